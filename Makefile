@@ -1,0 +1,59 @@
+# Two commands: `make demo` and `make test`. Both need Python 3.11 or newer with venv, and make the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := requirements/dev.txt
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+# Pyright's launcher otherwise asks a registry at each run whether there is a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test format lock clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' Makefile
+
+demo: $(VENV)/.ready ## check the examples with mypy, train on real digits
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/.ready ## run everything that CI runs
+	@echo "== format"
+	@$(BIN)/ruff format --check
+	@echo "== lint"
+	@$(BIN)/ruff check
+	@echo "== floors"
+	@$(BIN)/lint-imports
+	@echo "== mypy"
+	@$(BIN)/mypy
+	@echo "== pyright"
+	@$(BIN)/pyright --pythonpath $(BIN)/python
+	@echo "== tests"
+	@$(BIN)/pytest -n auto
+
+format: $(VENV)/.ready ## format, and fix what ruff can fix
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+lock: $(VENV)/.locked ## lock the newest versions, for every platform
+	$(BIN)/uv pip compile pyproject.toml --extra dev --quiet --upgrade --universal --python-version 3.11 \
+		--fork-strategy fewest --generate-hashes --no-annotate \
+		--custom-compile-command "make lock" --output-file $(LOCK)
+
+clean: ## remove the environment, the builds and the caches
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+# A new lock makes a new environment; a new pyproject.toml only installs tapegrad again.
+$(VENV)/.locked: $(LOCK)
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(1)' \
+		|| { echo "tapegrad needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.11"; exit 1; }
+	@echo "== $(VENV): the locked tools, about half a minute"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes --requirement $(LOCK)
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.locked pyproject.toml
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
