@@ -1,0 +1,6 @@
+"""Engines: the primitives over raw values, and which engine a value belongs to."""
+
+from tapegrad.backend.engines import engine as engine
+from tapegrad.backend.engines import register as register
+from tapegrad.backend.value import Backend as Backend
+from tapegrad.backend.value import Value as Value

@@ -1,0 +1,64 @@
+"""The embedded engine: NumPy, with no compiler and no download."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad.backend.value import Backend
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+class NumPy(Backend[Array]):
+    """The primitives over `numpy.ndarray`; results may be NumPy scalars, which serve as arrays of rank 0."""
+
+    name = "numpy"
+
+    exp = staticmethod(np.exp)
+    log = staticmethod(np.log)
+    tanh = staticmethod(np.tanh)
+    equal = staticmethod(np.equal)
+    greater = staticmethod(np.greater)
+    where = staticmethod(np.where)
+    broadcast_to = staticmethod(np.broadcast_to)
+    ones = staticmethod(np.ones)
+
+    @override
+    def relu(self, x: Array) -> Array:
+        return np.maximum(x, 0)
+
+    @override
+    def sum(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+        return np.add.reduce(x, axis=axis, keepdims=keepdims)  # half the cost of np.sum on small arrays
+
+    @override
+    def max(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+        return np.maximum.reduce(x, axis=axis, keepdims=keepdims)
+
+    @override
+    def swap_last_axes(self, x: Array) -> Array:
+        return x.T if x.ndim <= 2 else x.swapaxes(-1, -2)  # noqa: PLR2004  # a matrix has two axes
+
+    @override
+    def cast(self, x: Array, dtype: Any) -> Array:
+        return x.astype(dtype)
+
+    @override
+    def take(self, x: Array, indices: Array, axis: int) -> Array:
+        return np.take(x, indices, axis=axis)
+
+    @override
+    def scatter_add(self, shape: Sequence[int], indices: Array, updates: Array, axis: int) -> Array:
+        out = np.zeros(shape, updates.dtype)
+        np.add.at(out, (slice(None),) * axis + (indices,), updates)
+        return out
+
+    @override
+    def one_hot(self, indices: Array, size: int, dtype: Any) -> Array:
+        return np.asarray(np.equal.outer(indices, np.arange(size)), dtype)

@@ -1,0 +1,136 @@
+"""What an array of any engine can do, and the primitives that an engine adds to it.
+
+A closure computes with the operators of `Value` and the primitives of `Backend` only, so it serves every engine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+S = TypeVar("S", bound=tuple[Any, ...], covariant=True, default=Any)
+D = TypeVar("D", covariant=True, default=Any)
+V = TypeVar("V", default=Any)
+
+
+class Value(ABC, Generic[S, D]):
+    """An array of whichever engine computes, with its shape and dtype in its type.
+
+    NumPy's and JAX's arrays are values, and so is a tensor: that is how a backward pass is differentiated again.
+    By name and not by protocol: a checker that compared members would follow each result's own members for ever.
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> S: ...
+    @property
+    @abstractmethod
+    def dtype(self) -> Any: ...
+    @property
+    @abstractmethod
+    def T(self) -> Value[Any, D]: ...
+    @property
+    @abstractmethod
+    def ndim(self) -> int: ...
+    @property
+    @abstractmethod
+    def size(self) -> int: ...
+    @abstractmethod
+    def __neg__(self) -> Value[S, D]: ...
+    @abstractmethod
+    def __add__(self, y: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def __radd__(self, y: float, /) -> Value[S, D]: ...
+    @abstractmethod
+    def __sub__(self, y: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def __rsub__(self, y: float, /) -> Value[S, D]: ...
+    @abstractmethod
+    def __mul__(self, y: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def __rmul__(self, y: float, /) -> Value[S, D]: ...
+    @abstractmethod
+    def __truediv__(self, y: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def __rtruediv__(self, y: float, /) -> Value[S, D]: ...
+    @abstractmethod
+    def __matmul__(self, y: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def reshape(self, shape: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def transpose(self, axes: Any, /) -> Value[Any, D]: ...
+
+
+class Backend(ABC, Generic[V]):
+    """The primitives of an engine over its own values `V`; operators, `reshape` and `transpose` are the values' own."""
+
+    name: str
+
+    @abstractmethod
+    def exp(self, x: V) -> V:
+        """Computes `e ** x`."""
+
+    @abstractmethod
+    def log(self, x: V) -> V:
+        """Computes the natural logarithm."""
+
+    @abstractmethod
+    def tanh(self, x: V) -> V:
+        """Computes the hyperbolic tangent."""
+
+    @abstractmethod
+    def relu(self, x: V) -> V:
+        """Computes `max(x, 0)`."""
+
+    @abstractmethod
+    def sum(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+        """Adds up along axes."""
+
+    @abstractmethod
+    def max(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+        """Finds the largest along axes; NaN wins."""
+
+    @abstractmethod
+    def equal(self, x: V, y: V) -> V:
+        """Compares element by element."""
+
+    @abstractmethod
+    def greater(self, x: V, y: V | float) -> V:
+        """Compares element by element."""
+
+    @abstractmethod
+    def where(self, condition: V, x: V, y: V | float) -> V:
+        """Picks from `x` where the condition holds, else from `y`."""
+
+    @abstractmethod
+    def broadcast_to(self, x: V, shape: Sequence[int]) -> V:
+        """Repeats `x` along new axes and axes of size one."""
+
+    @abstractmethod
+    def swap_last_axes(self, x: V) -> V:
+        """Transposes the matrices of a stack; a vector stays as it is."""
+
+    @abstractmethod
+    def cast(self, x: V, dtype: Any) -> V:
+        """Converts to another dtype."""
+
+    @abstractmethod
+    def take(self, x: V, indices: V, axis: int) -> V:
+        """Picks slices by index."""
+
+    @abstractmethod
+    def scatter_add(self, shape: Sequence[int], indices: V, updates: V, axis: int) -> V:
+        """Adds each update to the slice of a zero array that its index names: the way back of `take`."""
+
+    @abstractmethod
+    def one_hot(self, indices: V, size: int, dtype: Any) -> V:
+        """Gives each index a row of zeros with a one at the index."""
+
+    @abstractmethod
+    def ones(self, shape: Sequence[int], dtype: Any) -> V:
+        """Makes an array of ones."""

@@ -1,0 +1,411 @@
+"""Sizes of tensors: numbers at run time, names and arithmetic over names in the checker.
+
+A shape rule is written once over `Dims` and never learns which of the two it was given.
+Sizes answer no `bool`: a rule asks `surely_differ`, `surely_less` or `surely_divides`, which are true only when proven.
+"""
+
+from __future__ import annotations
+
+from builtins import tuple as Shape
+from collections import Counter
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations, zip_longest
+from math import prod
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias
+
+from typing_extensions import TypeAliasType, TypeVar, override
+
+from tapegrad.errors import ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+N0 = TypeVar("N0", bound=int, default=Any)
+N1 = TypeVar("N1", bound=int, default=Any)
+N2 = TypeVar("N2", bound=int, default=Any)
+N3 = TypeVar("N3", bound=int, default=Any)
+N4 = TypeVar("N4", bound=int, default=Any)
+N5 = TypeVar("N5", bound=int, default=Any)
+
+Rank0: TypeAlias = tuple[()]
+Rank1: TypeAlias = Shape[N0]
+Rank2: TypeAlias = Shape[N0, N1]
+Rank3: TypeAlias = Shape[N0, N1, N2]
+Rank4: TypeAlias = Shape[N0, N1, N2, N3]
+Rank5: TypeAlias = Shape[N0, N1, N2, N3, N4]
+Rank6: TypeAlias = Shape[N0, N1, N2, N3, N4, N5]
+
+# Other checkers see Any; the plugin reads the name before the alias expands and puts an `Arithmetic` in its place.
+Add = TypeAliasType("Add", Any, type_params=(N0, N1))
+Sub = TypeAliasType("Sub", Any, type_params=(N0, N1))
+Mul = TypeAliasType("Mul", Any, type_params=(N0, N1))
+FloorDiv = TypeAliasType("FloorDiv", Any, type_params=(N0, N1))
+
+
+class Arithmetic(int, Generic[N0, N1]):
+    """What the plugin knows a computed size by; nothing is ever made of it."""
+
+
+class Sum(Arithmetic[N0, N1]):
+    """The type behind `Add` and `Sub` under the plugin."""
+
+
+class Product(Arithmetic[N0, N1]):
+    """The type behind `Mul` under the plugin."""
+
+
+class Quotient(Arithmetic[N0, N1]):
+    """The type behind `FloorDiv` under the plugin."""
+
+
+class RankUnknownError(Exception):
+    """A rule asked for the sizes of a tensor whose rank is unknown; the checker answers with an unknown shape."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A size known by name only, at least 1; two names are two sizes."""
+
+    label: str
+    scope: str = ""
+
+    @override
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Floor:
+    """A floor division that did not come out even, kept as a factor."""
+
+    numerator: Dim
+    denominator: Dim
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Floor) and self._terms() == other._terms()
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self._terms())
+
+    def _terms(self) -> tuple[object, object]:
+        return self.numerator.terms, self.denominator.terms  # sizes themselves answer no ==
+
+    @override
+    def __str__(self) -> str:
+        above = f"({self.numerator})" if len(self.numerator.terms or ()) > 1 else str(self.numerator)
+        below = str(self.denominator)
+        return f"{above} // {below if below.isidentifier() or below.isdecimal() else f'({below})'}"
+
+
+Monomial: TypeAlias = "tuple[Name | Floor, ...]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dim:
+    """An integer polynomial over names, in normal form; `terms` is None when nothing is known of the size."""
+
+    terms: frozenset[tuple[Monomial, int]] | None
+
+    def __add__(self, other: Size) -> Size:
+        left, right = _terms(self), _terms(other)
+        return UNKNOWN if left is None or right is None else _normal([*left.items(), *right.items()])
+
+    def __mul__(self, other: Size) -> Size:
+        left, right = _terms(self), _terms(other)
+        if left is None or right is None:
+            return UNKNOWN
+        return _normal((_sorted(m + k), a * b) for m, a in left.items() for k, b in right.items())
+
+    def __sub__(self, other: Size) -> Size:
+        return self + other * -1
+
+    def __rsub__(self, other: int) -> Size:
+        return self * -1 + other
+
+    def __floordiv__(self, other: Size) -> Size:
+        return _floor_divided(self, other)
+
+    def __rfloordiv__(self, other: int) -> Size:
+        return _floor_divided(other, self)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def _refuse(self, *_: object) -> NoReturn:
+        message = "a size answers no bool: ask surely_differ, surely_less or surely_divides"
+        raise TypeError(message)
+
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __mod__ = __rmod__ = __index__ = _refuse
+    __eq__ = __ne__ = _refuse  # type: ignore[assignment]  # a size that compared equal would answer a bool
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self.terms)
+
+    @override
+    def __repr__(self) -> str:
+        # Equal sets may iterate in two orders; factors are sorted by this text.
+        return f"Dim({self.terms and sorted(map(repr, self.terms))})"
+
+    @override
+    def __str__(self) -> str:
+        if self.terms is None:
+            return "?"
+        ordered = sorted(self.terms, key=lambda term: (-len(term[0]), [str(factor) for factor in term[0]]))
+        first, *rest = (_shown(monomial, coefficient) for monomial, coefficient in ordered)
+        return first + "".join(f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in rest)
+
+
+Size: TypeAlias = int | Dim
+Dims: TypeAlias = tuple[Size, ...]
+
+UNKNOWN = Dim(None)
+
+
+class UnknownDims(tuple[Size, ...]):
+    """The sizes of a tensor of unknown rank: whoever looks at them learns nothing."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise RankUnknownError
+
+    __iter__ = __len__ = __getitem__ = __contains__ = _refuse  # type: ignore[assignment]  # a question ends the rule
+    __add__ = __radd__ = __mul__ = __rmul__ = _refuse  # type: ignore[assignment]  # `(n, *x)` asks, and so does `(n,) + x`
+
+
+def named(label: str, scope: str = "") -> Dim:
+    """Returns the size that goes by `label`; names of two scopes are two sizes."""
+    return Dim(frozenset({((Name(label, scope),), 1)}))
+
+
+def is_unknown(size: Size) -> bool:
+    """Says whether nothing is known of a size."""
+    return isinstance(size, Dim) and size.terms is None
+
+
+def surely_differ(a: Size, b: Size) -> bool:
+    """Says whether `a` and `b` are two sizes; names are rigid, so `N` and `M` are, and so are `N` and 5."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a != b
+    left, right = _terms(a), _terms(b)
+    return left is not None and right is not None and left != right
+
+
+def surely_less(a: Size, b: Size) -> bool:
+    """Says whether `a < b` whatever the names stand for."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a < b
+    least = _least(b - a)
+    return least is not None and least > 0
+
+
+def surely_divides(a: Size, b: Size) -> bool:
+    """Says whether `a` divides `b` whatever the names stand for."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a != 0 and b % a == 0
+    if is_unknown(a) or is_unknown(b) or not surely_differ(a, 0):
+        return False
+    return not surely_differ(b // a * a, b)
+
+
+def show(dims: Iterable[Size]) -> str:
+    """Writes sizes as Python writes a tuple, with `?` for an unknown one."""
+    if isinstance(dims, UnknownDims):
+        return "(...)"
+    sizes = [str(size) for size in dims]
+    return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
+
+
+def at_least(rank: int, **operand: Dims) -> Dims:
+    """Returns the operand's sizes, of which there must be `rank` or more."""
+    ((name, dims),) = operand.items()
+    if len(dims) < rank:
+        message = f"{name} {show(dims)} has rank {len(dims)} but needs at least {rank}"
+        raise ShapeError(message)
+    return dims
+
+
+def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
+    """Returns the shape to which all operands broadcast, NumPy's rule: sizes align from the right, 1 fits any.
+
+    The `last` axes of each, such as those of a matrix, take no part.
+    """
+    leading = {name: dims[: max(len(dims) - last, 0)] for name, dims in operands.items()}
+    for name, other in combinations(operands, 2):
+        pairs = zip(reversed(leading[name]), reversed(leading[other]), strict=False)
+        for back, (n, m) in enumerate(pairs, start=last + 1):
+            if surely_differ(n, 1) and surely_differ(m, 1) and surely_differ(n, m):
+                message = (
+                    f"{name} {show(operands[name])} and {other} {show(operands[other])} do not broadcast: "
+                    f"axis -{back} is {n} in {name} but {m} in {other}"
+                )
+                raise ShapeError(message)
+    aligned = zip_longest(*(reversed(dims) for dims in leading.values()), fillvalue=1)
+    return tuple(reduce(_broadcast_size, sizes) for sizes in aligned)[::-1]
+
+
+def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0) -> Size:
+    """Returns how many windows of `kernel` cells fit into `size` cells with `padding` more on both sides."""
+    padded = size + 2 * padding
+    if surely_less(padded, kernel):
+        message = f"a window of {kernel} is longer than the {padded} cells it slides over"
+        raise ShapeError(message)
+    return (padded - kernel) // stride + 1
+
+
+def product(dims: Iterable[Size]) -> Size:
+    """Returns the number of elements of a shape."""
+    count: Size = 1
+    for size in dims:
+        count = count * size
+    return count
+
+
+def value_of(size: Size, names: Mapping[Name, int]) -> int | None:
+    """Returns the number that a size comes to when names stand for numbers, or None where one is unknown."""
+    terms = _terms(size)
+    if terms is None:
+        return None
+    total = 0
+    for monomial, coefficient in terms.items():
+        factors = [_factor_value(factor, names) for factor in monomial]
+        if None in factors:
+            return None
+        total += coefficient * prod(factor for factor in factors if factor is not None)
+    return total
+
+
+def normal_axis(axis: int, dims: Dims, name: str = "x") -> int:
+    """Returns `axis` counted from the front."""
+    if not -len(dims) <= axis < len(dims):
+        message = f"axis {axis} is out of range for {name} {show(dims)}"
+        raise ShapeError(message)
+    return axis % len(dims)
+
+
+def normal_axes(axis: int | tuple[int, ...] | None, dims: Dims, name: str = "x") -> tuple[int, ...]:
+    """Returns the axes that NumPy's `axis` argument names, counted from the front; None names all."""
+    if axis is None:
+        return tuple(range(len(dims)))
+    axes = tuple(normal_axis(one, dims, name) for one in (axis if isinstance(axis, tuple) else (axis,)))
+    if len(set(axes)) < len(axes):
+        message = f"axis {axis} names an axis of {name} {show(dims)} twice"
+        raise ShapeError(message)
+    return axes
+
+
+def _factor_value(factor: Name | Floor, names: Mapping[Name, int]) -> int | None:
+    if isinstance(factor, Name):
+        return names.get(factor)
+    above, below = value_of(factor.numerator, names), value_of(factor.denominator, names)
+    return None if above is None or below is None else above // below
+
+
+def _broadcast_size(n: Size, m: Size) -> Size:
+    if is_unknown(n) or is_unknown(m):
+        known = m if is_unknown(n) else n
+        # A known number that is not 1 wins: the unknown can only be it or 1. A name may itself stand for 1.
+        return known if isinstance(known, int) and known != 1 else UNKNOWN
+    return n if surely_differ(n, 1) else m
+
+
+def _terms(size: Size) -> Mapping[Monomial, int] | None:
+    if isinstance(size, int):
+        return {(): size} if size else {}
+    return None if size.terms is None else dict(size.terms)
+
+
+def _normal(terms: Iterable[tuple[Monomial, int]]) -> Size:
+    total: Counter[Monomial] = Counter()
+    for monomial, coefficient in terms:
+        total[monomial] += coefficient
+    kept = {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
+    return kept.get((), 0) if kept.keys() <= {()} else Dim(frozenset(kept.items()))
+
+
+def _sorted(monomial: Monomial) -> Monomial:
+    return tuple(sorted(monomial, key=repr))
+
+
+def _floor_divided(a: Size, b: Size) -> Size:
+    if isinstance(b, int) and b == 0:
+        message = f"{a} is divided by zero"
+        raise ShapeError(message)
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    if is_unknown(a) or is_unknown(b):
+        return UNKNOWN
+    if not surely_differ(a, b):
+        return 1
+    quotient, rest = _divided_by_term(a, b)
+    if isinstance(rest, int) and rest == 0:
+        return quotient
+    if isinstance(rest, int) and isinstance(b, int):
+        return quotient + rest // b
+    factor = Floor(rest if isinstance(rest, Dim) else _constant(rest), b if isinstance(b, Dim) else _constant(b))
+    return quotient + Dim(frozenset({((factor,), 1)}))
+
+
+def _divided_by_term(a: Size, b: Size) -> tuple[Size, Size]:
+    """Returns quotient and rest, where the quotient takes every term of `a` that the one term `b` divides."""
+    divisor = _terms(b) or {}
+    if len(divisor) != 1:
+        return 0, a
+    ((factors, scale),) = divisor.items()
+    quotient: list[tuple[Monomial, int]] = []
+    rest: list[tuple[Monomial, int]] = []
+    for monomial, coefficient in (_terms(a) or {}).items():
+        left = Counter(monomial)
+        left.subtract(factors)
+        if all(count >= 0 for count in left.values()):
+            # floor((scale * q + r) / scale) is q + floor(r / scale), so each coefficient gives its own whole part.
+            quotient.append((_sorted(tuple(left.elements())), coefficient // scale))
+            rest.append((monomial, coefficient % scale))
+        else:
+            rest.append((monomial, coefficient))
+    return _normal(quotient), _normal(rest)
+
+
+def _constant(value: int) -> Dim:
+    return Dim(frozenset({((), value)}))
+
+
+def _least(size: Size) -> int | None:
+    """Returns the least value of a size over all names >= 1, or None where this shift does not prove one."""
+    terms = _terms(size)
+    if terms is None:
+        return None
+    shifted: Counter[Monomial] = Counter()
+    for monomial, coefficient in terms.items():
+        if any(isinstance(factor, Floor) for factor in monomial):
+            if coefficient < 0 or any(isinstance(f, Floor) and not _is_non_negative(f) for f in monomial):
+                return None
+            continue
+        for kept in _subsets(monomial):  # each name is 1 + t with t >= 0
+            shifted[kept] += coefficient
+    if any(coefficient < 0 for monomial, coefficient in shifted.items() if monomial):
+        return None
+    return shifted[()]
+
+
+def _is_non_negative(factor: Floor) -> bool:
+    above, below = _least(factor.numerator), _least(factor.denominator)
+    return above is not None and above >= 0 and below is not None and below > 0
+
+
+def _subsets(monomial: Monomial) -> Iterator[Monomial]:
+    for count in range(len(monomial) + 1):
+        yield from combinations(monomial, count)
+
+
+def _shown(monomial: Monomial, coefficient: int) -> str:
+    if not monomial:
+        return str(coefficient)
+    if len(monomial) == 1 and coefficient == 1:
+        return str(monomial[0])
+    factors = "*".join(str(factor) if isinstance(factor, Name) else f"({factor})" for factor in monomial)
+    return {1: factors, -1: f"-{factors}"}.get(coefficient, f"{coefficient}*{factors}")

@@ -1,0 +1,37 @@
+"""Every op, one file per family of shape rules."""
+
+from tapegrad.ops.compare import equal as equal
+from tapegrad.ops.compare import greater as greater
+from tapegrad.ops.compare import greater_equal as greater_equal
+from tapegrad.ops.compare import less as less
+from tapegrad.ops.compare import less_equal as less_equal
+from tapegrad.ops.compare import not_equal as not_equal
+from tapegrad.ops.compare import where as where
+from tapegrad.ops.create import normal as normal
+from tapegrad.ops.create import ones as ones
+from tapegrad.ops.create import tensor as tensor
+from tapegrad.ops.create import uniform as uniform
+from tapegrad.ops.create import zeros as zeros
+from tapegrad.ops.elementwise import add as add
+from tapegrad.ops.elementwise import astype as astype
+from tapegrad.ops.elementwise import div as div
+from tapegrad.ops.elementwise import exp as exp
+from tapegrad.ops.elementwise import log as log
+from tapegrad.ops.elementwise import mul as mul
+from tapegrad.ops.elementwise import neg as neg
+from tapegrad.ops.elementwise import relu as relu
+from tapegrad.ops.elementwise import sub as sub
+from tapegrad.ops.elementwise import tanh as tanh
+from tapegrad.ops.index import scatter_add as scatter_add
+from tapegrad.ops.index import take as take
+from tapegrad.ops.loss import cross_entropy as cross_entropy
+from tapegrad.ops.loss import mse as mse
+from tapegrad.ops.matmul import matmul as matmul
+from tapegrad.ops.move import broadcast_to as broadcast_to
+from tapegrad.ops.move import reshape as reshape
+from tapegrad.ops.move import transpose as transpose
+from tapegrad.ops.reduce import max as max
+from tapegrad.ops.reduce import mean as mean
+from tapegrad.ops.reduce import sum as sum
+from tapegrad.ops.softmax import log_softmax as log_softmax
+from tapegrad.ops.softmax import softmax as softmax

@@ -1,0 +1,193 @@
+"""Ops that compare, and the choice that a comparison makes."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, broadcast
+from tapegrad.errors import DTypeError
+from tapegrad.op import op
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops.elementwise import broadcast_shape
+from tapegrad.tape import Gradients, Merge, NoneTape
+from tapegrad.tensor import D, T1, T2, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tapegrad.tensor import Number
+
+
+def where_shape(condition: Dims, x: Dims, y: Dims) -> Dims:
+    """Aligns all three from the right."""
+    return broadcast(condition=condition, x=x, y=y)
+
+
+@op(broadcast_shape, operator="__eq__")
+def equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
+    r"""Says where `x` is equal to `y`; not differentiable.
+
+    $$z = [x = y]$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to, bool, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    return _compared(operator.eq, x, y)
+
+
+@op(broadcast_shape, operator="__ne__")
+def not_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
+    r"""Says where `x` differs from `y`; not differentiable.
+
+    $$z = [x \ne y]$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to, bool, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    return _compared(operator.ne, x, y)
+
+
+@op(broadcast_shape, operator="__lt__")
+def less(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
+    r"""Says where `x` is less than `y`; not differentiable.
+
+    $$z = [x < y]$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to, bool, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    return _compared(operator.lt, x, y)
+
+
+@op(broadcast_shape, operator="__le__")
+def less_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
+    r"""Says where `x` is at most `y`; not differentiable.
+
+    $$z = [x \le y]$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to, bool, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    return _compared(operator.le, x, y)
+
+
+@op(broadcast_shape, operator="__gt__")
+def greater(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
+    r"""Says where `x` is greater than `y`; not differentiable.
+
+    $$z = [x > y]$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to, bool, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    return _compared(operator.gt, x, y)
+
+
+@op(broadcast_shape, operator="__ge__")
+def greater_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
+    r"""Says where `x` is at least `y`; not differentiable.
+
+    $$z = [x \ge y]$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to, bool, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    return _compared(operator.ge, x, y)
+
+
+@op(where_shape)
+def where(
+    condition: Tensor[Any, Any, np.bool_], x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number
+) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Picks from `x` where the condition holds, else from `y`.
+
+    $$z = c \, ? \, x : y, \quad dx = c \, ? \, dz : 0, \quad dy = c \, ? \, 0 : dz$$
+
+    Args:
+        condition: Any shape, bool.
+        x: A shape that broadcasts with the others, or a number.
+        y: A shape that broadcasts with the others, or a number.
+
+    Returns:
+        The shape all three broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes of `x` and `y` differ, or the condition is not bool.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    if not isinstance(condition, Tensor) or condition.dtype.kind != "b":
+        what = condition.dtype if isinstance(condition, Tensor) else f"a {type(condition).__name__}"
+        message = f"condition is {what}, not a bool tensor"
+        raise DTypeError(message)
+    mask = condition.data
+    out = handle(engine(mask, x.data, y.data).where(mask, x.data, y.data))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        primitives = engine(dz, mask)
+        if grads.wants(x):
+            grads.add(x, summed_to(primitives.where(mask, dz, 0), x.shape))
+        if grads.wants(y):
+            grads.add(y, summed_to(primitives.where(mask, 0, dz), y.shape))
+
+    return tape.record(out, (x, y), backward)
+
+
+def _compared(comparison: Callable[[Any, Any], Any], x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_]:
+    x, y, _ = split(x, y)
+    same_dtype(x, y)
+    return handle(comparison(x.data, y.data))

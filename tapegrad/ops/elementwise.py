@@ -1,0 +1,318 @@
+r"""Ops that treat each element by itself: one operand keeps its shape, two are broadcast together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, broadcast
+from tapegrad.errors import DTypeError
+from tapegrad.op import op
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.tape import Gradients, Merge
+from tapegrad.tensor import G, D, S, T, T1, T2, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Number
+
+
+def elementwise_shape(x: Dims) -> Dims:
+    """Keeps the shape."""
+    return x
+
+
+def broadcast_shape(x: Dims, y: Dims) -> Dims:
+    """Aligns the sizes from the right; 1 fits any."""
+    return broadcast(x=x, y=y)
+
+
+@op(broadcast_shape, operator="__add__")
+def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Adds two tensors element by element.
+
+    $$z = x + y$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    out = handle(x.data + y.data)
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            grads.add(x, summed_to(dz, x.shape))
+        if grads.wants(y):
+            grads.add(y, summed_to(dz, y.shape))
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(broadcast_shape, operator="__sub__")
+def sub(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Subtracts element by element.
+
+    $$z = x - y$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are bool.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    if x.data.dtype.kind == "b":
+        message = "x and y are bool, which have no difference"
+        raise DTypeError(message)
+    out = handle(x.data - y.data)
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            grads.add(x, summed_to(dz, x.shape))
+        if grads.wants(y):
+            grads.add(y, summed_to(-dz, y.shape))
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(broadcast_shape, operator="__mul__")
+def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Multiplies element by element.
+
+    $$z = x \, y$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    out = handle(x.data * y.data)
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            grads.add(x, summed_to(dz * y.data, x.shape))
+        if grads.wants(y):
+            grads.add(y, summed_to(dz * x.data, y.shape))
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(broadcast_shape, operator="__truediv__")
+def div(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Divides element by element.
+
+    $$z = x / y$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number. Division by zero follows IEEE 754.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    float_only(x)
+    out = handle(x.data / y.data)
+
+    def backward(grads: Gradients) -> None:
+        dx = grads.take(out) / y.data
+        if grads.wants(x):
+            grads.add(x, summed_to(dx, x.shape))
+        if grads.wants(y):
+            grads.add(y, summed_to(-dx * out.data, y.shape))
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(elementwise_shape, operator="__neg__")
+def neg(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    r"""Changes the sign.
+
+    $$y = -x$$
+
+    Args:
+        x: Any shape.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is bool.
+    """
+    x, tape = split(x)
+    if x.data.dtype.kind == "b":
+        message = "x is bool, which has no sign"
+        raise DTypeError(message)
+    out = handle(-x.data)
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, -grads.take(out))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(elementwise_shape)
+def exp(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    r"""Raises e to each element.
+
+    $$y = e^x, \quad dx = y \, dy$$
+
+    Args:
+        x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    out = handle(engine(x.data).exp(x.data))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out) * out.data)
+
+    return tape.record(out, (x,), backward)
+
+
+@op(elementwise_shape)
+def log(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    r"""Takes the natural logarithm.
+
+    $$y = \ln x, \quad dx = dy / x$$
+
+    Args:
+        x: Any shape, a float dtype. Zero gives minus infinity and a negative number NaN, as in NumPy.
+
+    Returns:
+        The shape of `x`, in nats.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    out = handle(engine(x.data).log(x.data))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out) / x.data)
+
+    return tape.record(out, (x,), backward)
+
+
+@op(elementwise_shape)
+def tanh(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    r"""Takes the hyperbolic tangent.
+
+    $$y = \tanh x, \quad dx = (1 - y^2) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`, between -1 and 1.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    out = handle(engine(x.data).tanh(x.data))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out) * (1 - out.data * out.data))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(elementwise_shape)
+def relu(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    r"""Cuts off what is negative.
+
+    $$y = \max(x, 0), \quad dx = [x > 0] \, dy$$
+
+    Args:
+        x: Any shape. At zero the gradient is zero.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is bool.
+    """
+    x, tape = split(x)
+    if x.data.dtype.kind == "b":
+        message = "x is bool, which has no sign"
+        raise DTypeError(message)
+    out = handle(engine(x.data).relu(x.data))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        primitives = engine(dy, x.data)
+        grads.add(x, primitives.where(primitives.greater(x.data, 0), dy, 0))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(elementwise_shape)
+def astype(x: Tensor[S, T, Any], dtype: type[G]) -> Tensor[S, T, G]:
+    r"""Converts each element to another dtype; the gradient is converted back.
+
+    $$y = x, \quad dx = dy$$
+
+    Args:
+        x: Any shape.
+        dtype: A NumPy scalar type such as `numpy.float64`. A gradient passes from float to float only.
+
+    Returns:
+        The shape of `x`.
+    """
+    x, tape = split(x)
+    out = handle(engine(x.data).cast(x.data, dtype))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        if x.is_float:
+            grads.add(x, engine(dy).cast(dy, x.dtype))
+
+    return tape.record(out, (x,), backward)
+
+
+def float_only(x: Tensor[Any, Any, Any]) -> None:
+    """Refuses ints and bools, of which NumPy would make float64."""
+    if x.data.dtype.kind != "f":
+        message = f"x is {x.dtype}, not a float; convert it with astype"
+        raise DTypeError(message)

@@ -1,0 +1,112 @@
+"""Ops that pick elements by index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, normal_axis, show, surely_differ
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.op import op
+from tapegrad.tape import Gradients, Merge
+from tapegrad.tensor import D, T1, T2, Tensor, handle, split
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Sizes
+
+
+def take_shape(x: Dims, indices: Dims, axis: int = 0) -> Dims:
+    """Puts the sizes of the indices in the place of the axis."""
+    axis = normal_axis(axis, x)
+    return (*x[:axis], *indices, *x[axis + 1 :])
+
+
+def scatter_add_shape(updates: Dims, indices: Dims, shape: Dims, axis: int = 0) -> Dims:
+    """Gives the shape asked for, of which a take would have the updates' shape."""
+    taken = take_shape(shape, indices, axis)
+    if len(taken) != len(updates) or any(surely_differ(n, m) for n, m in zip(taken, updates, strict=True)):
+        message = f"updates {show(updates)} differ from what {show(indices)} takes of {show(shape)}: {show(taken)}"
+        raise ShapeError(message)
+    return shape
+
+
+@op(take_shape)
+def take(
+    x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: int = 0
+) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Picks slices by their index along an axis.
+
+    $$y_{ij} = x_{k_i j}, \quad dx_{kj} = \sum_{i : k_i = k} dy_{ij}$$
+
+    Args:
+        x: Any shape with at least one axis.
+        indices: Whole numbers of any shape, counted from 0, or from -1 backwards. They may repeat.
+        axis: The axis to pick along.
+
+    Returns:
+        The shape of `x` with the shape of `indices` in the place of `axis`.
+
+    Raises:
+        ShapeError: The axis is out of range.
+        DTypeError: `indices` are not whole numbers.
+        IndexError: An index is out of range.
+    """
+    x, indices, tape = split(x, indices)
+    _check_indices(indices, x.shape[axis], axis)
+    out = handle(engine(x.data).take(x.data, indices.data, axis))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        if grads.wants(x):
+            front = normal_axis(axis, x.shape)
+            grads.add(x, engine(dy, indices.data).scatter_add(x.shape, indices.data, dy, front))
+
+    return tape.record(out, (x, indices), backward)
+
+
+@op(scatter_add_shape, eager=True)
+def scatter_add(
+    updates: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], shape: Sizes, axis: int = 0
+) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Adds each update to the slice that its index names: the way back of `take`.
+
+    $$y_{kj} = \sum_{i : k_i = k} x_{ij}, \quad dx_{ij} = dy_{k_i j}$$
+
+    Args:
+        updates: What `take` along `axis` would give of a tensor of `shape`.
+        indices: Whole numbers of any shape. Those that repeat accumulate.
+        shape: The sizes of the result.
+        axis: The axis that the indices count along.
+
+    Returns:
+        `shape`, zero where no index points.
+
+    Raises:
+        ShapeError: The updates do not have the shape that a take would have.
+        DTypeError: `indices` are not whole numbers.
+        IndexError: An index is out of range.
+    """
+    updates, indices, tape = split(updates, indices)
+    _check_indices(indices, shape[axis], axis)
+    axis = normal_axis(axis, shape)
+    out = handle(engine(updates.data, indices.data).scatter_add(shape, indices.data, updates.data, axis))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        if grads.wants(updates):
+            grads.add(updates, engine(dy, indices.data).take(dy, indices.data, axis))
+
+    return tape.record(out, (updates, indices), backward)
+
+
+def _check_indices(indices: Tensor[Any, Any, Any], size: int, axis: int) -> None:
+    if indices.dtype.kind not in "iu":
+        message = f"indices are {indices.dtype}, not whole numbers"
+        raise DTypeError(message)
+    known = indices.numpy()
+    outside = known[(known < -size) | (known >= size)]
+    if outside.size:
+        message = f"index {outside.flat[0]} is out of range for axis {axis} of size {size}"
+        raise IndexError(message)

@@ -1,0 +1,147 @@
+"""Ops that move elements and change none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, Size, is_unknown, normal_axes, product, show, surely_differ, surely_less
+from tapegrad.errors import ShapeError
+from tapegrad.op import op
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.tape import Gradients
+from tapegrad.tensor import D, T, Tensor, handle, split
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Sizes
+
+
+def reshape_shape(x: Dims, shape: Dims) -> Dims:
+    """Keeps the number of elements; one size may be -1, for whatever is left."""
+    open_axes = [axis for axis, n in enumerate(shape) if not surely_differ(n, -1) and not is_unknown(n)]
+    if len(open_axes) > 1:
+        message = f"shape {show(shape)} leaves {len(open_axes)} sizes open, not one"
+        raise ShapeError(message)
+    for n in shape:
+        if surely_less(n, 0) and surely_differ(n, -1):
+            message = f"shape {show(shape)} has the negative size {n}"
+            raise ShapeError(message)
+    total = product(x)
+    if not open_axes:
+        if surely_differ(total, product(shape)):
+            message = f"x {show(x)} has {total} elements but shape {show(shape)} has {product(shape)}"
+            raise ShapeError(message)
+        return shape
+    known = product(n for axis, n in enumerate(shape) if axis != open_axes[0])
+    if not surely_differ(known, 0) and not is_unknown(known):
+        message = f"shape {show(shape)} leaves a size open beside a size of 0"
+        raise ShapeError(message)
+    rest = total // known
+    if surely_differ(rest * known, total):
+        message = f"x {show(x)} has {total} elements, which do not divide into shape {show(shape)}"
+        raise ShapeError(message)
+    return tuple(rest if axis == open_axes[0] else n for axis, n in enumerate(shape))
+
+
+def transpose_shape(x: Dims, axes: tuple[int, ...] | None = None) -> Dims:
+    """Reverses the axes, or puts them into the order asked for."""
+    if axes is None:
+        return tuple(x[::-1])
+    if len(axes) != len(x):
+        message = f"x {show(x)} has rank {len(x)} but axes {axes} names {len(axes)}"
+        raise ShapeError(message)
+    return tuple(x[axis] for axis in normal_axes(axes, x))
+
+
+def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
+    """Gives new axes in front, and axes of size one, the size asked for."""
+    aligned: list[Size] = list(shape[len(shape) - len(x) :]) if len(shape) >= len(x) else []
+    fits = len(shape) >= len(x) and not any(
+        surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(x, aligned, strict=True)
+    )
+    if any(surely_less(n, 0) for n in shape):
+        message = f"shape {show(shape)} has a negative size"
+        raise ShapeError(message)
+    if not fits:
+        message = f"x {show(x)} does not broadcast to {show(shape)}"
+        raise ShapeError(message)
+    return shape
+
+
+@op(reshape_shape)
+def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
+    r"""Gives the elements another shape, in row-major order.
+
+    $$y_{[i]} = x_{[i]}, \quad dx_{[i]} = dy_{[i]}$$
+
+    Args:
+        x: Any shape.
+        shape: The new sizes; one may be -1, for whatever is left.
+
+    Returns:
+        `shape`.
+
+    Raises:
+        ShapeError: The numbers of elements differ, two sizes are -1, or one is below.
+    """
+    x, tape = split(x)
+    if shape and min(shape) < -1:
+        reshape_shape(x.shape, shape)  # refuses what NumPy takes for another -1
+    out = handle(x.data.reshape(shape))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out).reshape(x.shape))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(transpose_shape)
+def transpose(x: Tensor[Any, T, D], axes: tuple[int, ...] | None = None) -> Tensor[Any, T, D]:
+    r"""Permutes the axes.
+
+    $$y_{i_{a_0} i_{a_1} \dots} = x_{i_0 i_1 \dots}$$
+
+    Args:
+        x: Any shape.
+        axes: For each axis of the result, the axis of `x` it comes from; None reverses them.
+
+    Returns:
+        The sizes of `x` in the order of `axes`.
+
+    Raises:
+        ShapeError: `axes` does not name every axis once.
+    """
+    x, tape = split(x)
+    out = handle(x.data.transpose(axes))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        back = None if axes is None else tuple(sorted(range(len(axes)), key=normal_axes(axes, axes).__getitem__))
+        grads.add(x, dy.transpose(back))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(broadcast_to_shape)
+def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
+    r"""Repeats a tensor along new axes and axes of size one.
+
+    $$y_{ji} = x_i, \quad dx_i = \sum_j dy_{ji}$$
+
+    Args:
+        x: Any shape.
+        shape: Sizes that those of `x`, aligned from the right, equal or stretch to.
+
+    Returns:
+        `shape`.
+
+    Raises:
+        ShapeError: `x` does not broadcast to `shape`, or a size is negative.
+    """
+    x, tape = split(x)
+    out = handle(engine(x.data).broadcast_to(x.data, shape))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, summed_to(grads.take(out), x.shape))
+
+    return tape.record(out, (x,), backward)

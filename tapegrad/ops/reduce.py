@@ -1,0 +1,134 @@
+"""Ops that collapse axes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, is_unknown, normal_axes, show, surely_differ
+from tapegrad.errors import ShapeError
+from tapegrad.op import op
+from tapegrad.ops.elementwise import float_only
+from tapegrad.tape import Gradients
+from tapegrad.tensor import Axis, D, T, Tensor, handle, split
+
+
+def reduce_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
+    """Drops the axes, or leaves them with size one."""
+    if axis is None and not keepdims:
+        return ()
+    axes = normal_axes(axis, x)
+    if keepdims:
+        return tuple(1 if position in axes else n for position, n in enumerate(x))
+    return tuple(n for position, n in enumerate(x) if position not in axes)
+
+
+def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
+    """Drops the axes, none of which may be empty."""
+    for position in normal_axes(axis, x):
+        if not is_unknown(x[position]) and not surely_differ(x[position], 0):
+            message = f"x {show(x)} has no element along axis {position}"
+            raise ShapeError(message)
+    return reduce_shape(x, axis, keepdims=keepdims)
+
+
+@op(reduce_shape)
+def sum(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # noqa: A001  # NumPy's name
+    r"""Adds up along axes.
+
+    $$y = \sum_i x_i, \quad dx_i = dy$$
+
+    Args:
+        x: Any shape.
+        axis: The axis, or axes, to collapse; None for all.
+        keepdims: Leaves collapsed axes with size one.
+
+    Returns:
+        The shape of `x` without the axes. An empty sum is zero.
+
+    Raises:
+        ShapeError: An axis is out of range or named twice.
+    """
+    x, tape = split(x)
+    check_axis(x, axis)
+    out = handle(engine(x.data).sum(x.data, axis, keepdims=keepdims))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, _spread(grads.take(out), x.shape, axis))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(reduce_shape)
+def mean(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:
+    r"""Averages along axes.
+
+    $$y = \frac{1}{n} \sum_i x_i, \quad dx_i = dy / n$$
+
+    Args:
+        x: Any shape, a float dtype.
+        axis: The axis, or axes, to collapse; None for all.
+        keepdims: Leaves collapsed axes with size one.
+
+    Returns:
+        The shape of `x` without the axes. An empty mean is NaN.
+
+    Raises:
+        ShapeError: An axis is out of range or named twice.
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    check_axis(x, axis)
+    total = engine(x.data).sum(x.data, axis, keepdims=keepdims)
+    scale = 1 / (x.size / total.size) if total.size and x.size else math.nan
+    out = handle(total * scale)
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, _spread(grads.take(out) * scale, x.shape, axis))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(extremum_shape)
+def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # noqa: A001  # NumPy's name
+    r"""Finds the largest element along axes.
+
+    $$y = \max_i x_i, \quad dx_i = [x_i = y] \, dy / \#\{j : x_j = y\}$$
+
+    Args:
+        x: Any shape. NaN counts as largest.
+        axis: The axis, or axes, to collapse; None for all.
+        keepdims: Leaves collapsed axes with size one.
+
+    Returns:
+        The shape of `x` without the axes.
+
+    Raises:
+        ShapeError: An axis is out of range, named twice, or empty.
+    """
+    x, tape = split(x)
+    check_axis(x, axis)
+    out = handle(engine(x.data).max(x.data, axis, keepdims=keepdims))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        primitives = engine(dy, x.data)
+        # Ties share the gradient equally, so that it does not depend on their order.
+        peaks = primitives.cast(primitives.equal(x.data, _spread(out.data, x.shape, axis)), x.dtype)
+        share = peaks / engine(peaks).sum(peaks, axis, keepdims=True)
+        grads.add(x, _spread(dy, x.shape, axis) * share)
+
+    return tape.record(out, (x,), backward)
+
+
+def check_axis(x: Tensor[Any, Any, Any], axis: Axis) -> None:
+    """Refuses an axis of a scalar, which NumPy overlooks."""
+    if not x.data.shape:
+        normal_axes(axis, ())
+
+
+def _spread(value: Any, shape: tuple[int, ...], axis: Axis) -> Any:
+    """Repeats a reduced value along the axes it was reduced over."""
+    return engine(value).broadcast_to(value.reshape(reduce_shape(shape, axis, keepdims=True)), shape)

@@ -1,0 +1,91 @@
+"""Ops that normalise along one axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, normal_axis
+from tapegrad.op import op
+from tapegrad.ops.elementwise import float_only
+from tapegrad.ops.reduce import check_axis
+from tapegrad.tape import Gradients
+from tapegrad.tensor import D, S, T, Tensor, handle, split
+
+
+def softmax_shape(x: Dims, axis: int = -1) -> Dims:
+    """Keeps the shape; the axis must be there."""
+    normal_axis(axis, x)
+    return x
+
+
+@op(softmax_shape)
+def softmax(x: Tensor[S, T, D], axis: int = -1) -> Tensor[S, T, D]:
+    r"""Turns scores into probabilities along an axis.
+
+    $$y_i = e^{x_i} / \sum_j e^{x_j}, \quad dx = y \, (dy - \sum_j y_j \, dy_j)$$
+
+    Args:
+        x: Scores in nats, any shape, a float dtype; finite scores give finite probabilities.
+        axis: The axis along which the probabilities add up to one.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ShapeError: The axis is out of range.
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    check_axis(x, axis)
+    weights = engine(x.data).exp(_shifted(x.data, axis))
+    out = handle(weights / engine(weights).sum(weights, axis, keepdims=True))
+
+    def backward(grads: Gradients) -> None:
+        weighted = grads.take(out) * out.data
+        grads.add(x, weighted - out.data * engine(weighted).sum(weighted, axis, keepdims=True))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(softmax_shape)
+def log_softmax(x: Tensor[S, T, D], axis: int = -1) -> Tensor[S, T, D]:
+    r"""Turns scores into logarithms of probabilities along an axis.
+
+    $$y_i = x_i - \ln \sum_j e^{x_j}, \quad dx = dy - e^y \sum_j dy_j$$
+
+    Args:
+        x: Scores in nats, any shape, a float dtype; finite scores give finite logarithms.
+        axis: The axis along which the probabilities add up to one.
+
+    Returns:
+        The shape of `x`, in nats.
+
+    Raises:
+        ShapeError: The axis is out of range.
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    check_axis(x, axis)
+    out = handle(log_normalized(x.data, axis))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        grads.add(x, dy - engine(out.data).exp(out.data) * engine(dy).sum(dy, axis, keepdims=True))
+
+    return tape.record(out, (x,), backward)
+
+
+def log_normalized(x: Any, axis: int) -> Any:
+    """Computes the logarithm of the softmax of a raw value."""
+    primitives = engine(x)
+    shifted = _shifted(x, axis)
+    total = primitives.sum(primitives.exp(shifted), axis, keepdims=True)
+    return shifted - primitives.log(total) if x.size else shifted  # an empty axis adds up to 0, which has no log
+
+
+def _shifted(x: Any, axis: int) -> Any:
+    # Shift by the max first: exp(89) overflows float32. An empty axis has no max, and nothing to shift.
+    return x - engine(x).max(x, axis, keepdims=True) if x.size else x

@@ -1,0 +1,135 @@
+"""The sentences that refuse a call which does not fit its signature: the guard raises them, mypy prints them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RESULT: Final = "the result"
+ANY_NUMBER: Final = "..."  # how `*Ts` is written, whatever stands for it
+
+
+def callee(qualname: str) -> str:
+    """Returns what a caller calls a function: `f`, `Linear.forward`, and `Linear` for its `__init__`."""
+    return qualname.rpartition("<locals>.")[2].removesuffix(".__init__")
+
+
+def shown(shape: Sequence[object]) -> str:
+    """Writes a shape as Python writes a tuple, with `...` for any number of sizes."""
+    sizes = [str(size) for size in shape]
+    return f"({sizes[0]},)" if len(sizes) == 1 and sizes != [ANY_NUMBER] else f"({', '.join(sizes)})"
+
+
+def wrong_rank(call: str, place: str, shape: Sequence[object], expected: Sequence[object]) -> str:
+    """Says that a shape has too many sizes, or too few.
+
+    Args:
+        call: The function, as `callee` names it.
+        place: The parameter, or `RESULT`.
+        shape: What is there.
+        expected: What the annotation says, its names unbound.
+
+    Returns:
+        `f: x is (3, 4) but (3, 5, N) is expected: rank 2, not 3`
+    """
+    fixed = [size for size in expected if str(size) != ANY_NUMBER]
+    least = "" if len(fixed) == len(expected) else "at least "
+    return f"{_misfit(call, place, shape, expected)}: rank {len(shape)}, not {least}{len(fixed)}"
+
+
+def wrong_size(
+    call: str, place: str, shape: Sequence[object], expected: Sequence[object], axis: int, value: object = None
+) -> str:
+    """Says which size of a shape is another than its annotation asks for.
+
+    Args:
+        call: The function, as `callee` names it.
+        place: The parameter, or `RESULT`.
+        shape: What is there.
+        expected: What the annotation says, its names unbound.
+        axis: Where they differ; counted from the back behind a `...`.
+        value: What a computed size such as `N + 1` comes to.
+
+    Returns:
+        `f: x is (3, 4) but (3, 5) is expected: axis 1 is 4, not 5`, or
+        `f: x is (3, 5) but (N, N + 1) is expected: axis 1 is 5, not N + 1 = 4`.
+    """
+    computed = "" if value is None or str(value) == str(expected[axis]) else f" = {value}"
+    return f"{_misfit(call, place, shape, expected)}: axis {axis} is {shape[axis]}, not {expected[axis]}{computed}"
+
+
+def wrong_number(call: str, place: str, number: object, expected: object, value: object = None) -> str:
+    """Says that an int is another than the size it is annotated with: `f: n is 5 but N + 1 = 4 is expected`."""
+    computed = "" if value is None or str(value) == str(expected) else f" = {value}"
+    return f"{call}: {place} is {number} but {expected}{computed} is expected"
+
+
+def conflict(call: str, name: str, value: object, place: str, other: object, other_place: str) -> str:
+    """Says that one type variable would stand for two things: `f: N is 3 in x but 4 in y`.
+
+    A tuple or a list is written as a shape. Within one place it is `f: N is both 3 and 4 in x`.
+    """
+    first, second = _written(value), _written(other)
+    if place == other_place:
+        return f"{call}: {name} is both {first} and {second} in {place}"
+    return f"{call}: {name} is {first} in {place} but {second} in {other_place}"
+
+
+def too_small(call: str, name: str, value: object, place: str) -> str:
+    """Says that a named size is below 1: `f: N is 0 in x but a named size is at least 1`."""
+    return f"{call}: {name} is {value} in {place} but a named size is at least 1"
+
+
+def tape_missing(call: str, place: str) -> str:
+    """Says that a tape was asked for: `f: x has no tape but needs one`."""
+    return f"{call}: {place} has no tape but needs one"
+
+
+def tape_unwanted(call: str, place: str) -> str:
+    """Says that no tape was asked for: `f: x has a tape but must have none`."""
+    return f"{call}: {place} has a tape but must have none"
+
+
+def wrong_dtype(call: str, place: str, dtype: str, expected: str) -> str:
+    """Says that a dtype is another: `f: x is float64 but float32 is expected`."""
+    return f"{call}: {place} is {dtype} but {expected} is expected"
+
+
+def _misfit(call: str, place: str, shape: Sequence[object], expected: Sequence[object]) -> str:
+    return f"{call}: {place} is {shown(shape)} but {shown(expected)} is expected"
+
+
+def _written(value: object) -> str:
+    return shown(value) if isinstance(value, tuple | list) else str(value)
+
+
+def mixed_dtypes(call: str, dtype: str, place: str, other: str, other_place: str) -> str:
+    """Says that two dtypes which must be one are two: `f: x is float32 but y is int64`."""
+    return f"{call}: {place} is {dtype} but {other_place} is {other}"
+
+
+def other_shape(call: str, place: str, shape: object, expected: object) -> str:
+    """Says that a shape known by name only is not the one that is expected: `f: x is S but (3, 5) is expected`."""
+    return f"{call}: {place} is {shape} but {expected} is expected"
+
+
+def not_differentiable() -> str:
+    """Says that nothing was recorded."""
+    return "backward: the tensor has no tape; trace an input first"
+
+
+def not_scalar(shape: Sequence[object]) -> str:
+    """Says that a gradient starts at one number: `backward: x (2, 3) is not a scalar; reduce it or pass seed=`."""
+    return f"backward: x {shown(shape)} is not a scalar; reduce it or pass seed="
+
+
+def traced_twice() -> str:
+    """Says that a tape is there already."""
+    return "trace: the tensor has a tape already"
+
+
+def consumed(call: str, place: str, where: str) -> str:
+    """Says that a tape is used after its end: `mul: x was consumed by backward on line 7`."""
+    return f"{call}: {place} was consumed by backward {where}"

@@ -1,0 +1,385 @@
+"""Gradient tapes: which operations happened, and how to run them backwards.
+
+A tensor's type says which tape it carries. `NoneTape` records nothing; `OwnedTape` holds a `GradientTape`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeAlias, cast
+
+from typing_extensions import TypeAliasType, TypeVar, override
+
+from tapegrad.dims import show
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from tapegrad.backend import Value
+    from tapegrad.tensor import Tensor
+
+S = TypeVar("S", bound=tuple[Any, ...], default=Any)
+D = TypeVar("D", bound="np.generic", default=Any)
+
+
+class Node(Protocol):
+    """What a tape asks of a tensor."""
+
+    @property
+    def data(self) -> Any: ...  # the array of any engine
+    @property
+    def shape(self) -> Any: ...  # typed by the tensor itself
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def is_float(self) -> bool: ...
+    @property
+    def version(self) -> int | None: ...
+    @property
+    def frozen(self) -> bool: ...
+    def put_tape(self, tape: Any) -> Any: ...  # typed by the tensor itself
+
+
+Pullback: TypeAlias = Callable[["Gradients"], None]
+Entry: TypeAlias = tuple[int, Node | None, tuple[Node, ...], Pullback]
+
+K = TypeVar("K", bound="Tape")  # the kind of tape a method is called on
+
+_clock = count()
+
+
+class Tape:
+    """Either kind of tape."""
+
+    __slots__ = ()
+
+    owns: ClassVar[bool]
+
+    def root(self) -> Any:
+        """Returns the tape that this one has become by merging."""
+        return self
+
+    def record(
+        self: K, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback
+    ) -> Tensor[S, K, D]:
+        """Returns `out` with this tape on it, after noting how its gradient reaches `inputs`."""
+        raise NotImplementedError
+
+
+T1 = TypeVar("T1", bound=Tape, default=Any)
+T2 = TypeVar("T2", bound=Tape, default=Any)
+
+# Other checkers see Any; the plugin reads the name before the alias expands and puts a `Merged` in its place.
+Merge = TypeAliasType("Merge", Any, type_params=(T1, T2))
+
+
+class NoneTape(Tape):
+    """The tape of a tensor that nobody differentiates: it records nothing and costs nothing."""
+
+    __slots__ = ()
+
+    owns = False
+
+    @override
+    def record(self: K, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback) -> Tensor[S, K, D]:
+        return out  # type: ignore[return-value]  # K is NoneTape, or a type that nothing is ever made of
+
+    @override
+    def __repr__(self) -> str:
+        return "NoneTape()"
+
+
+class Merged(Tape, Generic[T1, T2]):
+    """What the plugin knows the tape of a result by until both tapes are known; nothing is ever made of it."""
+
+
+class OwnedTape(Tape):
+    """The tape of a traced tensor; all tensors computed from it share it."""
+
+    __slots__ = ("_merged_into", "_tape")
+
+    owns = True
+
+    def __init__(self, tape: GradientTape | None = None) -> None:
+        self._tape = GradientTape() if tape is None else tape
+        self._merged_into: OwnedTape | None = None
+
+    @property
+    def tape(self) -> GradientTape:
+        """The operations recorded so far."""
+        return self.root()._tape
+
+    @override
+    def root(self) -> OwnedTape:
+        tape = self
+        while tape._merged_into is not None:
+            tape = tape._merged_into
+        return tape
+
+    def merge(self, other: OwnedTape) -> OwnedTape:
+        """Joins two tapes into one that both operands share from now on; a tape merged with itself stays itself."""
+        into, away = self.root(), other.root()
+        if into is away:
+            return into
+        if len(into._tape) < len(away._tape):
+            into, away = away, into
+        into._tape.append(away._tape)
+        away._merged_into = into
+        return into
+
+    @override
+    def record(self: K, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback) -> Tensor[S, K, D]:
+        tape = self._tape if self._merged_into is None else self.tape
+        if tape.consumed_at is not None:
+            tape.refuse()
+        for x in inputs:
+            if x.version is not None:
+                tape.watched.setdefault(x, x.version)
+        tape.entries.append((next(_clock), out, inputs, backward))
+        return out.put_tape(self)
+
+    @override
+    def __repr__(self) -> str:
+        return f"OwnedTape({self.tape!r})"
+
+
+class ConsumedTape(OwnedTape):
+    """What the plugin narrows a tape to after `backward`; at run time the tape itself knows."""
+
+
+class GradientTape:
+    """The operations of one forward pass, in the order in which they ran."""
+
+    __slots__ = ("_shuffled", "consumed_at", "entries", "gradients", "leaves", "watched")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.leaves: dict[Node, None] = {}  # traced float tensors: they get gradients unless `wrt` says otherwise
+        self.watched: dict[Node, int] = {}  # parameters used, and the version each had at its first use
+        self.gradients: Gradients | None = None  # what `trace(grads=...)` goes on accumulating into
+        self.consumed_at: str | None = None
+        self._shuffled = False
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def add_backward_op(self, op: Pullback) -> None:
+        """Records a step of the way back that only its writer understands; it is never pruned."""
+        if self.consumed_at is not None:
+            self.refuse()
+        self.entries.append((next(_clock), None, (), op))
+
+    def append(self, other: GradientTape) -> None:
+        """Moves all that `other` holds here and leaves it empty; the clock keeps the order."""
+        if other is self:
+            return
+        for tape in (self, other):
+            if tape.consumed_at is not None:
+                tape.refuse()
+        self._shuffled = self._shuffled or other._shuffled or bool(self.entries and other.entries)
+        self.entries += other.entries
+        self.leaves |= other.leaves
+        self.watched = other.watched | self.watched
+        self.gradients = _summed(self.gradients, other.gradients)
+        other.entries, other.leaves, other.watched, other.gradients = [], {}, {}, None
+
+    def execute(self, grads: Gradients | None = None) -> Gradients:
+        """Runs everything recorded, newest first, and consumes the tape.
+
+        Args:
+            grads: Where gradients accumulate, the seed among them; an empty one of its own by default.
+
+        Returns:
+            `grads`, with the gradient of every traced float tensor and parameter that was reached.
+
+        Raises:
+            TapeError: The tape has been consumed, or a parameter has changed since it was recorded.
+        """
+        if self.consumed_at is not None:
+            self.refuse()
+        self._check_versions()
+        if self._shuffled:
+            self.entries.sort(key=lambda entry: entry[0])
+        if grads is None:
+            grads = Gradients() if self.gradients is None else self.gradients
+        grads.want(self._default_targets(), self.entries)
+        self.consumed_at = where_called()
+        values, wanted, entries = grads.values_by_node, grads.wanted, self.entries
+        while entries:
+            _, out, _, backward = entries.pop()
+            if out is None or (out in values and out in wanted):
+                backward(grads)
+        grads.finish()
+        self.leaves, self.watched = {}, {}
+        return grads
+
+    def backward(self, x: Node, seed: Any, wrt: Iterable[Any] | None) -> Gradients:
+        """Runs the tape backwards from `x`, whose own gradient is `seed`, and returns the gradients of `wrt`."""
+        if self.consumed_at is not None:
+            self.refuse()
+        grads = Gradients() if self.gradients is None else self.gradients
+        grads.target(wrt)
+        grads.seed(x, seed)
+        return self.execute(grads)
+
+    def refuse(self) -> NoReturn:
+        """Says where the tape was consumed."""
+        message = f"the tape was consumed by backward at {self.consumed_at}; trace again for another gradient"
+        raise TapeError(message)
+
+    def _default_targets(self) -> list[Node]:
+        return [*self.leaves, *(node for node in self.watched if not node.frozen)]
+
+    def _check_versions(self) -> None:
+        for node, version in self.watched.items():
+            if node.version != version:
+                message = (
+                    f"a parameter of shape {node.shape} was assigned after the forward pass used it: "
+                    f"version {version} was recorded, version {node.version} is there"
+                )
+                raise TapeError(message)
+
+    @override
+    def __repr__(self) -> str:
+        if self.consumed_at is not None:
+            return f"GradientTape(consumed at {self.consumed_at})"
+        return f"GradientTape({len(self)} ops)"
+
+
+class MissingGradientError(KeyError):
+    """No gradient was computed for this tensor."""
+
+    @override
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Gradients:
+    """Gradients by tensor; looking one up gives a tensor of the same shape and dtype."""
+
+    __slots__ = ("_kept", "_seeded", "_targets", "values_by_node", "wanted")
+
+    def __init__(self) -> None:
+        self.values_by_node: dict[Any, Any] = {}
+        self.wanted: set[Any] = set()
+        self._targets: tuple[Node, ...] | None = None
+        self._kept: set[Any] = set()
+        self._seeded: set[Any] = set()
+
+    def __getitem__(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
+        node = _identity(x)
+        if not node.is_float:
+            message = f"a tensor of dtype {node.dtype} has no gradient"
+            raise DTypeError(message)
+        if node not in self.values_by_node:
+            message = f"no gradient for a tensor of shape {show(x.shape)}: not traced, not in wrt=, or not used"
+            raise MissingGradientError(message)
+        gradient: Tensor[S, NoneTape, D] = node.with_data(self.values_by_node[node])
+        return gradient
+
+    def get(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D] | None:
+        """Returns the gradient of `x`, or None where there is none."""
+        return self[x] if x in self else None
+
+    def __contains__(self, x: object) -> bool:
+        return _identity(x) in self.values_by_node
+
+    def __iter__(self) -> Iterator[Tensor[Any, NoneTape, Any]]:
+        return iter(self.values_by_node)
+
+    def __len__(self) -> int:
+        return len(self.values_by_node)
+
+    def wants(self, x: Tensor[Any, Any, Any]) -> bool:
+        """Says whether anybody needs the gradient of `x`; a closure asks before it spends time."""
+        return (x if x.tape is NONE else x.handle) in self.wanted
+
+    def add(self, x: Tensor[S, Any, D], gradient: Value[S, D]) -> None:
+        """Adds `gradient`, a value of `x`'s own shape, to what has been accumulated for `x`.
+
+        Raises:
+            ShapeError: The shapes differ; a gradient is never broadcast.
+        """
+        if gradient.shape != x.shape:
+            message = f"add: x is {show(x.shape)} but its gradient is {show(gradient.shape)}"
+            raise ShapeError(message)
+        if x.tape is not NONE:
+            x = x.handle
+        values = self.values_by_node
+        values[x] = values[x] + gradient if x in values else gradient
+
+    def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
+        """Returns the accumulated gradient of `x`, a closure's own output, and gives it up."""
+        value = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
+        return cast("Value[S, D]", value)  # add() put a value of x's shape and dtype there
+
+    def target(self, wrt: Iterable[Any] | None) -> None:
+        """Names the tensors whose gradients are asked for; None stands for the traced ones."""
+        self._targets = None if wrt is None else tuple(_identity(x) for x in wrt)
+        for node in self._targets or ():
+            if not node.is_float:
+                message = f"wrt names a tensor of dtype {node.dtype}, which has no gradient"
+                raise DTypeError(message)
+
+    def seed(self, x: Any, value: Any) -> None:
+        """Starts the way back: `value` is the gradient of `x`, needed on the way only."""
+        self.add(x, value)
+        self._seeded.add(x)
+
+    def want(self, default: Iterable[Node], entries: list[Entry]) -> None:
+        """Marks every tensor on a way from a target to the result."""
+        targets = tuple(default) if self._targets is None else self._targets
+        self.wanted = wanted = set(targets)
+        self._kept = wanted | (self.values_by_node.keys() - self._seeded)
+        opaque = False
+        for _, out, inputs, _ in entries:
+            opaque = opaque or out is None  # nobody knows what such a step passes on, so all that follows is needed
+            if opaque:
+                wanted.update(inputs)
+            for x in inputs:
+                if x in wanted:
+                    wanted.add(out)
+                    break
+
+    def finish(self) -> None:
+        """Forgets what was needed on the way only."""
+        kept = self._kept
+        self.values_by_node = {node: value for node, value in self.values_by_node.items() if node in kept}
+        self.wanted, self._seeded = set(), set()
+
+    @override
+    def __repr__(self) -> str:
+        shapes = ", ".join(str(node.shape) for node in self.values_by_node)
+        return f"Gradients({shapes})"
+
+
+NONE: Final = NoneTape()
+
+
+def where_called() -> str:
+    """Returns file and line of the innermost caller outside tapegrad."""
+    house = f"{Path(__file__).parent}{os.sep}"
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(house):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def _identity(x: Any) -> Any:
+    """Returns the tapeless tensor that `x` is, whatever tape it carries: what gradients are looked up by."""
+    return getattr(x, "handle", x)
+
+
+def _summed(ours: Gradients | None, theirs: Gradients | None) -> Gradients | None:
+    if ours is None or theirs is None or ours is theirs:
+        return theirs if ours is None else ours
+    for node, value in theirs.values_by_node.items():
+        ours.add(node, value)
+    return ours

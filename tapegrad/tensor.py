@@ -1,0 +1,395 @@
+"""The tensor: an array of any engine with its shape, tape and dtype in its type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias, overload
+
+import numpy as np
+from typing_extensions import TypeAliasType, TypeVar, override
+
+from tapegrad import sentences
+from tapegrad.dims import N0, N1, N2, N3, N4, N5, show
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.op import CALLS
+from tapegrad.tape import NONE, Gradients, Merge, NoneTape, OwnedTape, Tape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tapegrad.backend import Value
+
+S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
+T_co = TypeVar("T_co", bound=Tape, covariant=True, default=Any)
+D_co = TypeVar("D_co", bound=np.generic, covariant=True, default=np.float32)
+S = TypeVar("S", bound=tuple[Any, ...], default=Any)
+S1 = TypeVar("S1", bound=tuple[Any, ...], default=Any)
+S2 = TypeVar("S2", bound=tuple[Any, ...], default=Any)
+T = TypeVar("T", bound=Tape, default=Any)
+T1 = TypeVar("T1", bound=Tape, default=Any)
+T2 = TypeVar("T2", bound=Tape, default=Any)
+D = TypeVar("D", bound=np.generic, default=np.float32)
+D1 = TypeVar("D1", bound=np.generic, default=np.float32)
+D2 = TypeVar("D2", bound=np.generic, default=np.float32)
+_ALONE: Final = object()  # the second operand of an op that has one
+G = TypeVar("G", bound=np.generic)
+
+
+class Tensor(Generic[S_co, T_co, D_co]):
+    """An immutable array whose sizes, gradient tape and dtype stand in its type.
+
+    `Tensor[tuple[Literal[3], N], OwnedTape]` has three rows, a number of columns that goes by `N`, a tape, and float32.
+    Make one with `tapegrad.tensor`; this constructor takes over an array as it is, for those who write ops.
+    """
+
+    __slots__ = ("__weakref__", "data", "handle", "tape")
+
+    data: Value[S_co, D_co]
+    tape: T_co
+    handle: Tensor[S_co, NoneTape, D_co]  # of a taped tensor only: the tapeless tensor that it is
+
+    version: ClassVar[Any] = None  # of a parameter: how often it was assigned
+    frozen: ClassVar[Any] = False
+    __array_ufunc__: ClassVar[None] = None  # so that numpy_array + x asks x, and no tape is lost
+
+    def __init__(self, data: Value[S_co, D_co], tape: T_co = NONE) -> None:  # type: ignore[assignment]  # a tapeless default serves every checker that leaves T_co open
+        self.data = data
+        self.tape = tape
+
+    @property
+    def shape(self) -> S_co:
+        """The sizes."""
+        return self.data.shape
+
+    @property
+    def dtype(self) -> np.dtype[D_co]:
+        """The NumPy dtype of an element."""
+        dtype: np.dtype[D_co] = self.data.dtype
+        return dtype
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return self.data.ndim
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return self.data.size
+
+    @property
+    def owns_tape(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        return self.tape.owns
+
+    @property
+    def is_float(self) -> bool:
+        """Whether a gradient can be asked of this tensor."""
+        return self.dtype.kind == "f"
+
+    # Tapes
+
+    def trace(self: Untaped[S, D], grads: Gradients | None = None) -> Tensor[S, OwnedTape, D]:
+        """Returns the same tensor with a fresh tape: from here on operations are recorded.
+
+        Args:
+            grads: Gradients to go on accumulating into.
+
+        Raises:
+            TapeError: The tensor has a tape already.
+        """
+        if self.owns_tape:
+            raise TapeError(sentences.traced_twice())
+        tape = OwnedTape()
+        if self.is_float and not self.frozen:
+            tape.tape.leaves[self] = None
+        tape.tape.gradients = grads
+        return self.put_tape(tape)
+
+    def put_tape(self, tape: T) -> Tensor[S_co, T, D_co]:
+        """Returns the same tensor carrying `tape`; who writes an op gets here through `tape.record`."""
+        taped = _new(Tensor)
+        taped.data, taped.tape, taped.handle = self.data, tape, self
+        return taped
+
+    def detach(self) -> Tensor[S_co, NoneTape, D_co]:
+        """Returns a new tensor of the same values that no tape knows."""
+        return Tensor(self.data)
+
+    def with_data(self, data: Value[S_co, D_co]) -> Tensor[S_co, NoneTape, D_co]:
+        """Returns a tapeless tensor of this shape and dtype around another array."""
+        return Tensor(data)
+
+    def backward(
+        self: Taped[S, D], wrt: Any | None = None, *, seed: Tensor[S, NoneTape, D] | None = None
+    ) -> Gradients:
+        """Runs the tape backwards and consumes it.
+
+        Args:
+            wrt: Tensors, or modules, whose gradients are asked for; by default the traced float tensors and parameters.
+            seed: The gradient of whatever comes after this tensor; one for a scalar.
+
+        Returns:
+            Gradients, looked up by tensor.
+
+        Raises:
+            TapeError: There is no tape, it has been consumed, or a parameter was assigned since.
+            ShapeError: The tensor is no scalar and has no seed, or the seed has another shape.
+            DTypeError: The tensor is not a float, or the seed has another dtype.
+        """
+        if not self.owns_tape:
+            raise TapeError(sentences.not_differentiable())
+        if not self.is_float:
+            message = f"backward: x is {self.dtype}, which has no gradient"
+            raise DTypeError(message)
+        if seed is not None and not (isinstance(seed, Tensor) and seed.dtype == self.dtype):
+            message = f"backward: seed is {_kind(seed)} but x is {self.dtype}"
+            raise DTypeError(message)
+        if seed is None and self.shape != ():
+            raise ShapeError(sentences.not_scalar(self.shape))
+        recorded = self.tape.tape
+        value = self.dtype.type(1) if seed is None else seed.data
+        return recorded.backward(self.handle, value, None if wrt is None else _targets(wrt))
+
+    # Leaving for NumPy
+
+    def numpy(self, *, copy: bool = False) -> np.ndarray[S_co, np.dtype[D_co]]:
+        """Returns the values as a NumPy array: a read-only view, or a copy of your own."""
+        # A tensor of tensors gives up all its levels, whatever tapes they have.
+        data = self.data.numpy() if isinstance(self.data, Tensor) else self.data
+        array = np.array(data, copy=True) if copy else np.asarray(data).view()
+        array.flags.writeable = copy
+        return array  # type: ignore[return-value]  # NumPy's stubs forget the shape of what they copy
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[S_co, np.dtype[Any]]:  # noqa: FBT001  # NumPy's protocol
+        if self.owns_tape:
+            message = "the tensor has a tape, which a NumPy array would lose; detach it first"
+            raise TapeError(message)
+        array: np.ndarray[S_co, np.dtype[Any]] = self.numpy(copy=bool(copy))
+        return array if dtype is None or dtype == array.dtype else array.astype(dtype)
+
+    def item(self) -> Any:
+        """Returns the only element as a Python number."""
+        return self._only("item").item()
+
+    def tolist(self) -> Any:
+        """Returns nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def __float__(self) -> float:
+        return float(self._only("float"))
+
+    def __int__(self) -> int:
+        return int(self._only("int"))
+
+    def __bool__(self) -> bool:
+        return bool(self._only("bool"))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            message = "len: a tensor of shape () has no length"
+            raise TypeError(message)
+        length: int = self.shape[0]
+        return length
+
+    def __setitem__(self, index: object, value: object) -> NoReturn:
+        message = f"a tensor is immutable: x[{index!r}] = ... has no effect to have"
+        raise TypeError(message)
+
+    @override
+    def __repr__(self) -> str:
+        tape = "owned tape" if self.owns_tape else "no tape"
+        return f"Tensor({self._printed(7)}, shape={self.shape}, {self.dtype}, {tape})"
+
+    @override
+    def __str__(self) -> str:
+        return self._printed(0)
+
+    def _printed(self, indent: int) -> str:
+        return np.array2string(self.numpy(), separator=", ", prefix=" " * indent)
+
+    def _only(self, question: str) -> np.ndarray[Any, np.dtype[Any]]:
+        if self.size != 1:
+            message = f"{question}: a tensor of shape {show(self.shape)} has {self.size} elements, not one"
+            raise ShapeError(message)
+        return self.numpy().reshape(())
+
+    # Operators and the methods of numpy.ndarray, by the op table; the plugin types them by the ops' rules
+
+    def __neg__(self) -> Tensor[S_co, T_co, D_co]:
+        return CALLS["neg"](self)
+
+    def __add__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
+        return CALLS["add"](self, y)
+
+    def __radd__(self, y: Number) -> Tensor[Any, T_co, D_co]:
+        return CALLS["add"](y, self)
+
+    def __sub__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
+        return CALLS["sub"](self, y)
+
+    def __rsub__(self, y: Number) -> Tensor[Any, T_co, D_co]:
+        return CALLS["sub"](y, self)
+
+    def __mul__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
+        return CALLS["mul"](self, y)
+
+    def __rmul__(self, y: Number) -> Tensor[Any, T_co, D_co]:
+        return CALLS["mul"](y, self)
+
+    def __truediv__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
+        return CALLS["div"](self, y)
+
+    def __rtruediv__(self, y: Number) -> Tensor[Any, T_co, D_co]:
+        return CALLS["div"](y, self)
+
+    def __matmul__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
+        return CALLS["matmul"](self, y)
+
+    def __rmatmul__(self, y: Number) -> Tensor[Any, T_co, D_co]:
+        return CALLS["matmul"](y, self)
+
+    def __eq__(self, y: object) -> Tensor[Any, NoneTape, np.bool_]:  # type: ignore[override]  # as NumPy's
+        return CALLS["equal"](self, y)
+
+    def __ne__(self, y: object) -> Tensor[Any, NoneTape, np.bool_]:  # type: ignore[override]  # as NumPy's
+        return CALLS["not_equal"](self, y)
+
+    def __lt__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
+        return CALLS["less"](self, y)
+
+    def __le__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
+        return CALLS["less_equal"](self, y)
+
+    def __gt__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
+        return CALLS["greater"](self, y)
+
+    def __ge__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
+        return CALLS["greater_equal"](self, y)
+
+    __hash__ = object.__hash__
+
+    @property
+    def T(self) -> Tensor[Any, T_co, D_co]:  # noqa: N802  # NumPy's name
+        """The transpose: all axes in reverse."""
+        return CALLS["transpose"](self)
+
+    def transpose(self, axes: tuple[int, ...] | None = None) -> Tensor[Any, T_co, D_co]:
+        """Permutes the axes, see `tapegrad.transpose`."""
+        return CALLS["transpose"](self, axes)
+
+    def reshape(self, shape: Sizes) -> Tensor[Any, T_co, D_co]:
+        """Gives the elements another shape, see `tapegrad.reshape`."""
+        return CALLS["reshape"](self, shape)
+
+    def astype(self, dtype: type[G]) -> Tensor[S_co, T_co, G]:
+        """Converts to another dtype, see `tapegrad.astype`."""
+        return CALLS["astype"](self, dtype)
+
+    def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
+        """Adds up along axes, see `tapegrad.sum`."""
+        return CALLS["sum"](self, axis, keepdims=keepdims)
+
+    def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
+        """Averages along axes, see `tapegrad.mean`."""
+        return CALLS["mean"](self, axis, keepdims=keepdims)
+
+    def max(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
+        """Finds the largest along axes, see `tapegrad.max`."""
+        return CALLS["max"](self, axis, keepdims=keepdims)
+
+    def take(
+        self, indices: Tensor[Any, T2, np.integer[Any]], axis: int = 0
+    ) -> Tensor[Any, Merge[T_co, T2], D_co]:
+        """Picks slices by index, see `tapegrad.take`."""
+        return CALLS["take"](self, indices, axis)
+
+
+def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
+    """Returns a tapeless tensor around what an op computed."""
+    out = _new(Tensor)
+    out.data, out.tape = data, NONE
+    return out
+
+
+@overload
+def split(x: Tensor[S, T, D]) -> tuple[Tensor[S, NoneTape, D], T]: ...
+@overload
+def split(
+    x: Tensor[S, T, D] | float, y: Tensor[S2, T2, D2] | float
+) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]: ...
+def split(x: Any, y: Any = _ALONE) -> Any:
+    """Returns the operands without their tapes, and the one tape they make together.
+
+    A closure that held a taped tensor would hold its own tape and leak: from here on an op knows tapeless tensors only.
+    """
+    if y is _ALONE:
+        if not isinstance(x, Tensor):
+            message = f"x is {_kind(x)}, not a tensor"
+            raise DTypeError(message)
+        tape = x.tape
+        return (x, tape) if tape is NONE else (x.handle, tape.root())
+    if not isinstance(x, Tensor):
+        x = _constant(x, y)
+    elif not isinstance(y, Tensor):
+        y = _constant(y, x)
+    left, right = x.tape, y.tape
+    if left is NONE:
+        return (x, y, left) if right is NONE else (x, y.handle, right.root())
+    if right is NONE:
+        return x.handle, y, left.root()
+    return x.handle, y.handle, left.merge(right)
+
+
+def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any]) -> None:
+    """Refuses two dtypes: nothing is converted unless somebody writes `astype`."""
+    if x.data.dtype != y.data.dtype:
+        message = f"x is {x.dtype} but y is {y.dtype}"
+        raise DTypeError(message)
+
+
+def _constant(value: Any, like: Any) -> Tensor[Any, NoneTape, Any]:
+    if not isinstance(like, Tensor):
+        message = f"neither {_kind(value)} nor {_kind(like)} is a tensor"
+        raise DTypeError(message)
+    if isinstance(value, np.ndarray | np.generic) and not isinstance(value, float):
+        return handle(value.copy())  # the array is the caller's, who may write into it before the way back
+    if not isinstance(value, bool | int | float):
+        message = f"{_kind(value)} is neither a tensor nor a number nor a NumPy array"
+        raise DTypeError(message)
+    dtype = like.dtype
+    if (isinstance(value, float) and dtype.kind != "f") or (dtype.kind == "b" and not isinstance(value, bool)):
+        message = f"one operand is {value} but the other is {dtype}"
+        raise DTypeError(message)
+    return handle(dtype.type(value))
+
+
+def _kind(value: Any) -> str:
+    """Says what a value is that should have been a tensor, or which dtype a tensor has."""
+    return str(value.dtype) if isinstance(value, Tensor) else f"a {type(value).__name__}"
+
+
+def _targets(wrt: Any) -> list[Any]:
+    if isinstance(wrt, Tensor):
+        return [wrt]
+    if hasattr(wrt, "parameters"):
+        return [parameter for parameter in wrt.parameters().values() if not parameter.frozen]
+    return [target for one in wrt for target in _targets(one)]
+
+
+_new = object.__new__
+
+Axis: TypeAlias = int | tuple[int, ...] | None
+Sizes: TypeAlias = tuple[int, ...]
+Number: TypeAlias = "float | np.ndarray[Any, np.dtype[Any]] | np.generic"
+Operand: TypeAlias = "Tensor[Any, T2, Any] | Number"
+# Other checkers see the strict form; the plugin loosens it and says in tapegrad's words what does not fit.
+Untaped = TypeAliasType("Untaped", Tensor[S, NoneTape, D], type_params=(S, D))
+Taped = TypeAliasType("Taped", Tensor[S, OwnedTape, D], type_params=(S, D))
+
+Tensor0D: TypeAlias = Tensor[tuple[()], T, D]
+Tensor1D: TypeAlias = Tensor[tuple[N0], T, D]
+Tensor2D: TypeAlias = Tensor[tuple[N0, N1], T, D]
+Tensor3D: TypeAlias = Tensor[tuple[N0, N1, N2], T, D]
+Tensor4D: TypeAlias = Tensor[tuple[N0, N1, N2, N3], T, D]
+Tensor5D: TypeAlias = Tensor[tuple[N0, N1, N2, N3, N4], T, D]
+Tensor6D: TypeAlias = Tensor[tuple[N0, N1, N2, N3, N4, N5], T, D]
