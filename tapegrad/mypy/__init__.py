@@ -1,0 +1,126 @@
+"""The mypy plugin: `plugins = ["tapegrad.mypy"]`.
+
+mypy imports this file at each start, so it imports mypy only. Rooms and ops load at the first hook that needs them,
+inside a guard: whatever goes wrong in them is one error at the user's line and never the end of mypy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mypy.errorcodes import ErrorCode
+from mypy.plugin import (
+    AnalyzeTypeContext,
+    AttributeContext,
+    FunctionContext,
+    FunctionSigContext,
+    MethodContext,
+    MethodSigContext,
+    Plugin,
+)
+from mypy.types import AnyType, TypeOfAny
+from typing_extensions import override
+
+if TYPE_CHECKING:
+    from mypy.types import FunctionLike, Type
+
+Context = TypeVar("Context", bound=Any)
+Result = TypeVar("Result")
+
+INTERNAL = ErrorCode("tapegrad-internal", "The tapegrad plugin failed", "tapegrad")
+
+# Roots that know no tensors: their calls are told from the others by one look into a set.
+FOREIGN = frozenset("_typeshed abc argparse builtins collections contextlib dataclasses enum functools itertools".split())
+FOREIGN |= frozenset("importlib json math matplotlib mypy numpy operator os pathlib pytest random re rich".split())
+FOREIGN |= frozenset("scipy sklearn subprocess sys time types typing typing_extensions".split())
+
+SPELLED = frozenset(
+    f"tapegrad.{name}"
+    for name in "dims.Add dims.Sub dims.Mul dims.FloorDiv tape.Merge tensor.Tensor"
+    " tensor.Untaped tensor.Taped".split()
+)
+
+
+class Tapegrad(Plugin):
+    """Asks the hooks for everything that may concern a tensor."""
+
+    @override
+    def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
+        return _types.get(fullname)
+
+    @override
+    def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
+        return None if fullname.partition(".")[0] in FOREIGN else _signature
+
+    @override
+    def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
+        return None if fullname.partition(".")[0] in FOREIGN else _signature
+
+    @override
+    def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+        return None if fullname.partition(".")[0] in FOREIGN else _function
+
+    @override
+    def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
+        return None if fullname.partition(".")[0] in FOREIGN else _method
+
+    @override
+    def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        return _attribute if fullname.endswith(".T") and fullname.partition(".")[0] not in FOREIGN else None
+
+
+def plugin(version: str) -> type[Plugin]:  # noqa: ARG001  # mypy's entry point; an unknown version is welcome
+    """Returns the plugin to mypy."""
+    return Tapegrad
+
+
+def __getattr__(name: str) -> str:
+    """Computes `__version__` from all files, so that mypy drops its cache when any rule was edited."""
+    if name != "__version__":
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.parent.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _guard(
+    hook: Callable[[Context], Result], default: Callable[[Context], Result]
+) -> Callable[[Context], Result]:
+    def guarded(ctx: Context) -> Result:
+        try:
+            return hook(ctx)
+        except Exception as error:  # noqa: BLE001  # mypy must live, whatever a rule does
+            ctx.api.fail(f"tapegrad failed here: {type(error).__name__}: {error}", ctx.context, code=INTERNAL)
+            return default(ctx)
+
+    return guarded
+
+
+def _lazy(name: str) -> Callable[[Any], Any]:
+    def hook(ctx: Any) -> Any:
+        from tapegrad.mypy import hooks
+
+        return getattr(hooks, name)(ctx)
+
+    return hook
+
+
+def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
+    def hook(ctx: AnalyzeTypeContext) -> Type:
+        from tapegrad.mypy import spelling
+
+        return spelling.analyzed_type(ctx, fullname)
+
+    return _guard(hook, lambda _: AnyType(TypeOfAny.from_error))
+
+
+_types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
+_signature = _guard(_lazy("loosened_signature"), lambda ctx: ctx.default_signature)
+_function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
+_method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)
+_attribute = _guard(_lazy("attribute_type"), lambda ctx: ctx.default_attr_type)

@@ -1,0 +1,362 @@
+"""One call judged: arguments against the signature, sizes by the op's rule, and the result's type out of both."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mypy.errorcodes import ErrorCode
+from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, Expression
+from mypy.plugin import MethodContext
+from mypy.types import AnyType, CallableType, Instance, LiteralType, TupleType, Type, UnionType, get_proper_type
+
+from tapegrad import sentences
+from tapegrad.dims import Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
+from tapegrad.errors import ShapeError
+from tapegrad.mypy.codec import (
+    ARRAY,
+    CONSUMED_TAPE,
+    VALUE,
+    Make,
+    Many,
+    is_tape,
+    kind_of,
+    shape_items,
+    shape_type,
+    size_type,
+    tensor_parts,
+    unknown,
+)
+from tapegrad.mypy.internals import declared_function, make
+from tapegrad.mypy.unify import Bindings, Refusal
+from tapegrad.mypy.values import ValueUnknownError, size_value, value_of
+
+if TYPE_CHECKING:
+    from mypy.nodes import Context
+    from mypy.plugin import AttributeContext, FunctionContext
+
+    from tapegrad.op import Op
+
+CODES = {
+    kind: ErrorCode(f"tapegrad-{kind}", f"A {kind} does not fit", "tapegrad") for kind in ("shape", "tape", "dtype")
+}
+
+
+class Argument(NamedTuple):
+    """One actual argument: its type, and the expression it stands in where there is one."""
+
+    type: Type
+    expression: Expression | None
+
+
+class Thread:
+    """Which layer of which model is being judged, and how often anything was refused so far."""
+
+    path: str = ""
+    refusals: int = 0
+
+
+def report(api: Any, sentence: str, context: Context, kind: str) -> None:
+    """Prints a sentence at the user's line, in a model with the path of the layer in the place of its class."""
+    Thread.refusals += 1
+    if Thread.path:
+        layer = Thread.path.partition(" ")[2].partition("(")[0]
+        sentence = f"{Thread.path}: {sentence.removeprefix(f'{layer}.forward: ')}"
+    api.fail(sentence, context, code=CODES[kind])
+
+
+def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
+    """Types the call of a function: an op by its rule, any other by its signature."""
+    operation = _op_named(declared)
+    arguments = _arguments(ctx, declared, ctx.api)
+    return _judged(ctx, declared, arguments, operation)
+
+
+def method_call(ctx: MethodContext, declared: CallableType) -> Type:
+    """Types the call of a method by its signature."""
+    return _judged(ctx, declared, _arguments(ctx, declared, ctx.api), None)
+
+
+def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
+    """Types an operator, or a method that is an op, by the op of the same meaning."""
+    found = _op_of_method(name)
+    if found is None:
+        return method_call(ctx, declared)
+    op, reflected = found
+    signature = declared_function(ctx.api, f"{op.function.__module__}.{op.name}")
+    if signature is None:
+        return ctx.default_return_type
+    given = _arguments(ctx, declared, ctx.api)
+    receiver = Argument(ctx.type, None)
+    first, second = [*signature.arg_names[:2], None][:2]
+    if reflected:
+        arguments = {second: receiver, first: next(iter(given.values()))}
+    elif name.startswith("__") and given:
+        arguments = {first: receiver, second: next(iter(given.values()))}
+    else:
+        arguments = {first: receiver, **given}
+    return _judged(ctx, signature, arguments, op)
+
+
+def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
+    """Types `x.T`."""
+    parts = tensor_parts(receiver)
+    items = shape_items(parts.shape) if parts is not None else None
+    if items is None or any(isinstance(item, Many) for item in items):
+        return ctx.default_attr_type
+    return _with_shape(ctx.default_attr_type, shape_type(items[::-1], make(ctx.api)))
+
+
+def method_name(declared: CallableType) -> str:
+    """Returns the name a method was defined by."""
+    return getattr(declared.definition, "name", "")
+
+
+def _judged(
+    ctx: FunctionContext | MethodContext,
+    declared: CallableType,
+    arguments: dict[str | None, Argument],
+    op: Op | None,
+) -> Type:
+    bindings = Bindings(_call_name(declared, op), declared, make(ctx.api))
+    try:
+        for name, formal in zip(declared.arg_names, declared.arg_types, strict=True):
+            if name in arguments:
+                _refuse_consumed(bindings.name, name or "x", arguments[name].type)
+                bindings.unify(formal, _refined(formal, arguments[name], ctx.api), name or "x")
+        bindings.finish()
+        items = _ruled(op, declared, arguments, ctx.api) if op is not None else None
+    except Refusal as refusal:
+        report(ctx.api, str(refusal), ctx.context, refusal.kind)
+        return _unknown_result(ctx, declared, bindings.make)
+    except ShapeError as refusal:
+        report(ctx.api, f"{bindings.name}: {refusal}", ctx.context, "shape")
+        return _unknown_result(ctx, declared, bindings.make)
+    return _result(ctx, declared, bindings, items, is_op=op is not None)
+
+
+def _result(
+    ctx: FunctionContext | MethodContext,
+    declared: CallableType,
+    bindings: Bindings,
+    items: list[Size | Many] | None,
+    *,
+    is_op: bool,
+) -> Type:
+    declared_result = get_proper_type(declared.ret_type)
+    if declared.is_type_obj() and isinstance(declared_result, Instance):
+        return _constructed(declared_result, bindings, ctx.default_return_type)
+    result = bindings.applied(declared_result, ctx.default_return_type)
+    if not is_op:
+        return result
+    parts = tensor_parts(declared_result)
+    if items is not None and parts is not None and not isinstance(get_proper_type(parts.shape), TupleType):
+        result = _with_shape(result, shape_type(items, bindings.make))
+    return _raw(ctx, result)
+
+
+def _raw(ctx: FunctionContext | MethodContext, result: Type) -> Type:
+    """Makes a raw value of a tensor, where an operator was called on one."""
+    receiver = get_proper_type(ctx.type) if isinstance(ctx, MethodContext) else None
+    parts = tensor_parts(result)
+    if isinstance(receiver, Instance) and receiver.type.fullname == VALUE and parts is not None:
+        return receiver.copy_modified(args=[parts.shape, parts.dtype])
+    return result
+
+
+def _constructed(declared: Instance, bindings: Bindings, default: Type) -> Type:
+    """Gives an object's class variables the sizes its constructor was called with."""
+    answer = get_proper_type(default)
+    others = answer.args if isinstance(answer, Instance) and len(answer.args) == len(declared.args) else None
+    variables = declared.type.defn.type_vars
+    if len(variables) != len(declared.args) or any(kind_of(variable) == "sizes" for variable in variables):
+        return default
+    return declared.copy_modified(
+        args=[
+            bindings.applied(variable, others[position] if others is not None else None)
+            for position, variable in enumerate(variables)
+        ]
+    )
+
+
+def _with_shape(t: Type, shape: Type) -> Type:
+    p = get_proper_type(t)
+    return p.copy_modified(args=[shape, *p.args[1:]]) if isinstance(p, Instance) and p.args else t
+
+
+def _unknown_result(ctx: FunctionContext | MethodContext, declared: CallableType, make: Make) -> Type:
+    """Types what a refused call would have given, so that one mistake is one message."""
+    return _raw(ctx, Bindings("", declared, make).applied(declared.ret_type, ctx.default_return_type))
+
+
+def _call_name(declared: CallableType, op: Op | None) -> str:
+    if op is not None:
+        return op.name
+    definition = declared.definition
+    if definition is None:
+        return (declared.name or "the call").partition(" of ")[0].strip('"')
+    owner = getattr(definition, "info", None)
+    qualname = f"{owner.name}.{definition.name}" if owner else definition.name
+    return sentences.callee(qualname)
+
+
+def _arguments(
+    ctx: FunctionContext | MethodContext, declared: CallableType, api: Any
+) -> dict[str | None, Argument]:
+    """Returns the actual arguments by parameter; of several for `*args` none, and none that hides behind a star."""
+    found: dict[str | None, Argument] = {}
+    for name, kind, types, expressions, kinds in zip(
+        declared.arg_names, declared.arg_kinds, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True
+    ):
+        if len(types) == 1 and not kind.is_star() and not _is_starred(kinds[0]):
+            found[name] = Argument(types[0], expressions[0])
+    return found
+
+
+def _is_starred(kind: ArgKind) -> bool:
+    return kind in (ARG_STAR, ARG_STAR2)
+
+
+def _refined(formal: Type, argument: Argument, api: Any) -> Type:
+    """Returns an argument's type, with the size that its expression still knows where the type forgot it."""
+    p = get_proper_type(argument.type)
+    if isinstance(p, Instance) and p.type.fullname == "builtins.int" and p.last_known_value is None:
+        size = size_value(p, argument.expression, api)
+        return size_type(size, make(api))
+    return argument.type
+
+
+def _refuse_consumed(call: str, name: str, t: Type) -> None:
+    parts = tensor_parts(t)
+    if parts is not None and is_tape(parts.tape, CONSUMED_TAPE):
+        raise Refusal(sentences.consumed(call, name, f"on line {get_proper_type(parts.tape).line}"), "tape")
+
+
+def _op_named(declared: CallableType) -> Op | None:
+    definition = declared.definition
+    if definition is None or not definition.fullname.startswith("tapegrad.ops."):
+        return None
+    return _ops().get(definition.name)
+
+
+def _op_of_method(name: str) -> tuple[Op, bool] | None:
+    operators = {op.operator: op for op in _ops().values() if op.operator is not None}
+    if name in operators:
+        return operators[name], False
+    if name.startswith("__r") and f"__{name[3:]}" in operators:
+        return operators[f"__{name[3:]}"], True
+    return (_ops()[name], False) if name in _ops() else None
+
+
+def _ops() -> dict[str, Op]:
+    import tapegrad.ops  # noqa: F401  # the ops enter themselves into the table
+    from tapegrad.op import OPS
+
+    return OPS
+
+
+def _ruled(
+    op: Op, declared: CallableType, arguments: dict[str | None, Argument], api: Any
+) -> list[Size | Many] | None:
+    """Returns the sizes that the op's rule gives, or None where it needs to know more.
+
+    Raises:
+        ShapeError: The rule refuses.
+    """
+    shapes: dict[str, list[Size | Many] | None] = {}
+    values: dict[str, Any] = {}
+    for name in inspect.signature(op.rule).parameters:
+        if name not in arguments:
+            continue
+        argument = arguments[name]
+        if name in op.operands:
+            shapes[name] = _operand_shape(argument.type)
+            continue
+        try:
+            values[name] = value_of(argument.type, argument.expression, api)
+        except ValueUnknownError:
+            return None
+    many = dict.fromkeys(
+        item for shape in shapes.values() for item in shape or () if isinstance(item, Many)
+    )
+    if many:
+        return _for_any_rank(op, shapes, values, many)
+    return _answer(op, {name: _as_dims(shape) for name, shape in shapes.items()} | values)
+
+
+def _answer(op: Op, arguments: dict[str, Any]) -> list[Size | Many] | None:
+    try:
+        return list(op.rule(**arguments))
+    except RankUnknownError:
+        return None
+
+
+def _for_any_rank(
+    op: Op, shapes: dict[str, list[Size | Many] | None], values: dict[str, Any], many: dict[Many, None]
+) -> list[Size | Many] | None:
+    """Asks the rule what becomes of none, one and two sizes in the place of `*Sizes`, and folds the answers again."""
+    answers: list[Dims | None] = []
+    refusals: list[ShapeError] = []
+    spelled: list[dict[Many, Dims]] = []
+    for count in range(3):
+        stand_ins = {
+            one: tuple(named("...", f"{one.variable.id}.{position}") for position in range(count)) for one in many
+        }
+        spelled.append(stand_ins)
+        arguments = {name: _as_dims(shape, stand_ins) for name, shape in shapes.items()}
+        try:
+            answer = _answer(op, arguments | values)
+        except ShapeError as refusal:
+            refusals.append(refusal)
+            answer = None
+        answers.append(None if answer is None else tuple(one for one in answer if not isinstance(one, Many)))
+    if len(refusals) == len(answers):
+        raise refusals[1]
+    if any(answer is None for answer in answers):
+        return None
+    folded = _folded(answers[1] or (), spelled[1])
+    agree = all(
+        _same(_as_dims(folded, stand_ins), answer) for stand_ins, answer in zip(spelled, answers, strict=True)
+    )
+    return folded if agree else None
+
+
+def _folded(dims: Dims, stand_ins: dict[Many, Dims]) -> list[Size | Many]:
+    by_size = {one[0]: many for many, one in stand_ins.items()}
+    return [next((many for one, many in by_size.items() if not surely_differ(one, n)), n) for n in dims]
+
+
+def _same(dims: Any, answer: Dims | None) -> bool:
+    return (
+        answer is not None
+        and len(dims) == len(answer)
+        and all(is_unknown(m) or not surely_differ(n, m) for n, m in zip(dims, answer, strict=True))
+    )
+
+
+def _as_dims(shape: list[Size | Many] | None, stand_ins: dict[Many, Dims] | None = None) -> Dims:
+    if shape is None:
+        return UnknownDims()
+    dims: list[Size] = []
+    for item in shape:
+        if isinstance(item, Many):
+            dims += (stand_ins or {})[item]
+        else:
+            dims.append(item)
+    return tuple(dims)
+
+
+def _operand_shape(t: Type) -> list[Size | Many] | None:
+    """Returns the sizes of whatever stands where a tensor may: a number has none."""
+    parts = tensor_parts(t)
+    if parts is not None:
+        return shape_items(parts.shape)
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and p.type.fullname == ARRAY:
+        return shape_items(p.args[0]) if isinstance(get_proper_type(p.args[0]), TupleType) else None
+    if isinstance(p, Instance) and p.type.fullname in NUMBERS:
+        return []
+    return None
+
+
+NUMBERS = frozenset({"builtins.int", "builtins.float", "builtins.bool"})

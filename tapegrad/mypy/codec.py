@@ -1,0 +1,233 @@
+"""Between mypy's types and what rules speak of: sizes, shapes, tapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from mypy.maptype import map_instance_to_supertype
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    ProperType,
+    TupleType,
+    Type,
+    TypeOfAny,
+    TypeVarLikeType,
+    TypeVarTupleType,
+    TypeVarType,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
+
+from tapegrad.dims import UNKNOWN, Dim, Dims, Floor, Monomial, Name, Size, UnknownDims, named
+
+TENSOR = "tapegrad.tensor.Tensor"
+VALUE = "tapegrad.backend.value.Value"
+NONE_TAPE = "tapegrad.tape.NoneTape"
+OWNED_TAPE = "tapegrad.tape.OwnedTape"
+CONSUMED_TAPE = "tapegrad.tape.ConsumedTape"
+MERGED = "tapegrad.tape.Merged"
+SUM, PRODUCT, QUOTIENT = "tapegrad.dims.Sum", "tapegrad.dims.Product", "tapegrad.dims.Quotient"
+ARRAY = "numpy.ndarray"
+
+Make: TypeAlias = Callable[[str, list[Type]], Instance]
+
+_variables: dict[Name, TypeVarType] = {}
+
+
+class Many(NamedTuple):
+    """Any number of sizes, in the place of one: `*Batch`, or a whole shape that goes by a name."""
+
+    variable: TypeVarTupleType | TypeVarType
+
+    def __str__(self) -> str:
+        return "..."
+
+
+class Parts(NamedTuple):
+    """The three type arguments of a tensor."""
+
+    shape: Type
+    tape: Type
+    dtype: Type
+
+
+def unknown() -> AnyType:
+    """Returns the type of what is not known."""
+    return AnyType(TypeOfAny.special_form)
+
+
+def tensor_parts(declared: Type) -> Parts | None:
+    """Returns shape, tape and dtype of a tensor or a raw value; None for any other type."""
+    t = bounded(declared)
+    if not isinstance(t, Instance):
+        return None
+    if t.type.has_base(TENSOR):
+        shape, tape, dtype = map_instance_to_supertype(t, _base(t, TENSOR)).args
+        return Parts(shape, tape, dtype)
+    if t.type.fullname == VALUE:
+        return Parts(t.args[0], unknown(), t.args[1])
+    return None
+
+
+def bounded(t: Type) -> ProperType:
+    """Returns a type, or what bounds a type variable that is no size, shape, tape or dtype of its own."""
+    proper = get_proper_type(t)
+    if isinstance(proper, TypeVarType):
+        bound = get_proper_type(proper.upper_bound)
+        if isinstance(bound, Instance) and bound.type.has_base(TENSOR):
+            return bound
+    return proper
+
+
+def size_of(t: Type) -> Size:
+    """Reads a size."""
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and p.last_known_value is not None:
+        p = p.last_known_value
+    if isinstance(p, LiteralType) and isinstance(p.value, int):
+        return p.value
+    if isinstance(p, TypeVarType):
+        name = Name(p.name, f"{p.id.raw_id}@{p.id.namespace}")
+        _variables[name] = p
+        return named(name.label, name.scope)
+    if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+        left, right = map(size_of, p.args)
+        return {SUM: lambda: left + right, PRODUCT: lambda: left * right, QUOTIENT: lambda: left // right}[
+            p.type.fullname
+        ]()
+    return UNKNOWN
+
+
+def shape_items(shape: Type) -> list[Size | Many] | None:
+    """Reads a shape; None where the rank is unknown."""
+    p = get_proper_type(shape)
+    if isinstance(p, TypeVarType):
+        return [Many(p)]
+    if not isinstance(p, TupleType):
+        return None
+    items: list[Size | Many] = []
+    for item in p.items:
+        if not isinstance(item, UnpackType):
+            items.append(size_of(item))
+            continue
+        inner = get_proper_type(item.type)
+        if not isinstance(inner, TypeVarTupleType):
+            return None
+        items.append(Many(inner))
+    return items
+
+
+def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
+    """Writes a shape as a type."""
+    if items is None or isinstance(items, UnknownDims):
+        return unknown()
+    if any(isinstance(item, Many) and isinstance(item.variable, TypeVarType) for item in items):
+        # A whole shape by name is a type by itself, but nothing can stand beside it.
+        return items[0].variable if len(items) == 1 and isinstance(items[0], Many) else unknown()
+    types: list[Type] = [
+        UnpackType(item.variable) if isinstance(item, Many) else size_type(item, make) for item in items
+    ]
+    return TupleType(types, make("builtins.tuple", [unknown()]))
+
+
+def size_type(size: Size, make: Make) -> Type:
+    """Writes a size as a type, one form for each normal form."""
+    if isinstance(size, int):
+        return LiteralType(size, make("builtins.int", []))
+    if size.terms is None:
+        return unknown()
+    terms = sorted(size.terms, key=lambda term: (-len(term[0]), repr(term[0])))
+    return _nested(SUM, [_term_type(monomial, factor, make) for monomial, factor in terms], make)
+
+
+def merged_tape(tapes: list[Type], make: Make) -> Type:
+    """Returns the tape of a result: none if all are none, owned if any is, else what is still open."""
+    parts: list[Type] = []
+    for tape in tapes:
+        parts += _tape_parts(tape)
+    names = [t.type.fullname if isinstance(t, Instance) else "" for t in map(get_proper_type, parts)]
+    if any(name in (OWNED_TAPE, CONSUMED_TAPE) for name in names):
+        return make(OWNED_TAPE, [])
+    if any(isinstance(get_proper_type(part), AnyType) or name == "tapegrad.tape.Tape" for part, name in zip(parts, names, strict=True)):
+        return unknown()
+    variables = {str(p): p for p in map(get_proper_type, parts) if isinstance(p, TypeVarType)}
+    if not variables:
+        return make(NONE_TAPE, [])
+    return _nested(MERGED, [variables[key] for key in sorted(variables)], make)
+
+
+def is_tape(t: Type, fullname: str) -> bool:
+    """Says whether a type is that kind of tape."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname == fullname
+
+
+def kind_of(variable: TypeVarLikeType) -> str:
+    """Says what a type variable stands for: a size, a shape, a tape, a dtype, or something else."""
+    if isinstance(variable, TypeVarTupleType):
+        return "sizes"
+    bound = get_proper_type(variable.upper_bound)
+    if isinstance(bound, TupleType) or (isinstance(bound, Instance) and bound.type.fullname == "builtins.tuple"):
+        return "shape"
+    if isinstance(bound, Instance):
+        if bound.type.fullname == "builtins.int":
+            return "size"
+        if bound.type.fullname == "tapegrad.tape.Tape":
+            return "tape"
+        if bound.type.has_base("numpy.generic"):
+            return "dtype"
+    return "other"
+
+
+def dtype_name(t: Type) -> str:
+    """Writes a dtype as NumPy does."""
+    p = get_proper_type(t)
+    if not isinstance(p, Instance):
+        return "?"
+    name = p.type.name.removesuffix("_")
+    bits = get_proper_type(p.args[0]) if p.args else None
+    width = bits.type.name.strip("_").removesuffix("Bit").removesuffix("bit") if isinstance(bits, Instance) else ""
+    return f"{name.removesuffix('ing').replace('signedinteger', 'int')}{width}" if width.isdigit() else name
+
+
+def _base(t: Instance, fullname: str) -> Any:
+    return next(base for base in t.type.mro if base.fullname == fullname)
+
+
+def _tape_parts(tape: Type) -> list[Type]:
+    p = get_proper_type(tape)
+    if isinstance(p, UnionType):
+        # One of several: owned wins only if all are, and an open one leaves it open.
+        kinds = {str(get_proper_type(item)) for item in p.items}
+        return _tape_parts(p.items[0]) if len(kinds) == 1 else [unknown()]
+    if is_tape(p, MERGED) and isinstance(p, Instance):
+        return [part for argument in p.args for part in _tape_parts(argument)]
+    return [p]
+
+
+def _nested(fullname: str, parts: list[Type], make: Make) -> Type:
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = make(fullname, [whole, part])
+    return whole
+
+
+def _term_type(monomial: Monomial, factor: int, make: Make) -> Type:
+    parts = [_factor_type(one, make) for one in monomial]
+    if factor != 1 or not parts:
+        parts.insert(0, size_type(factor, make))
+    return _nested(PRODUCT, parts, make)
+
+
+def _factor_type(factor: Name | Floor, make: Make) -> Type:
+    if isinstance(factor, Name):
+        return _variables[factor]
+    return make(QUOTIENT, [size_type(_plain(factor.numerator), make), size_type(_plain(factor.denominator), make)])
+
+
+def _plain(size: Dim) -> Size:
+    return size + 0

@@ -1,0 +1,75 @@
+"""What the tape does over time: traced once, differentiated once, consumed from then on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mypy.nodes import CallExpr, MemberExpr, NameExpr
+from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
+
+from tapegrad import sentences
+from tapegrad.mypy.calls import report
+from tapegrad.mypy.codec import CONSUMED_TAPE, OWNED_TAPE, Many, is_tape, shape_items, tensor_parts
+from tapegrad.mypy.internals import make, narrow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy.plugin import MethodContext
+
+
+def backward(ctx: MethodContext, result: Type) -> Type:
+    """Judges `x.backward()`, after which `x` is consumed."""
+    parts = tensor_parts(ctx.type)
+    if parts is None:
+        return result
+    tape = get_proper_type(parts.tape)
+    if is_tape(tape, CONSUMED_TAPE):
+        report(ctx.api, sentences.consumed("backward", _written(ctx), f"on line {tape.line}"), ctx.context, "tape")
+        return result
+    if not is_tape(tape, OWNED_TAPE) and not isinstance(tape, AnyType):
+        report(ctx.api, sentences.not_differentiable(), ctx.context, "tape")
+        return result
+    items, shape = shape_items(parts.shape), get_proper_type(parts.shape)
+    seeded = any(ctx.args[position] for position, name in enumerate(ctx.callee_arg_names) if name == "seed")
+    if items and isinstance(shape, TupleType) and not seeded and not all(isinstance(item, Many) for item in items):
+        report(ctx.api, sentences.not_scalar(items), ctx.context, "shape")
+    _consume(ctx)
+    return result
+
+
+def trace(ctx: MethodContext, result: Type) -> Type:
+    """Judges `x.trace()`, for which `x` must have no tape."""
+    parts = tensor_parts(ctx.type)
+    if parts is not None and (is_tape(parts.tape, OWNED_TAPE) or is_tape(parts.tape, CONSUMED_TAPE)):
+        report(ctx.api, sentences.traced_twice(), ctx.context, "tape")
+    return result
+
+
+METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {"backward": backward, "trace": trace}
+
+
+def _consume(ctx: MethodContext) -> None:
+    """Narrows a name or an attribute to a tensor whose tape is consumed; whatever else holds it, the run time sees."""
+    call = ctx.context
+    receiver = get_proper_type(ctx.type)
+    if not isinstance(call, CallExpr) or not isinstance(call.callee, MemberExpr) or not isinstance(receiver, Instance):
+        return
+    expression = call.callee.expr
+    if not isinstance(expression, NameExpr | MemberExpr) or len(receiver.args) != 3:
+        return
+    consumed = make(ctx.api)(CONSUMED_TAPE, [])
+    consumed.set_line(call.line)
+    narrow(ctx.api, expression, receiver.copy_modified(args=[receiver.args[0], consumed, receiver.args[2]]))
+
+
+def _written(ctx: MethodContext) -> str:
+    call = ctx.context
+    expression = call.callee.expr if isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) else None
+    names: list[str] = []
+    while isinstance(expression, MemberExpr):
+        names.append(expression.name)
+        expression = expression.expr
+    if isinstance(expression, NameExpr):
+        names.append(expression.name)
+    return ".".join(reversed(names)) or "x"

@@ -1,0 +1,55 @@
+"""The hooks that the plugin's entry asks: each finds out what is called and passes it on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mypy.types import Instance, Type, get_proper_type
+
+from tapegrad.mypy import calls, flow, layers
+from tapegrad.mypy.codec import TENSOR, VALUE, tensor_parts
+from tapegrad.mypy.signatures import concerns, declared_for, loosened, remember
+
+if TYPE_CHECKING:
+    from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
+    from mypy.types import FunctionLike
+
+
+def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
+    """Lets a tensor of any shape, tape and dtype through mypy's own check: the call is judged afterwards."""
+    declared = ctx.default_signature
+    if not concerns(declared):
+        return declared
+    remember(ctx.context, declared)
+    return loosened(declared)
+
+
+def function_result(ctx: FunctionContext) -> Type:
+    """Types the call of a function or a class."""
+    declared = declared_for(ctx)
+    result = ctx.default_return_type if declared is None else calls.function_call(ctx, declared)
+    return layers.wired(ctx, result)
+
+
+def method_result(ctx: MethodContext) -> Type:
+    """Types the call of a method or an operator."""
+    declared = declared_for(ctx)
+    if declared is None:
+        return ctx.default_return_type
+    if layers.is_sequential(ctx.type):
+        return layers.threaded(ctx)
+    receiver = get_proper_type(ctx.type)
+    if isinstance(receiver, Instance) and tensor_parts(receiver) is not None:
+        name = calls.method_name(declared)
+        if name in flow.METHODS:
+            return flow.METHODS[name](ctx, calls.method_call(ctx, declared))
+        return calls.operation(ctx, declared, name)
+    return calls.method_call(ctx, declared)
+
+
+def attribute_type(ctx: AttributeContext) -> Type:
+    """Types the attribute `T` of a tensor."""
+    receiver = get_proper_type(ctx.type)
+    if isinstance(receiver, Instance) and (receiver.type.has_base(TENSOR) or receiver.type.fullname == VALUE):
+        return calls.transposed(ctx, receiver)
+    return ctx.default_attr_type

@@ -1,0 +1,112 @@
+"""Everything of mypy that is not its plugin interface, so that a new mypy breaks one room."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mypy.nodes import ARG_POS, CallExpr, Decorator, Expression, FuncDef, FuncItem, MypyFile, TempNode, TypeInfo, Var
+from mypy.erasetype import erase_typevars
+from mypy.subtypes import is_subtype as is_subtype
+from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Type, get_proper_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy.nodes import Context
+
+# mypy.checker.TypeChecker has more than CheckerPluginInterface shows; the rest of the plugin asks through here.
+Checker: TypeAlias = Any
+
+
+def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
+    """Returns what makes instances of classes by full name, whether or not the file being checked imports them."""
+
+    def made(fullname: str, arguments: list[Type]) -> Instance:
+        module, _, name = fullname.rpartition(".")
+        info = api.modules[module].names[name].node
+        assert isinstance(info, TypeInfo)
+        return Instance(info, arguments)
+
+    return made
+
+
+def enclosing_function(api: Checker) -> FuncItem | None:
+    """Returns the function whose body is being checked."""
+    return api.scope.current_function()
+
+
+def module_tree(api: Checker, variable: Var) -> MypyFile | None:
+    """Returns the file that a module-level name lives in."""
+    tree: MypyFile | None = api.modules.get(variable.fullname.rpartition(".")[0])
+    return tree
+
+
+def declared_function(api: Checker, fullname: str) -> CallableType | None:
+    """Returns the signature that a function, decorated or not, was written with."""
+    module, _, name = fullname.rpartition(".")
+    tree = api.modules.get(module)
+    symbol = tree.names.get(name) if tree is not None else None
+    node = symbol.node if symbol is not None else None
+    function = node.func if isinstance(node, Decorator) else node
+    declared = get_proper_type(function.type) if isinstance(function, FuncDef) else None
+    return declared if isinstance(declared, CallableType) else None
+
+
+def called_method(api: Checker, receiver: Type, name: str, argument: Type, context: Context) -> Type:
+    """Returns what a method gives for one argument of a type, with all hooks and messages of a real call."""
+    result, _ = api.expr_checker.check_method_call_by_name(
+        name, receiver, [TempNode(argument, context=context)], [ARG_POS], context
+    )
+    return result
+
+
+def method_signature(api: Checker, receiver: Instance, name: str) -> FunctionLike | None:
+    """Returns the bound signature of a method."""
+    found = get_proper_type(api.expr_checker.analyze_external_member_access(name, receiver, TempNode(receiver)))
+    return found if isinstance(found, FunctionLike) else None
+
+
+def narrow(api: Checker, expression: Expression, t: Type) -> None:
+    """Narrows a name or an attribute from here on, as an `isinstance` would."""
+    api.binder.put(expression, t)
+
+
+def callee_of(context: Context) -> Expression | None:
+    """Returns what is called."""
+    return context.callee if isinstance(context, CallExpr) else None
+
+
+class NotReadyError(Exception):
+    """A class of tapegrad's own has not been read yet; mypy will ask again."""
+
+
+def wait_for(api: Any, fullname: str, arguments: list[Type]) -> Instance:
+    """Makes an instance while annotations are being read, when not every class need be known yet.
+
+    Raises:
+        NotReadyError: It is not; mypy has been told to come back.
+    """
+    found: Instance | None = api.api.named_type_or_none(fullname, arguments)
+    if found is None:
+        api.api.record_incomplete_ref()
+        raise NotReadyError
+    return found
+
+
+def default_argument(made: Instance, position: int, api: Any) -> Type:
+    """Returns the default of a class's type parameter.
+
+    Raises:
+        NotReadyError: It has not been read yet; mypy has been told to come back.
+    """
+    variables = made.type.defn.type_vars
+    default = variables[position].default if position < len(variables) else PlaceholderType(None, [], -1)
+    if isinstance(default, PlaceholderType):
+        api.api.record_incomplete_ref()
+        raise NotReadyError
+    return default
+
+
+def accepts(formal: Type, actual: Type) -> bool:
+    """Says whether a parameter takes an argument for some choice of its type variables."""
+    return is_subtype(actual, erase_typevars(formal))

@@ -1,0 +1,90 @@
+"""Sequential: a tensor threaded through the layers, each of which names itself in what it refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mypy.types import AnyType, CallableType, Instance, Type, TypeVarType, get_proper_type
+
+from tapegrad.mypy.calls import Thread
+from tapegrad.mypy.codec import TENSOR, kind_of, size_of, tensor_parts, unknown
+from tapegrad.mypy.internals import called_method, method_signature
+
+if TYPE_CHECKING:
+    from mypy.nodes import Context
+    from mypy.plugin import FunctionContext, MethodContext
+
+SEQUENTIAL = "tapegrad.nn.sequential.Sequential"
+
+
+def is_sequential(t: Type) -> bool:
+    """Says whether a type is a `Sequential` with known layers."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname == SEQUENTIAL and bool(p.args)
+
+
+def threaded(ctx: MethodContext) -> Type:
+    """Types a call of a `Sequential`: what its last layer gives."""
+    receiver = get_proper_type(ctx.type)
+    if not isinstance(receiver, Instance) or not ctx.arg_types or len(ctx.arg_types[0]) != 1:
+        return ctx.default_return_type
+    result, fits = _through(receiver, ctx.arg_types[0][0], ctx.api, ctx.context)
+    return result if fits else ctx.default_return_type
+
+
+def wired(ctx: FunctionContext, result: Type) -> Type:
+    """Judges a `Sequential` as it is made: what one layer gives must be what the next one takes."""
+    made = get_proper_type(result)
+    if not is_sequential(made) or not isinstance(made, Instance):
+        return result
+    layers = list(made.args)
+    x = _first_input(layers[0], ctx.api)
+    if x is None:
+        return result
+    _, fits = _through(made, x, ctx.api, ctx.context)
+    # Said once: a model that cannot work is not threaded again at each call.
+    return result if fits else made.copy_modified(args=[unknown() for _ in layers])
+
+
+def _through(model: Instance, x: Type, api: Any, context: Context) -> tuple[Type, bool]:
+    outer = Thread.path
+    try:
+        for index, layer in enumerate(map(get_proper_type, model.args)):
+            if not isinstance(layer, Instance):
+                return unknown(), False
+            Thread.path = _path(outer, index, layer)
+            refusals = Thread.refusals
+            x = called_method(api, layer, "forward", x, context)
+            if Thread.refusals > refusals:
+                return unknown(), False
+    finally:
+        Thread.path = outer
+    return x, True
+
+
+def _path(outer: str, index: int, layer: Instance) -> str:
+    start = outer.partition(" ")[0] if outer else "Sequential"
+    return f"{start}[{index}] {_written(layer)}"
+
+
+def _written(layer: Instance) -> str:
+    if layer.type.fullname == SEQUENTIAL:
+        return "Sequential"
+    return f"{layer.type.name}({', '.join(str(size_of(argument)) for argument in layer.args)})"
+
+
+def _first_input(layer: Type, api: Any) -> Type | None:
+    p = get_proper_type(layer)
+    if not isinstance(p, Instance):
+        return None
+    if p.type.fullname == SEQUENTIAL:
+        return _first_input(p.args[0], api) if p.args else None
+    signature = method_signature(api, p, "forward")
+    if not isinstance(signature, CallableType) or not signature.arg_types:
+        return None
+    x = get_proper_type(signature.arg_types[0])
+    parts = tensor_parts(x)
+    if not isinstance(x, Instance) or parts is None or x.type.fullname != TENSOR:
+        return None
+    shape = get_proper_type(parts.shape)
+    return x.copy_modified(args=[unknown() if isinstance(shape, TypeVarType) else shape, unknown(), parts.dtype])

@@ -1,0 +1,97 @@
+"""Signatures between the two moments of a call: loosened before mypy checks it, remembered for the judgement after."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    Overloaded,
+    TupleType,
+    Type,
+    TypeOfAny,
+    TypeType,
+    TypeVarType,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
+
+from tapegrad.mypy.codec import TENSOR, VALUE, kind_of
+from tapegrad.mypy.internals import accepts
+
+if TYPE_CHECKING:
+    from mypy.nodes import Context
+    from mypy.plugin import FunctionContext, MethodContext
+    from mypy.types import FunctionLike
+
+_MOST = 1000  # calls in each other's arguments are far fewer
+_declared: dict[Context, list[CallableType]] = {}
+
+
+def remember(context: Context, declared: FunctionLike) -> None:
+    """Keeps what a call was declared as until its result is asked for."""
+    if not isinstance(declared, CallableType):
+        return
+    if is_overload(declared):
+        earlier = [one for one in _declared.get(context, []) if one.definition is not declared.definition]
+        _declared[context] = [*earlier, declared]
+    else:
+        _declared[context] = [declared]
+    if len(_declared) > _MOST:
+        del _declared[next(iter(_declared))]
+
+
+def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
+    """Returns the signature of the call in hand; of overloads, the first that takes the arguments, as mypy did."""
+    candidates = [one for one in _declared.get(ctx.context, []) if one.arg_names == ctx.callee_arg_names]
+    if len(candidates) > 1:
+        candidates = [one for one in candidates if _takes(one, ctx.arg_types)]
+    return candidates[0] if candidates else None
+
+
+def is_overload(declared: CallableType) -> bool:
+    """Says whether a signature is one of several, which mypy must choose from by the very types."""
+    return bool(getattr(declared.definition, "is_overload", False))
+
+
+def loosened(declared: FunctionLike) -> FunctionLike:
+    """Opens every parameter that is a tensor, so that whatever does not fit is said in tapegrad's words."""
+    if not isinstance(declared, CallableType) or is_overload(declared):
+        return declared
+    return declared.copy_modified(arg_types=[_open(t) for t in declared.arg_types])
+
+
+def concerns(t: Type) -> bool:
+    """Says whether a type speaks of tensors or of their sizes."""
+    p = get_proper_type(t)
+    if isinstance(p, Instance):
+        return p.type.has_base(TENSOR) or p.type.fullname == VALUE or any(map(concerns, p.args))
+    if isinstance(p, TypeVarType):
+        return kind_of(p) != "other"
+    if isinstance(p, CallableType):
+        return concerns(p.ret_type) or any(map(concerns, p.arg_types)) or any(kind_of(v) == "size" for v in p.variables)
+    if isinstance(p, UnionType | TupleType | Overloaded):
+        return any(map(concerns, p.items))
+    if isinstance(p, TypeType):
+        return concerns(p.item)
+    return isinstance(p, UnpackType) and concerns(p.type)
+
+
+def _takes(declared: CallableType, arguments: list[list[Type]]) -> bool:
+    return all(
+        accepts(formal, actual)
+        for formal, actuals in zip(declared.arg_types, arguments, strict=True)
+        for actual in actuals
+    )
+
+
+def _open(t: Type) -> Type:
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and p.type.fullname in (TENSOR, VALUE):
+        return p.copy_modified(args=[AnyType(TypeOfAny.special_form) for _ in p.args])
+    if isinstance(p, UnionType):
+        return UnionType([_open(item) for item in p.items], p.line, p.column)
+    return t

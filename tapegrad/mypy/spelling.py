@@ -1,0 +1,59 @@
+"""How annotations are read: left-out type arguments, sizes computed from sizes, merged tapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mypy.types import AnyType, Instance, Type, TypeOfAny
+
+from tapegrad.mypy.codec import NONE_TAPE, TENSOR, merged_tape, size_of, size_type, unknown
+from tapegrad.mypy.internals import NotReadyError, default_argument, wait_for
+
+if TYPE_CHECKING:
+    from mypy.plugin import AnalyzeTypeContext
+
+    from tapegrad.mypy.codec import Make
+
+
+def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
+    """Reads an annotation that the plugin has a meaning of its own for."""
+
+    def make(name: str, arguments: list[Type]) -> Instance:
+        return wait_for(ctx.api, name, arguments)
+
+    arguments = [ctx.api.analyze_type(argument) for argument in ctx.type.args]
+    try:
+        return _read(fullname.rpartition(".")[2], arguments, ctx, make)
+    except NotReadyError:
+        return AnyType(TypeOfAny.special_form)
+
+
+def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:
+    if name == "Tensor":
+        return _tensor(arguments, ctx, make)
+    if name in ("Untaped", "Taped"):
+        shape, dtype = arguments
+        return make(TENSOR, [shape, unknown(), dtype])
+    if len(arguments) != 2:
+        ctx.api.fail(f"{name} takes two arguments, not {len(arguments)}", ctx.context)
+        return AnyType(TypeOfAny.from_error)
+    if name == "Merge":
+        return merged_tape(arguments, make)
+    left, right = map(size_of, arguments)
+    operations = {"Add": lambda: left + right, "Sub": lambda: left - right, "Mul": lambda: left * right}
+    return size_type(operations.get(name, lambda: left // right)(), make)
+
+
+def _tensor(arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:
+    """Reads `Tensor`: alone it is any tensor, and with a shape only it has no tape and the default dtype."""
+    if len(arguments) > 3:
+        ctx.api.fail(f"Tensor takes a shape, a tape and a dtype, not {len(arguments)} arguments", ctx.context)
+        return AnyType(TypeOfAny.from_error)
+    bare = make(TENSOR, [])
+    if not arguments:
+        return bare.copy_modified(args=[unknown(), unknown(), unknown()])
+    if len(arguments) == 1:
+        arguments.append(make(NONE_TAPE, []))
+    if len(arguments) == 2:
+        arguments.append(default_argument(bare, 2, ctx.api))
+    return bare.copy_modified(args=arguments)

@@ -1,0 +1,347 @@
+"""Lays the declared parameters of a call beside the actual arguments and binds what stands for sizes.
+
+mypy has checked the call before, against parameters of any shape: covariant sizes would have joined silently there.
+"""
+
+from __future__ import annotations
+
+from mypy.maptype import map_instance_to_supertype
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    Overloaded,
+    ProperType,
+    TupleType,
+    Type,
+    TypeType,
+    TypeVarId,
+    TypeVarTupleType,
+    TypeVarType,
+    UninhabitedType,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
+
+from tapegrad import sentences
+from tapegrad.dims import UNKNOWN, Size, is_unknown, surely_differ
+from tapegrad.mypy.codec import (
+    CONSUMED_TAPE,
+    MERGED,
+    NONE_TAPE,
+    OWNED_TAPE,
+    PRODUCT,
+    QUOTIENT,
+    SUM,
+    Make,
+    Many,
+    dtype_name,
+    is_tape,
+    kind_of,
+    merged_tape,
+    shape_items,
+    shape_type,
+    size_of,
+    size_type,
+    tensor_parts,
+    unknown,
+)
+from tapegrad.mypy.internals import is_subtype
+
+class Refusal(Exception):  # noqa: N818  # no error of ours: a sentence on its way to the user
+    """An argument does not fit; carries the sentence and the kind of misfit."""
+
+    def __init__(self, sentence: str, kind: str = "shape") -> None:
+        super().__init__(sentence)
+        self.kind = kind
+
+
+class Bindings:
+    """What the type variables of one call stand for."""
+
+    def __init__(self, name: str, callee: CallableType, make: Make) -> None:
+        self.name = name
+        self.make = make
+        self.own: dict[TypeVarId, str] = {variable.id: kind_of(variable) for variable in callee.variables}
+        self.sizes: dict[TypeVarId, tuple[Size, str]] = {}
+        self.many: dict[TypeVarId, tuple[list[Size | Many], str]] = {}
+        self.shapes: dict[TypeVarId, tuple[Type, str]] = {}
+        self.dtypes: dict[TypeVarId, tuple[Type, str]] = {}
+        self.tapes: dict[TypeVarId, list[Type]] = {}
+        self._computed: list[tuple[Type, Size, int, list[object], list[object], str]] = []
+
+    def unify(self, formal: Type, actual: Type, where: str) -> None:
+        """Binds what `formal` names to what `actual` has in its place.
+
+        Raises:
+            Refusal: They do not fit.
+        """
+        declared, given = get_proper_type(formal), get_proper_type(actual)
+        if isinstance(declared, UnionType):
+            self._unify_union(declared, given, where)
+        elif isinstance(declared, TypeVarType):
+            self._bind(declared, given, where)
+        elif isinstance(declared, TypeType):
+            self.unify(declared.item, _instance_of(given), where)
+        elif isinstance(declared, TupleType):
+            if isinstance(given, TupleType) and len(given.items) == len(declared.items):
+                for one, other in zip(declared.items, given.items, strict=True):
+                    if not isinstance(one, UnpackType) and not isinstance(other, UnpackType):
+                        self.unify(one, other, where)
+        elif isinstance(declared, Instance):
+            self._unify_instance(declared, given, where)
+
+    def finish(self) -> None:
+        """Compares computed sizes, now that all names are bound.
+
+        Raises:
+            Refusal: One comes to another size than is there.
+        """
+        for formal, actual, axis, shape, expected, where in self._computed:
+            value = self.size(formal)
+            if surely_differ(value, actual):
+                raise Refusal(sentences.wrong_size(self.name, where, shape, expected, axis, value))
+
+    def size(self, t: Type) -> Size:
+        """Reads a declared size with the names bound."""
+        p = get_proper_type(t)
+        if isinstance(p, TypeVarType) and p.id in self.own:
+            return self.sizes[p.id][0] if p.id in self.sizes else UNKNOWN
+        if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+            left, right = map(self.size, p.args)
+            if p.type.fullname == SUM:
+                return left + right
+            return left * right if p.type.fullname == PRODUCT else left // right
+        return size_of(p)
+
+    def applied(self, declared: Type, default: Type | None) -> Type:
+        """Returns a declared type with everything bound; `default`, mypy's own answer, fills in the rest."""
+        p, answer = get_proper_type(declared), get_proper_type(default) if default is not None else None
+        if isinstance(p, TypeVarType):
+            return self._applied_variable(p, answer)
+        if isinstance(p, TupleType):
+            return self._applied_tuple(p, answer)
+        if isinstance(p, Instance):
+            return self._applied_instance(p, answer)
+        if isinstance(p, UnionType):
+            items = p.items
+            answers = answer.items if isinstance(answer, UnionType) else []
+            if len(answers) == len(items):
+                return UnionType([self.applied(one, other) for one, other in zip(items, answers, strict=True)])
+            return UnionType([self.applied(one, None) for one in items])
+        if isinstance(p, CallableType):
+            arguments = list(answer.arg_types) if isinstance(answer, CallableType) else []
+            if isinstance(answer, CallableType) and len(arguments) == len(p.arg_types):
+                types = [self.applied(one, other) for one, other in zip(p.arg_types, arguments, strict=True)]
+                return answer.copy_modified(arg_types=types, ret_type=self.applied(p.ret_type, answer.ret_type))
+        return default if default is not None else p
+
+    def _applied_variable(self, p: TypeVarType, answer: ProperType | None) -> Type:
+        kind = self.own.get(p.id)
+        if kind is None:
+            return p
+        if kind == "size":
+            return size_type(self.size(p), self.make) if p.id in self.sizes else _kept_size(answer)
+        if kind == "shape":
+            return self.shapes[p.id][0] if p.id in self.shapes else unknown()
+        if kind == "tape":
+            return merged_tape(self.tapes[p.id], self.make) if p.id in self.tapes else unknown()
+        if kind == "dtype":
+            return self.dtypes[p.id][0] if p.id in self.dtypes else p.default
+        return unknown() if answer is None or isinstance(answer, UninhabitedType) else answer
+
+    def _applied_tuple(self, p: TupleType, answer: ProperType | None) -> Type:
+        others = answer.items if isinstance(answer, TupleType) and len(answer.items) == len(p.items) else None
+        items: list[Type] = []
+        for position, item in enumerate(p.items):
+            if isinstance(item, UnpackType):
+                inner = get_proper_type(item.type)
+                if not isinstance(inner, TypeVarTupleType) or inner.id not in self.own:
+                    items.append(item)
+                elif inner.id in self.many:
+                    bound = get_proper_type(shape_type(self.many[inner.id][0], self.make))
+                    assert isinstance(bound, TupleType)
+                    items += bound.items
+                else:
+                    return unknown()
+            else:
+                items.append(self.applied(item, others[position] if others is not None else None))
+        return p.copy_modified(items=items)
+
+    def _applied_instance(self, p: Instance, answer: ProperType | None) -> Type:
+        if p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+            return size_type(self.size(p), self.make)
+        if p.type.fullname == MERGED:
+            return merged_tape([self.applied(argument, None) for argument in p.args], self.make)
+        if not p.args:
+            return p
+        others = answer.args if isinstance(answer, Instance) and answer.type is p.type else ()
+        if len(others) != len(p.args):
+            return p.copy_modified(args=[self.applied(argument, None) for argument in p.args])
+        return p.copy_modified(args=[self.applied(one, other) for one, other in zip(p.args, others, strict=True)])
+
+    def _bind(self, variable: TypeVarType, given: ProperType, where: str) -> None:
+        kind = self.own.get(variable.id)
+        if kind == "size":
+            self._bind_size(variable, size_of(given), where)
+        elif kind == "shape":
+            self._bind_shape(variable, given, where)
+        elif kind == "dtype":
+            self._bind_dtype(variable, given, where)
+        elif kind == "tape":
+            self.tapes.setdefault(variable.id, []).append(given)
+
+    def _bind_size(self, variable: TypeVarType, size: Size, where: str) -> None:
+        bound, place = self.sizes.get(variable.id, (UNKNOWN, where))
+        if surely_differ(bound, size):
+            raise Refusal(sentences.conflict(self.name, variable.name, bound, place, size, where))
+        if is_unknown(bound):
+            self.sizes[variable.id] = size, where
+
+    def _bind_many(self, variable: TypeVarTupleType, items: list[Size | Many], where: str) -> None:
+        if variable.id not in self.own:
+            return
+        bound, place = self.many.setdefault(variable.id, (items, where))
+        if _differ(bound, items):
+            raise Refusal(sentences.conflict(self.name, f"*{variable.name}", _shown(bound), place, _shown(items), where))
+
+    def _bind_shape(self, variable: TypeVarType, shape: ProperType, where: str) -> None:
+        if isinstance(shape, AnyType):
+            return
+        bound, place = self.shapes.setdefault(variable.id, (shape, where))
+        ours, theirs = shape_items(bound), shape_items(shape)
+        if ours is None or theirs is None:
+            if get_proper_type(bound) != shape and (isinstance(get_proper_type(bound), TypeVarType) or isinstance(shape, TypeVarType)):
+                raise Refusal(sentences.conflict(self.name, variable.name, _name(bound), place, _name(shape), where))
+        elif _differ(ours, theirs):
+            raise Refusal(sentences.conflict(self.name, variable.name, _shown(ours), place, _shown(theirs), where))
+
+    def _bind_dtype(self, variable: TypeVarType, dtype: ProperType, where: str) -> None:
+        if isinstance(dtype, AnyType | UninhabitedType):
+            return
+        bound, place = self.dtypes.setdefault(variable.id, (dtype, where))
+        ours, theirs = dtype_name(bound), dtype_name(dtype)
+        if ours != theirs:
+            raise Refusal(sentences.mixed_dtypes(self.name, ours, place, theirs, where), "dtype")
+
+    def _unify_union(self, declared: UnionType, given: ProperType, where: str) -> None:
+        if isinstance(given, UnionType):
+            return  # which item it is, the run time knows
+        for item in map(get_proper_type, declared.items):
+            both_tensors = tensor_parts(item) is not None and tensor_parts(given) is not None
+            if both_tensors or (isinstance(item, Instance) and isinstance(given, Instance) and given.type is item.type):
+                self.unify(item, given, where)
+                return
+
+    def _unify_instance(self, declared: Instance, given: ProperType, where: str) -> None:
+        formal, actual = tensor_parts(declared), tensor_parts(given)
+        if formal is not None and actual is not None:
+            self._unify_shape(get_proper_type(formal.shape), get_proper_type(actual.shape), where)
+            self._unify_tape(get_proper_type(formal.tape), get_proper_type(actual.tape), where)
+            self._unify_dtype(get_proper_type(formal.dtype), get_proper_type(actual.dtype), where)
+        elif isinstance(given, Instance) and given.type.has_base(declared.type.fullname) and declared.args:
+            mapped = map_instance_to_supertype(given, declared.type)
+            for one, other in zip(declared.args, mapped.args, strict=False):
+                self.unify(one, other, where)
+        elif isinstance(given, TupleType) and declared.type.fullname in SEQUENCES:
+            for item in given.items:
+                if not isinstance(item, UnpackType):
+                    self.unify(declared.args[0], item, where)
+
+    def _unify_shape(self, formal: ProperType, actual: ProperType, where: str) -> None:
+        if isinstance(formal, TypeVarType) and formal.id in self.own:
+            self._bind_shape(formal, actual, where)
+            return
+        expected, shape = shape_items(formal), shape_items(actual)
+        if isinstance(formal, TypeVarType) or isinstance(actual, TypeVarType):
+            if formal != actual and not isinstance(formal, AnyType) and not isinstance(actual, AnyType):
+                raise Refusal(sentences.other_shape(self.name, where, _name(actual), _name(formal)))
+            return
+        if expected is None or shape is None or not isinstance(formal, TupleType):
+            return
+        many = next((position for position, item in enumerate(expected) if isinstance(item, Many)), None)
+        after = 0 if many is None else len(expected) - many - 1
+        wrong_rank = len(shape) < len(expected) - 1 if many is not None else len(shape) != len(expected)
+        if wrong_rank or (many is None and any(isinstance(item, Many) for item in shape)):
+            raise Refusal(sentences.wrong_rank(self.name, where, shape, expected))
+        before = len(expected) if many is None else many
+        for axis in (*range(before), *range(-after, 0)):
+            self._unify_size(formal.items[axis], axis, shape, expected, where)
+        if many is not None:
+            variable = expected[many]
+            assert isinstance(variable, Many)
+            self._bind_many(variable.variable, shape[many : len(shape) - after], where)
+
+    def _unify_size(
+        self, formal: Type, axis: int, shape: list[Size | Many], expected: list[Size | Many], where: str
+    ) -> None:
+        actual, declared = shape[axis], get_proper_type(formal)
+        if isinstance(actual, Many):
+            return
+        if isinstance(declared, TypeVarType) and declared.id in self.own:
+            self._bind_size(declared, actual, where)
+        elif isinstance(declared, Instance) and declared.type.fullname in (SUM, PRODUCT, QUOTIENT):
+            self._computed.append((formal, actual, axis, list(shape), list(expected), where))
+        elif surely_differ(size_of(declared), actual):
+            raise Refusal(sentences.wrong_size(self.name, where, shape, expected, axis))
+
+    def _unify_tape(self, formal: ProperType, actual: ProperType, where: str) -> None:
+        if isinstance(formal, TypeVarType) and formal.id in self.own:
+            self.tapes.setdefault(formal.id, []).append(actual)
+        elif is_tape(formal, OWNED_TAPE) and (is_tape(actual, NONE_TAPE) or isinstance(actual, TypeVarType)):
+            raise Refusal(sentences.tape_missing(self.name, where), "tape")
+        elif is_tape(formal, NONE_TAPE) and (is_owned(actual) or isinstance(actual, TypeVarType)):
+            raise Refusal(sentences.tape_unwanted(self.name, where), "tape")
+
+    def _unify_dtype(self, formal: ProperType, actual: ProperType, where: str) -> None:
+        if isinstance(formal, TypeVarType) and formal.id in self.own:
+            self._bind_dtype(formal, actual, where)
+        elif isinstance(formal, Instance) and isinstance(actual, Instance) and not is_subtype(actual, formal):
+            raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(actual), dtype_name(formal)), "dtype")
+
+
+SEQUENCES = frozenset({"builtins.tuple", "typing.Sequence", "typing.Iterable", "typing.Collection"})
+
+
+def is_owned(tape: Type) -> bool:
+    """Says whether a tape is an owned one, consumed or not."""
+    return is_tape(tape, OWNED_TAPE) or is_tape(tape, CONSUMED_TAPE)
+
+
+def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
+    if any(isinstance(item, Many) for item in (*ours, *theirs)):
+        return [str(item) for item in ours] != [str(item) for item in theirs]
+    if len(ours) != len(theirs):
+        return True
+    return any(
+        surely_differ(n, m)
+        for n, m in zip(ours, theirs, strict=True)
+        if not isinstance(n, Many) and not isinstance(m, Many)
+    )
+
+
+def _shown(items: list[Size | Many]) -> str:
+    return sentences.shown(items)
+
+
+def _name(shape: Type) -> str:
+    p = get_proper_type(shape)
+    if isinstance(p, TypeVarType):
+        return p.name
+    items = shape_items(p)
+    return "(...)" if items is None else sentences.shown(items)
+
+
+def _kept_size(answer: ProperType | None) -> Type:
+    """Keeps what mypy itself inferred for a size, unless it forgot which."""
+    return unknown() if answer is None or is_unknown(size_of(answer)) else answer
+
+
+def _instance_of(given: ProperType) -> Type:
+    """Returns what calling a class gives: `numpy.float32` as an argument stands for its instances."""
+    if isinstance(given, TypeType):
+        return given.item
+    if isinstance(given, Overloaded):
+        given = given.items[0]
+    return given.ret_type if isinstance(given, CallableType) else given
