@@ -160,12 +160,14 @@ class Tensor(Generic[S_co, T_co, D_co]):
         array.flags.writeable = copy
         return array  # type: ignore[return-value]  # NumPy's stubs forget the shape of what they copy
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[S_co, np.dtype[Any]]:  # noqa: FBT001  # NumPy's protocol
-        if self.owns_tape:
-            message = "the tensor has a tape, which a NumPy array would lose; detach it first"
-            raise TapeError(message)
-        array: np.ndarray[S_co, np.dtype[Any]] = self.numpy(copy=bool(copy))
-        return array if dtype is None or dtype == array.dtype else array.astype(dtype)
+    if not TYPE_CHECKING:  # a checker that saw this would believe that numpy_array + x is an array
+
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:  # noqa: FBT001  # NumPy's protocol
+            if self.owns_tape:
+                message = "the tensor has a tape, which a NumPy array would lose; detach it first"
+                raise TapeError(message)
+            array = self.numpy(copy=bool(copy))
+            return array if dtype is None or dtype == array.dtype else array.astype(dtype)
 
     def item(self) -> Any:
         """Returns the only element as a Python number."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,7 @@ from mypy.plugin import (
     MethodContext,
     MethodSigContext,
     Plugin,
+    ReportConfigContext,
 )
 from mypy.types import AnyType, TypeOfAny
 from typing_extensions import override
@@ -46,6 +48,11 @@ SPELLED = frozenset(
 
 class Tapegrad(Plugin):
     """Asks the hooks for everything that may concern a tensor."""
+
+    @override
+    def report_config_data(self, ctx: ReportConfigContext) -> dict[str, str]:
+        # mypy compares __version__ with its last run only, which may not have seen every file in the cache.
+        return {"version": _loaded_version()}
 
     @override
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
@@ -82,6 +89,15 @@ def __getattr__(name: str) -> str:
     if name != "__version__":
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
+    return _version()
+
+
+@cache
+def _loaded_version() -> str:
+    return _version()
+
+
+def _version() -> str:
     digest = hashlib.sha256()
     for file in sorted(Path(__file__).parent.parent.rglob("*.py")):
         digest.update(file.read_bytes())

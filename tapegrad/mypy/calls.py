@@ -50,15 +50,13 @@ class Argument(NamedTuple):
 
 
 class Thread:
-    """Which layer of which model is being judged, and how often anything was refused so far."""
+    """Which layer of which model is being judged."""
 
     path: str = ""
-    refusals: int = 0
 
 
 def report(api: Any, sentence: str, context: Context, kind: str) -> None:
     """Prints a sentence at the user's line, in a model with the path of the layer in the place of its class."""
-    Thread.refusals += 1
     if Thread.path:
         layer = Thread.path.partition(" ")[2].partition("(")[0]
         sentence = f"{Thread.path}: {sentence.removeprefix(f'{layer}.forward: ')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.nodes import ARG_POS, CallExpr, Decorator, Expression, FuncDef, FuncItem, MypyFile, TempNode, TypeInfo, Var
 from mypy.erasetype import erase_typevars
@@ -12,6 +12,7 @@ from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Ty
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mypy.errorcodes import ErrorCode
     from mypy.nodes import Context
 
 # mypy.checker.TypeChecker has more than CheckerPluginInterface shows; the rest of the plugin asks through here.
@@ -52,12 +53,21 @@ def declared_function(api: Checker, fullname: str) -> CallableType | None:
     return declared if isinstance(declared, CallableType) else None
 
 
-def called_method(api: Checker, receiver: Type, name: str, argument: Type, context: Context) -> Type:
-    """Returns what a method gives for one argument of a type, with all hooks and messages of a real call."""
-    result, _ = api.expr_checker.check_method_call_by_name(
-        name, receiver, [TempNode(argument, context=context)], [ARG_POS], context
-    )
-    return result
+class Trial(NamedTuple):
+    """What a call gave that was only tried: its type, and what would have been said of it."""
+
+    result: Type
+    errors: list[tuple[str, ErrorCode | None]]
+
+
+def tried_method(api: Checker, receiver: Type, name: str, argument: Type, context: Context) -> Trial:
+    """Tries a method on an argument of a type, with all hooks of a real call but without a word."""
+    with api.msg.filter_errors(save_filtered_errors=True) as watcher:
+        result, _ = api.expr_checker.check_method_call_by_name(
+            name, receiver, [TempNode(argument, context=context)], [ARG_POS], context
+        )
+    errors = [(error.message, error.code) for error in watcher.filtered_errors() if error.severity == "error"]
+    return Trial(result, errors)
 
 
 def method_signature(api: Checker, receiver: Instance, name: str) -> FunctionLike | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mypy.types import AnyType, CallableType, Instance, Type, TypeVarType, get_proper_type
+from mypy.types import CallableType, Instance, Type, TypeVarType, get_proper_type
 
 from tapegrad.mypy.calls import Thread
-from tapegrad.mypy.codec import TENSOR, kind_of, size_of, tensor_parts, unknown
-from tapegrad.mypy.internals import called_method, method_signature
+from tapegrad.mypy.codec import TENSOR, size_of, tensor_parts, unknown
+from tapegrad.mypy.internals import Trial, method_signature, tried_method
 
 if TYPE_CHECKING:
     from mypy.nodes import Context
@@ -28,38 +28,53 @@ def threaded(ctx: MethodContext) -> Type:
     receiver = get_proper_type(ctx.type)
     if not isinstance(receiver, Instance) or not ctx.arg_types or len(ctx.arg_types[0]) != 1:
         return ctx.default_return_type
-    result, fits = _through(receiver, ctx.arg_types[0][0], ctx.api, ctx.context)
-    return result if fits else ctx.default_return_type
+    trial = _through(receiver, ctx.arg_types[0][0], ctx.api, ctx.context)
+    if not trial.errors:
+        return trial.result
+    if not _is_miswired(receiver, ctx.api, ctx.context):  # else it was said where the model was made
+        _report(trial, ctx)
+    return unknown()
 
 
 def wired(ctx: FunctionContext, result: Type) -> Type:
     """Judges a `Sequential` as it is made: what one layer gives must be what the next one takes."""
     made = get_proper_type(result)
-    if not is_sequential(made) or not isinstance(made, Instance):
-        return result
-    layers = list(made.args)
-    x = _first_input(layers[0], ctx.api)
-    if x is None:
-        return result
-    _, fits = _through(made, x, ctx.api, ctx.context)
-    # Said once: a model that cannot work is not threaded again at each call.
-    return result if fits else made.copy_modified(args=[unknown() for _ in layers])
+    if isinstance(made, Instance) and is_sequential(made):
+        said = any(_is_miswired(layer, ctx.api, ctx.context) for layer in made.args)
+        x = _first_input(made, ctx.api)
+        if x is not None and not said:
+            _report(_through(made, x, ctx.api, ctx.context), ctx)
+    return result
 
 
-def _through(model: Instance, x: Type, api: Any, context: Context) -> tuple[Type, bool]:
+def _report(trial: Trial, ctx: FunctionContext | MethodContext) -> None:
+    for message, code in trial.errors:
+        ctx.api.fail(message, ctx.context, code=code)
+
+
+def _is_miswired(t: Type, api: Any, context: Context) -> bool:
+    """Says whether a model fails by itself, whatever comes in."""
+    model = get_proper_type(t)
+    if not isinstance(model, Instance) or not is_sequential(model):
+        return False
+    x = _first_input(model, api)
+    return x is not None and bool(_through(model, x, api, context).errors)
+
+
+def _through(model: Instance, x: Type, api: Any, context: Context) -> Trial:
     outer = Thread.path
     try:
         for index, layer in enumerate(map(get_proper_type, model.args)):
             if not isinstance(layer, Instance):
-                return unknown(), False
+                return Trial(unknown(), [])
             Thread.path = _path(outer, index, layer)
-            refusals = Thread.refusals
-            x = called_method(api, layer, "forward", x, context)
-            if Thread.refusals > refusals:
-                return unknown(), False
+            trial = tried_method(api, layer, "forward", x, context)
+            if trial.errors:
+                return trial
+            x = trial.result
     finally:
         Thread.path = outer
-    return x, True
+    return Trial(x, [])
 
 
 def _path(outer: str, index: int, layer: Instance) -> str:

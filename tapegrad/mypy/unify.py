@@ -144,7 +144,7 @@ class Bindings:
         if kind == "size":
             return size_type(self.size(p), self.make) if p.id in self.sizes else _kept_size(answer)
         if kind == "shape":
-            return self.shapes[p.id][0] if p.id in self.shapes else unknown()
+            return shape_type(shape_items(self.shapes[p.id][0]), self.make) if p.id in self.shapes else unknown()
         if kind == "tape":
             return merged_tape(self.tapes[p.id], self.make) if p.id in self.tapes else unknown()
         if kind == "dtype":
@@ -226,6 +226,8 @@ class Bindings:
             raise Refusal(sentences.mixed_dtypes(self.name, ours, place, theirs, where), "dtype")
 
     def _unify_union(self, declared: UnionType, given: ProperType, where: str) -> None:
+        if tensor_parts(given) is None:
+            self._tape_of_no_tensor(declared, given)
         if isinstance(given, UnionType):
             return  # which item it is, the run time knows
         for item in map(get_proper_type, declared.items):
@@ -233,6 +235,14 @@ class Bindings:
             if both_tensors or (isinstance(item, Instance) and isinstance(given, Instance) and given.type is item.type):
                 self.unify(item, given, where)
                 return
+
+    def _tape_of_no_tensor(self, declared: UnionType, given: ProperType) -> None:
+        """Binds the tape of a parameter that may be a tensor and is none: a number has no tape, Any may have one."""
+        for parts in filter(None, map(tensor_parts, declared.items)):
+            tape = get_proper_type(parts.tape)
+            if isinstance(tape, TypeVarType) and tape.id in self.own:
+                known = not isinstance(given, AnyType | UnionType)
+                self.tapes.setdefault(tape.id, []).append(self.make(NONE_TAPE, []) if known else unknown())
 
     def _unify_instance(self, declared: Instance, given: ProperType, where: str) -> None:
         formal, actual = tensor_parts(declared), tensor_parts(given)

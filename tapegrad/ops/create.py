@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from tapegrad.generator import RNG
     from tapegrad.tensor import Sizes
 
-Nested: TypeAlias = "bool | float | Sequence[Nested]"
+P = TypeVar("P", bool, int, float)
+
+Nested: TypeAlias = "P | Sequence[Nested[P]]"
 
 
 def tensor_shape(data: Any) -> Dims:
@@ -46,9 +48,13 @@ def filled_shape(shape: Dims) -> Dims:
 @overload
 def tensor(data: np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]: ...
 @overload
-def tensor(data: Nested) -> Tensor[Any, NoneTape, Any]: ...
+def tensor(data: Nested[bool]) -> Tensor[Any, NoneTape, np.bool_]: ...  # type: ignore[overload-overlap]  # the first that fits: to Python a bool is an int, and an int a float
 @overload
-def tensor(data: Nested, dtype: type[D]) -> Tensor[Any, NoneTape, D]: ...
+def tensor(data: Nested[int]) -> Tensor[Any, NoneTape, np.int64]: ...  # type: ignore[overload-overlap]  # as above
+@overload
+def tensor(data: Nested[float]) -> Tensor[Any, NoneTape, np.float32]: ...
+@overload
+def tensor(data: Nested[float], dtype: type[D]) -> Tensor[Any, NoneTape, D]: ...
 @op(tensor_shape)
 def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
     r"""Copies nested lists of numbers, or a NumPy array, into a tensor.

@@ -1,0 +1,152 @@
+"""Runs the programs of typecheck/ in both worlds: mypy must say what Python says, in the same words.
+
+A function `accept_*` must be clean and run, and every `assert_type` in it holds of the very value. In a function
+`reject_*` the line marked `# E: text` is what mypy refuses and Python raises; `# E(mypy): text` is mypy's alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+import traceback
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
+
+import pytest
+import typing_extensions
+
+from tapegrad.dims import Add, FloorDiv, Mul, Sub
+from tapegrad.tape import NoneTape, OwnedTape
+from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+ROOT = Path(__file__).parent.parent
+FILES = sorted(path for path in (ROOT / "typecheck").rglob("*.py") if "pyright" not in path.parts)
+MARK = re.compile(r"#\s*E(\(mypy\))?: (.*?)(?:\s+\[([a-z-]+)\])?$")
+REPORT = re.compile(r"^(.*?):(\d+): (error|note): (.*?)(?:\s+\[([a-z-]+)\])?$")
+
+
+class Mark(NamedTuple):
+    text: str
+    code: str | None
+    in_both_worlds: bool
+
+
+def marks(path: Path) -> dict[int, Mark]:
+    found = {number: MARK.search(line) for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)}
+    return {number: Mark(m[2], m[3], m[1] is None) for number, m in found.items() if m is not None}
+
+
+def functions(path: Path) -> list[ast.FunctionDef]:
+    tree = ast.parse(path.read_text("utf-8"))
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != "main"]
+
+
+@cache
+def reports() -> dict[tuple[str, int], list[tuple[str, str | None]]]:
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", *map(str, FILES)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode in (0, 1), run.stdout + run.stderr
+    found: dict[tuple[str, int], list[tuple[str, str | None]]] = {}
+    for line in run.stdout.splitlines():
+        match = REPORT.match(line)
+        if match is not None and match[3] == "error":
+            path = str((ROOT / match[1]).resolve())
+            found.setdefault((path, int(match[2])), []).append((match[4], match[5]))
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT / "typecheck")))
+def test_mypy_refuses_exactly_the_marked_lines(path: Path) -> None:
+    expected = {number: [(mark.text, mark.code)] for number, mark in marks(path).items()}
+
+    found = {number: said for (file, number), said in reports().items() if file == str(path.resolve())}
+
+    without_codes = {number: [(text, None) for text, _ in said] for number, said in found.items()}
+    assert {
+        number: said if expected.get(number, [("", "")])[0][1] else without_codes[number]
+        for number, said in found.items()
+    } == expected
+
+
+def programs(prefix: str) -> list[Any]:
+    return [
+        pytest.param(path, function.name, id=f"{path.relative_to(ROOT / 'typecheck')}:{function.name}")
+        for path in FILES
+        for function in functions(path)
+        if function.name.startswith(prefix)
+    ]
+
+
+@cache
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"typecheck_{path.stem}_{len(path.parts)}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    spec.loader.exec_module(module)
+    if hasattr(module, "assert_type"):
+        module.assert_type = assert_real_type
+    return module
+
+
+@pytest.mark.parametrize(("path", "name"), programs("accept"))
+def test_python_runs_what_mypy_accepts(path: Path, name: str) -> None:
+    getattr(loaded(path), name)()
+
+
+@pytest.mark.parametrize(("path", "name"), programs("reject"))
+def test_python_raises_what_mypy_refuses(path: Path, name: str) -> None:
+    function = next(one for one in functions(path) if one.name == name)
+    inside = range(function.lineno, (function.end_lineno or 0) + 1)
+    expected = {number: mark for number, mark in marks(path).items() if number in inside}
+    assert expected, f"{name} marks no line"
+    if not all(mark.in_both_worlds for mark in expected.values()):
+        return
+    ((line, mark),) = expected.items()
+
+    with pytest.raises((ValueError, TypeError, RuntimeError, IndexError)) as caught:
+        getattr(loaded(path), name)()
+
+    assert str(caught.value) == mark.text
+    assert line in [frame.lineno for frame in traceback.extract_tb(caught.tb) if frame.filename == str(path)]
+
+
+def assert_real_type(value: object, annotation: Any) -> None:
+    """Compares a value with the type it was claimed to have; what the type leaves open fits anything."""
+    if get_origin(annotation) is not Tensor and annotation is not Tensor:
+        return
+    assert isinstance(value, Tensor)
+    shape, tape, dtype = (*get_args(annotation), Any, Any, Any)[:3]
+    if get_origin(shape) is tuple or shape == tuple[()]:
+        sizes = () if get_args(shape) == ((),) else get_args(shape)
+        if not any(isinstance(typing_extensions.get_origin(size), type(typing_extensions.Unpack)) for size in sizes):
+            assert_sizes(value.shape, sizes)
+    if tape in (NoneTape, OwnedTape):
+        assert value.owns_tape == (tape is OwnedTape)
+    if isinstance(dtype, type):
+        assert value.dtype == dtype
+
+
+def assert_sizes(shape: tuple[int, ...], sizes: tuple[Any, ...]) -> None:
+    names: dict[Any, int] = {}
+    assert len(shape) == len(sizes)
+    for n, size in zip(shape, sizes, strict=True):
+        if get_origin(size) is Literal:
+            assert n == get_args(size)[0]
+        elif isinstance(size, typing_extensions.TypeVar | type(typing_extensions.TypeVar("X"))):  # type: ignore[misc]  # two classes in Python 3.11
+            assert names.setdefault(size, n) == n
+        else:
+            assert size is Any or typing_extensions.get_origin(size) in (Add, Sub, Mul, FloorDiv)

@@ -1,0 +1,82 @@
+"""Products: vectors, matrices, stacks; literal, named and unknown sizes; every pair of tapes."""
+
+from typing import Any, Literal as L
+
+from typing_extensions import TypeVar, assert_type
+
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+K = TypeVar("K", bound=int)
+
+x = tg.ones((2, 3))
+y = tg.ones((3, 5))
+v = tg.ones((3,))
+stack = tg.ones((7, 1, 2, 3))
+stacked = tg.ones((4, 3, 5))
+
+
+def accept_matrices() -> None:
+    assert_type(x @ y, Tensor[Shape[L[2], L[5]], NoneTape])
+    assert_type(tg.matmul(x, y), Tensor[Shape[L[2], L[5]], NoneTape])
+
+
+def accept_vectors() -> None:
+    assert_type(x @ v, Tensor[Shape[L[2]], NoneTape])
+    assert_type(v @ y, Tensor[Shape[L[5]], NoneTape])
+    assert_type(v @ v, Tensor[tuple[()], NoneTape])
+
+
+def accept_stacks() -> None:
+    assert_type(stack @ stacked, Tensor[Shape[L[7], L[4], L[2], L[5]], NoneTape])
+    assert_type(stack @ y, Tensor[Shape[L[7], L[1], L[2], L[5]], NoneTape])
+
+
+def accept_named_sizes() -> None:
+    def multiplied(a: Tensor[Shape[N, K]], b: Tensor[Shape[K, M]]) -> Tensor[Shape[N, M]]:
+        assert_type(a @ b, Tensor[Shape[N, M], NoneTape])
+        return a @ b
+
+    assert_type(multiplied(x, y), Tensor[Shape[L[2], L[5]], NoneTape])
+
+
+def accept_an_unknown_size() -> None:
+    def projected(a: Tensor[Shape[Any, L[3]]]) -> None:
+        assert_type(a @ y, Tensor[Shape[Any, L[5]], NoneTape])
+
+    projected(x)
+
+
+def accept_tapes_on_either_side() -> None:
+    assert_type(x.trace() @ y, Tensor[Shape[L[2], L[5]], OwnedTape])
+    assert_type(x @ y.trace(), Tensor[Shape[L[2], L[5]], OwnedTape])
+    assert_type(x.trace() @ y.trace(), Tensor[Shape[L[2], L[5]], OwnedTape])
+
+
+def reject_inner_sizes() -> None:
+    tg.ones((2, 3)) @ tg.ones((4, 5))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows [tapegrad-shape]
+
+
+def reject_inner_sizes_of_vectors() -> None:
+    v @ tg.ones((4,))  # E: matmul: inner sizes differ: x (3,) has 3 elements but y (4,) has 4 elements [tapegrad-shape]
+
+
+def reject_batches() -> None:
+    tg.ones((2, 4, 3)) @ tg.ones((5, 3, 4))  # E: matmul: x (2, 4, 3) and y (5, 3, 4) do not broadcast: axis -3 is 2 in x but 5 in y [tapegrad-shape]
+
+
+def reject_a_scalar() -> None:
+    tg.ones(()) @ x  # E: matmul: x () has rank 0 but needs at least 1 [tapegrad-shape]
+
+
+def reject_two_dtypes() -> None:
+    x @ tg.tensor([[1], [2], [3]])  # E: matmul: x is float32 but y is int64 [tapegrad-dtype]
+
+
+def reject_names_that_are_two_sizes() -> None:
+    def multiplied(a: Tensor[Shape[N, K]], b: Tensor[Shape[M, N]]) -> None:
+        a @ b  # E(mypy): matmul: inner sizes differ: x (N, K) has K columns but y (M, N) has M rows [tapegrad-shape]
+
+    multiplied(x, tg.ones((5, 2)))
