@@ -6,7 +6,6 @@ Sizes answer no `bool`: a rule asks `surely_differ`, `surely_less` or `surely_di
 
 from __future__ import annotations
 
-from builtins import tuple as Shape
 from collections import Counter
 from dataclasses import dataclass
 from functools import reduce
@@ -23,18 +22,6 @@ if TYPE_CHECKING:
 
 N0 = TypeVar("N0", bound=int, default=Any)
 N1 = TypeVar("N1", bound=int, default=Any)
-N2 = TypeVar("N2", bound=int, default=Any)
-N3 = TypeVar("N3", bound=int, default=Any)
-N4 = TypeVar("N4", bound=int, default=Any)
-N5 = TypeVar("N5", bound=int, default=Any)
-
-Rank0: TypeAlias = tuple[()]
-Rank1: TypeAlias = Shape[N0]
-Rank2: TypeAlias = Shape[N0, N1]
-Rank3: TypeAlias = Shape[N0, N1, N2]
-Rank4: TypeAlias = Shape[N0, N1, N2, N3]
-Rank5: TypeAlias = Shape[N0, N1, N2, N3, N4]
-Rank6: TypeAlias = Shape[N0, N1, N2, N3, N4, N5]
 
 # Other checkers see Any; the plugin reads the name before the alias expands and puts an `Arithmetic` in its place.
 Add = TypeAliasType("Add", Any, type_params=(N0, N1))
@@ -139,7 +126,7 @@ class Dim:
         raise TypeError(message)
 
     __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __mod__ = __rmod__ = __index__ = _refuse
-    __eq__ = __ne__ = _refuse  # type: ignore[assignment]  # a size that compared equal would answer a bool
+    __eq__ = __ne__ = _refuse
 
     @override
     def __hash__(self) -> int:
@@ -173,8 +160,8 @@ class UnknownDims(tuple[Size, ...]):
     def _refuse(self, *_: object) -> NoReturn:
         raise RankUnknownError
 
-    __iter__ = __len__ = __getitem__ = __contains__ = _refuse  # type: ignore[assignment]  # a question ends the rule
-    __add__ = __radd__ = __mul__ = __rmul__ = _refuse  # type: ignore[assignment]  # `(n, *x)` asks, and so does `(n,) + x`
+    __iter__ = __len__ = __getitem__ = __contains__ = _refuse
+    __add__ = __radd__ = __mul__ = __rmul__ = _refuse
 
 
 def named(label: str, scope: str = "") -> Dim:

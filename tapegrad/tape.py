@@ -66,9 +66,7 @@ class Tape:
         """Returns the tape that this one has become by merging."""
         return self
 
-    def record(
-        self: K, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback
-    ) -> Tensor[S, K, D]:
+    def record(self: K, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback) -> Tensor[S, K, D]:
         """Returns `out` with this tape on it, after noting how its gradient reaches `inputs`."""
         raise NotImplementedError
 
@@ -88,8 +86,10 @@ class NoneTape(Tape):
     owns = False
 
     @override
-    def record(self: K, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback) -> Tensor[S, K, D]:
-        return out  # type: ignore[return-value]  # K is NoneTape, or a type that nothing is ever made of
+    def record(
+        self, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback
+    ) -> Tensor[S, NoneTape, D]:
+        return out
 
     @override
     def __repr__(self) -> str:
@@ -135,7 +135,9 @@ class OwnedTape(Tape):
         return into
 
     @override
-    def record(self: K, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback) -> Tensor[S, K, D]:
+    def record(
+        self, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback
+    ) -> Tensor[S, OwnedTape, D]:
         tape = self._tape if self._merged_into is None else self.tape
         if tape.consumed_at is not None:
             tape.refuse()
@@ -316,8 +318,16 @@ class Gradients:
         values[x] = values[x] + gradient if x in values else gradient
 
     def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
-        """Returns the accumulated gradient of `x`, a closure's own output, and gives it up."""
-        value = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
+        """Returns the accumulated gradient of `x`, a closure's own output, and gives it up.
+
+        Raises:
+            KeyError: None has reached it. Only a step added by hand, which is never pruned, needs to ask first.
+        """
+        try:
+            value = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
+        except KeyError:
+            message = f"no gradient has reached a tensor of shape {show(x.shape)}"
+            raise MissingGradientError(message) from None
         return cast("Value[S, D]", value)  # add() put a value of x's shape and dtype there
 
     def target(self, wrt: Iterable[Any] | None) -> None:
@@ -336,7 +346,8 @@ class Gradients:
     def want(self, default: Iterable[Node], entries: list[Entry]) -> None:
         """Marks every tensor on a way from a target to the result."""
         targets = tuple(default) if self._targets is None else self._targets
-        self.wanted = wanted = set(targets)
+        wanted: set[Node | None] = set(targets)
+        self.wanted = wanted
         self._kept = wanted | (self.values_by_node.keys() - self._seeded)
         opaque = False
         for _, out, inputs, _ in entries:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias, cast, overload
 
 import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import sentences
-from tapegrad.dims import N0, N1, N2, N3, N4, N5, show
+from tapegrad.dims import show
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS
+from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import NONE, Gradients, Merge, NoneTape, OwnedTape, Tape
 
 if TYPE_CHECKING:
@@ -107,8 +108,9 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def put_tape(self, tape: T) -> Tensor[S_co, T, D_co]:
         """Returns the same tensor carrying `tape`; who writes an op gets here through `tape.record`."""
-        taped = _new(Tensor)
-        taped.data, taped.tape, taped.handle = self.data, tape, self
+        taped: Tensor[S_co, T, D_co] = _new(Tensor)
+        taped.data, taped.tape = self.data, tape
+        taped.handle = cast("Tensor[S_co, NoneTape, D_co]", self)  # only a tapeless tensor is given a tape
         return taped
 
     def detach(self) -> Tensor[S_co, NoneTape, D_co]:
@@ -308,8 +310,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
 def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Returns a tapeless tensor around what an op computed."""
-    out = _new(Tensor)
-    out.data, out.tape = data, NONE
+    out: Tensor[S, NoneTape, D] = _new(Tensor)
+    out.data, out.tape = cast("Value[S, D]", data), NONE  # an array of NumPy's is a value, by its members
     return out
 
 
@@ -317,7 +319,7 @@ def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape
 def split(x: Tensor[S, T, D]) -> tuple[Tensor[S, NoneTape, D], T]: ...
 @overload
 def split(
-    x: Tensor[S, T, D] | float, y: Tensor[S2, T2, D2] | float
+    x: Tensor[S, T, D] | Number, y: Tensor[S2, T2, D2] | Number
 ) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]: ...
 def split(x: Any, y: Any = _ALONE) -> Any:
     """Returns the operands without their tapes, and the one tape they make together.
@@ -334,7 +336,8 @@ def split(x: Any, y: Any = _ALONE) -> Any:
         x = _constant(x, y)
     elif not isinstance(y, Tensor):
         y = _constant(y, x)
-    left, right = x.tape, y.tape
+    left: Any = x.tape
+    right: Any = y.tape
     if left is NONE:
         return (x, y, left) if right is NONE else (x, y.handle, right.root())
     if right is NONE:
@@ -354,7 +357,7 @@ def _constant(value: Any, like: Any) -> Tensor[Any, NoneTape, Any]:
         message = f"neither {_kind(value)} nor {_kind(like)} is a tensor"
         raise DTypeError(message)
     if isinstance(value, np.ndarray | np.generic) and not isinstance(value, float):
-        return handle(value.copy())  # the array is the caller's, who may write into it before the way back
+        return handle(np.array(value))  # the array is the caller's, who may write into it before the way back
     if not isinstance(value, bool | int | float):
         message = f"{_kind(value)} is neither a tensor nor a number nor a NumPy array"
         raise DTypeError(message)

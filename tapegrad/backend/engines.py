@@ -51,5 +51,5 @@ def _entered(kind: type) -> Backend[Any]:
     raise TypeError(message)
 
 
-_numpy_types = frozenset({np.ndarray, *np.sctypeDict.values()})
+_numpy_types: frozenset[type] = frozenset({np.ndarray, *np.sctypeDict.values()})
 register(NumPy(), *_numpy_types)

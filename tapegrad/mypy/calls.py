@@ -65,14 +65,12 @@ def report(api: Any, sentence: str, context: Context, kind: str) -> None:
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
     """Types the call of a function: an op by its rule, any other by its signature."""
-    operation = _op_named(declared)
-    arguments = _arguments(ctx, declared, ctx.api)
-    return _judged(ctx, declared, arguments, operation)
+    return _judged(ctx, declared, _arguments(ctx, declared), _op_named(declared))
 
 
 def method_call(ctx: MethodContext, declared: CallableType) -> Type:
     """Types the call of a method by its signature."""
-    return _judged(ctx, declared, _arguments(ctx, declared, ctx.api), None)
+    return _judged(ctx, declared, _arguments(ctx, declared), None)
 
 
 def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
@@ -84,8 +82,8 @@ def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
     signature = declared_function(ctx.api, f"{op.function.__module__}.{op.name}")
     if signature is None:
         return ctx.default_return_type
-    given = _arguments(ctx, declared, ctx.api)
-    receiver = Argument(ctx.type, None)
+    given = _arguments(ctx, declared)
+    receiver = [Argument(ctx.type, None)]
     first, second = [*signature.arg_names[:2], None][:2]
     if reflected:
         arguments = {second: receiver, first: next(iter(given.values()))}
@@ -113,17 +111,20 @@ def method_name(declared: CallableType) -> str:
 def _judged(
     ctx: FunctionContext | MethodContext,
     declared: CallableType,
-    arguments: dict[str | None, Argument],
+    arguments: dict[str | None, list[Argument]],
     op: Op | None,
 ) -> Type:
     bindings = Bindings(_call_name(declared, op), declared, make(ctx.api))
     try:
         for name, formal in zip(declared.arg_names, declared.arg_types, strict=True):
-            if name in arguments:
-                _refuse_consumed(bindings.name, name or "x", arguments[name].type)
-                bindings.unify(formal, _refined(formal, arguments[name], ctx.api), name or "x")
+            actuals = arguments.get(name, [])
+            for position, argument in enumerate(actuals):
+                place = name or "x" if len(actuals) == 1 else f"{name}[{position}]"
+                _refuse_consumed(bindings.name, place, argument.type)
+                bindings.given.append(formal)
+                bindings.unify(formal, _refined(argument, ctx.api), place)
         bindings.finish()
-        items = _ruled(op, declared, arguments, ctx.api) if op is not None else None
+        items = _ruled(op, arguments, ctx.api) if op is not None else None
     except Refusal as refusal:
         report(ctx.api, str(refusal), ctx.context, refusal.kind)
         return _unknown_result(ctx, declared, bindings.make)
@@ -198,24 +199,25 @@ def _call_name(declared: CallableType, op: Op | None) -> str:
     return sentences.callee(qualname)
 
 
-def _arguments(
-    ctx: FunctionContext | MethodContext, declared: CallableType, api: Any
-) -> dict[str | None, Argument]:
-    """Returns the actual arguments by parameter; of several for `*args` none, and none that hides behind a star."""
-    found: dict[str | None, Argument] = {}
-    for name, kind, types, expressions, kinds in zip(
-        declared.arg_names, declared.arg_kinds, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True
-    ):
-        if len(types) == 1 and not kind.is_star() and not _is_starred(kinds[0]):
-            found[name] = Argument(types[0], expressions[0])
-    return found
+def _arguments(ctx: FunctionContext | MethodContext, declared: CallableType) -> dict[str | None, list[Argument]]:
+    """Returns the actual arguments by parameter; of one that hides behind a star nothing is known."""
+    return {
+        name: [
+            Argument(unknown(), None) if _is_starred(kind) else Argument(t, expression)
+            for t, expression, kind in zip(types, expressions, kinds, strict=True)
+        ]
+        for name, types, expressions, kinds in zip(
+            declared.arg_names, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True
+        )
+        if types
+    }
 
 
 def _is_starred(kind: ArgKind) -> bool:
     return kind in (ARG_STAR, ARG_STAR2)
 
 
-def _refined(formal: Type, argument: Argument, api: Any) -> Type:
+def _refined(argument: Argument, api: Any) -> Type:
     """Returns an argument's type, with the size that its expression still knows where the type forgot it."""
     p = get_proper_type(argument.type)
     if isinstance(p, Instance) and p.type.fullname == "builtins.int" and p.last_known_value is None:
@@ -253,9 +255,7 @@ def _ops() -> dict[str, Op]:
     return OPS
 
 
-def _ruled(
-    op: Op, declared: CallableType, arguments: dict[str | None, Argument], api: Any
-) -> list[Size | Many] | None:
+def _ruled(op: Op, arguments: dict[str | None, list[Argument]], api: Any) -> list[Size | Many] | None:
     """Returns the sizes that the op's rule gives, or None where it needs to know more.
 
     Raises:
@@ -266,7 +266,7 @@ def _ruled(
     for name in inspect.signature(op.rule).parameters:
         if name not in arguments:
             continue
-        argument = arguments[name]
+        (argument,) = arguments[name]
         if name in op.operands:
             shapes[name] = _operand_shape(argument.type)
             continue
@@ -297,7 +297,7 @@ def _for_any_rank(
     refusals: list[ShapeError] = []
     spelled: list[dict[Many, Dims]] = []
     for count in range(3):
-        stand_ins = {
+        stand_ins: dict[Many, Dims] = {
             one: tuple(named("...", f"{one.variable.id}.{position}") for position in range(count)) for one in many
         }
         spelled.append(stand_ins)

@@ -186,6 +186,8 @@ def kind_of(variable: TypeVarLikeType) -> str:
 def dtype_name(t: Type) -> str:
     """Writes a dtype as NumPy does."""
     p = get_proper_type(t)
+    if isinstance(p, TypeVarType):
+        return p.name
     if not isinstance(p, Instance):
         return "?"
     name = p.type.name.removesuffix("_")

@@ -33,7 +33,8 @@ def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
 
 def enclosing_function(api: Checker) -> FuncItem | None:
     """Returns the function whose body is being checked."""
-    return api.scope.current_function()
+    function: FuncItem | None = api.scope.current_function()
+    return function
 
 
 def module_tree(api: Checker, variable: Var) -> MypyFile | None:

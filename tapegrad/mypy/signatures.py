@@ -11,6 +11,7 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
+    TypeAliasType,
     TypeOfAny,
     TypeType,
     TypeVarType,
@@ -19,7 +20,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.codec import TENSOR, VALUE, kind_of
+from tapegrad.mypy.codec import PRODUCT, QUOTIENT, SUM, TENSOR, VALUE, kind_of
 from tapegrad.mypy.internals import accepts
 
 if TYPE_CHECKING:
@@ -66,9 +67,11 @@ def loosened(declared: FunctionLike) -> FunctionLike:
 
 def concerns(t: Type) -> bool:
     """Says whether a type speaks of tensors or of their sizes."""
+    if isinstance(t, TypeAliasType) and t.is_recursive:
+        return False  # trees of plain values, without end
     p = get_proper_type(t)
     if isinstance(p, Instance):
-        return p.type.has_base(TENSOR) or p.type.fullname == VALUE or any(map(concerns, p.args))
+        return p.type.fullname in (SUM, PRODUCT, QUOTIENT) or p.type.has_base(TENSOR) or p.type.fullname == VALUE or any(map(concerns, p.args))
     if isinstance(p, TypeVarType):
         return kind_of(p) != "other"
     if isinstance(p, CallableType):
@@ -92,6 +95,8 @@ def _open(t: Type) -> Type:
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.type.fullname in (TENSOR, VALUE):
         return p.copy_modified(args=[AnyType(TypeOfAny.special_form) for _ in p.args])
+    if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+        return Instance(next(base for base in p.type.mro if base.fullname == "builtins.int"), [])
     if isinstance(p, UnionType):
         return UnionType([_open(item) for item in p.items], p.line, p.column)
     return t

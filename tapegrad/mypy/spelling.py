@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from mypy.types import AnyType, Instance, Type, TypeOfAny
 
+from tapegrad.errors import ShapeError
 from tapegrad.mypy.codec import NONE_TAPE, TENSOR, merged_tape, size_of, size_type, unknown
 from tapegrad.mypy.internals import NotReadyError, default_argument, wait_for
 
 if TYPE_CHECKING:
     from mypy.plugin import AnalyzeTypeContext
 
-    from tapegrad.mypy.codec import Make
+    from tapegrad.errors import ShapeError
+from tapegrad.mypy.codec import Make
 
 
 def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
@@ -41,7 +43,11 @@ def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make)
         return merged_tape(arguments, make)
     left, right = map(size_of, arguments)
     operations = {"Add": lambda: left + right, "Sub": lambda: left - right, "Mul": lambda: left * right}
-    return size_type(operations.get(name, lambda: left // right)(), make)
+    try:
+        return size_type(operations.get(name, lambda: left // right)(), make)
+    except ShapeError as refusal:
+        ctx.api.fail(f"{name}: {refusal}", ctx.context)
+        return AnyType(TypeOfAny.from_error)
 
 
 def _tensor(arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:

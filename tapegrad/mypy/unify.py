@@ -69,6 +69,8 @@ class Bindings:
         self.shapes: dict[TypeVarId, tuple[Type, str]] = {}
         self.dtypes: dict[TypeVarId, tuple[Type, str]] = {}
         self.tapes: dict[TypeVarId, list[Type]] = {}
+        self.given: list[Type] = []
+        self._numbers: list[tuple[Type, Size, str]] = []
         self._computed: list[tuple[Type, Size, int, list[object], list[object], str]] = []
 
     def unify(self, formal: Type, actual: Type, where: str) -> None:
@@ -102,6 +104,10 @@ class Bindings:
             value = self.size(formal)
             if surely_differ(value, actual):
                 raise Refusal(sentences.wrong_size(self.name, where, shape, expected, axis, value))
+        for formal, actual, where in self._numbers:
+            value = self.size(formal)
+            if surely_differ(value, actual):
+                raise Refusal(sentences.wrong_number(self.name, where, actual, size_of(formal), value))
 
     def size(self, t: Type) -> Size:
         """Reads a declared size with the names bound."""
@@ -148,7 +154,10 @@ class Bindings:
         if kind == "tape":
             return merged_tape(self.tapes[p.id], self.make) if p.id in self.tapes else unknown()
         if kind == "dtype":
-            return self.dtypes[p.id][0] if p.id in self.dtypes else p.default
+            if p.id in self.dtypes:
+                return self.dtypes[p.id][0]
+            # Left out, a dtype is the default one; given but unknown, it stays unknown.
+            return unknown() if any(_mentions(formal, p.id) for formal in self.given) else p.default
         return unknown() if answer is None or isinstance(answer, UninhabitedType) else answer
 
     def _applied_tuple(self, p: TupleType, answer: ProperType | None) -> Type:
@@ -221,30 +230,43 @@ class Bindings:
         if isinstance(dtype, AnyType | UninhabitedType):
             return
         bound, place = self.dtypes.setdefault(variable.id, (dtype, where))
-        ours, theirs = dtype_name(bound), dtype_name(dtype)
-        if ours != theirs:
+        if not is_subtype(dtype, bound) and not is_subtype(bound, dtype):
+            ours, theirs = dtype_name(bound), dtype_name(dtype)
             raise Refusal(sentences.mixed_dtypes(self.name, ours, place, theirs, where), "dtype")
 
     def _unify_union(self, declared: UnionType, given: ProperType, where: str) -> None:
-        if tensor_parts(given) is None:
+        if tensor_parts(given) is None and not isinstance(given, UnionType):
             self._tape_of_no_tensor(declared, given)
         if isinstance(given, UnionType):
-            return  # which item it is, the run time knows
+            self._unify_unions(declared, given, where)
+            return
         for item in map(get_proper_type, declared.items):
             both_tensors = tensor_parts(item) is not None and tensor_parts(given) is not None
             if both_tensors or (isinstance(item, Instance) and isinstance(given, Instance) and given.type is item.type):
                 self.unify(item, given, where)
                 return
 
+    def _unify_unions(self, declared: UnionType, given: UnionType, where: str) -> None:
+        """Binds tape and dtype where one of several may be a tensor; its shape only the run time knows."""
+        formals = [parts for parts in map(tensor_parts, declared.items) if parts is not None]
+        actuals = [parts for parts in map(tensor_parts, given.items) if parts is not None]
+        for formal in formals:
+            for actual in actuals:
+                self._unify_tape(get_proper_type(formal.tape), get_proper_type(actual.tape), where)
+                self._unify_dtype(get_proper_type(formal.dtype), get_proper_type(actual.dtype), where)
+
     def _tape_of_no_tensor(self, declared: UnionType, given: ProperType) -> None:
         """Binds the tape of a parameter that may be a tensor and is none: a number has no tape, Any may have one."""
         for parts in filter(None, map(tensor_parts, declared.items)):
             tape = get_proper_type(parts.tape)
             if isinstance(tape, TypeVarType) and tape.id in self.own:
-                known = not isinstance(given, AnyType | UnionType)
+                known = not isinstance(given, AnyType)
                 self.tapes.setdefault(tape.id, []).append(self.make(NONE_TAPE, []) if known else unknown())
 
     def _unify_instance(self, declared: Instance, given: ProperType, where: str) -> None:
+        if declared.type.fullname in (SUM, PRODUCT, QUOTIENT):
+            self._numbers.append((declared, size_of(given), where))
+            return
         formal, actual = tensor_parts(declared), tensor_parts(given)
         if formal is not None and actual is not None:
             self._unify_shape(get_proper_type(formal.shape), get_proper_type(actual.shape), where)
@@ -281,6 +303,7 @@ class Bindings:
         if many is not None:
             variable = expected[many]
             assert isinstance(variable, Many)
+            assert isinstance(variable.variable, TypeVarTupleType)
             self._bind_many(variable.variable, shape[many : len(shape) - after], where)
 
     def _unify_size(
@@ -341,6 +364,16 @@ def _name(shape: Type) -> str:
         return p.name
     items = shape_items(p)
     return "(...)" if items is None else sentences.shown(items)
+
+
+def _mentions(t: Type, variable: TypeVarId) -> bool:
+    p = get_proper_type(t)
+    if isinstance(p, TypeVarType):
+        return p.id == variable
+    if isinstance(p, TypeType):
+        return _mentions(p.item, variable)
+    parts = p.args if isinstance(p, Instance) else p.items if isinstance(p, UnionType | TupleType) else ()
+    return any(_mentions(part, variable) for part in parts)
 
 
 def _kept_size(answer: ProperType | None) -> Type:

@@ -18,10 +18,10 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, UnpackType, get_proper_type
+from mypy.types import AnyType, Instance, LiteralType, NoneType, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.dims import UNKNOWN, Size, UnknownDims
-from tapegrad.mypy.codec import size_of, tensor_parts
+from tapegrad.mypy.codec import size_of
 from tapegrad.mypy.internals import enclosing_function, module_tree
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
 def size_value(t: Type, expression: Expression | None, api: Checker) -> Size:
     """Reads a size: from its type, or from the only assignment to the name that stands there."""
     size = size_of(t)
-    if size is not UNKNOWN or expression is None:
+    if size is not UNKNOWN or expression is None or isinstance(get_proper_type(t), AnyType):
         return size
     if isinstance(expression, IntExpr):
         return expression.value
@@ -91,7 +91,8 @@ def _is_nested(item: Type) -> bool:
 
 
 def _type_of(expression: Expression, api: Checker) -> Type:
-    return api.get_expression_type(expression)
+    found: Type = api.get_expression_type(expression)
+    return found
 
 
 def _assigned_once(variable: Var, api: Checker) -> Size:
@@ -141,6 +142,3 @@ def _names(target: Any) -> list[tuple[Any, Node | None]]:
     if isinstance(target, TupleExpr | ListExpr):
         return [found for item in target.items for found in _names(item)]
     return []
-
-
-__all__ = ["ValueUnknownError", "size_value", "tensor_parts", "value_of"]

@@ -47,7 +47,8 @@ def mse(x: Tensor[Any, T, D], target: Tensor[Any, NoneTape, D]) -> Tensor[tuple[
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
     """
-    x, target, tape = split_target(x, target)
+    untaped_only(target)
+    x, tape = split(x)
     float_only(x)
     same_dtype(x, target)
     error = x.data - target.data
@@ -80,7 +81,8 @@ def cross_entropy(x: Tensor[Any, T, D], target: Tensor[Any, NoneTape, Any]) -> T
         TapeError: The target has a tape.
         IndexError: A label is negative or not below C.
     """
-    x, target, tape = split_target(x, target)
+    untaped_only(target)
+    x, tape = split(x)
     float_only(x)
     probabilities = _probabilities(x, target)
     rows = x.size // x.shape[-1] if x.size else 0
@@ -97,16 +99,14 @@ def cross_entropy(x: Tensor[Any, T, D], target: Tensor[Any, NoneTape, Any]) -> T
     return tape.record(out, (x,), backward)
 
 
-def split_target(x: Tensor[Any, T, D], target: Tensor[Any, Any, Any]) -> tuple[Any, Any, Any]:
-    """Returns `x` without its tape, the target, and the tape; a traced target is refused, for it gets no gradient."""
+def untaped_only(target: Tensor[Any, Any, Any]) -> None:
+    """Refuses a traced target, for it gets no gradient."""
     if not isinstance(target, Tensor):
         message = f"target is a {type(target).__name__}, not a tensor"
         raise DTypeError(message)
     if target.owns_tape:
         message = "target has a tape but gets no gradient; detach it"
         raise TapeError(message)
-    x, tape = split(x)
-    return x, target, tape
 
 
 def _probabilities(x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any]) -> Any:

@@ -16,11 +16,7 @@ from tapegrad.tensor import D, T1, T2, Tensor, handle, same_dtype, split
 def matmul_shape(x: Dims, y: Dims) -> Dims:
     """Contracts the last axis of `x` with the last but one of `y`, or with the only one."""
     *rows, k = at_least(1, x=x)
-    if len(at_least(1, y=y)) == 1:
-        columns: tuple[Size, ...] = ()
-        k_y = y[0]
-    else:
-        k_y, *columns = y[-2:]
+    k_y, *columns = at_least(1, y=y)[-2:]
     if surely_differ(k, k_y):
         what_x, what_y = "columns" if rows else "elements", "rows" if columns else "elements"
         message = f"inner sizes differ: x {show(x)} has {k} {what_x} but y {show(y)} has {k_y} {what_y}"

@@ -1,0 +1,4 @@
+"""Data: how a set of examples becomes batches."""
+
+from tapegrad.data.batches import Batches as Batches
+from tapegrad.data.batches import batches as batches

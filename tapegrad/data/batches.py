@@ -1,0 +1,189 @@
+"""Batches: examples that stand in the rows of tensors, a few at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal, overload
+
+import numpy as np
+from typing_extensions import TypeVar, TypeVarTuple
+
+from tapegrad.dims import show
+from tapegrad.errors import ShapeError, TapeError
+from tapegrad.generator import generator
+from tapegrad.ops import take
+from tapegrad.tensor import D1, D2, D, Tensor, handle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tapegrad.generator import RNG
+    from tapegrad.shapes import Shape
+    from tapegrad.tape import NoneTape
+
+B = TypeVar("B", bound=int, default=Any)
+N = TypeVar("N", bound=int, default=Any)
+Rest = TypeVarTuple("Rest")
+Rest1 = TypeVarTuple("Rest1")
+Rest2 = TypeVarTuple("Rest2")
+Item = TypeVar("Item", covariant=True, default=Any)
+
+
+class Batches(Generic[Item]):
+    """Goes through the rows of tensors batch by batch, as often as it is iterated; made by `batches`."""
+
+    def __init__(
+        self,
+        tensors: tuple[Tensor[Any, NoneTape, Any], ...],
+        size: int,
+        *,
+        shuffle: bool,
+        drop_last: bool,
+        rng: RNG,
+    ) -> None:
+        self.tensors = tensors
+        self.size = size
+        self.shuffle = shuffle
+        self.drop_last = drop_last
+        self.rows = _rows(tensors)
+        self.rng = generator(rng)
+        if size < 1:
+            message = f"batches: size is {size} but must be at least 1"
+            raise ShapeError(message)
+        if drop_last and size > self.rows:
+            message = f"batches: size is {size} but the tensors have {self.rows} rows, which fill no batch"
+            raise ShapeError(message)
+
+    def __len__(self) -> int:
+        return self.rows // self.size if self.drop_last else -(-self.rows // self.size)
+
+    def __iter__(self) -> Iterator[Item]:
+        order = self.rng.permutation(self.rows) if self.shuffle else np.arange(self.rows)
+        for start in range(0, len(self) * self.size, self.size):
+            rows = handle(order[start : start + self.size])
+            item: Any = tuple(take(x, rows) for x in self.tensors)
+            yield item if len(item) > 1 else item[0]
+
+
+@overload
+def batches(
+    x: Tensor[Shape[N, *Rest], NoneTape, D],
+    /,
+    *,
+    size: B,
+    shuffle: bool = True,
+    drop_last: Literal[True] = True,
+    rng: RNG = None,
+) -> Batches[Tensor[Shape[B, *Rest], NoneTape, D]]: ...
+@overload
+def batches(
+    x: Tensor[Shape[N, *Rest], NoneTape, D],
+    /,
+    *,
+    size: int,
+    shuffle: bool = True,
+    drop_last: bool,
+    rng: RNG = None,
+) -> Batches[Tensor[Shape[Any, *Rest], NoneTape, D]]: ...
+@overload
+def batches(
+    x: Tensor[Shape[N, *Rest], NoneTape, D],
+    y: Tensor[Shape[N, *Rest1], NoneTape, D1],
+    /,
+    *,
+    size: B,
+    shuffle: bool = True,
+    drop_last: Literal[True] = True,
+    rng: RNG = None,
+) -> Batches[tuple[Tensor[Shape[B, *Rest], NoneTape, D], Tensor[Shape[B, *Rest1], NoneTape, D1]]]: ...
+@overload
+def batches(
+    x: Tensor[Shape[N, *Rest], NoneTape, D],
+    y: Tensor[Shape[N, *Rest1], NoneTape, D1],
+    /,
+    *,
+    size: int,
+    shuffle: bool = True,
+    drop_last: bool,
+    rng: RNG = None,
+) -> Batches[tuple[Tensor[Shape[Any, *Rest], NoneTape, D], Tensor[Shape[Any, *Rest1], NoneTape, D1]]]: ...
+@overload
+def batches(
+    x: Tensor[Shape[N, *Rest], NoneTape, D],
+    y: Tensor[Shape[N, *Rest1], NoneTape, D1],
+    z: Tensor[Shape[N, *Rest2], NoneTape, D2],
+    /,
+    *,
+    size: B,
+    shuffle: bool = True,
+    drop_last: Literal[True] = True,
+    rng: RNG = None,
+) -> Batches[
+    tuple[
+        Tensor[Shape[B, *Rest], NoneTape, D],
+        Tensor[Shape[B, *Rest1], NoneTape, D1],
+        Tensor[Shape[B, *Rest2], NoneTape, D2],
+    ]
+]: ...
+@overload
+def batches(
+    x: Tensor[Shape[N, *Rest], NoneTape, D],
+    y: Tensor[Shape[N, *Rest1], NoneTape, D1],
+    z: Tensor[Shape[N, *Rest2], NoneTape, D2],
+    /,
+    *,
+    size: int,
+    shuffle: bool = True,
+    drop_last: bool,
+    rng: RNG = None,
+) -> Batches[
+    tuple[
+        Tensor[Shape[Any, *Rest], NoneTape, D],
+        Tensor[Shape[Any, *Rest1], NoneTape, D1],
+        Tensor[Shape[Any, *Rest2], NoneTape, D2],
+    ]
+]: ...
+@overload
+def batches(
+    *tensors: Tensor[Any, NoneTape, Any], size: int, shuffle: bool = True, drop_last: bool = True, rng: RNG = None
+) -> Batches[Any]: ...
+def batches(
+    *tensors: Tensor[Any, NoneTape, Any], size: int, shuffle: bool = True, drop_last: bool = True, rng: RNG = None
+) -> Batches[Any]:
+    """Cuts the rows of tensors into batches, the same rows of each.
+
+    Nothing is copied before a batch is asked for. Every pass over the result draws a new order from the one generator,
+    which is chosen here.
+
+    Args:
+        tensors: One or more, `(N, ...)`, with an example in each row.
+        size: Rows per batch, from 1 to N.
+        shuffle: Whether the rows come in random order.
+        drop_last: Whether rows that fill no batch are left out; otherwise they make a last, smaller one.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Returns:
+        An iterable with a length in batches. Its items are tuples of tensors `(size, ...)`; of one tensor, tensors.
+
+    Raises:
+        ShapeError: The tensors differ in their rows or have none, or `size` is out of range.
+        TapeError: A tensor has a tape.
+    """
+    return Batches(tensors, size, shuffle=shuffle, drop_last=drop_last, rng=rng)
+
+
+def _rows(tensors: tuple[Tensor[Any, Any, Any], ...]) -> int:
+    if not tensors:
+        message = "batches: there is no tensor"
+        raise ShapeError(message)
+    for position, x in enumerate(tensors):
+        if x.owns_tape:
+            message = f"batches: tensor {position} has a tape; trace a batch instead"
+            raise TapeError(message)
+        if not x.ndim:
+            message = f"batches: tensor {position} has shape (), which has no rows"
+            raise ShapeError(message)
+        if len(x) != len(tensors[0]):
+            first = f"tensor 0 {show(tensors[0].shape)} has {len(tensors[0])}"
+            message = f"batches: {first} rows but tensor {position} {show(x.shape)} has {len(x)}"
+            raise ShapeError(message)
+    return len(tensors[0])

@@ -1,0 +1,70 @@
+"""Fully connected layers."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar, TypeVarTuple, override
+
+from tapegrad.generator import generator
+from tapegrad.nn._size import positive
+from tapegrad.nn.module import Module
+from tapegrad.nn.param import Param
+from tapegrad.ops import add, matmul, uniform
+
+if TYPE_CHECKING:
+    from tapegrad.generator import RNG
+    from tapegrad.shapes import Shape
+    from tapegrad.tensor import T, Tensor
+
+In = TypeVar("In", bound=int, default=Any)
+Out = TypeVar("Out", bound=int, default=Any)
+Batch = TypeVarTuple("Batch")
+
+
+class Linear(Module, Generic[In, Out]):
+    r"""Maps the last axis linearly and adds a bias.
+
+    $$y_{bj} = \sum_i x_{bi} w_{ij} + b_j, \quad w_{ij}, b_j \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+
+    Args:
+        in_features: The size n of the last axis of what comes in.
+        out_features: The size of the last axis of what goes out.
+        bias: Whether there is a bias.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; the weight is drawn first.
+
+    Attributes:
+        weight: `(In, Out)`; PyTorch's is the transpose.
+        bias: `(Out,)`, or None.
+
+    Raises:
+        ShapeError: A size is below 1.
+
+    Source:
+        PyTorch 2.13, `torch.nn.Linear`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
+        eq. 10, with the slope √5 in the place of a rectifier's.
+    """
+
+    weight: Param[Shape[In, Out]]
+    bias: Param[Shape[Out]] | None
+
+    def __init__(
+        self: Linear[Any, Any], in_features: In, out_features: Out, *, bias: bool = True, rng: RNG = None
+    ) -> None:
+        positive("Linear", in_features=in_features, out_features=out_features)
+        rng = generator(rng)
+        bound = 1 / sqrt(in_features)
+        self.weight = Param(uniform((in_features, out_features), low=-bound, high=bound, rng=rng))
+        self.bias = Param(uniform((out_features,), low=-bound, high=bound, rng=rng)) if bias else None
+
+    @override
+    def forward(self, x: Tensor[Shape[*Batch, In], T]) -> Tensor[Shape[*Batch, Out], T]:
+        """Computes `x @ weight + bias` of float32 `x`, `(..., In)`; gives `(..., Out)`."""
+        y = matmul(x, self.weight)
+        return y if self.bias is None else add(y, self.bias)
+
+    @override
+    def __repr__(self) -> str:
+        inner, outer = self.weight.shape
+        return f"Linear({inner}, {outer})" if self.bias is not None else f"Linear({inner}, {outer}, bias=False)"

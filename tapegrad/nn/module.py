@@ -1,0 +1,97 @@
+"""Modules: objects that hold parameters and compute something with them."""
+
+from __future__ import annotations
+
+from reprlib import recursive_repr
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from typing_extensions import TypeVar, override
+
+from tapegrad.nn.param import Param
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+F = TypeVar("F", covariant=True)
+
+AnyParam: TypeAlias = Param[Any, Any]
+
+
+class HasForward(Protocol[F]):
+    """What a checker knows a module by: calling it is calling its `forward`."""
+
+    @property
+    def forward(self) -> F:
+        """Computes the module's result."""
+
+
+class Module:
+    """Something with parameters and a `forward`; a class of your own needs nothing else.
+
+    Parameters are found where attributes hold them: a `Param`, a module, or a list, tuple or dict of those, nested at
+    will. Each goes by its attribute path, such as `layers.0.weight`.
+    """
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Computes the module's result; a subclass writes it, with the types of its own."""
+        message = f"{type(self).__name__} has no forward"
+        raise NotImplementedError(message)
+
+    if TYPE_CHECKING:
+
+        @property
+        def __call__(self: HasForward[F]) -> F:
+            """Computes `forward`, whose type a call has."""
+
+    else:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Computes `forward`."""
+            return self.forward(*args, **kwargs)
+
+    def parameters(self) -> dict[str, AnyParam]:
+        """Returns each parameter once, under the first of its paths, in the order in which attributes were set."""
+        first: dict[AnyParam, str] = {}
+        for path, parameter in self.paths():
+            first.setdefault(parameter, path)
+        return {path: parameter for parameter, path in first.items()}
+
+    def paths(self) -> list[tuple[str, AnyParam]]:
+        """Returns every path with the parameter it leads to: a parameter in two places has two."""
+        return list(_walk(self, "", (self,)))
+
+    @override
+    @recursive_repr()
+    def __repr__(self) -> str:
+        children = "".join(f"  {path}: {_shown(child)}\n" for path, child in _children(self))
+        return f"{type(self).__name__}(\n{children})" if children else f"{type(self).__name__}()"
+
+
+def _walk(module: Module, prefix: str, above: tuple[Module, ...]) -> Iterator[tuple[str, AnyParam]]:
+    for path, child in _children(module):
+        if isinstance(child, Param):
+            yield prefix + path, child
+        elif not any(child is one for one in above):  # a child that knows its parent is no second path
+            yield from _walk(child, f"{prefix}{path}.", (*above, child))
+
+
+def _children(module: Module) -> Iterator[tuple[str, AnyParam | Module]]:
+    for name, value in vars(module).items():
+        yield from _found(value, name)
+
+
+def _found(value: Any, path: str) -> Iterator[tuple[str, AnyParam | Module]]:
+    if isinstance(value, Param | Module):
+        yield path, value
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _found(item, f"{path}.{index}")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _found(item, f"{path}.{key}")
+
+
+def _shown(child: AnyParam | Module) -> str:
+    if isinstance(child, Param):
+        return f"Param{child.shape}, frozen" if child.frozen else f"Param{child.shape}"
+    return repr(child).replace("\n", "\n  ")

@@ -1,0 +1,68 @@
+"""Layers one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVarTuple, override
+
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.nn.module import Module
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import T, Tensor
+
+Layers = TypeVarTuple("Layers")
+
+
+class Sequential(Module, Generic[*Layers]):
+    r"""Passes its argument through layer after layer.
+
+    $$y = f_k(\dots f_1(f_0(x)))$$
+
+    An error from inside a layer says where that layer stands: `Sequential[1][0] Linear(128, 10): matmul: ...` is the
+    first layer of a `Sequential` that is itself the second of another.
+
+    Args:
+        layers: Modules, each of which takes what the one before it gives.
+
+    Raises:
+        DTypeError: A layer is not a module.
+    """
+
+    layers: tuple[*Layers]
+
+    def __init__(self, *layers: *Layers) -> None:
+        given: tuple[object, ...] = layers
+        for index, layer in enumerate(given):
+            if not isinstance(layer, Module):
+                message = f"Sequential: layer {index} is a {type(layer).__name__}, not a module"
+                raise DTypeError(message)
+        self.layers = layers
+
+    @override
+    def forward(self, x: Tensor[Any, T, Any]) -> Tensor[Any, T, Any]:
+        """Computes the last layer's result."""
+        layers: tuple[Any, ...] = self.layers
+        for index, layer in enumerate(layers):
+            try:
+                x = layer(x)
+            except (ShapeError, DTypeError, TapeError) as error:
+                error.args = (_placed(index, layer, str(error)),)
+                raise
+        return x
+
+    def __getitem__(self, index: int) -> Any:  # the checker knows the class of `layers[index]`
+        return self.layers[index]
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+
+def _placed(index: int, layer: Module, message: str) -> str:
+    """Says which layer the message is about; one that comes out of an inner Sequential has its place already."""
+    if isinstance(layer, Sequential) and message.startswith("Sequential["):
+        return f"Sequential[{index}]{message.removeprefix('Sequential')}"
+    shown = repr(layer)
+    name = type(layer).__name__ if "\n" in shown else shown
+    return f"Sequential[{index}] {name}: {message}"

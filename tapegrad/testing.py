@@ -1,0 +1,260 @@
+"""Checks for ops and rules, the library's and your own: gradients against differences, rules against themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import signature
+from itertools import combinations, product
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tapegrad.autodiff import Autodiff
+from tapegrad.dims import (
+    UNKNOWN,
+    Dim,
+    Dims,
+    Name,
+    RankUnknownError,
+    Size,
+    UnknownDims,
+    is_unknown,
+    named,
+    show,
+    value_of,
+)
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.op import CALLS, OPS
+from tapegrad.tensor import Tensor, handle
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Function: TypeAlias = Callable[..., Tensor[Any, Any, Any]]
+Case: TypeAlias = tuple[Any, ...] | Mapping[str, Any]
+
+
+def check_gradients(
+    f: Function,
+    *inputs: Tensor[Any, Any, Any],
+    order: int = 1,
+    eps: float = 1e-5,
+    rtol: float = 1e-5,
+    atol: float = 1e-7,
+    seed: int = 0,
+) -> None:
+    r"""Compares the gradients that the tape gives with central finite differences.
+
+    $$\left\langle v, \partial_j f(x) \right\rangle \approx
+    \left\langle v, \frac{f(x + \varepsilon e_j) - f(x - \varepsilon e_j)}{2 \varepsilon} \right\rangle$$
+
+    Each input is differentiated by, element by element; the direction $v$ is random, so that no part of the result
+    cancels another. A second order compares the tape of the gradient with differences of the gradient. The result has
+    to be the same with a tape and without, to the last bit.
+
+    Args:
+        f: Any function from tensors to one tensor, which gives the same result each time it is called.
+        inputs: Float64 tensors of any shape, away from kinks such as that of `relu` at zero.
+        order: 1 for gradients, 2 for the gradients of gradients as well, and so on.
+        eps: The distance on either side, in the units of the inputs.
+        rtol: The error allowed, as a part of the number that the differences give.
+        atol: The error allowed beside it, in the units of the gradient.
+        seed: What the random directions are drawn with.
+
+    Raises:
+        AssertionError: A gradient is wrong, or the tape changes the result; names input, index and both numbers.
+        DTypeError: An input is not a float64 tensor.
+        TypeError: There is no input, or the result is not a tensor.
+    """
+    name = getattr(f, "__name__", type(f).__name__)
+    points = [_point(x, position) for position, x in enumerate(inputs)]
+    if not points:
+        message = "check_gradients: there is no input to differentiate by"
+        raise TypeError(message)
+    for level in range(1, order + 1):
+        label = name if level == 1 else f"{name}, order {level}"
+        _compare(f, points, label, eps=eps, rtol=rtol, atol=atol, seed=seed)
+        f = _slope(f, seed + level)
+
+
+def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
+    """Holds a shape rule to its law: what it says of sizes it is not told is true of the sizes they stand for.
+
+    In each case all subsets of the sizes are hidden, once behind names, once behind unknowns, beside sizes that stand
+    open, and beside one another; and whole operands behind an unknown rank. Equal sizes go by one name, 0 and 1 by
+    none. The answer must fit the one for numbers. A valid call may be refused for its names, for a name equals nothing
+    but itself, and never for what is unknown.
+
+    Args:
+        rule: A rule, whose parameters annotated with `Dims` or `Size` are hidden; or an op, which brings its rule.
+        cases: Arguments of the rule, a tuple by position or a dictionary by name: a shape for each operand, all else as
+            the op gets it. A case that the rule refuses asks for nothing.
+
+    Raises:
+        AssertionError: An answer does not fit, or a valid call is refused; names the rule, what was hidden, the answer
+            and the truth.
+        TypeError: No parameter is annotated with `Dims` or `Size`.
+    """
+    name = getattr(rule, "__name__", type(rule).__name__)
+    if CALLS.get(name) is rule:
+        rule = OPS[name].rule
+    shaped = signature(rule)
+    hideable = {key for key, parameter in shaped.parameters.items() if _is_hideable(parameter.annotation)}
+    if not hideable:
+        message = f"check_shape_rule: {name} has no parameter annotated with Dims or Size"
+        raise TypeError(message)
+    for case in cases:
+        bound = shaped.bind(**case) if isinstance(case, Mapping) else shaped.bind(*case)
+        _check_case(name, rule, bound.arguments, hideable)
+
+
+def _point(x: Any, position: int) -> Array:
+    if not isinstance(x, Tensor) or x.dtype != np.float64:
+        kind = x.dtype if isinstance(x, Tensor) else f"a {type(x).__name__}"
+        message = f"check_gradients: input {position} is {kind}, but finite differences need float64 tensors"
+        raise DTypeError(message)
+    return x.numpy(copy=True)
+
+
+def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: float, atol: float, seed: int) -> None:
+    inputs = [handle(point.copy()) for point in points]
+    plain, taped = f(*inputs), f(*(x.trace() for x in inputs))
+    for result in (plain, taped):
+        if not isinstance(result, Tensor):
+            message = f"{label}: the result is a {type(result).__name__}, not a tensor"
+            raise TypeError(message)
+    _compare_results(plain, taped, label)
+    weights: Array = np.asarray(np.random.default_rng(seed).normal(size=plain.shape))
+    direction = handle(np.asarray(weights, plain.dtype))
+    grads: Any = taped.backward(wrt=inputs, seed=direction) if taped.owns_tape else {}
+    for position, x in enumerate(inputs):
+        expected = _differences(f, points, position, weights, eps)
+        found = grads[x].numpy() if x in grads else np.zeros(x.shape)  # a result that never met the input
+        wrong = ~np.isclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
+        if wrong.any():
+            with np.errstate(invalid="ignore"):
+                error = np.where(wrong, np.nan_to_num(np.abs(found - expected), nan=np.inf), -1)
+            worst = tuple(map(int, np.unravel_index(error.argmax(), error.shape)))
+            message = (
+                f"{label}: the gradient of input {position} {show(x.shape)} at {worst} is {found[worst]:.9g} "
+                f"by the tape but {expected[worst]:.9g} by finite differences"
+            )
+            raise AssertionError(message)
+
+
+def _compare_results(plain: Tensor[Any, Any, Any], taped: Tensor[Any, Any, Any], label: str) -> None:
+    if (plain.shape, plain.dtype) != (taped.shape, taped.dtype):
+        message = (
+            f"{label}: the result is {show(taped.shape)} {taped.dtype} with a tape "
+            f"but {show(plain.shape)} {plain.dtype} without"
+        )
+        raise AssertionError(message)
+    without, having = plain.numpy(), taped.numpy()
+    differs = ~((without == having) | ((without != without) & (having != having)))  # noqa: PLR0124  # NaN is not itself
+    if differs.any():
+        first = tuple(map(int, np.argwhere(differs)[0]))
+        message = f"{label}: the result at {first} is {having[first]:.9g} with a tape but {without[first]:.9g} without"
+        raise AssertionError(message)
+
+
+def _differences(f: Function, points: list[Array], position: int, weights: Array, eps: float) -> Array:
+    """Returns the gradient of input `position` by central differences."""
+    gradient = np.empty(points[position].shape)
+    for index in np.ndindex(gradient.shape):
+        near = [[handle(point.copy()) for point in points] for _ in range(2)]
+        for inputs, step in zip(near, (eps, -eps), strict=True):
+            inputs[position].data[index] += step  # type: ignore[index]  # a NumPy array of our own
+        high, low = (f(*inputs).numpy().astype(np.float64) for inputs in near)
+        distance = near[0][position].numpy()[index] - near[1][position].numpy()[index]
+        gradient[index] = np.sum(weights * (high - low)) / distance
+    return gradient
+
+
+def _slope(f: Function, seed: int) -> Function:
+    """Returns the function whose value is the gradient of `f`, added up in random directions."""
+
+    def slope(*inputs: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
+        level, rng = Autodiff(), np.random.default_rng(seed)
+        lifted = [level.from_inner(x) for x in inputs]
+        y = f(*(x.trace() for x in lifted))
+        if not y.owns_tape:
+            return handle(np.zeros(()))
+        direction = level.from_inner(handle(np.asarray(rng.normal(size=y.shape), y.dtype)))
+        grads = y.backward(wrt=lifted, seed=direction)
+        total: Tensor[Any, Any, Any] = handle(np.zeros(()))
+        for x in lifted:
+            weights = rng.normal(size=x.shape)
+            if x in grads:
+                total = total + (level.inner(grads[x]) * weights).sum()
+        return total
+
+    return slope
+
+
+def _is_hideable(annotation: Any) -> bool:
+    return annotation in (Dims, Size) or str(annotation).rpartition(".")[2] in {"Dims", "Size"}
+
+
+def _check_case(name: str, rule: Callable[..., Any], arguments: dict[str, Any], hideable: set[str]) -> None:
+    try:
+        truth = rule(**arguments)
+    except ShapeError:
+        return
+    shapes = {key: value for key, value in arguments.items() if key in hideable}
+    names = {Name(f"N{n}"): n for value in shapes.values() for n in _sizes(value) if n > 1}
+    for hidden in _hidden(shapes):
+        call = f"{name}({', '.join(f'{key}={_written(value)}' for key, value in (arguments | hidden).items())})"
+        try:
+            answer = rule(**arguments | hidden)
+        except RankUnknownError:
+            continue
+        except ShapeError as refusal:
+            if any(isinstance(n, Dim) and not is_unknown(n) for value in hidden.values() for n in _sizes(value)):
+                continue
+            message = f"{call} is refused, though {_written(truth)} is true of numbers: {refusal}"
+            raise AssertionError(message) from refusal
+        except Exception as error:
+            error.add_note(f"{call}, where {_written(truth)} is true of numbers")
+            raise
+        if not _fits(answer, truth, names):
+            message = f"{call} gives {_written(answer)}, though {_written(truth)} is true of numbers"
+            raise AssertionError(message)
+
+
+def _hidden(shapes: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields the shapes with sizes open or named, open or unknown, named or unknown; then with ranks unknown."""
+    sizes = [n for value in shapes.values() for n in _sizes(value)]
+    kinds = (sizes, [named(f"N{n}") if n > 1 else n for n in sizes], [UNKNOWN] * len(sizes))
+    for first, second in combinations(kinds, 2):
+        for chosen in product(*zip(first, second, strict=True)):
+            yield _refilled(shapes, chosen)
+    whole = [key for key, value in shapes.items() if isinstance(value, tuple)]
+    for count in range(1, len(whole) + 1):
+        for gone in combinations(whole, count):
+            for kind in kinds:
+                yield _refilled(shapes, kind) | dict.fromkeys(gone, UnknownDims())
+
+
+def _refilled(shapes: dict[str, Any], sizes: Sequence[Size]) -> dict[str, Any]:
+    left = iter(sizes)
+    return {
+        key: tuple(next(left) for _ in value) if isinstance(value, tuple) else next(left)
+        for key, value in shapes.items()
+    }
+
+
+def _fits(answer: Any, truth: Any, names: Mapping[Name, int]) -> bool:
+    if isinstance(answer, UnknownDims):
+        return True
+    answers, truths = _sizes(answer), _sizes(truth)
+    return len(answers) == len(truths) and all(
+        value_of(size, names) in {None, n} for size, n in zip(answers, truths, strict=True)
+    )
+
+
+def _sizes(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, UnknownDims):
+        return ()
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _written(value: Any) -> str:
+    return show(value) if isinstance(value, tuple) else str(value)

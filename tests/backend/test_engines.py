@@ -1,0 +1,45 @@
+"""Which engine computes with a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.autodiff import Autodiff
+from tapegrad.backend import engine
+from tapegrad.backend.numpy import NumPy
+from tapegrad.ops import ones
+from tapegrad.tensor import Tensor
+
+
+def test_arrays_and_numpy_scalars_belong_to_numpy() -> None:
+    for value in (np.ones(3), np.float32(1), np.float64(1), np.int8(1), np.bool_(1)):
+        assert isinstance(engine(value), NumPy)
+
+
+def test_of_several_values_the_one_that_is_not_numpys_decides() -> None:
+    x, array = ones((3,)), np.ones(3)
+
+    assert isinstance(engine(array, array), NumPy)
+    assert isinstance(engine(array, x), Autodiff)
+    assert isinstance(engine(x, array), Autodiff)
+
+
+def test_a_subclass_belongs_to_the_engine_of_its_base() -> None:
+    class Labelled(Tensor[Any, Any, Any]):
+        """A tensor of another class, as a parameter is."""
+
+    class Rows(np.ndarray[Any, Any]):
+        """An array of another class."""
+
+    array: Any = np.ones(3)
+
+    assert isinstance(engine(Labelled(array)), Autodiff)
+    assert isinstance(engine(array.view(Rows)), NumPy)
+
+
+def test_a_value_of_no_engine_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^no engine computes with a list$"):
+        engine([1.0])

@@ -1,0 +1,167 @@
+"""Ops that make tensors: values, dtypes, random numbers and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.generator import random
+from tapegrad.ops import normal, ones, tensor, uniform, zeros
+from tapegrad.ops.create import filled_shape, tensor_shape
+from tapegrad.testing import check_shape_rule
+
+FILLED: dict[str, Callable[..., Any]] = {"zeros": zeros, "ones": ones, "normal": normal, "uniform": uniform}
+
+
+# tensor
+
+
+@pytest.mark.parametrize(
+    ("data", "shape", "dtype"),
+    [
+        (3, (), np.int64),
+        (3.0, (), np.float32),
+        (True, (), np.bool_),
+        ([], (0,), np.float32),
+        ([[], []], (2, 0), np.float32),
+        ([1, 2.5], (2,), np.float32),
+        ([1, True], (2,), np.int64),
+        (((1, 2), [3, 4], (5, 6)), (3, 2), np.int64),
+        ([[[1.0]], [[2.0]]], (2, 1, 1), np.float32),
+        (np.float64(3), (), np.float64),
+        (np.ones((2, 3), np.float16), (2, 3), np.float16),
+        (np.ones((2, 0)), (2, 0), np.float64),
+        ([np.ones(3), np.zeros(3)], (2, 3), np.float32),
+        (range(3), (3,), np.int64),
+    ],
+    ids=repr,
+)
+def test_tensor_reads_shape_and_dtype_off_the_data(data: Any, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
+    x = tensor(data)
+
+    assert x.shape == shape
+    assert x.dtype == dtype
+    assert not x.owns_tape
+
+
+def test_tensor_takes_the_dtype_it_is_told() -> None:
+    assert tensor([1, 2], np.float64).dtype == np.float64
+    assert tensor([[1.5]], np.float64).tolist() == [[1.5]]
+    assert tensor([0, 2], np.bool_).tolist() == [False, True]
+    array: Any = np.ones(3)
+    assert tensor(array, np.float32).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ([[1, 2], [3]], "data is ragged: item 1 has shape (1,) but item 0 has (2,)"),
+        ([[1, 2], 3], "data is ragged: item 1 has shape () but item 0 has (2,)"),
+        ([1, [2]], "data is ragged: item 1 has shape (1,) but item 0 has ()"),
+        ([[[1], [2]], [[3], [4, 5]]], "data is ragged: item 1 has shape (2,) but item 0 has (1,)"),
+        ([np.ones(2), np.ones(3)], "data is ragged: item 1 has shape (3,) but item 0 has (2,)"),
+    ],
+    ids=repr,
+)
+def test_ragged_lists_are_refused(data: Any, sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        tensor(data)
+
+    assert str(refused.value) == f"tensor: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype"), [("abc", "<U3"), ([1, "a"], "<U21"), (None, "object"), ([1j], "complex128"), ([2**70], "object")]
+)
+def test_data_that_are_not_numbers_are_refused(data: Any, dtype: str) -> None:
+    with pytest.raises(DTypeError, match=f"^tensor: data is of dtype {dtype}, neither numbers nor bools$"):
+        tensor(data)
+
+
+def test_a_tensor_of_a_tensor_is_refused() -> None:
+    x: Any = ones((3,))
+
+    with pytest.raises(DTypeError, match=r"^tensor: data is a tensor already; detach makes a new one of it$"):
+        tensor(x)
+    with pytest.raises(
+        TapeError, match=r"^tensor: the tensor has a tape, which a NumPy array would lose; detach it first$"
+    ):
+        tensor([x.trace()])
+
+
+def test_the_rule_of_lists_counts_them() -> None:
+    assert tensor_shape([[1, 2, 3], [4, 5, 6]]) == (2, 3)
+    assert tensor_shape([]) == (0,)
+    assert tensor_shape(7.5) == ()
+
+
+# Filled
+
+
+@pytest.mark.parametrize("name", FILLED)
+@pytest.mark.parametrize("shape", [(), (1,), (0, 3), (2, 3, 7)], ids=str)
+def test_the_shape_is_the_one_asked_for(name: str, shape: tuple[int, ...]) -> None:
+    x = FILLED[name](shape)
+
+    assert x.shape == shape
+    assert x.dtype == np.float32
+    assert FILLED[name](shape, dtype=np.float64).dtype == np.float64
+
+
+def test_zeros_and_ones() -> None:
+    assert zeros((2, 3)).tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert ones((3,), np.int64).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_a_negative_size_is_refused(name: str) -> None:
+    shape: Any = (2, -3)
+
+    with pytest.raises(ShapeError, match=rf"^{name}: shape \(2, -3\) has the negative size -3$"):
+        FILLED[name](shape)
+
+
+def test_the_law_of_rules() -> None:
+    check_shape_rule(filled_shape, ((),), ((2, 3, 7),), ((0, 1),), ((-1,),))
+
+
+# Random numbers
+
+
+@pytest.mark.parametrize("name", ["normal", "uniform"])
+def test_one_seed_gives_one_tensor(name: str) -> None:
+    f = FILLED[name]
+
+    assert f((3, 5), rng=7).tolist() == f((3, 5), rng=7).tolist()
+    assert f((3, 5), rng=7).tolist() != f((3, 5), rng=8).tolist()
+    with random(7):
+        drawn = f((3, 5)).tolist()
+    assert drawn == f((3, 5), rng=7).tolist()
+
+
+def test_random_numbers_are_numpys() -> None:
+    normals = np.random.default_rng(7).normal(2, 3, (3, 5))
+    uniforms = np.random.default_rng(7).uniform(-1, 4, (3, 5))
+
+    np.testing.assert_array_equal(normal((3, 5), mean=2, std=3, dtype=np.float64, rng=7).numpy(), normals)
+    np.testing.assert_array_equal(uniform((3, 5), low=-1, high=4, dtype=np.float64, rng=7).numpy(), uniforms)
+
+
+def test_random_numbers_spread_as_they_should() -> None:
+    x, y = normal((10_000,), mean=2, std=3, rng=0).numpy(), uniform((10_000,), low=-1, high=4, rng=0).numpy()
+
+    # Ten standard errors: 3 / sqrt(10,000) = 0.03 for the mean.
+    assert abs(x.mean() - 2) < 0.3
+    assert abs(x.std() - 3) < 0.3
+    assert y.min() >= -1
+    assert y.max() < 4
+    assert abs(y.mean() - 1.5) < 0.15
+
+
+def test_a_negative_deviation_is_refused() -> None:
+    with pytest.raises(ValueError, match="scale < 0"):
+        normal((3,), std=-1)

@@ -1,0 +1,246 @@
+"""Elementwise ops: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import add, astype, div, exp, log, mul, neg, normal, relu, sub, tanh, tensor, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+BINARY: dict[str, Callable[..., Any]] = {"add": add, "sub": sub, "mul": mul, "div": div}
+UNARY: dict[str, Callable[..., Any]] = {"neg": neg, "exp": exp, "log": log, "tanh": tanh, "relu": relu}
+SMOOTH = {name: f for name, f in UNARY.items() if name != "relu"}
+OF_FLOATS = ["exp", "log", "tanh"]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def positive(*shape: int, seed: int = 0) -> Any:
+    return exp(real(*shape, seed=seed))
+
+
+# Two operands
+
+
+@pytest.mark.parametrize(("name", "expected"), [("add", 9.0), ("sub", 5.0), ("mul", 14.0), ("div", 3.5)])
+def test_two_operands_give_what_arithmetic_gives(name: str, expected: float) -> None:
+    x: Any = tensor([7.0, 0.0])
+
+    assert BINARY[name](x, 2.0).tolist()[0] == expected
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((1, 1), ()), ((2, 0), (1,))],
+    ids=str,
+)
+def test_gradients_of_two_operands_have_their_shapes_back(name: str, x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    check_gradients(BINARY[name], real(*x), positive(*y, seed=1), order=2)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_gradients_pass_through_a_number_on_either_side(name: str) -> None:
+    check_gradients(lambda x: BINARY[name](x, 3), positive(2, 3), order=2)
+    check_gradients(lambda x: BINARY[name](3, x), positive(2, 3), order=2)
+    check_gradients(lambda x: BINARY[name](x, x), positive(2, 3), order=2)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_two_operands_keep_the_law_of_rules(name: str) -> None:
+    check_shape_rule(
+        BINARY[name], ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((7,), (7,)), ((2, 0), (1,)), ((2,), (3,))
+    )
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_shapes_that_do_not_broadcast_are_refused(name: str) -> None:
+    x, y = real(2, 3), real(4, seed=1)
+
+    with pytest.raises(ShapeError) as refused:
+        BINARY[name](x, y)
+
+    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_two_operands_of_which_neither_is_a_tensor_are_refused(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: neither a float nor a int is a tensor$"):
+        BINARY[name](1.0, 2)
+
+
+def test_a_difference_of_bools_is_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^sub: x and y are bool, which have no difference$"):
+        sub(tensor([True]), tensor([False]))
+
+
+def test_a_quotient_of_ints_is_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^div: x is int64, not a float; convert it with astype$"):
+        div(tensor([4, 2]), tensor([2, 2]))
+
+
+def test_ints_keep_their_dtype() -> None:
+    x: Any = tensor([5, 7])
+
+    for f in (operator.add, operator.sub, operator.mul):
+        assert f(x, 2).dtype == np.int64
+
+
+def test_division_by_zero_follows_ieee() -> None:
+    x: Any = tensor([1.0, -1.0, 0.0])
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        y = x / 0
+
+    assert y.tolist()[:2] == [math.inf, -math.inf]
+    assert math.isnan(y.tolist()[2])
+
+
+def test_division_by_zero_warns_as_numpy_does() -> None:
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        tensor([1.0]) / 0
+
+
+def test_nothing_is_computed_on_empty_tensors() -> None:
+    x: Any = zeros((0, 3))
+
+    for f in BINARY.values():
+        assert f(x, zeros((3,)) + 1).shape == (0, 3)
+    for g in UNARY.values():
+        assert g(x).shape == (0, 3)
+
+
+# One operand
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "expected"),
+    [
+        ("neg", 2.5, -2.5),
+        ("exp", 1.0, math.e),
+        ("log", 10.0, math.log(10)),
+        ("tanh", 0.5, math.tanh(0.5)),
+        ("relu", 2.5, 2.5),
+        ("relu", -2.5, 0.0),
+    ],
+)
+def test_one_operand_gives_what_pythons_math_gives(name: str, x: float, expected: float) -> None:
+    assert UNARY[name](tensor([x], np.float64)).item() == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+@pytest.mark.parametrize("shape", [(2, 3), (), (1,), (0, 3)], ids=str)
+def test_gradients_of_smooth_ops_can_be_differentiated(name: str, shape: tuple[int, ...]) -> None:
+    check_gradients(SMOOTH[name], positive(*shape), order=2)
+
+
+def test_gradients_of_gradients_of_gradients() -> None:
+    check_gradients(tanh, real(2, 3), order=3, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
+    check_shape_rule(UNARY[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
+
+
+def test_relu_passes_the_gradient_of_what_is_positive() -> None:
+    check_gradients(relu, real(3, 5))
+    check_gradients(lambda x: relu(x) * x, real(3, 5), order=2)
+
+
+def test_relu_has_no_slope_at_zero() -> None:
+    x: Any = tensor([0.0, -0.0, 1.0, -1.0])
+
+    assert relu(x.trace()).sum().backward()[x].tolist() == [0, 0, 1, 0]
+
+
+def test_relu_keeps_the_dtype_of_ints_and_lets_nan_and_infinity_through() -> None:
+    assert relu(tensor([-3, 4])).tolist() == [0, 4]
+    assert relu(tensor([-3, 4], np.int8)).dtype == np.int8
+    assert relu(tensor([np.inf, -np.inf])).tolist() == [math.inf, 0]
+    assert math.isnan(relu(tensor(np.nan)).item())
+
+
+def test_a_bool_has_no_sign_and_is_refused() -> None:
+    for name, f in (("neg", neg), ("relu", relu)):
+        with pytest.raises(DTypeError, match=f"^{name}: x is bool, which has no sign$"):
+            f(tensor([True]))
+
+
+@pytest.mark.parametrize("name", OF_FLOATS)
+def test_ints_are_refused_where_numpy_would_make_floats_of_them(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64, not a float; convert it with astype$"):
+        UNARY[name](tensor([1, 2]))
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_what_is_no_tensor_is_refused(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: x is a ndarray, not a tensor$"):
+        UNARY[name](np.ones(3))
+    with pytest.raises(DTypeError, match=f"^{name}: x is a float, not a tensor$"):
+        UNARY[name](1.0)
+
+
+def test_exp_overflows_to_infinity_with_numpys_warning() -> None:
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert exp(tensor([89.0])).tolist() == [math.inf]
+    assert exp(tensor([-1000.0])).tolist() == [0]
+    assert exp(tensor([-np.inf])).tolist() == [0]
+
+
+def test_log_of_zero_is_minus_infinity_and_of_less_nan_with_numpys_warnings() -> None:
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert log(tensor([0.0])).tolist() == [-math.inf]
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        assert math.isnan(log(tensor([-1.0])).item())
+
+
+def test_tanh_saturates_without_a_slope() -> None:
+    x: Any = tensor([100.0, -np.inf])
+    y = tanh(x.trace())
+
+    assert y.tolist() == [1, -1]
+    assert y.sum().backward()[x].tolist() == [0, 0]
+
+
+# Dtypes
+
+
+def test_astype_converts_there_and_its_gradient_back() -> None:
+    x: Any = tensor([1.5, -2.5])
+
+    y = astype(x.trace(), np.float64)
+    grads = (y * 3).sum().backward()
+
+    assert y.dtype == np.float64
+    assert grads[x].dtype == np.float32
+    assert grads[x].tolist() == [3, 3]
+    assert astype(x, np.int64).tolist() == [1, -2]
+    assert astype(tensor([0, 2]), np.bool_).tolist() == [False, True]
+
+
+def test_no_gradient_passes_through_an_int() -> None:
+    x: Any = tensor([1.5, -2.5])
+
+    grads = (astype(astype(x.trace(), np.int64), np.float32) * x.trace()).sum().backward()
+
+    assert grads[x].tolist() == [1, -2]
+
+
+def test_gradients_of_conversions() -> None:
+    # Steps and tolerances of float32, through which the values go.
+    check_gradients(lambda x: astype(astype(x, np.float32), np.float64), real(2, 3), eps=1e-2, rtol=1e-4)
+    check_gradients(lambda x: astype(x, np.float64) * x, real(2, 3), order=2)
+
+
+def test_conversion_keeps_the_law_of_rules() -> None:
+    check_shape_rule(astype, ((2, 3),), ((),))

@@ -1,0 +1,154 @@
+"""Picking by index and its way back: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import normal, scatter_add, take, tensor, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+PLACES: list[tuple[Any, int]] = [
+    ([4, 0, 4], 1),
+    ([[1, 0, -1], [1, 1, -3]], 0),
+    ([[1, 0], [5, -6]], -1),
+    (2, 0),
+    ([], 1),
+]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def whole(places: Any) -> Any:
+    return tensor(places, np.int64)
+
+
+# take
+
+
+@pytest.mark.parametrize(("places", "axis"), PLACES, ids=str)
+def test_take_is_numpys_and_has_its_gradient(places: Any, axis: int) -> None:
+    x, indices = real(3, 5, 6), whole(places)
+
+    np.testing.assert_array_equal(
+        take(x, indices, axis).numpy(), np.take(x.numpy(), np.array(places, np.int64), axis=axis)
+    )
+    check_gradients(lambda x: take(x, indices, axis), x)
+    check_gradients(lambda x: take(x * x, indices, axis), real(3, 5, 6), order=2)
+
+
+def test_indices_that_repeat_accumulate() -> None:
+    x: Any = tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    grads = take(x.trace(), tensor([2, 0, 2, -1])).sum().backward()
+
+    assert grads[x].tolist() == [[1, 1], [0, 0], [3, 3]]
+
+
+def test_take_along_the_last_axis_counted_from_the_back() -> None:
+    # Axis -1 once sent the gradient back along axis 0.
+    x = real(2, 3)
+
+    grads = take(x.trace(), tensor([1]), -1).sum().backward()
+
+    assert grads[x].tolist() == [[0, 1, 0], [0, 1, 0]]
+
+
+def test_take_accepts_a_numpy_array_of_indices() -> None:
+    x, indices = real(3, 5), cast("Any", np.array([2, 0]))  # a tensor, for a checker
+
+    assert take(x, indices).shape == (2, 5)
+
+
+def test_take_keeps_the_law_of_rules() -> None:
+    check_shape_rule(
+        take,
+        ((3, 5), (7,)),
+        ((3, 5), (2, 7), 1),
+        ((3, 5), (), -1),
+        ((2, 3, 5), (7, 1), -2),
+        ((3,), (0,)),
+        ((3,), (2,), 1),
+    )
+
+
+def test_take_along_an_axis_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ShapeError, match=r"^take: axis 2 is out of range for x \(3, 5\)$"):
+        take(real(3, 5), whole([0]), 2)
+    with pytest.raises(ShapeError, match=r"^take: axis 0 is out of range for x \(\)$"):
+        take(real(), whole([0]))
+
+
+def test_indices_out_of_range_are_refused() -> None:
+    with pytest.raises(IndexError, match=r"^take: index 5 is out of range for axis 1 of size 5$"):
+        take(real(3, 5), whole([0, 5]), 1)
+    with pytest.raises(IndexError, match=r"^take: index -4 is out of range for axis 0 of size 3$"):
+        take(real(3, 5), whole([[-4]]))
+    with pytest.raises(IndexError, match=r"^take: index 0 is out of range for axis 0 of size 0$"):
+        take(zeros((0, 5)), whole([0]))
+
+
+def test_indices_that_are_not_whole_numbers_are_refused() -> None:
+    wrong: list[tuple[Any, str]] = [(tensor([0.0]), "float32"), (tensor([True]), "bool"), (0.5, "float64")]
+    for indices, dtype in wrong:
+        with pytest.raises(DTypeError, match=f"^take: indices are {dtype}, not whole numbers$"):
+            take(real(3, 5), indices)
+
+
+# scatter_add
+
+
+@pytest.mark.parametrize(("places", "axis"), PLACES, ids=str)
+def test_scatter_add_is_the_way_back_of_take(places: Any, axis: int) -> None:
+    shape, indices = (3, 5, 6), whole(places)
+    x = real(*shape)
+    updates = real(*take(x, indices, axis).shape, seed=1)
+
+    y = scatter_add(updates, indices, shape, axis)
+
+    # The adjoint identity: <take(x), u> = <x, scatter_add(u)>
+    assert (take(x, indices, axis) * updates).sum().item() == pytest.approx((x * y).sum().item(), rel=1e-12)
+    check_gradients(lambda u: scatter_add(u, indices, shape, axis), updates)
+    check_gradients(lambda u: scatter_add(u * u, indices, shape, axis), updates, order=2)
+
+
+def test_scatter_add_adds_where_the_indices_point() -> None:
+    updates: Any = tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    assert scatter_add(updates, tensor([3, 0, 3]), (4, 2)).tolist() == [[3, 4], [0, 0], [0, 0], [6, 8]]
+    assert scatter_add(zeros((0, 2)), whole([]), (4, 2)).tolist() == zeros((4, 2)).tolist()
+
+
+def test_scatter_add_keeps_the_law_of_rules() -> None:
+    check_shape_rule(
+        scatter_add,
+        ((7, 5), (7,), (3, 5)),
+        ((3, 2, 7), (2, 7), (3, 5), 1),
+        ((3,), (), (3, 5), -1),
+        ((0, 2), (0,), (4, 2)),
+        ((7, 5), (7,), (3, 4)),
+    )
+
+
+def test_updates_of_another_shape_are_refused() -> None:
+    # NumPy would broadcast them.
+    with pytest.raises(ShapeError) as refused:
+        scatter_add(real(1, 3), tensor([0, 1]), (4, 3))
+
+    assert str(refused.value) == "scatter_add: updates (1, 3) differ from what (2,) takes of (4, 3): (2, 3)"
+
+
+def test_scattering_where_there_is_no_place_is_refused() -> None:
+    shape = real(4, 3).shape
+
+    with pytest.raises(ShapeError, match=r"^scatter_add: axis 2 is out of range for x \(4, 3\)$"):
+        scatter_add(real(2, 3), tensor([0, 1]), shape, 2)
+    with pytest.raises(IndexError, match=r"^scatter_add: index 4 is out of range for axis 0 of size 4$"):
+        scatter_add(real(2, 3), tensor([0, 4]), (4, 3))
+    with pytest.raises(DTypeError, match=r"^scatter_add: indices are float64, not whole numbers$"):
+        scatter_add(real(2, 3), real(2), (4, 3))

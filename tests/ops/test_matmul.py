@@ -1,0 +1,105 @@
+"""Matrix products: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import matmul, normal, ones, tensor
+from tapegrad.testing import check_gradients, check_shape_rule
+
+OPERANDS = [
+    ((3, 5), (5, 7)),
+    ((5,), (5, 7)),
+    ((3, 5), (5,)),
+    ((5,), (5,)),
+    ((2, 3, 5), (5, 7)),
+    ((3, 5), (2, 5, 7)),
+    ((4, 1, 3, 5), (2, 5, 7)),
+    ((2, 3, 5), (5,)),
+    ((5,), (2, 5, 7)),
+    ((4, 2, 3, 5), (1, 2, 5, 7)),
+]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def test_a_product_of_matrices() -> None:
+    x: Any = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    y: Any = tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+
+    assert (x @ y).tolist() == [[4, 5], [10, 11]]
+
+
+@pytest.mark.parametrize(("x", "y"), OPERANDS, ids=str)
+def test_the_result_is_numpys(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    a, b = real(*x), real(*y, seed=1)
+
+    np.testing.assert_array_equal(matmul(a, b).numpy(), np.matmul(a.numpy(), b.numpy()))
+
+
+@pytest.mark.parametrize(("x", "y"), OPERANDS, ids=str)
+def test_gradients_of_rows_columns_and_stacks_can_be_differentiated(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    check_gradients(matmul, real(*x), real(*y, seed=1), order=2)
+
+
+def test_the_gradient_of_a_matrix_times_itself() -> None:
+    check_gradients(lambda x: x @ x, real(3, 3), order=2)
+    check_gradients(lambda x: x @ x.T, real(3, 5), order=2)
+
+
+def test_the_law_of_rules() -> None:
+    check_shape_rule(matmul, *OPERANDS, ((0, 5), (5, 7)), ((3, 0), (0, 7)), ((1, 1), (1, 1)), ((3, 5), (7, 5)))
+
+
+def test_an_empty_inner_axis_sums_to_zero() -> None:
+    x, y = real(2, 0), real(0, 3)
+
+    assert (x @ y).tolist() == [[0, 0, 0], [0, 0, 0]]
+    check_gradients(matmul, x, y)
+    check_gradients(matmul, real(0, 5), real(5, 3))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "sentence"),
+    [
+        ((2, 5), (2, 5), "inner sizes differ: x (2, 5) has 5 columns but y (2, 5) has 2 rows"),
+        ((5,), (3, 7), "inner sizes differ: x (5,) has 5 elements but y (3, 7) has 3 rows"),
+        ((2, 5), (3,), "inner sizes differ: x (2, 5) has 5 columns but y (3,) has 3 elements"),
+        ((), (5, 3), "x () has rank 0 but needs at least 1"),
+        ((5,), (), "y () has rank 0 but needs at least 1"),
+        ((2, 4, 5), (3, 5, 7), "x (2, 4, 5) and y (3, 5, 7) do not broadcast: axis -3 is 2 in x but 3 in y"),
+    ],
+    ids=str,
+)
+def test_shapes_that_do_not_fit_are_refused(x: tuple[int, ...], y: tuple[int, ...], sentence: str) -> None:
+    a, b = real(*x), real(*y)
+
+    with pytest.raises(ShapeError) as refused:
+        a @ b
+
+    assert str(refused.value) == f"matmul: {sentence}"
+
+
+def test_a_number_is_refused() -> None:
+    x: Any = ones((2, 3))
+
+    with pytest.raises(ShapeError, match=r"^matmul: y \(\) has rank 0 but needs at least 1$"):
+        x @ 2.0
+
+
+def test_two_dtypes_are_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^matmul: x is float32 but y is float64$"):
+        real(2, 3).astype(np.float32) @ real(3, 5)
+
+
+def test_ints_multiply() -> None:
+    x: Any = tensor([[1, 2], [3, 4]])
+
+    assert (x @ x).tolist() == [[7, 10], [15, 22]]
+    assert (x @ x).dtype == np.int64

@@ -1,0 +1,179 @@
+"""Ops that move elements: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.dims import named, show
+from tapegrad.errors import ShapeError
+from tapegrad.ops import broadcast_to, normal, reshape, tensor, transpose, zeros
+from tapegrad.ops.move import reshape_shape
+from tapegrad.testing import check_gradients, check_shape_rule
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+# reshape
+
+
+def test_reshape_keeps_the_order_of_rows() -> None:
+    x: Any = tensor([[1, 2, 3], [4, 5, 6]])
+
+    assert reshape(x, (3, 2)).tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert reshape(x, (-1,)).tolist() == [1, 2, 3, 4, 5, 6]
+    assert reshape(x, (1, 2, -1)).shape == (1, 2, 3)
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (30,), (-1, 2), (5, 1, -1), (2, 3, 5)], ids=str)
+def test_gradients_of_reshape(shape: tuple[int, ...]) -> None:
+    check_gradients(lambda x: reshape(x, shape), real(2, 3, 5))
+    check_gradients(lambda x: reshape(x * x, shape), real(2, 3, 5), order=2)
+
+
+def test_reshape_of_a_scalar_and_of_nothing() -> None:
+    assert reshape(real(), (1, 1)).shape == (1, 1)
+    assert reshape(real(1), ()).shape == ()
+    assert reshape(zeros((0, 3)), (3, -1)).shape == (3, 0)
+    assert reshape(zeros((0, 3)), (0, 7)).shape == (0, 7)
+    check_gradients(lambda x: reshape(x, ()), real(1, 1))
+
+
+def test_reshape_keeps_the_law_of_rules() -> None:
+    check_shape_rule(
+        reshape,
+        ((2, 3, 7), (6, 7)),
+        ((2, 3, 7), (-1, 7)),
+        ((6, 7), (2, 3, -1)),
+        ((2, 3), (3, 2)),
+        ((), (1,)),
+        ((5,), (-1,)),
+        ((0, 3), (0, 7)),
+        ((2, 3), (7,)),
+        ((2, 3), (4, -1)),
+    )
+
+
+def test_reshape_keeps_named_sizes() -> None:
+    b, c, h = (named(label) for label in "BCH")
+
+    assert show(reshape_shape((b, c, h), (b, c * h))) == "(B, C*H)"
+    assert show(reshape_shape((b, c, h), (b, -1))) == "(B, C*H)"
+    assert show(reshape_shape((b, c * h), (-1, c))) == "(B*H, C)"
+
+
+@pytest.mark.parametrize(
+    ("x", "shape", "sentence"),
+    [
+        ((2, 3), (7,), "x (2, 3) has 6 elements but shape (7,) has 7"),
+        ((2, 3), (4, -1), "x (2, 3) has 6 elements, which do not divide into shape (4, -1)"),
+        ((2, 3), (-1, -1), "shape (-1, -1) leaves 2 sizes open, not one"),
+        ((2, 3), (-2, 3), "shape (-2, 3) has the negative size -2"),
+        ((2, 3), (2, -3), "shape (2, -3) has the negative size -3"),
+        ((0, 3), (-1, 0), "shape (-1, 0) leaves a size open beside a size of 0"),
+        ((2, 3), (), "x (2, 3) has 6 elements but shape () has 1"),
+    ],
+    ids=str,
+)
+def test_reshape_to_what_does_not_fit_is_refused(x: tuple[int, ...], shape: tuple[int, ...], sentence: str) -> None:
+    # NumPy itself takes any one negative size for -1.
+    with pytest.raises(ShapeError) as refused:
+        reshape(real(*x), shape)
+
+    assert str(refused.value) == f"reshape: {sentence}"
+
+
+# transpose
+
+
+def test_transpose_reverses_or_orders_the_axes() -> None:
+    x: Any = tensor([[1, 2, 3], [4, 5, 6]])
+
+    assert transpose(x).tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert transpose(zeros((2, 3, 5)), (1, 2, 0)).shape == (3, 5, 2)
+    assert transpose(zeros((2, 3, 5)), (-1, 0, 1)).shape == (5, 2, 3)
+    assert transpose(real()).shape == ()
+    assert transpose(real(5)).shape == (5,)
+
+
+@pytest.mark.parametrize("axes", [None, (-1, 0, 1), *permutations(range(3))], ids=str)
+def test_gradients_of_every_permutation(axes: tuple[int, ...] | None) -> None:
+    x = real(2, 3, 4)
+
+    np.testing.assert_array_equal(transpose(x, axes).numpy(), np.transpose(x.numpy(), axes))
+    check_gradients(lambda x: transpose(x, axes), x)
+    check_gradients(lambda x: transpose(x * x, axes), x, order=2)
+
+
+def test_transpose_keeps_the_law_of_rules() -> None:
+    check_shape_rule(
+        transpose, ((2, 3, 7),), ((2, 3, 7), (1, 2, 0)), ((2, 3, 7), (-1, 0, 1)), ((),), ((5,),), ((2, 3), (0,))
+    )
+
+
+@pytest.mark.parametrize(
+    ("axes", "sentence"),
+    [
+        ((0,), "x (2, 3) has rank 2 but axes (0,) names 1"),
+        ((0, 1, 2), "x (2, 3) has rank 2 but axes (0, 1, 2) names 3"),
+        ((0, 0), "axis (0, 0) names an axis of x (2, 3) twice"),
+        ((0, 2), "axis 2 is out of range for x (2, 3)"),
+    ],
+    ids=str,
+)
+def test_axes_that_do_not_name_every_axis_once_are_refused(axes: tuple[int, ...], sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        transpose(real(2, 3), axes)
+
+    assert str(refused.value) == f"transpose: {sentence}"
+
+
+# broadcast_to
+
+
+def test_broadcast_to_repeats_along_new_axes_and_axes_of_one() -> None:
+    x: Any = tensor([[1], [2]])
+
+    assert broadcast_to(x, (2, 3)).tolist() == [[1, 1, 1], [2, 2, 2]]
+    assert broadcast_to(x, (3, 2, 1)).shape == (3, 2, 1)
+    assert broadcast_to(real(1), (0,)).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("x", "shape"),
+    [((3,), (2, 3)), ((2, 1), (2, 3)), ((), (2, 3)), ((1, 3, 1), (5, 2, 3, 4)), ((2, 3), (2, 3))],
+    ids=str,
+)
+def test_gradients_of_broadcast_to(x: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    check_gradients(lambda x: broadcast_to(x, shape), real(*x))
+    check_gradients(lambda x: broadcast_to(x * x, shape), real(*x), order=2)
+
+
+def test_broadcast_to_keeps_the_law_of_rules() -> None:
+    check_shape_rule(
+        broadcast_to, ((3,), (2, 3)), ((2, 1), (2, 3)), ((), (2, 3)), ((1,), (0,)), ((5, 1), (7, 5, 3)), ((3,), (2,))
+    )
+
+
+@pytest.mark.parametrize(
+    ("x", "shape", "sentence"),
+    [
+        ((3,), (2, 4), "x (3,) does not broadcast to (2, 4)"),
+        ((2, 3), (3,), "x (2, 3) does not broadcast to (3,)"),
+        ((3,), (1,), "x (3,) does not broadcast to (1,)"),
+        ((1,), (-1,), "shape (-1,) has a negative size"),
+    ],
+    ids=str,
+)
+def test_broadcasting_to_what_does_not_fit_is_refused(
+    x: tuple[int, ...], shape: tuple[int, ...], sentence: str
+) -> None:
+    with pytest.raises(ShapeError) as refused:
+        broadcast_to(real(*x), shape)
+
+    assert str(refused.value) == f"broadcast_to: {sentence}"

@@ -1,0 +1,142 @@
+"""Reductions: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import max, mean, normal, sum, tensor, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": sum, "mean": mean, "max": max}
+AXES = [None, 0, 1, -1, (0,), (0, 2), (-1, 0), (0, 1, 2), ()]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "rows"), [("sum", 21.0, [6, 15]), ("mean", 3.5, [2, 5]), ("max", 6.0, [3, 6])]
+)
+def test_values_that_a_reader_can_add_up(name: str, total: float, rows: list[float]) -> None:
+    x: Any = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+    assert REDUCTIONS[name](x).item() == total
+    assert REDUCTIONS[name](x, 1).tolist() == rows
+    assert REDUCTIONS[name](x, axis=-1, keepdims=True).shape == (2, 1)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize(("axis", "keepdims"), list(product(AXES, [False, True])), ids=str)
+def test_every_choice_of_axes_is_numpys_and_has_its_gradient(name: str, axis: Any, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
+    f, x = REDUCTIONS[name], real(2, 3, 5)
+
+    np.testing.assert_allclose(
+        f(x, axis, keepdims=keepdims).numpy(), getattr(np, name)(x.numpy(), axis=axis, keepdims=keepdims), rtol=1e-14
+    )
+    check_gradients(lambda x: f(x, axis, keepdims=keepdims), x)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_gradients_can_be_differentiated(name: str) -> None:
+    f, x = REDUCTIONS[name], real(2, 3)
+
+    check_gradients(f, x, order=2)
+    check_gradients(lambda x: f(x * x, 0) * f(x, 1, keepdims=True), x, order=2)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_the_law_of_rules(name: str) -> None:
+    check_shape_rule(
+        REDUCTIONS[name],
+        *({"x": (2, 3, 7), "axis": axis, "keepdims": keep} for axis, keep in product(AXES, [False, True])),
+        {"x": (0, 3)},
+        {"x": (0, 3), "axis": 1},
+        {"x": ()},
+        {"x": (3,), "axis": 1},
+    )
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_axes_that_are_not_there_are_refused(name: str) -> None:
+    f, x = REDUCTIONS[name], real(2, 3)
+
+    with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
+        f(x, 2)
+    with pytest.raises(ShapeError, match=rf"^{name}: axis -3 is out of range for x \(2, 3\)$"):
+        f(x, (0, -3))
+    with pytest.raises(ShapeError, match=rf"^{name}: axis \(1, -1\) names an axis of x \(2, 3\) twice$"):
+        f(x, (1, -1))
+    for axis in (0, -1, (0,)):  # NumPy overlooks these
+        with pytest.raises(
+            ShapeError, match=rf"^{name}: axis {axis if isinstance(axis, int) else 0} is out of range for x \(\)$"
+        ):
+            f(real(), axis)
+
+
+def test_a_scalar_reduces_to_itself() -> None:
+    for f in REDUCTIONS.values():
+        assert f(real()).shape == ()
+        check_gradients(f, real(), order=2)
+
+
+def test_an_empty_sum_is_zero_and_an_empty_mean_nan() -> None:
+    x = zeros((0, 3), np.float64)
+
+    assert sum(x, 0).tolist() == [0, 0, 0]
+    assert all(math.isnan(n) for n in mean(x, 0).tolist())
+    assert math.isnan(mean(x).item())
+    assert mean(x, 1).shape == (0,)
+    check_gradients(lambda x: sum(x, 0), x)
+    check_gradients(mean, x)
+
+
+def test_an_empty_max_is_refused() -> None:
+    x: Any = zeros((0, 3))
+
+    with pytest.raises(ShapeError, match=r"^max: x \(0, 3\) has no element along axis 0$"):
+        max(x)
+    with pytest.raises(ShapeError, match=r"^max: x \(0, 3\) has no element along axis 0$"):
+        max(x, (0, 1))
+
+    assert max(x, 1).shape == (0,)
+
+
+def test_ties_share_the_gradient_of_a_max() -> None:
+    x: Any = tensor([[2.0, 7.0, 7.0], [7.0, 1.0, 0.0]])
+
+    over_rows = max(x.trace(), 1).sum().backward()[x]
+    over_all = max(x.trace()).backward()[x]
+
+    assert over_rows.tolist() == [[0, 0.5, 0.5], [1, 0, 0]]
+    np.testing.assert_allclose(over_all.numpy(), np.array([[0, 1, 1], [1, 0, 0]]) / 3, rtol=1e-6)
+
+
+def test_a_max_sees_infinities_and_nan() -> None:
+    assert max(tensor([-np.inf, 3.0])).item() == 3
+    assert max(tensor([-np.inf, -np.inf])).item() == -math.inf
+    assert math.isnan(max(tensor([np.nan, 3.0])).item())
+
+
+def test_a_mean_of_ints_is_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^mean: x is int64, not a float; convert it with astype$"):
+        mean(tensor([1, 2]))
+
+
+def test_sums_and_extremes_of_ints_are_ints() -> None:
+    assert sum(tensor([1, 2])).dtype == np.int64
+    assert max(tensor([1, 2], np.int8)).dtype == np.int8
+
+
+def test_the_mean_of_large_numbers_keeps_the_dtype() -> None:
+    x: Any = tensor([3e38, 1e38], np.float32)
+
+    assert mean(x / 2).dtype == np.float32
+    assert mean(x / 2).item() == pytest.approx(1e38)

@@ -1,0 +1,101 @@
+"""Softmax and its logarithm: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import exp, log_softmax, normal, softmax, tensor, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+BOTH: dict[str, Callable[..., Any]] = {"softmax": softmax, "log_softmax": log_softmax}
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def test_values_that_a_reader_can_check() -> None:
+    x: Any = tensor([0.0, math.log(2), math.log(5)], np.float64)
+
+    np.testing.assert_allclose(softmax(x).numpy(), [1 / 8, 2 / 8, 5 / 8], rtol=1e-15)
+    np.testing.assert_allclose(log_softmax(x).numpy(), np.log([1 / 8, 2 / 8, 5 / 8]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1, -2])
+def test_every_axis_may_be_the_one(axis: int) -> None:
+    x = real(2, 3, 5)
+
+    weights = np.exp(x.numpy())
+    expected = weights / weights.sum(axis, keepdims=True)
+
+    np.testing.assert_allclose(softmax(x, axis).numpy(), expected, rtol=1e-13)
+    np.testing.assert_allclose(log_softmax(x, axis).numpy(), np.log(expected), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((2, 3), -1), ((2, 3), 0), ((5,), 0), ((2, 1), 1), ((2, 3, 2), 1)], ids=str
+)
+def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...], axis: int) -> None:
+    check_gradients(lambda x: BOTH[name](x, axis), real(*shape), order=2)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_the_law_of_rules(name: str) -> None:
+    check_shape_rule(BOTH[name], ((5,),), ((2, 3, 7), 0), ((2, 3, 7), -1), ((2, 0), 1), ((),), ((2, 3), 2))
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_an_axis_that_is_not_there_is_refused(name: str) -> None:
+    with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
+        BOTH[name](real(2, 3), 2)
+    with pytest.raises(ShapeError, match=rf"^{name}: axis -1 is out of range for x \(\)$"):
+        BOTH[name](real())
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_ints_are_refused(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64, not a float; convert it with astype$"):
+        BOTH[name](tensor([1, 2]))
+
+
+def test_large_scores_do_not_overflow() -> None:
+    x: Any = tensor([1e4, 0.0, -1e4])
+
+    assert softmax(x).tolist() == [1, 0, 0]
+    assert log_softmax(x).tolist() == [0, -1e4, -2e4]
+    assert np.isfinite(softmax(tensor([3e38, -3e38]) / 2).numpy()).all()
+
+
+def test_a_score_of_minus_infinity_has_no_probability_and_no_gradient() -> None:
+    x: Any = tensor([0.0, -np.inf, 0.0])
+
+    y = softmax(x.trace())
+
+    assert y.tolist() == [0.5, 0, 0.5]
+    assert y.backward(seed=tensor([1.0, 2.0, 3.0]))[x].tolist() == [-0.5, 0, 0.5]
+
+
+def test_probabilities_add_up_to_one() -> None:
+    x = real(3, 5)
+
+    np.testing.assert_allclose(softmax(x, 0).sum(0).numpy(), np.ones(5), rtol=1e-15)
+    np.testing.assert_allclose(exp(log_softmax(x)).sum(1).numpy(), np.ones(3), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_nothing_is_computed_on_empty_tensors(name: str) -> None:
+    assert BOTH[name](zeros((2, 0))).shape == (2, 0)
+    assert BOTH[name](zeros((0, 3)), 0).shape == (0, 3)
+    check_gradients(BOTH[name], zeros((0, 3), np.float64))
+
+
+def test_one_score_is_certain() -> None:
+    assert softmax(tensor([[7.0], [-3.0]])).tolist() == [[1], [1]]
+    assert log_softmax(tensor([7.0])).tolist() == [0]

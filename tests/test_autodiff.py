@@ -1,0 +1,202 @@
+"""Autodiff: gradients that are recorded themselves."""
+
+from __future__ import annotations
+
+import operator
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.autodiff import Autodiff
+from tapegrad.errors import TapeError
+from tapegrad.ops import exp, mse, normal, ones, relu, softmax, take, tanh, tensor, where
+from tapegrad.tensor import Tensor
+from tapegrad.testing import check_gradients
+
+LEVEL = Autodiff()
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def slope(f: Any, x: Any) -> Any:
+    """Returns the derivative of `f` at `x`, on the tape of `x`."""
+    inner: Any = LEVEL.from_inner(x)
+    return LEVEL.inner(f(inner.trace()).backward(wrt=inner)[inner])
+
+
+def test_x_cubed_at_three_gives_27_and_18() -> None:
+    x = tensor(3.0, np.float64)
+    taped = x.trace()
+
+    first = slope(lambda x: x * x * x, taped)
+    second = first.backward()[x]
+
+    assert first.item() == 27
+    assert second.item() == 18
+
+
+def test_levels_nest_as_deep_as_wanted() -> None:
+    def fourth(x: Any) -> Any:
+        return x * x * x * x
+
+    x = tensor(2.0, np.float64)
+
+    third = slope(lambda x: slope(lambda x: slope(fourth, x), x), x.trace())
+
+    assert third.item() == 48
+    assert third.backward()[x].item() == 24
+
+
+def test_a_hessian_row_by_row() -> None:
+    a, x = np.array([[2.0, 1.0], [1.0, 3.0]]), tensor([5.0, 7.0], np.float64)
+
+    rows = []
+    for row in np.eye(2):
+        gradient = slope(lambda x: (x * (a @ x)).sum(), x.trace())
+        rows.append((gradient * row).sum().backward()[x].tolist())
+
+    assert rows == (a + a.T).tolist()
+
+
+def test_a_lifted_tensor_is_a_new_leaf_that_holds_the_old_one() -> None:
+    x = real(2, 3).trace()
+
+    lifted: Any = LEVEL.from_inner(x)
+
+    assert not lifted.owns_tape
+    assert lifted.data is x
+    assert LEVEL.inner(lifted) is x
+    assert (lifted.shape, lifted.dtype, lifted.ndim, lifted.size) == ((2, 3), np.float64, 2, 6)
+
+
+def test_the_inner_value_of_a_plain_tensor_is_a_tensor() -> None:
+    x = real(3)
+
+    assert isinstance(LEVEL.inner(x), Tensor)
+    assert LEVEL.inner(x).tolist() == x.tolist()
+
+
+def test_a_lifted_tensor_prints_and_leaves_for_numpy_whatever_tapes_it_has() -> None:
+    x: Any = tensor([1.0, 2.0])
+    lifted: Any = LEVEL.from_inner(x.trace())
+
+    assert repr(lifted) == "Tensor([1., 2.], shape=(2,), float32, no tape)"
+    assert repr(lifted.trace()) == "Tensor([1., 2.], shape=(2,), float32, owned tape)"
+    assert lifted.numpy().tolist() == [1, 2]
+    assert lifted.sum().item() == 3
+    assert bool((lifted == x).data.numpy().all())
+
+
+def test_each_level_has_a_tape_of_its_own() -> None:
+    x = real(3)
+    outer = x.trace()
+    inner: Any = LEVEL.from_inner(outer)
+
+    gradient = LEVEL.inner((tanh(inner.trace()) * 2).sum().backward()[inner])
+
+    assert gradient.owns_tape
+    assert gradient.tape.root() is outer.tape.root()
+    np.testing.assert_allclose(gradient.numpy(), 2 * (1 - np.tanh(x.numpy()) ** 2))
+
+
+def test_without_a_tape_below_nothing_is_recorded_there() -> None:
+    gradient = slope(lambda x: exp(x).sum(), real(3))
+
+    assert not gradient.owns_tape
+
+
+def test_arrays_and_tensors_from_outside_are_constants() -> None:
+    weights, table, labels = real(3, 5, seed=1), real(4, 3, seed=2), tensor([3, 0])
+    mask = tensor([[True, False, True]])
+
+    check_gradients(lambda x: softmax(x @ weights), real(2, 3), order=2)
+    check_gradients(lambda x: where(mask, x, weights.numpy()[:2, :3]) * x, real(2, 3), order=2)
+    check_gradients(lambda x: take(x * table, labels), real(4, 3), order=2)
+    check_gradients(lambda x: mse(x * x, real(2, 3, seed=3)), real(2, 3), order=2)
+
+
+def test_a_small_network_has_a_second_order() -> None:
+    def penalty(x: Any, w: Any, v: Any) -> Any:
+        return softmax(tanh(x @ w) @ v).max()
+
+    check_gradients(penalty, real(2, 3), real(3, 5, seed=1), real(5, 4, seed=2), order=2)
+
+
+def test_a_gradient_penalty_reaches_the_weights() -> None:
+    # d/dw of (d/dx w x²)² = (2 w x)² is 8 w x²
+    x, w = tensor(3.0, np.float64), tensor(5.0, np.float64)
+    weight = w.trace()
+
+    def loss(x: Any) -> Any:
+        return LEVEL.from_inner(weight) * x * x
+
+    gradient = slope(loss, x)
+    penalty = gradient * gradient
+
+    assert penalty.backward()[w].item() == 8 * 5 * 9
+
+
+def test_a_taped_tensor_that_was_not_lifted_is_never_silently_a_constant() -> None:
+    w = tensor(5.0, np.float64)
+    weight = w.trace()
+
+    gradient = slope(lambda x: weight * x * x, tensor(3.0, np.float64).trace())
+
+    assert gradient.item() == 30
+    with pytest.raises(KeyError):
+        gradient.backward()[w]
+    with pytest.raises(TapeError, match="the tape was consumed by backward"):
+        operator.neg(weight)
+
+
+def test_ints_and_bools_of_a_lifted_tensor_are_not_differentiated() -> None:
+    x: Any = LEVEL.from_inner(real(5).trace())
+    tokens: Any = LEVEL.from_inner(tensor([4, 0]))
+
+    grads = (take(x.trace(), tokens) * relu(take(x.trace(), tokens))).sum().backward()
+
+    assert LEVEL.inner(grads[x]).owns_tape
+    assert not (x > 0).owns_tape
+
+
+def test_a_taped_tensor_still_refuses_numpy_on_any_level() -> None:
+    lifted: Any = LEVEL.from_inner(real(3))
+
+    with pytest.raises(TapeError, match=r"^the tensor has a tape, which a NumPy array would lose; detach it first$"):
+        np.asarray(lifted.trace())
+
+
+def test_a_tensor_among_the_gradients_finds_its_engine_without_an_import() -> None:
+    # A closure of one's own may compute with tensors instead of values.
+    program = (
+        "import sys\n"
+        "from tapegrad import handle, ones, split\n"
+        "x, w = ones((3,)), ones((2, 3))\n"
+        "y, tape = split((x.trace() + w))\n"
+        "out = handle(y.data * 5)\n"
+        "loss = tape.record(out, (y,), lambda grads: grads.add(y, handle(grads.take(out) * 5)))\n"
+        "assert 'tapegrad.autodiff' not in sys.modules\n"
+        "gradient = loss.sum().backward()[x]\n"
+        "assert gradient.tolist() == [10, 10, 10], gradient\n"
+    )
+
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_every_primitive_has_a_value_of_the_level_below() -> None:
+    x: Any = real(2, 3).trace()
+    ints = tensor([2, 0])
+
+    assert LEVEL.swap_last_axes(x).shape == (3, 2)
+    assert LEVEL.swap_last_axes(ones((2, 3, 5))).shape == (2, 5, 3)
+    assert LEVEL.swap_last_axes(ones((5,))).shape == (5,)
+    assert LEVEL.one_hot(ints, 3, np.float64).tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert LEVEL.take(x, ints, 1).owns_tape
+    assert LEVEL.scatter_add((3, 3), ints, x, 0).owns_tape
+    assert LEVEL.where(x > 0, x, 0).owns_tape
+    assert LEVEL.ones((2, 3), np.float64).shape == (2, 3)

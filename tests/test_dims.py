@@ -1,0 +1,361 @@
+"""Sizes: their normal form, what is surely so of them, and the rules that all ops share."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tapegrad.dims import (
+    UNKNOWN,
+    Dims,
+    Name,
+    RankUnknownError,
+    Size,
+    UnknownDims,
+    at_least,
+    broadcast,
+    is_unknown,
+    named,
+    normal_axes,
+    normal_axis,
+    product,
+    show,
+    surely_differ,
+    surely_divides,
+    surely_less,
+    value_of,
+    window,
+)
+from tapegrad.errors import ShapeError
+from tapegrad.testing import check_shape_rule
+
+N, M, C, H, W = (named(label) for label in "NMCHW")
+
+Tree: TypeAlias = "int | str | tuple[str, Tree, Tree]"
+OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+}
+
+letters = st.sampled_from("abc")
+positive = st.one_of(st.integers(1, 4), letters, st.tuples(st.just("*"), st.integers(1, 3), letters))
+polynomials = st.recursive(
+    st.one_of(st.integers(-3, 5), letters), lambda tree: st.tuples(st.sampled_from("+-*"), tree, tree), max_leaves=6
+)
+trees: st.SearchStrategy[Tree] = st.recursive(
+    st.one_of(st.integers(-3, 5), letters),
+    lambda tree: st.one_of(
+        st.tuples(st.sampled_from("+-*"), tree, tree),
+        st.tuples(st.just("//"), tree, positive),
+    ),
+    max_leaves=6,
+)
+numbers = st.fixed_dictionaries({letter: st.integers(1, 7) for letter in "abc"})
+
+
+def computed(tree: Tree, leaves: Callable[[str], Any]) -> Any:
+    if isinstance(tree, tuple):
+        operation, left, right = tree
+        return OPERATIONS[operation](computed(left, leaves), computed(right, leaves))
+    return leaves(tree) if isinstance(tree, str) else tree
+
+
+def known(tree: Tree, values: dict[str, int]) -> int:
+    number: int = computed(tree, values.__getitem__)
+    return number
+
+
+def substituted(size: Size, values: dict[str, int]) -> int | None:
+    return value_of(size, {Name(label): n for label, n in values.items()})
+
+
+@given(trees, numbers)
+def test_the_normal_form_comes_to_what_the_arithmetic_comes_to(tree: Tree, values: dict[str, int]) -> None:
+    assert substituted(computed(tree, named), values) == known(tree, values)
+
+
+@given(trees, trees, numbers)
+def test_sizes_that_do_not_differ_are_equal_whatever_the_names_stand_for(
+    a: Tree, b: Tree, values: dict[str, int]
+) -> None:
+    if not surely_differ(computed(a, named), computed(b, named)):
+        assert known(a, values) == known(b, values)
+
+
+@given(trees, trees, trees)
+def test_the_order_of_arithmetic_leaves_no_trace(a: Tree, b: Tree, c: Tree) -> None:
+    x, y, z = (computed(tree, named) for tree in (a, b, c))
+
+    assert not surely_differ(x + y, y + x)
+    assert not surely_differ(x * y, y * x)
+    assert not surely_differ((x * y) * z, z * (y * x))
+    assert not surely_differ(x * (y + z), x * z + x * y)
+    assert not surely_differ((x - y) + y, x)
+
+
+@given(polynomials, st.integers(1, 5), letters)
+def test_a_product_divided_by_its_factor_is_the_other_factor(tree: Tree, scale: int, letter: str) -> None:
+    size, factor = computed(tree, named), scale * named(letter)
+
+    assert not surely_differ(size * factor // factor, size)
+
+
+@given(trees, trees, numbers)
+def test_what_is_surely_less_is_less_whatever_the_names_stand_for(a: Tree, b: Tree, values: dict[str, int]) -> None:
+    if surely_less(computed(a, named), computed(b, named)):
+        assert known(a, values) < known(b, values)
+
+
+@given(positive, trees, numbers)
+def test_what_surely_divides_divides_whatever_the_names_stand_for(a: Tree, b: Tree, values: dict[str, int]) -> None:
+    if surely_divides(computed(a, named), computed(b, named)):
+        assert known(b, values) % known(a, values) == 0
+
+
+@given(st.integers(-9, 9), st.integers(-9, 9))
+def test_numbers_are_compared_exactly(a: int, b: int) -> None:
+    assert surely_differ(a, b) == (a != b)
+    assert surely_less(a, b) == (a < b)
+    assert surely_divides(a, b) == (a != 0 and b % a == 0)
+
+
+def test_equal_sizes_have_one_form() -> None:
+    assert not surely_differ(N + M, M + N)
+    assert not surely_differ((H + 2 - 3) // 1 + 1, H)
+    assert not surely_differ((2 * N + 3) // 2, N + 1)
+    assert not surely_differ(C * H * W // (H * W), C)
+    assert not surely_differ(8 * (N * M // 8), 8 * (M * N // 8))
+    assert not surely_differ((H + 1) // 2 * ((W + 1) // 2), (W + 1) // 2 * ((1 + H) // 2))
+
+
+def test_a_name_is_one_size_and_no_other() -> None:
+    assert surely_differ(N, M)
+    assert surely_differ(N, 5)
+    assert surely_differ(N, N + 1)
+    assert surely_differ(named("N", "f"), named("N", "g"))
+    assert not surely_differ(named("N", "f"), named("N", "f"))
+
+
+def test_of_an_unknown_size_nothing_is_sure() -> None:
+    for size in (0, 1, 5, N, UNKNOWN):
+        assert not surely_differ(UNKNOWN, size)
+        assert not surely_less(UNKNOWN, size)
+        assert not surely_less(size, UNKNOWN)
+        assert not surely_divides(size, UNKNOWN)
+        assert not surely_divides(UNKNOWN, size)
+        assert is_unknown(UNKNOWN + size)
+        assert is_unknown(size * UNKNOWN)
+    assert is_unknown(6 // UNKNOWN)
+    assert not is_unknown(N)
+
+
+def test_names_are_at_least_one() -> None:
+    assert surely_less(0, N)
+    assert surely_less(N, N + 1)
+    assert surely_less(N, 2 * N + M)
+    assert surely_less(-1, N * M - 1)
+    assert surely_less(0, (N + 1) // 2 + 1)
+    assert not surely_less(1, N)
+    assert not surely_less(0, N - 1)
+    assert not surely_less(0, N // 2)
+    assert not surely_less(N, M)
+
+
+def test_a_factor_surely_divides_its_product() -> None:
+    assert surely_divides(N, N * M)
+    assert surely_divides(2, 2 * N + 4)
+    assert surely_divides(2 * N, 6 * N * M)
+    assert not surely_divides(2, N)
+    assert not surely_divides(N, N + 1)
+    assert not surely_divides(0, N)
+
+
+def test_a_size_answers_no_bool() -> None:
+    questions: tuple[Callable[[Any], object], ...] = (
+        bool,
+        range,
+        lambda n: n == 5,
+        lambda n: n != N,
+        lambda n: n < 5,
+        lambda n: n >= 5,
+        lambda n: n % 2,
+        lambda n: 7 % n,
+    )
+    for question in questions:
+        with pytest.raises(TypeError, match="a size answers no bool: ask surely_differ, surely_less or surely_divides"):
+            question(N)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (N, "N"),
+        (UNKNOWN, "?"),
+        (N + 1, "N + 1"),
+        (1 - N, "-N + 1"),
+        (2 * N * M - 3 * N, "2*M*N - 3*N"),
+        ((N + 1) // 2, "(N + 1) // 2"),
+        (2 * ((N + 1) // 2), "2*((N + 1) // 2)"),
+        (1 - N // 2, "-(N // 2) + 1"),
+        (5 // (2 * N), "5 // (2*N)"),
+        (N // M // 2, "N // M // 2"),
+    ],
+)
+def test_a_size_reads_as_the_arithmetic_that_it_is(size: Size, text: str) -> None:
+    assert str(size) == text
+
+
+def test_a_shape_reads_as_a_tuple() -> None:
+    assert show(()) == "()"
+    assert show((3,)) == "(3,)"
+    assert show((3, N, UNKNOWN)) == "(3, N, ?)"
+    assert show(UnknownDims()) == "(...)"
+
+
+def test_division_by_zero_is_refused() -> None:
+    with pytest.raises(ShapeError, match=r"N \+ 1 is divided by zero"):
+        (N + 1) // 0
+
+
+def test_a_value_is_known_when_all_of_its_names_are() -> None:
+    names = {Name("N"): 7, Name("M"): 2}
+
+    assert value_of(5, {}) == 5
+    assert value_of(N * M - (N + 1) // M, names) == 10
+    assert value_of(N * C, names) is None
+    assert value_of((N + 1) // C, names) is None
+    assert value_of(UNKNOWN, names) is None
+
+
+def test_a_shape_of_unknown_rank_ends_whatever_asks_it() -> None:
+    questions: tuple[Callable[[Any], object], ...] = (
+        len,
+        list,
+        bool,
+        sum,
+        max,
+        lambda x: x[0],
+        lambda x: x[-2:],
+        lambda x: (3, *x),
+        lambda x: (*x, 3),
+        lambda x: (3,) + x,  # noqa: RUF005  # this spelling asks too
+        lambda x: x + (3,),  # noqa: RUF005  # this spelling asks too
+        lambda x: x * 2,
+        lambda x: 3 in x,
+        lambda x: list(reversed(x)),
+        lambda x: list(zip(x, x, strict=True)),
+    )
+    for question in questions:
+        with pytest.raises(RankUnknownError):
+            question(UnknownDims())
+
+
+def test_at_least_counts_axes() -> None:
+    assert at_least(2, x=(3, N)) == (3, N)
+
+    with pytest.raises(ShapeError, match=r"^y \(3,\) has rank 1 but needs at least 2$"):
+        at_least(2, y=(3,))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "both"),
+    [
+        ((3, 5), (5,), "(3, 5)"),
+        ((3, 1), (1, 5), "(3, 5)"),
+        ((), (2, 0), "(2, 0)"),
+        ((1,), (0,), "(0,)"),
+        ((N, 1), (M,), "(N, M)"),
+        ((N,), (N,), "(N,)"),
+        ((5,), (UNKNOWN,), "(5,)"),
+        ((UNKNOWN,), (5,), "(5,)"),
+        ((1,), (UNKNOWN,), "(?,)"),
+        ((N,), (UNKNOWN,), "(?,)"),  # the unknown may be N, and where N is 1 it may be any number
+        ((UNKNOWN,), (UNKNOWN,), "(?,)"),
+    ],
+)
+def test_broadcasting_aligns_from_the_right_and_one_fits_any(x: Dims, y: Dims, both: str) -> None:
+    assert show(broadcast(x=x, y=y)) == both
+
+
+def test_broadcasting_names_both_shapes_and_the_axis() -> None:
+    with pytest.raises(ShapeError, match=r"^x \(2, 3\) and y \(4,\) do not broadcast: axis -1 is 3 in x but 4 in y$"):
+        broadcast(x=(2, 3), y=(4,))
+    with pytest.raises(ShapeError, match=r"^x \(N, 3\) and y \(M, 1\) do not broadcast: axis -2 is N in x but M in y$"):
+        broadcast(x=(N, 3), y=(M, 1))
+
+
+def test_broadcasting_three_blames_the_two_that_differ() -> None:
+    # The size 3 once went by the name of the first operand.
+    with pytest.raises(ShapeError, match=r"^x \(3,\) and y \(4,\) do not broadcast: axis -1 is 3 in x but 4 in y$"):
+        broadcast(condition=(1,), x=(3,), y=(4,))
+
+
+def test_broadcasting_leaves_the_last_axes_alone() -> None:
+    assert broadcast(2, x=(2, 1, 5, 7), y=(3, 7, 4)) == (2, 3)
+    assert broadcast(2, x=(7,), y=(3, 7, 4)) == (3,)
+
+    with pytest.raises(ShapeError, match=r"^x \(2, 5, 7\) and y \(3, 7, 4\) .*: axis -3 is 2 in x but 3 in y$"):
+        broadcast(2, x=(2, 5, 7), y=(3, 7, 4))
+
+
+def broadcast_three_shape(x: Dims, y: Dims, z: Dims) -> Dims:
+    return broadcast(x=x, y=y, z=z)
+
+
+def test_broadcasting_keeps_the_law_of_rules() -> None:
+    check_shape_rule(
+        broadcast_three_shape,
+        ((3, 1), (5,), ()),
+        ((1, 5), (3, 1), (3, 5)),
+        ((2, 0), (1,), (2, 1)),
+        ((3,), (1,), (1, 1)),
+    )
+
+
+def window_shape(size: Size, kernel: Size, stride: Size, padding: Size) -> Size:
+    return window(size, kernel, stride=stride, padding=padding)
+
+
+def test_a_window_slides_over_the_padded_cells() -> None:
+    # Dumoulin & Visin, A guide to convolution arithmetic, relationship 6: i=5, k=3, s=2, p=1 gives 3
+    assert window(5, 3, stride=2, padding=1) == 3
+    assert window(28, 5) == 24
+    assert window(3, 3) == 1
+    assert str(window(H, 3, padding=1)) == "H"
+    assert str(window(H, 3, stride=2, padding=1)) == "(H + 1) // 2"  # (H - 1) // 2 + 1
+    check_shape_rule(window_shape, (5, 3, 2, 1), (28, 5, 1, 0), (7, 3, 2, 0))
+
+
+def test_a_window_with_no_room_is_refused() -> None:
+    with pytest.raises(ShapeError, match=r"^a window of 5 is longer than the 4 cells it slides over$"):
+        window(2, 5, padding=1)
+    with pytest.raises(ShapeError, match=r"^a window of N \+ 1 is longer than the N cells it slides over$"):
+        window(N, N + 1)
+
+
+def test_product_counts_elements() -> None:
+    assert product(()) == 1
+    assert product((2, 3, 7)) == 42
+    assert product((2, 0, 7)) == 0
+    assert str(product((C, 2, H))) == "2*C*H"
+
+
+def test_axes_are_counted_from_either_end() -> None:
+    assert normal_axis(-1, (3, 5)) == 1
+    assert normal_axes(None, (3, 5)) == (0, 1)
+    assert normal_axes((-1, 0), (3, 5)) == (1, 0)
+    assert normal_axes((), (3, 5)) == ()
+
+    with pytest.raises(ShapeError, match=r"^axis 2 is out of range for x \(3, 5\)$"):
+        normal_axis(2, (3, 5))
+    with pytest.raises(ShapeError, match=r"^axis -3 is out of range for w \(3, N\)$"):
+        normal_axis(-3, (3, N), "w")
+    with pytest.raises(ShapeError, match=r"^axis \(0, -2\) names an axis of x \(3, 5\) twice$"):
+        normal_axes((0, -2), (3, 5))

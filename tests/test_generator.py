@@ -1,0 +1,48 @@
+"""Random numbers: the generator given, else the innermost seed, else fresh entropy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tapegrad.generator import generator, random
+from tapegrad.ops import normal
+
+
+def test_the_innermost_seed_is_in_force() -> None:
+    def drawn() -> list[float]:
+        values: list[float] = normal((3,)).tolist()
+        return values
+
+    with random(1):
+        outer = drawn()
+        with random(2):
+            inner = drawn()
+        rest = drawn()
+
+    with random(1):
+        assert drawn() == outer
+        assert drawn() == rest
+    with random(2):
+        assert drawn() == inner
+
+
+def test_a_seed_is_left_behind_when_its_block_fails() -> None:
+    with pytest.raises(RuntimeError), random(1):
+        raise RuntimeError
+
+    assert generator() is not generator()
+
+
+def test_without_a_seed_entropy_is_fresh() -> None:
+    assert normal((3,)).tolist() != normal((3,)).tolist()
+
+
+def test_a_generator_given_is_used_as_it_is() -> None:
+    given = np.random.default_rng(7)
+
+    with random(1) as innermost:
+        assert generator(given) is given
+        assert generator() is innermost
+        assert generator(7).random() == np.random.default_rng(7).random()
+        assert generator(0).random() == np.random.default_rng(0).random()
