@@ -60,6 +60,14 @@ def wrong_size(
     return f"{_misfit(call, place, shape, expected)}: axis {axis} is {shape[axis]}, not {expected[axis]}{computed}"
 
 
+def other_sizes(call: str, place: str, shape: Sequence[object], expected: Sequence[object]) -> str:
+    """Says that a shape differs from the one that is expected, in the words of `wrong_rank` or `wrong_size`."""
+    if len(shape) != len(expected):
+        return wrong_rank(call, place, shape, expected)
+    axis = next(axis for axis, (n, m) in enumerate(zip(shape, expected, strict=True)) if n != m)
+    return wrong_size(call, place, shape, expected, axis)
+
+
 def wrong_number(call: str, place: str, number: object, expected: object, value: object = None) -> str:
     """Says that an int is another than the size it is annotated with: `f: n is 5 but N + 1 = 4 is expected`."""
     computed = "" if value is None or str(value) == str(expected) else f" = {value}"

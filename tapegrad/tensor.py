@@ -148,6 +148,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
             raise DTypeError(message)
         if seed is None and self.shape != ():
             raise ShapeError(sentences.not_scalar(self.shape))
+        if seed is not None and seed.shape != self.shape:
+            raise ShapeError(sentences.other_sizes("backward", "seed", seed.shape, self.shape))
         recorded = self.tape.tape
         value = self.dtype.type(1) if seed is None else seed.data
         return recorded.backward(self.handle, value, None if wrt is None else _targets(wrt))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, overload
 
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple
 
-from tapegrad.dims import show
+from tapegrad import sentences
+from tapegrad.dims import Add
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.generator import generator
 from tapegrad.ops import take
@@ -26,6 +27,9 @@ Rest = TypeVarTuple("Rest")
 Rest1 = TypeVarTuple("Rest1")
 Rest2 = TypeVarTuple("Rest2")
 Item = TypeVar("Item", covariant=True, default=Any)
+
+# Other checkers see Any where they would see `int`, which fits no literal size.
+BatchSize: TypeAlias = Add[B, Literal[0]]
 
 
 class Batches(Generic[Item]):
@@ -66,17 +70,17 @@ class Batches(Generic[Item]):
 
 @overload
 def batches(
-    x: Tensor[Shape[N, *Rest], NoneTape, D],
+    x: Tensor[Shape[Any, *Rest], NoneTape, D],
     /,
     *,
     size: B,
     shuffle: bool = True,
     drop_last: Literal[True] = True,
     rng: RNG = None,
-) -> Batches[Tensor[Shape[B, *Rest], NoneTape, D]]: ...
+) -> Batches[Tensor[Shape[BatchSize[B], *Rest], NoneTape, D]]: ...
 @overload
 def batches(
-    x: Tensor[Shape[N, *Rest], NoneTape, D],
+    x: Tensor[Shape[Any, *Rest], NoneTape, D],
     /,
     *,
     size: int,
@@ -94,7 +98,9 @@ def batches(
     shuffle: bool = True,
     drop_last: Literal[True] = True,
     rng: RNG = None,
-) -> Batches[tuple[Tensor[Shape[B, *Rest], NoneTape, D], Tensor[Shape[B, *Rest1], NoneTape, D1]]]: ...
+) -> Batches[
+    tuple[Tensor[Shape[BatchSize[B], *Rest], NoneTape, D], Tensor[Shape[BatchSize[B], *Rest1], NoneTape, D1]]
+]: ...
 @overload
 def batches(
     x: Tensor[Shape[N, *Rest], NoneTape, D],
@@ -119,9 +125,9 @@ def batches(
     rng: RNG = None,
 ) -> Batches[
     tuple[
-        Tensor[Shape[B, *Rest], NoneTape, D],
-        Tensor[Shape[B, *Rest1], NoneTape, D1],
-        Tensor[Shape[B, *Rest2], NoneTape, D2],
+        Tensor[Shape[BatchSize[B], *Rest], NoneTape, D],
+        Tensor[Shape[BatchSize[B], *Rest1], NoneTape, D1],
+        Tensor[Shape[BatchSize[B], *Rest2], NoneTape, D2],
     ]
 ]: ...
 @overload
@@ -177,13 +183,14 @@ def _rows(tensors: tuple[Tensor[Any, Any, Any], ...]) -> int:
         raise ShapeError(message)
     for position, x in enumerate(tensors):
         if x.owns_tape:
-            message = f"batches: tensor {position} has a tape; trace a batch instead"
-            raise TapeError(message)
+            raise TapeError(sentences.tape_unwanted("batches", _place(position)))
         if not x.ndim:
-            message = f"batches: tensor {position} has shape (), which has no rows"
+            message = f"batches: {_place(position)} has shape (), which has no rows"
             raise ShapeError(message)
         if len(x) != len(tensors[0]):
-            first = f"tensor 0 {show(tensors[0].shape)} has {len(tensors[0])}"
-            message = f"batches: {first} rows but tensor {position} {show(x.shape)} has {len(x)}"
-            raise ShapeError(message)
+            raise ShapeError(sentences.conflict("batches", "N", len(tensors[0]), _place(0), len(x), _place(position)))
     return len(tensors[0])
+
+
+def _place(position: int) -> str:
+    return "xyz"[position] if position < len("xyz") else f"tensor {position}"

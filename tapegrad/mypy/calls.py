@@ -16,6 +16,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
+    TENSOR,
     VALUE,
     Make,
     Many,
@@ -195,7 +196,7 @@ def _call_name(declared: CallableType, op: Op | None) -> str:
     if definition is None:
         return (declared.name or "the call").partition(" of ")[0].strip('"')
     owner = getattr(definition, "info", None)
-    qualname = f"{owner.name}.{definition.name}" if owner else definition.name
+    qualname = f"{owner.name}.{definition.name}" if owner and owner.fullname != TENSOR else definition.name
     return sentences.callee(qualname)
 
 

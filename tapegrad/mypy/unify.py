@@ -80,7 +80,9 @@ class Bindings:
             Refusal: They do not fit.
         """
         declared, given = get_proper_type(formal), get_proper_type(actual)
-        if isinstance(declared, UnionType):
+        if isinstance(given, AnyType):
+            self._forget_tapes(declared)
+        elif isinstance(declared, UnionType):
             self._unify_union(declared, given, where)
         elif isinstance(declared, TypeVarType):
             self._bind(declared, given, where)
@@ -236,7 +238,7 @@ class Bindings:
 
     def _unify_union(self, declared: UnionType, given: ProperType, where: str) -> None:
         if tensor_parts(given) is None and not isinstance(given, UnionType):
-            self._tape_of_no_tensor(declared, given)
+            self._tape_of_no_tensor(declared)
         if isinstance(given, UnionType):
             self._unify_unions(declared, given, where)
             return
@@ -255,13 +257,20 @@ class Bindings:
                 self._unify_tape(get_proper_type(formal.tape), get_proper_type(actual.tape), where)
                 self._unify_dtype(get_proper_type(formal.dtype), get_proper_type(actual.dtype), where)
 
-    def _tape_of_no_tensor(self, declared: UnionType, given: ProperType) -> None:
-        """Binds the tape of a parameter that may be a tensor and is none: a number has no tape, Any may have one."""
+    def _tape_of_no_tensor(self, declared: UnionType) -> None:
+        """Binds the tape of a parameter that may be a tensor and is a number: there is none."""
         for parts in filter(None, map(tensor_parts, declared.items)):
             tape = get_proper_type(parts.tape)
             if isinstance(tape, TypeVarType) and tape.id in self.own:
-                known = not isinstance(given, AnyType)
-                self.tapes.setdefault(tape.id, []).append(self.make(NONE_TAPE, []) if known else unknown())
+                self.tapes.setdefault(tape.id, []).append(self.make(NONE_TAPE, []))
+
+    def _forget_tapes(self, declared: ProperType) -> None:
+        """Says of an argument of type Any that it may have a tape or not: merged with none, that stays open."""
+        for item in declared.items if isinstance(declared, UnionType) else [declared]:
+            parts = tensor_parts(item)
+            tape = get_proper_type(parts.tape) if parts is not None else None
+            if isinstance(tape, TypeVarType) and tape.id in self.own:
+                self.tapes.setdefault(tape.id, []).append(unknown())
 
     def _unify_instance(self, declared: Instance, given: ProperType, where: str) -> None:
         if declared.type.fullname in (SUM, PRODUCT, QUOTIENT):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
+import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
 
+from tapegrad.generator import RNG
+from tapegrad.guard import guarded
 from tapegrad.nn._size import positive
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.ops import normal, take
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from tapegrad.generator import RNG
-    from tapegrad.shapes import Shape
-    from tapegrad.tensor import T, Tensor
+from tapegrad.shapes import Shape
+from tapegrad.tensor import T, Tensor
 
 Count = TypeVar("Count", bound=int, default=Any)
 Width = TypeVar("Width", bound=int, default=Any)
@@ -42,11 +40,13 @@ class Embedding(Module, Generic[Count, Width]):
 
     weight: Param[Shape[Count, Width]]
 
+    @guarded
     def __init__(self: Embedding[Any, Any], count: Count, width: Width, *, rng: RNG = None) -> None:
         positive("Embedding", count=count, width=width)
         self.weight = Param(normal((count, width), rng=rng))
 
     @override
+    @guarded
     def forward(self, indices: Tensor[Shape[*Batch], T, np.integer[Any]]) -> Tensor[Shape[*Batch, Width], T]:
         """Looks up whole numbers from 0 to Count - 1, or from -1 backwards, `(...)`; gives `(..., Width)`."""
         return take(self.weight, indices)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
-from tapegrad.generator import generator
+from tapegrad.generator import RNG, generator
+from tapegrad.guard import guarded
 from tapegrad.nn._size import positive
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.ops import add, matmul, uniform
-
-if TYPE_CHECKING:
-    from tapegrad.generator import RNG
-    from tapegrad.shapes import Shape
-    from tapegrad.tensor import T, Tensor
+from tapegrad.shapes import Shape
+from tapegrad.tensor import T, Tensor
 
 In = TypeVar("In", bound=int, default=Any)
 Out = TypeVar("Out", bound=int, default=Any)
@@ -49,6 +47,7 @@ class Linear(Module, Generic[In, Out]):
     weight: Param[Shape[In, Out]]
     bias: Param[Shape[Out]] | None
 
+    @guarded
     def __init__(
         self: Linear[Any, Any], in_features: In, out_features: Out, *, bias: bool = True, rng: RNG = None
     ) -> None:
@@ -59,6 +58,7 @@ class Linear(Module, Generic[In, Out]):
         self.bias = Param(uniform((out_features,), low=-bound, high=bound, rng=rng)) if bias else None
 
     @override
+    @guarded
     def forward(self, x: Tensor[Shape[*Batch, In], T]) -> Tensor[Shape[*Batch, Out], T]:
         """Computes `x @ weight + bias` of float32 `x`, `(..., In)`; gives `(..., Out)`."""
         y = matmul(x, self.weight)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.dims import show
+from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.tape import NONE, NoneTape
 from tapegrad.tensor import D, D_co, S, S_co, Tensor
@@ -40,7 +40,7 @@ class Param(Tensor[S_co, NoneTape, D_co]):
     frozen: bool  # type: ignore[misc]  # all other tensors share one False
 
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co], *, frozen: bool = False) -> None:
-        data = _owned(tensor, "Param: tensor")
+        data = _owned(tensor, "Param", "tensor")
         if data.dtype.kind != "f":
             message = f"Param: a tensor of dtype {data.dtype} has no gradient"
             raise DTypeError(message)
@@ -61,27 +61,30 @@ class Param(Tensor[S_co, NoneTape, D_co]):
             DTypeError: The dtypes differ, or `value` is no tensor.
             TapeError: `value` has a tape.
         """
-        data = _owned(value, "assign: value")
-        self.check(data, "assign: value")
+        data = _owned(value, "Param.assign", "value")
+        self.check(data, "Param.assign", "value")
         self.replace(data)
 
-    def check(self, data: Any, name: str) -> None:
+    def check(self, data: Any, call: str, place: str) -> None:
         """Refuses an array that could not stand in the place of this parameter's own.
 
         Args:
             data: An array of any engine.
-            name: What to call it in the error.
+            call: The function that was asked to, for the error.
+            place: What the array is there.
 
         Raises:
             ShapeError: The shapes differ.
             DTypeError: The dtypes differ.
         """
-        if data.shape != self.shape:
-            message = f"{name} is {show(data.shape)} but the parameter is {show(self.shape)}"
-            raise ShapeError(message)
+        shape, expected = data.shape, self.shape
+        if len(shape) != len(expected):
+            raise ShapeError(sentences.wrong_rank(call, place, shape, expected))
+        if shape != expected:
+            axis = [n == m for n, m in zip(shape, expected, strict=True)].index(False)
+            raise ShapeError(sentences.wrong_size(call, place, shape, expected, axis))
         if data.dtype != self.data.dtype:
-            message = f"{name} is {data.dtype} but the parameter is {self.dtype}"
-            raise DTypeError(message)
+            raise DTypeError(sentences.wrong_dtype(call, place, str(data.dtype), str(self.dtype)))
 
     def replace(self: Param[S, D], data: Value[S, D]) -> None:
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
@@ -94,11 +97,10 @@ class Param(Tensor[S_co, NoneTape, D_co]):
         return f"Param({self._printed(6)}, shape={self.shape}, {self.dtype}{frozen})"
 
 
-def _owned(tensor: Any, name: str) -> Any:
+def _owned(tensor: Any, call: str, place: str) -> Any:
     if not isinstance(tensor, Tensor):
-        message = f"{name} is a {type(tensor).__name__}, not a tensor"
+        message = f"{call}: {place} is a {type(tensor).__name__}, not a tensor"
         raise DTypeError(message)
     if tensor.owns_tape:
-        message = f"{name} has a tape, which a parameter would lose; detach it first"
-        raise TapeError(message)
+        raise TapeError(sentences.tape_unwanted(call, place))
     return np.array(tensor.data, order="C")

@@ -65,4 +65,4 @@ def _placed(index: int, layer: Module, message: str) -> str:
         return f"Sequential[{index}]{message.removeprefix('Sequential')}"
     shown = repr(layer)
     name = type(layer).__name__ if "\n" in shown else shown
-    return f"Sequential[{index}] {name}: {message}"
+    return f"Sequential[{index}] {name}: {message.removeprefix(f'{type(layer).__name__}.forward: ')}"

@@ -105,7 +105,7 @@ def untaped_only(target: Tensor[Any, Any, Any]) -> None:
         message = f"target is a {type(target).__name__}, not a tensor"
         raise DTypeError(message)
     if target.owns_tape:
-        message = "target has a tape but gets no gradient; detach it"
+        message = "target has a tape but must have none"
         raise TapeError(message)
 
 

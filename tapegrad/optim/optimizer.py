@@ -62,9 +62,9 @@ class Optimizer(ABC, Generic[State]):
         name = f"{type(self).__name__}.step"
         changes: list[tuple[AnyParam, Value[Any, Any], State]] = []
         for path, parameter, gradient in self._gradients(name, grads, allow_unused=allow_unused):
-            parameter.check(gradient, f"{name}: the gradient of {path}")
+            parameter.check(gradient, name, f"the gradient of {path}")
             data, state = self.update(parameter.data, gradient, self.state.get(parameter))
-            parameter.check(data, f"{name}: the update of {path}")
+            parameter.check(data, name, f"the update of {path}")
             changes.append((parameter, data, state))
         for parameter, data, state in changes:
             parameter.replace(data)

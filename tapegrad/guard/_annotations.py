@@ -1,0 +1,302 @@
+"""Reads annotations into checks."""
+
+from __future__ import annotations
+
+import operator
+import typing
+from abc import ABCMeta
+from collections.abc import Sequence
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, TypeVarTuple, Union, get_args, get_origin
+
+import numpy as np
+import typing_extensions
+from typing_extensions import get_original_bases
+
+from tapegrad.dims import UNKNOWN, Add, FloorDiv, Mul, Size, Sub, named
+from tapegrad.errors import ShapeError
+from tapegrad.guard._checks import (
+    Anything,
+    Check,
+    ClassCheck,
+    DTypeCheck,
+    Other,
+    ShapeCheck,
+    SizeCheck,
+    TensorCheck,
+    with_article,
+)
+from tapegrad.guard._containers import EachCheck, TupleCheck, UnionCheck
+from tapegrad.guard._names import name_of
+from tapegrad.guard._parts import DTypes, Sizes, Tapes
+from tapegrad.shapes import N0, N1, N2, N3, N4, N5
+from tapegrad.tape import Merge, NoneTape, OwnedTape, Tape
+from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor3D, Tensor4D, Tensor5D, Tensor6D
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_OPERATORS: dict[Any, Callable[[Any, Any], Any]] = {
+    Add: operator.add,
+    Sub: operator.sub,
+    Mul: operator.mul,
+    FloorDiv: operator.floordiv,
+}
+# Written bare, an alias has its own variables where nothing is known; nobody else has these.
+_UNKNOWN_SIZES = (N0, N1, N2, N3, N4, N5)
+_BARE_TENSORS = (Tensor0D, Tensor1D, Tensor2D, Tensor3D, Tensor4D, Tensor5D, Tensor6D)
+_NUMBERS = {float: (float, int), complex: (complex, float, int)}  # as type checkers promote them
+_ANY_SHAPE = Sizes(many=True)
+
+
+# Before Python 3.12 typing_extensions has an Unpack of its own.
+_UNPACKS = (typing.Unpack, typing_extensions.Unpack)
+
+
+class UnreadableError(Exception):
+    """An annotation makes no sense; carries the reason."""
+
+
+def read(hint: Any) -> Check:
+    """Returns the check that an annotation asks for.
+
+    Raises:
+        UnreadableError: A tensor is annotated with what is no shape, no tape, or no dtype.
+    """
+    hint = _expanded(hint)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any or hint is object:
+        return Anything()
+    if isinstance(hint, TypeVar):
+        return _read_variable(hint)
+    if _is_tensor(hint):
+        return _read_tensor(hint)
+    if origin is Union or origin is UnionType:
+        members = tuple(map(read, arguments))
+        return Anything() if any(type(member) is Anything for member in members) else UnionCheck(members)
+    if origin in _OPERATORS or _is_literal_size(hint):
+        return SizeCheck(_read_size(hint))
+    if origin is tuple:
+        return _read_tuple(arguments)
+    if origin is Annotated:
+        meant = read(arguments[0])
+        return meant if _has_names(meant) else Other()
+    if origin in (list, Sequence):
+        item = read(*arguments)
+        return EachCheck(origin, item) if _has_names(item) else Other()
+    if origin is type and isinstance(arguments[0], TypeVar) and _is_class(arguments[0].__bound__, np.generic):
+        return DTypeCheck(_read_dtype(arguments[0]))
+    return _read_class(hint)
+
+
+def _read_class(hint: Any) -> Check:
+    if hint is None or hint is NoneType:
+        return ClassCheck("None", (NoneType,))
+    if type(hint) not in (type, ABCMeta) or getattr(hint, "_is_protocol", False):
+        return Other()
+    return ClassCheck(with_article(hint.__name__), _NUMBERS.get(hint, (hint,)))
+
+
+def _read_variable(variable: Any) -> Check:
+    bound = variable.__bound__
+    if bound is int:
+        return SizeCheck(_read_size(variable))
+    if _is_shape(bound):
+        return ShapeCheck(_read_shape(variable))
+    if variable.__constraints__:
+        return Other()
+    return Anything() if bound is None else read(bound)
+
+
+def _read_tensor(hint: Any) -> Check:
+    shape, tape, dtype = _tensor_arguments(hint)
+    return TensorCheck(get_origin(hint) or hint, _read_shape(shape), _read_tape(tape), _read_dtype(dtype))
+
+
+def _read_tuple(arguments: tuple[Any, ...]) -> Check:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        return EachCheck(tuple, read(arguments[0]))
+    if any(map(_is_certainly_size, arguments)):
+        try:
+            return ShapeCheck(_read_items(arguments))
+        except UnreadableError:
+            return Other()
+    return TupleCheck(tuple(map(read, arguments)))
+
+
+def _read_shape(hint: Any) -> Sizes:
+    hint = _expanded(hint)
+    if isinstance(hint, TypeVar):
+        within = _read_shape(hint.__bound__) if _is_shape(hint.__bound__) else _ANY_SHAPE
+        return Sizes(many=True, name=name_of(hint), within=None if within == _ANY_SHAPE else within)
+    if hint is Any or hint is tuple or get_origin(hint) in (Union, UnionType):
+        return _ANY_SHAPE
+    if get_origin(hint) is not tuple:
+        raise UnreadableError(f"{_written(hint)} is no shape")
+    arguments = get_args(hint)
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        if not _is_unknown_size(arguments[0]):
+            raise UnreadableError(f"{_written(hint)} is no shape")
+        return _ANY_SHAPE
+    return _read_items(arguments)
+
+
+def _read_items(arguments: tuple[Any, ...]) -> Sizes:
+    before: list[Size] = []
+    for position, item in enumerate(arguments):
+        packed = _unpacked(item)
+        if packed is None:
+            before.append(_read_size(item))
+        elif isinstance(packed, TypeVarTuple):
+            return Sizes(tuple(before), many=True, name=name_of(packed), after=_read_sizes(arguments[position + 1 :]))
+        else:
+            inner = _read_shape(packed)
+            after = _read_sizes(arguments[position + 1 :])
+            before += inner.before
+            if inner.many:
+                return Sizes(tuple(before), many=True, name=inner.name, after=(*inner.after, *after))
+    return Sizes(tuple(before))
+
+
+def _read_sizes(hints: tuple[Any, ...]) -> tuple[Size, ...]:
+    return tuple(map(_read_size, hints))
+
+
+def _read_size(hint: Any) -> Size:
+    hint = _expanded(hint)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if isinstance(hint, TypeVar):
+        name = name_of(hint)
+        return UNKNOWN if hint in _UNKNOWN_SIZES else named(name.label, name.scope)
+    if isinstance(hint, int):
+        return hint
+    if _is_literal_size(hint):
+        size: int = arguments[0]
+        return size
+    if origin in _OPERATORS:
+        left, right = map(_read_size, arguments)
+        try:
+            result: Size = _OPERATORS[origin](left, right)
+        except ShapeError as error:  # divided by zero
+            raise UnreadableError(str(error)) from None
+        return result
+    if _is_unknown_size(hint):
+        return UNKNOWN
+    raise UnreadableError(f"{_written(hint)} is no size")
+
+
+def _read_tape(hint: Any) -> Tapes:
+    hint = _expanded(hint)
+    if get_origin(hint) is Merge:
+        parts = [_read_tape(part) for part in get_args(hint)]
+        if any(part.owned for part in parts):
+            return Tapes(owned=True)
+        if any(part.owned is None and not part.names for part in parts):
+            return Tapes()
+        names = frozenset(name for part in parts for name in part.names)
+        return Tapes(names=names, merged=True) if names else Tapes(owned=False)
+    if isinstance(hint, TypeVar):
+        within = _read_tape(hint.__bound__) if hint.__bound__ else Tapes()
+        return Tapes(names=frozenset({name_of(hint)})) if within.owned is None else within
+    if _is_class(hint, OwnedTape):
+        return Tapes(owned=True)
+    if _is_class(hint, NoneTape):
+        return Tapes(owned=False)
+    if hint is Any or _is_class(hint, Tape) or get_origin(hint) in (Union, UnionType):
+        return Tapes()
+    raise UnreadableError(f"{_written(hint)} is no tape")
+
+
+def _read_dtype(hint: Any) -> DTypes:
+    hint = _expanded(hint)
+    origin = get_origin(hint)
+    if hint is Any or hint is np.generic:
+        return DTypes()
+    if isinstance(hint, TypeVar):
+        within = hint.__constraints__ or ((hint.__bound__,) if hint.__bound__ else ())
+        types = [_read_dtype(one).types for one in within]
+        return DTypes(sum(types, ()) if all(types) else (), name_of(hint))
+    if origin is Union or origin is UnionType:
+        members = [_read_dtype(one).types for one in get_args(hint)]
+        return DTypes(sum(members, ()) if all(members) else ())
+    scalar_type = origin or hint
+    if not _is_class(scalar_type, np.generic):
+        raise UnreadableError(f"{_written(hint)} is no dtype")
+    return DTypes((scalar_type,))
+
+
+def _expanded(hint: Any) -> Any:
+    """Returns what an alias stands for; the size operators and `Merge` stand for themselves."""
+    if hint in _BARE_TENSORS:
+        return hint[tuple(variable.__default__ for variable in hint.__parameters__)]
+    alias = get_origin(hint) or hint
+    if not hasattr(alias, "__value__") or alias in _OPERATORS or alias is Merge:
+        return hint
+    value = alias.__value__
+    meaning = dict(zip(alias.__type_params__, get_args(hint), strict=False))
+    parameters = getattr(value, "__parameters__", ())
+    return _expanded(value[tuple(meaning.get(one, Any) for one in parameters)] if parameters else value)
+
+
+def _tensor_arguments(hint: Any) -> tuple[Any, Any, Any]:
+    """Returns shape, tape and dtype of a tensor type, which may be a class of its own."""
+    origin = get_origin(hint) or hint
+    parameters, arguments = origin.__parameters__, get_args(hint)
+    if len(parameters) != len(arguments):
+        arguments = (Any,) * len(parameters)
+    meaning = dict(zip(parameters, arguments, strict=True))
+    if origin is Tensor:
+        shape, tape, dtype = meaning.values()
+        return shape, tape, dtype
+    base = next(base for base in get_original_bases(origin) if _is_tensor(base))
+    open_ones = base.__parameters__ if get_origin(base) else ()
+    return _tensor_arguments(base[tuple(meaning.get(one, Any) for one in open_ones)] if open_ones else base)
+
+
+def _is_tensor(hint: Any) -> bool:
+    return _is_class(get_origin(hint) or hint, Tensor)
+
+
+def _is_class(hint: Any, base: type) -> bool:
+    return isinstance(hint, type) and issubclass(hint, base)
+
+
+def _is_shape(bound: Any) -> bool:
+    return bound is tuple or get_origin(bound) is tuple
+
+
+def _is_literal_size(hint: Any) -> bool:
+    return get_origin(hint) is Literal and len(get_args(hint)) == 1 and type(get_args(hint)[0]) is int
+
+
+def _is_certainly_size(hint: Any) -> bool:
+    is_name = isinstance(hint, TypeVar) and hint.__bound__ is int
+    return is_name or _is_literal_size(hint) or get_origin(hint) in _OPERATORS or _unpacked(hint) is not None
+
+
+def _is_unknown_size(hint: Any) -> bool:
+    if get_origin(hint) in (Literal, Union, UnionType):
+        return all(type(one) is int or _is_unknown_size(one) for one in get_args(hint))
+    return hint is Any or _is_class(hint, int)
+
+
+def _unpacked(hint: Any) -> Any:
+    """Returns what stands behind a star, or None where there is no star."""
+    if get_origin(hint) in _UNPACKS:
+        return get_args(hint)[0]
+    return hint if getattr(hint, "__unpacked__", False) else None
+
+
+def _has_names(check: Check) -> bool:
+    """Says whether a check is about tensors or sizes, so that beartype cannot do it."""
+    if isinstance(check, UnionCheck):
+        return any(map(_has_names, check.members))
+    if isinstance(check, TupleCheck):
+        return any(map(_has_names, check.items))
+    if isinstance(check, EachCheck):
+        return _has_names(check.item)
+    return isinstance(check, TensorCheck | SizeCheck | ShapeCheck | DTypeCheck)
+
+
+def _written(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) and get_origin(hint) is None else repr(hint)

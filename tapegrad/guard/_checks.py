@@ -1,0 +1,223 @@
+"""Checks compiled from annotations: each explains a misfit, and most are one expression that is true of a fit."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad.errors import DTypeError
+from tapegrad.guard._names import NoShortFormError
+from tapegrad.guard._parts import is_concrete
+from tapegrad.sentences import wrong_number
+from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tapegrad.dims import Size
+    from tapegrad.guard._names import Bindings, Scope
+    from tapegrad.guard._parts import DTypes, Sizes, Tapes
+
+
+class Check(ABC):
+    """What an annotation asks of a value."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def kind(self) -> str:
+        """Returns what a value has to be, sizes aside."""
+
+    @abstractmethod
+    def admits(self, value: Any) -> bool:
+        """Says whether a value is of the kind, whatever its sizes."""
+
+    def is_complete(self) -> bool:
+        """Says whether nothing is left for beartype."""
+        return True
+
+    def check(self, value: Any, place: str, bound: Bindings) -> None:
+        """Raises the sentence that says why a value does not fit."""
+        if self.admits(value):
+            self.fit(value, place, bound)
+        elif self.is_complete():
+            raise DTypeError(f"{bound.call}: {place} is {kind_of(value)} but {self.kind()} is expected")
+
+    def fit(self, value: Any, place: str, bound: Bindings) -> None:  # noqa: B027  # many ask for the kind alone
+        """Raises the sentence for a value of the kind."""
+
+    def short(self, value: str, scope: Scope) -> str:  # noqa: ARG002  # for those that have a short form
+        """Returns an expression that is true only of what fits."""
+        raise NoShortFormError
+
+
+class Anything(Check):
+    """Asks nothing."""
+
+    __slots__ = ()
+
+    @override
+    def kind(self) -> str:
+        return "anything"
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return True
+
+    @override
+    def short(self, value: str, scope: Scope) -> str:
+        return "True"
+
+
+class Other(Anything):
+    """Leaves to beartype what it alone understands; a tensor is no such thing."""
+
+    __slots__ = ()
+
+    @override
+    def kind(self) -> str:
+        return "something else"
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return not isinstance(value, Tensor)
+
+    @override
+    def is_complete(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCheck(Check):
+    """Asks for an instance of a plain class."""
+
+    words: str
+    classes: tuple[type, ...]
+
+    @override
+    def kind(self) -> str:
+        return self.words
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, self.classes)
+
+    @override
+    def short(self, value: str, scope: Scope) -> str:
+        if self.classes == (type(None),):
+            return f"{value} is None"
+        return f"__isinstance({value}, {scope.constant(self.classes)})"
+
+
+@dataclass(frozen=True, slots=True)
+class SizeCheck(Check):
+    """Asks for an int that is a size: `n: N`."""
+
+    size: Size
+
+    @override
+    def kind(self) -> str:
+        return "an int"
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, int)
+
+    @override
+    def fit(self, value: int, place: str, bound: Bindings) -> None:
+        expected = bound.valued(self.size, bound.known)
+        bound.fit(expected, value, place, partial(wrong_number, bound.call, place, value, expected))
+
+    @override
+    def short(self, value: str, scope: Scope) -> str:
+        return " and ".join([f"__isinstance({value}, __int)", *scope.fit(self.size, value)])
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeCheck(Check):
+    """Asks for a tuple of ints that is a shape: `shape: tuple[N, M]`."""
+
+    sizes: Sizes
+
+    @override
+    def kind(self) -> str:
+        return "a tuple of ints"
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, tuple) and all(isinstance(size, int) for size in value)
+
+    @override
+    def fit(self, value: tuple[int, ...], place: str, bound: Bindings) -> None:
+        self.sizes.fit(value, place, bound)
+
+
+@dataclass(frozen=True, slots=True)
+class DTypeCheck(Check):
+    """Asks for a NumPy scalar type: `dtype: type[D]`."""
+
+    dtypes: DTypes
+
+    @override
+    def kind(self) -> str:
+        return "a NumPy scalar type"
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, type) and issubclass(value, np.generic) and is_concrete(value)
+
+    @override
+    def fit(self, value: type[np.generic], place: str, bound: Bindings) -> None:
+        self.dtypes.fit(np.dtype(value), place, bound)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorCheck(Check):
+    """Asks for a tensor of a shape, a tape and a dtype."""
+
+    cls: type[Tensor[Any, Any, Any]]
+    sizes: Sizes
+    tapes: Tapes
+    dtypes: DTypes
+
+    @override
+    def kind(self) -> str:
+        return "a tensor" if self.cls is Tensor else with_article(self.cls.__name__)
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, self.cls)
+
+    @override
+    def fit(self, value: Tensor[Any, Any, Any], place: str, bound: Bindings) -> None:
+        self.sizes.fit(value.shape, place, bound)
+        self.tapes.fit(value.owns_tape, place, bound)
+        self.dtypes.fit(value.dtype, place, bound)
+
+    @override
+    def short(self, value: str, scope: Scope) -> str:
+        shape = scope.fresh()
+        sizes = self.sizes.short(shape, scope)
+        if sizes:
+            sizes[0] = sizes[0].replace(shape, f"({shape} := {value}.data.shape)", 1)
+        tapes = self.tapes.short(f"{value}.tape.owns", scope)
+        dtypes = self.dtypes.short(f"{value}.data.dtype", scope)
+        return " and ".join([f"__isinstance({value}, {scope.constant(self.cls)})", *sizes, *tapes, *dtypes])
+
+
+def with_article(noun: str) -> str:
+    """Returns a noun with its `a` or `an`."""
+    spoken_with_vowel = noun.startswith(("a", "e", "i", "o", "A", "E", "I", "O", "nd"))  # ndarray
+    return f"{'an' if spoken_with_vowel else 'a'} {noun}"
+
+
+def kind_of(value: object) -> str:
+    """Says what a value is."""
+    if value is None:
+        return "None"
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)}"
+    return "a tensor" if type(value) is Tensor else with_article(type(value).__name__)

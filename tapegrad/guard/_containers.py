@@ -1,0 +1,130 @@
+"""Checks made of checks: unions, tuples, sequences, star arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.guard._checks import Check, with_article
+from tapegrad.guard._names import NoShortFormError
+
+if TYPE_CHECKING:
+    from tapegrad.guard._names import Bindings, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class UnionCheck(Check):
+    """Asks for what one of several checks asks."""
+
+    members: tuple[Check, ...]
+
+    @override
+    def kind(self) -> str:
+        return " or ".join(dict.fromkeys(member.kind() for member in self.members))
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return any(member.admits(value) for member in self.members)
+
+    @override
+    def is_complete(self) -> bool:
+        return all(member.is_complete() for member in self.members)
+
+    @override
+    def fit(self, value: Any, place: str, bound: Bindings) -> None:
+        refusals = []
+        before = bound.saved()
+        for member in self.members:
+            if member.admits(value):
+                try:
+                    member.fit(value, place, bound)
+                except (ShapeError, TapeError, DTypeError) as refusal:
+                    refusals.append(refusal)
+                    bound.restore(before)
+                else:
+                    return
+        raise refusals[0]
+
+    @override
+    def short(self, value: str, scope: Scope) -> str:
+        before = set(scope.bound)
+        members = [member.short(value, scope) for member in self.members]
+        if scope.bound != before or not self.is_complete():
+            raise NoShortFormError  # which names are bound depends on the member
+        return f"({' or '.join(members)})"
+
+
+@dataclass(frozen=True, slots=True)
+class TupleCheck(Check):
+    """Asks for a tuple with one check for each item."""
+
+    items: tuple[Check, ...]
+
+    @override
+    def kind(self) -> str:
+        return f"a tuple of {len(self.items)}"
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, tuple) and len(value) == len(self.items)
+
+    @override
+    def is_complete(self) -> bool:
+        return all(item.is_complete() for item in self.items)
+
+    @override
+    def fit(self, value: tuple[Any, ...], place: str, bound: Bindings) -> None:
+        for position, (check, item) in enumerate(zip(self.items, value, strict=True)):
+            check.check(item, f"{place}[{position}]", bound)
+
+
+@dataclass(frozen=True, slots=True)
+class EachCheck(Check):
+    """Asks the same of every item: of a sequence, of `*args`."""
+
+    container: type
+    item: Check
+
+    @override
+    def kind(self) -> str:
+        return with_article(self.container.__name__.lower())
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, self.container)
+
+    @override
+    def is_complete(self) -> bool:
+        return self.item.is_complete()
+
+    @override
+    def fit(self, value: Any, place: str, bound: Bindings) -> None:
+        for position, item in enumerate(value):
+            self.item.check(item, f"{place}[{position}]", bound)
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordsCheck(Check):
+    """Asks the same of every argument of `**kwargs`."""
+
+    item: Check
+
+    @override
+    def kind(self) -> str:
+        return "a dict"
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, dict)
+
+    @override
+    def is_complete(self) -> bool:
+        return self.item.is_complete()
+
+    @override
+    def fit(self, value: dict[str, Any], place: str, bound: Bindings) -> None:
+        for name, item in value.items():
+            self.item.check(item, name, bound)

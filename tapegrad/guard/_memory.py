@@ -1,0 +1,43 @@
+"""What an instance of a generic class remembers of its class's type variables: what its guarded `__init__` bound."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import FunctionType
+
+MEMORY: Final = "_bound_by_init"  # on the instance, so that copies and pickles of it remember too
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def class_of(function: FunctionType, instance: object) -> type | None:
+    """Returns the class whose body has a function, found among those of an instance; None if there is none."""
+    name = function.__qualname__.rpartition(".")[0]
+    for cls in type(instance).__mro__:
+        if cls.__qualname__ == name and cls.__module__ == function.__module__:
+            return cls
+    return None
+
+
+def remember(instance: object, owner: type, values: dict[str, Any]) -> None:
+    """Notes what the variables of a class stand for in an instance, by label."""
+    with suppress(AttributeError):  # slots leave no room for it
+        instance.__dict__.setdefault(MEMORY, {})[_key(owner)] = values
+
+
+def remembered(instance: object, owner: type) -> Mapping[str, Any]:
+    """Returns what an instance remembers of the variables of a class, by label."""
+    try:
+        memory: dict[str, Mapping[str, Any]] = instance.__dict__[MEMORY]
+    except (AttributeError, KeyError):
+        return _NOTHING
+    return memory.get(_key(owner), _NOTHING)
+
+
+def _key(owner: type) -> str:
+    return f"{owner.__module__}.{owner.__qualname__}"

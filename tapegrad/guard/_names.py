@@ -1,0 +1,213 @@
+"""What the type variables of one call stand for: in the explaining half, and as locals of the short form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVarTuple
+
+from tapegrad.dims import Dim, Floor, Name, Size, is_unknown, named
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.sentences import conflict, mixed_dtypes, too_small, wrong_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+
+Waiting: TypeAlias = "tuple[Dim, int, str, Callable[[int | None], str]]"
+
+
+def name_of(variable: Any) -> Name:
+    """Returns the name that a type variable goes by; two variables of one label have two."""
+    star = "*" if isinstance(variable, TypeVarTuple) else ""
+    return Name(f"{star}{variable.__name__}", str(id(variable)))
+
+
+def substituted(size: Size, values: Mapping[Name, Any]) -> Size:
+    """Returns a size with the values of its names put in, a number if all are there."""
+    if isinstance(size, int) or size.terms is None:
+        return size
+    total: Size = 0
+    for monomial, coefficient in size.terms:
+        term: Size = coefficient
+        for factor in monomial:
+            if isinstance(factor, Floor):
+                term = term * (substituted(factor.numerator, values) // substituted(factor.denominator, values))
+            else:
+                term = term * values.get(factor, named(factor.label, factor.scope))
+        total = total + term
+    return total
+
+
+def only_name(size: Size) -> Name | None:
+    """Returns the name that is all there is to a size, or None for any other size."""
+    if isinstance(size, int) or size.terms is None or len(size.terms) != 1:
+        return None
+    ((monomial, coefficient),) = size.terms
+    if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Name):
+        return monomial[0]
+    return None
+
+
+class Bindings:
+    """What names stand for in one call: numbers, shapes and dtypes, each with the place that said so first."""
+
+    __slots__ = ("_later", "call", "known", "returning", "tapes", "values")
+
+    def __init__(self, call: str, known: Mapping[Name, Any]) -> None:
+        self.call = call
+        self.known = known  # what the instance says of its class's own variables
+        self.values: dict[Name, tuple[Any, str]] = {}
+        self.tapes: dict[Name, bool] = {}
+        self.returning = False
+        self._later: list[Waiting] = []
+
+    def fit(self, size: Size, found: int, place: str, refusal: Callable[[int | None], str]) -> None:
+        """Holds a number against a declared size; a computed one waits until all names are bound."""
+        if isinstance(size, int):
+            if found != size:
+                raise ShapeError(refusal(None))
+        elif name := only_name(size):
+            self.bind_size(name, found, place)
+        elif size.terms is not None:
+            self._later.append((size, found, place, refusal))
+
+    def valued(self, size: Size, values: Mapping[Name, Any]) -> Size:
+        """Returns a size with the values of its names put in."""
+        try:
+            return substituted(size, values)
+        except (ShapeError, ZeroDivisionError):
+            raise ShapeError(f"{self.call}: {size} divides by zero") from None
+
+    def bind_size(self, name: Name, value: int, place: str) -> None:
+        """Binds a name to a number, at least 1."""
+        if value < 1 and name not in self.values:
+            raise ShapeError(too_small(self.call, name.label, value, place))
+        self.bind(name, value, place)
+
+    def bind(self, name: Name, value: Any, place: str) -> None:
+        """Binds a name, or compares with what it is bound to."""
+        first, where = self.values.setdefault(name, (value, place))
+        if first != value:
+            raise ShapeError(conflict(self.call, name.label, first, where, value, place))
+
+    def bind_dtype(self, name: Name, dtype: np.dtype[Any], place: str) -> None:
+        """Binds a name to a dtype, or compares."""
+        if name in self.known:
+            if self.known[name] != dtype:
+                raise DTypeError(wrong_dtype(self.call, place, dtype.name, self.known[name].name))
+            return
+        first, where = self.values.setdefault(name, (dtype, place))
+        if first != dtype:
+            raise DTypeError(mixed_dtypes(self.call, first.name, where, dtype.name, place))
+
+    def finish(self) -> None:
+        """Compares computed sizes; one with a single open name gives that name its value."""
+        waiting: list[Waiting] = []
+        while self._later and len(waiting) != len(self._later):
+            waiting, self._later = self._later, []
+            for size, found, place, refusal in waiting:
+                self._settle(size, found, place, refusal)
+
+    def saved(self) -> tuple[Any, ...]:
+        """Returns all that has been bound, for `restore`."""
+        return dict(self.values), dict(self.tapes), list(self._later)
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Forgets what has been bound since `saved`."""
+        values, tapes, later = saved
+        self.values, self.tapes, self._later = dict(values), dict(tapes), list(later)
+
+    def _settle(self, size: Dim, found: int, place: str, refusal: Callable[[int | None], str]) -> None:
+        values = {name: value for name, (value, _) in self.values.items()} | dict(self.known)
+        value = self.valued(size, values)
+        if isinstance(value, int):
+            if value != found:
+                raise ShapeError(refusal(value))
+            return
+        terms = dict(value.terms or ())
+        constant = terms.pop((), 0)
+        if len(terms) == 1 and len(next(iter(terms))) == 1:
+            (((name,), coefficient),) = terms.items()
+            if isinstance(name, Name):
+                solution, rest = divmod(found - constant, coefficient)
+                if rest:
+                    raise ShapeError(refusal(None))
+                self.bind_size(name, solution, place)
+                return
+        self._later.append((size, found, place, refusal))
+
+
+class NoShortFormError(Exception):
+    """A check needs more than one expression; the call is then checked by the half that explains."""
+
+
+class Scope:
+    """The names of the short form: constants, and a local for each type variable."""
+
+    def __init__(self, class_names: frozenset[Name]) -> None:
+        self.class_names = class_names  # the instance may know them, so their locals start as that or None
+        self.constants: dict[str, Any] = {}
+        self.locals: dict[Name, str] = {}
+        self.bound: set[Name] = set()
+        self.returning = False
+        self._later: list[tuple[Size, str]] = []
+        self._count = 0
+
+    def constant(self, value: object) -> str:
+        """Returns what a value is called."""
+        name = f"__c{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def fresh(self) -> str:
+        """Returns a local that nobody else has."""
+        self._count += 1
+        return f"__s{self._count}"
+
+    def local(self, name: Name) -> str:
+        """Returns the local of a type variable."""
+        return self.locals.setdefault(name, f"__v{len(self.locals)}")
+
+    def bind(self, name: Name, value: str, fits: str) -> str:
+        """Returns the binding of a name where it comes first, else the comparison with it."""
+        local = self.local(name)
+        if name in self.bound:
+            return f"{value} == {local}"
+        self.bound.add(name)
+        first = f"({local} := {value}) {fits}"
+        return f"({value} == {local} if {local} is not None else {first})" if name in self.class_names else first
+
+    def fit(self, size: Size, found: str) -> list[str]:
+        """Returns the comparison of a number with a declared size, none where it waits or nothing is known."""
+        if isinstance(size, int):
+            return [f"{found} == {size}"]
+        if name := only_name(size):
+            return [self.bind(name, found, "> 0")]
+        if not is_unknown(size):
+            self._later.append((size, found))
+        return []
+
+    def finish(self) -> list[str]:
+        """Returns the comparisons with computed sizes."""
+        later, self._later = self._later, []
+        return [f"{found} == {self._computed(size)}" for size, found in later]
+
+    def _computed(self, size: Size) -> str:
+        if isinstance(size, int):
+            return str(size)
+        terms = []
+        for monomial, coefficient in size.terms or ():
+            factors = [self._floor(f) if isinstance(f, Floor) else self._bound_local(f) for f in monomial]
+            terms.append("*".join([str(coefficient), *factors]))
+        return " + ".join(terms)
+
+    def _floor(self, factor: Floor) -> str:
+        divisor = substituted(factor.denominator, {})
+        if not isinstance(divisor, int):
+            raise NoShortFormError
+        return f"(({self._computed(factor.numerator)}) // {divisor})"
+
+    def _bound_local(self, name: Name) -> str:
+        if name not in self.bound:
+            raise NoShortFormError
+        return self.locals[name]

@@ -1,0 +1,160 @@
+"""What `Tensor[shape, tape, dtype]` asks, part by part; each part explains a misfit and has a short form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.guard._names import NoShortFormError
+from tapegrad.sentences import ANY_NUMBER, tape_missing, tape_unwanted, wrong_dtype, wrong_rank, wrong_size
+
+if TYPE_CHECKING:
+    from tapegrad.dims import Name, Size
+    from tapegrad.guard._names import Bindings, Scope
+
+ABSTRACT = frozenset(
+    {
+        np.generic,
+        np.number,
+        np.integer,
+        np.signedinteger,
+        np.unsignedinteger,
+        np.inexact,
+        np.floating,
+        np.complexfloating,
+        np.flexible,
+        np.character,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """A declared shape: sizes, and where `many`, any number of sizes between, which may have a name."""
+
+    before: tuple[Size, ...] = ()
+    many: bool = False
+    name: Name | None = None
+    after: tuple[Size, ...] = ()
+    within: Sizes | None = None  # what the bound of the name asks
+
+    def fit(self, shape: tuple[int, ...], place: str, bound: Bindings) -> None:
+        """Raises where a shape does not fit."""
+        if self.within:
+            self.within.fit(shape, place, bound)
+        before = [bound.valued(size, bound.known) for size in self.before]
+        after = [bound.valued(size, bound.known) for size in self.after]
+        many = self.many
+        if self.name and self.name in bound.known:
+            before, many = [*before, *bound.known[self.name]], False
+        expected = [*before, *([ANY_NUMBER] if many else []), *after]
+        fixed = len(before) + len(after)
+        if len(shape) < fixed or (len(shape) > fixed and not many):
+            raise ShapeError(wrong_rank(bound.call, place, shape, expected))
+        first_after = -len(after) if many else len(before)
+        for axis, size in [*enumerate(before), *enumerate(after, start=first_after)]:
+            bound.fit(size, shape[axis], place, partial(wrong_size, bound.call, place, shape, expected, axis))
+        if many and self.name:
+            bound.bind(self.name, shape[len(before) : len(shape) - len(after)], place)
+
+    def short(self, shape: str, scope: Scope) -> list[str]:
+        """Returns expressions that are all true of a shape that fits, and the first looks at the shape first."""
+        if self.name in scope.class_names:
+            raise NoShortFormError  # how many sizes there are depends on the instance
+        if not self.many and all(isinstance(size, int) for size in self.before):
+            return [f"{shape} == {self.before}"]
+        parts = self.within.short(shape, scope) if self.within else []
+        fixed = len(self.before) + len(self.after)
+        if fixed or not self.many:
+            parts.append(f"__len({shape}) {'>=' if self.many else '=='} {fixed}")
+        for axis, size in [*enumerate(self.before), *enumerate(self.after, start=-len(self.after))]:
+            parts += scope.fit(size, f"{shape}[{axis}]")
+        if self.name:
+            rest = f"{shape}[{len(self.before)}:{-len(self.after) or ''}]" if fixed else shape
+            parts.append(scope.bind(self.name, rest, "is not None"))
+        return parts
+
+
+@dataclass(frozen=True, slots=True)
+class Tapes:
+    """A declared tape: owned, none, or for None either; where it has names, one of them owned is an owned result."""
+
+    owned: bool | None = None
+    names: frozenset[Name] = frozenset()
+    merged: bool = False
+
+    def fit(self, owns: bool, place: str, bound: Bindings) -> None:  # noqa: FBT001  # the value under test
+        """Raises where a tape does not fit."""
+        expected = self.owned
+        if self.names and bound.returning:
+            tapes = [bound.tapes.get(name) for name in self.names]
+            expected = True if any(tapes) else None if None in tapes else False
+        elif self.names and not self.merged:
+            (name,) = self.names
+            bound.tapes[name] = bound.tapes.get(name, False) or owns
+        if expected is not None and owns != expected:
+            raise TapeError((tape_missing if expected else tape_unwanted)(bound.call, place))
+
+    def short(self, owns: str, scope: Scope) -> list[str]:
+        """Returns expressions that are all true of a tape that fits."""
+        if not self.names:
+            return [] if self.owned is None else [owns if self.owned else f"not {owns}"]
+        if scope.returning:
+            known = [scope.local(name) for name in sorted(self.names, key=repr) if name in scope.bound]
+            if len(known) < len(self.names):
+                return [f"({owns} or not ({' or '.join(known)}))"] if known else []
+            return [f"{owns} == ({' or '.join(known)})"]
+        if self.merged:
+            return []
+        (name,) = self.names
+        local = scope.local(name)
+        so_far = f"{local} or {owns}" if name in scope.bound else owns
+        scope.bound.add(name)
+        return [f"({local} := {so_far}) is not None"]
+
+
+@dataclass(frozen=True, slots=True)
+class DTypes:
+    """A declared dtype: one of `types`, or any if there are none; and perhaps a name that stands for it."""
+
+    types: tuple[type, ...] = ()
+    name: Name | None = None
+
+    def fit(self, dtype: np.dtype[Any], place: str, bound: Bindings) -> None:
+        """Raises where a dtype does not fit."""
+        if self.types and not any(_is_a(dtype, one) for one in self.types):
+            expected = " or ".join(map(_name_of, self.types))
+            raise DTypeError(wrong_dtype(bound.call, place, dtype.name, expected))
+        if self.name:
+            bound.bind_dtype(self.name, dtype, place)
+
+    def short(self, dtype: str, scope: Scope) -> list[str]:
+        """Returns expressions that are all true of a dtype that fits."""
+        if self.name in scope.class_names:
+            raise NoShortFormError
+        parts = []
+        if len(self.types) == 1 and is_concrete(self.types[0]):
+            parts.append(f"{dtype}.type is {scope.constant(self.types[0])}")
+        elif self.types:
+            parts.append(f"__issubclass({dtype}.type, {scope.constant(self.types)})")
+        if self.name:
+            parts.append(scope.bind(self.name, dtype, "is not None"))
+        return parts
+
+
+def is_concrete(scalar_type: type) -> bool:
+    """Says whether arrays of a NumPy scalar type exist."""
+    return scalar_type not in ABSTRACT
+
+
+def _is_a(dtype: np.dtype[Any], scalar_type: type) -> bool:
+    # On Linux longlong and int64 are two classes and one dtype.
+    return issubclass(dtype.type, scalar_type) or (is_concrete(scalar_type) and dtype == scalar_type)
+
+
+def _name_of(scalar_type: type) -> str:
+    return np.dtype(scalar_type).name if is_concrete(scalar_type) else scalar_type.__name__

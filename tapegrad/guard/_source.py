@@ -1,0 +1,115 @@
+"""The source of a wrapper: the parameters of its function, the short form of every check, the call."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.guard._checks import Anything
+from tapegrad.guard._containers import EachCheck, KeywordsCheck
+from tapegrad.guard._names import NoShortFormError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from types import CodeType
+
+    from tapegrad.guard._checks import Check
+    from tapegrad.guard._names import Scope
+
+
+class Parameters:
+    """The parameters of a function, read off its code: a signature may evaluate annotations, which can come later."""
+
+    def __init__(self, code: CodeType) -> None:
+        names = iter(code.co_varnames)
+        self._positional = [next(names) for _ in range(code.co_argcount)]
+        self._positional_only = code.co_posonlyargcount
+        self._keyword_only = [next(names) for _ in range(code.co_kwonlyargcount)]
+        self._star = next(names) if code.co_flags & inspect.CO_VARARGS else None
+        self._two_stars = next(names) if code.co_flags & inspect.CO_VARKEYWORDS else None
+
+    @property
+    def names(self) -> list[str]:
+        """All names, as they are passed to the half that explains."""
+        return [*self._positional, *self._keyword_only, *(name for name in (self._star, self._two_stars) if name)]
+
+    def takes_self(self, annotations: Mapping[str, Any]) -> bool:
+        """Says whether the first parameter is the instance, as far as it is named or annotated like one."""
+        return bool(self._positional) and (self._positional[0] == "self" or self._positional[0] not in annotations)
+
+    def check(self, name: str, declared: Check | None) -> Check:
+        """Returns the check of what a parameter holds: of a starred one, a tuple or a dict of what is declared."""
+        if declared is None:
+            return Anything()
+        if name == self._star:
+            return EachCheck(tuple, declared)
+        return KeywordsCheck(declared) if name == self._two_stars else declared
+
+    def declaration(self) -> str:
+        """Writes the parameters of the wrapper; it gets its defaults as objects."""
+        positional = self._positional.copy()
+        if self._positional_only:
+            positional.insert(self._positional_only, "/")
+        star = [f"*{self._star}"] if self._star else ["*"] if self._keyword_only else []
+        return ", ".join([*positional, *star, *self._keyword_only, *self._packed()])
+
+    def passed_on(self) -> str:
+        """Writes the arguments of the call."""
+        star = [f"*{self._star}"] if self._star else []
+        return ", ".join([*self._positional, *star, *(f"{x}={x}" for x in self._keyword_only), *self._packed()])
+
+    def values(self) -> str:
+        """Writes the values of all parameters, in the order of `names`."""
+        return "".join(f"{name}, " for name in self.names)
+
+    def _packed(self) -> list[str]:
+        return [f"**{self._two_stars}"] if self._two_stars else []
+
+
+def wrapper_source(parameters: Parameters, awaits: str, short: str) -> str:
+    """Writes the definition of the wrapper: the short form if there is one, then the half that explains.
+
+    Args:
+        parameters: Those of the function.
+        awaits: `await ` if the function is a coroutine.
+        short: What `short_form` wrote.
+    """
+    return f"""\
+{awaits.replace("await", "async")}def guarded({parameters.declaration()}):
+{short}\
+    __bound = __check_arguments(({parameters.values()}))
+    return __check_result({awaits}__function({parameters.passed_on()}), __bound)
+"""
+
+
+def short_form(parameters: Parameters, checks: dict[str, Check], result: Check, scope: Scope, awaits: str) -> str:
+    """Writes what comes first in a wrapper: call and return if all fits; empty if that is no matter of one expression.
+
+    Args:
+        parameters: Those of the function.
+        checks: What each of them is held against.
+        result: What the result is held against.
+        scope: Gets the constants.
+        awaits: `await ` if the function is a coroutine.
+    """
+    try:
+        fits = _all_of([*(check.short(name, scope) for name, check in checks.items()), *scope.finish()])
+        scope.returning = True
+        result_fits = _all_of([result.short("__result", scope), *scope.finish()])
+    except NoShortFormError:
+        return ""
+    names = [(local, name.label) for name, local in scope.locals.items() if name in scope.class_names]
+    known = [f"    __known = __remembered({parameters.names[0]})\n"] if names else []
+    known += [f"    {local} = __known.get({label!r})\n" for local, label in names]
+    return f"""\
+{"".join(known)}\
+    if {fits}:
+        __result = {awaits}__function({parameters.passed_on()})
+        if {result_fits}:
+            return __result
+        return __check_result(__result, __check_arguments(({parameters.values()})))
+"""
+
+
+def _all_of(conditions: Iterable[str]) -> str:
+    return " and ".join(one for one in conditions if one != "True") or "True"

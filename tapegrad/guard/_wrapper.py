@@ -1,0 +1,223 @@
+"""`guarded`: gives a function a wrapper that holds each call against the annotations, compiled at the first call."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+
+from tapegrad.guard._annotations import UnreadableError, read
+from tapegrad.guard._checks import Anything, Check, kind_of
+from tapegrad.guard._leftover import with_beartype
+from tapegrad.guard._memory import class_of, remember, remembered
+from tapegrad.guard._names import Bindings, Scope, name_of
+from tapegrad.guard._source import Parameters, short_form, wrapper_source
+from tapegrad.sentences import RESULT, callee
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from tapegrad.dims import Name
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+
+
+def guarded(function: F) -> F:
+    """Holds every call of a function against its annotations, in the words in which mypy refuses it.
+
+    Tensors are held against their shape, tape and dtype. Within one call a type variable stands for one size, one shape
+    or one dtype, and a size that has a name is at least 1; a parameter `n: N` names one too. `Add[N, L[1]]` and its kin
+    are compared once all names are bound, and a single open name is solved for. Tapes of one type variable are merged:
+    a result annotated with it owns a tape if one of them does. The variables of a generic class are bound once for an
+    instance if its `__init__` is guarded, else call by call.
+
+    What is no tensor, no size and no plain class is left to beartype, and a function with jaxtyping's annotations is
+    `jaxtyped`: the `N` of `Float[ndarray, "N"]` is bound among jaxtyping's own names, and is no type variable `N`.
+
+    Annotations are resolved at the first call, so they may be strings, and name what stands further down. Of a
+    generator the arguments are checked, of a coroutine also what it returns. Python cannot tell `Tensor[S]` from
+    `Tensor[S, Any]`, so either takes any tape; nor a generic alias of your own, `Matrix`, from `Matrix[N, M]`, so
+    either binds its names.
+
+    Args:
+        function: A function or method. `@guarded` stands directly over its `def`, under `@staticmethod`,
+            `@classmethod` and `@property`.
+
+    Returns:
+        A function of the same name, signature and docstring, with the original as its `__wrapped__`. It raises
+        `ShapeError`, `TapeError` or `DTypeError` where a call does not fit, and `TypeError` where an annotation cannot
+        be resolved or read.
+
+    Raises:
+        TypeError: It is no function.
+    """
+    if not isinstance(function, FunctionType):
+        kind = "a class" if isinstance(function, type) else kind_of(function)
+        raise TypeError(f"guarded: {getattr(function, '__name__', function)} is {kind}, not a function")
+    guard = _Guard(function, _mentioned(function, sys._getframe(1)))
+    stub = _called_async if inspect.iscoroutinefunction(function) else _called
+    # Compiling waits for the first call, for a module of a hundred guarded methods must import fast.
+    guard.wrapper = FunctionType(stub.__code__, {"_compiled": guard.compiled})
+    functools.update_wrapper(guard.wrapper, function)
+    wrapper: F = guard.wrapper
+    return wrapper
+
+
+def _compiled(*_: Any) -> Callable[..., Any]:
+    raise NotImplementedError  # each wrapper has its own
+
+
+def _called(*args: Any, **kwargs: Any) -> Any:
+    return _compiled(args, kwargs)(*args, **kwargs)
+
+
+async def _called_async(*args: Any, **kwargs: Any) -> Any:
+    return await _compiled(args, kwargs)(*args, **kwargs)
+
+
+class _Guard:
+    """Compiles the wrapper of one function, and explains to it what does not fit."""
+
+    wrapper: Any  # a FunctionType, which mypy would bind as a method
+
+    def __init__(self, function: FunctionType, mentioned: dict[str, Any]) -> None:
+        self.function = function
+        self.definition: Any = inspect.unwrap(function)
+        self.call = callee(function.__qualname__)
+        self.mentioned = mentioned
+        self.owner: type | None = None  # the class whose body has it
+        self.class_names: dict[Name, str] = {}
+        self.checks: dict[str, Check] = {}
+        self.result: Check = Anything()
+
+    def compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Returns the wrapper, its code exchanged for one that guards, for its first call."""
+        definition = self.definition
+        parameters = Parameters(definition.__code__)
+        first = [*args[:1], *(kwargs[name] for name in parameters.names[:1] if name in kwargs)]
+        if not first and definition.__code__.co_argcount > len(definition.__defaults__ or ()):
+            return self.function  # which says what is missing
+        self.owner = class_of(definition, first[0]) if first else None
+        if parameters.takes_self(definition.__annotations__):
+            self.class_names = {name_of(one): one.__name__ for one in getattr(self.owner, "__parameters__", ())}
+        left = self._read(parameters)
+        scope = Scope(frozenset(self.class_names))
+        code = self._code(parameters, scope)
+        self.wrapper.__globals__.update(
+            scope.constants,
+            __function=with_beartype(self.function, left) if left else self.function,
+            __check_arguments=self.check_arguments,
+            __check_result=self.check_result,
+            __remembered=self.remembered,
+            __isinstance=isinstance,
+            __issubclass=issubclass,
+            __len=len,
+            __int=int,
+        )
+        self.wrapper.__code__ = code
+        self.wrapper.__defaults__, self.wrapper.__kwdefaults__ = definition.__defaults__, definition.__kwdefaults__
+        self.mentioned = {}
+        return self.wrapper
+
+    def check_arguments(self, values: tuple[Any, ...]) -> Bindings:
+        """Explains what does not fit, or returns what the names stand for."""
+        bound = Bindings(self.call, self._known(values))
+        for (name, check), value in zip(self.checks.items(), values, strict=True):
+            check.check(value, name, bound)
+        bound.finish()
+        if self.owner and self.class_names and self._starts():
+            found = {label: bound.values[name][0] for name, label in self.class_names.items() if name in bound.values}
+            remember(values[0], self.owner, found)
+        return bound
+
+    def check_result(self, result: Any, bound: Bindings) -> Any:
+        """Explains why a result does not fit, or returns it."""
+        bound.returning = True
+        self.result.check(result, RESULT, bound)
+        bound.finish()
+        return result
+
+    def remembered(self, instance: object) -> Mapping[str, Any]:
+        """Returns what the instance knows of the class's variables, by label."""
+        return remembered(instance, self.owner) if self.owner else {}
+
+    def _known(self, values: tuple[Any, ...]) -> dict[Name, Any]:
+        if not self.owner or not self.class_names or self._starts():
+            return {}
+        known = remembered(values[0], self.owner)
+        return {name: known[label] for name, label in self.class_names.items() if label in known}
+
+    def _starts(self) -> bool:
+        return self.function.__name__ == "__init__"
+
+    def _read(self, parameters: Parameters) -> dict[str, Any]:
+        """Turns annotations into checks, and returns those that are left to beartype."""
+        hints = self._hints()
+        declared = {place: self._read_one(place, hint) for place, hint in hints.items()}
+        left = {place: hint for place, hint in hints.items() if not declared[place].is_complete()}
+        self.result = declared.pop("return", Anything())
+        self.checks = {name: parameters.check(name, declared.get(name)) for name in parameters.names}
+        return left
+
+    def _read_one(self, place: str, hint: Any) -> Check:
+        try:
+            return read(hint)
+        except UnreadableError as error:
+            raise TypeError(f"{self.call}: the annotation of {_shown(place)} cannot be read: {error}") from None
+
+    def _code(self, parameters: Parameters, scope: Scope) -> CodeType:
+        awaits = "await " if inspect.iscoroutinefunction(self.function) else ""
+        short = "" if self._starts() else short_form(parameters, self.checks, self.result, scope, awaits)
+        # The name of the file starts as this room's does, so `where_called` looks past the frame.
+        module = compile(wrapper_source(parameters, awaits, short), f"{__file__} for {self.call}", "exec")
+        return next(constant for constant in module.co_consts if isinstance(constant, CodeType))
+
+    def _hints(self) -> dict[str, Any]:
+        """Resolves the annotations, save that of `self` and that of a generator's result."""
+        hints = dict(self.function.__annotations__)
+        hints.pop("self", None)
+        if self.definition.__code__.co_flags & _GENERATOR:
+            hints.pop("return", None)
+        return {place: self._resolved(place, hint) for place, hint in hints.items()}
+
+    def _resolved(self, place: str, hint: Any) -> Any:
+        def annotated() -> None: ...
+
+        annotated.__annotations__ = {place: hint}
+        try:
+            return get_type_hints(annotated, self.definition.__globals__, self._locals(), include_extras=True)[place]
+        except Exception as error:
+            raise TypeError(f"{self.call}: the annotation of {_shown(place)} cannot be resolved: {error}") from error
+
+    def _locals(self) -> dict[str, Any]:
+        definition = self.definition
+        variables = [*getattr(self.owner, "__type_params__", ()), *getattr(definition, "__type_params__", ())]
+        free = {}
+        for name, cell in zip(definition.__code__.co_freevars, definition.__closure__ or (), strict=True):
+            with suppress(ValueError):  # not bound yet
+                free[name] = cell.cell_contents
+        own = {self.owner.__name__: self.owner} if self.owner else {}
+        return {**own, **self.mentioned, **free, **{variable.__name__: variable for variable in variables}}
+
+
+def _mentioned(function: FunctionType, frame: FrameType | None) -> dict[str, Any]:
+    """Returns those locals around a definition that its annotations may mention, which are gone at the first call."""
+    found: dict[str, Any] = {}
+    with suppress(NameError):  # Python 3.14 evaluates annotations here, and finds locals by itself
+        words = set(re.findall(r"\w+", " ".join(map(str, function.__annotations__.values()))))
+        while frame and frame.f_locals is not frame.f_globals:
+            found = {name: value for name, value in frame.f_locals.items() if name in words} | found
+            # What is called a class body runs inside what surrounds it; a function need not.
+            frame = None if frame.f_code.co_flags & inspect.CO_NEWLOCALS else frame.f_back
+    return found
+
+
+def _shown(place: str) -> str:
+    return RESULT if place == "return" else place

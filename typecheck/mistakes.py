@@ -1,0 +1,118 @@
+"""The mistakes that people make, each with the whole sentence it is answered with."""
+
+from typing import Any, Generic, Literal as L
+
+from typing_extensions import TypeVar, assert_type
+
+import tapegrad as tg
+from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tensor, guarded, nn
+
+N = TypeVar("N", bound=int)
+H = TypeVar("H", bound=int)
+
+x = tg.ones((2, 3))
+
+
+def reject_a_layer_of_another_width() -> None:
+    nn.Sequential(nn.Linear(784, 512), nn.Linear(500, 128), nn.Linear(128, 10))  # E(mypy): Sequential[1] Linear(500, 128): x is (..., 512) but (..., 500) is expected: axis -1 is 512, not 500 [tapegrad-shape]
+
+
+def reject_an_input_of_another_width() -> None:
+    nn.Linear(784, 10)(tg.ones((32, 783)))  # E: Linear.forward: x is (32, 783) but (..., 784) is expected: axis -1 is 783, not 784 [tapegrad-shape]
+
+
+def reject_an_input_of_another_width_in_a_model() -> None:
+    model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 10))
+    model(tg.ones((32, 783)))  # E: Sequential[0] Linear(784, 512): x is (32, 783) but (..., 784) is expected: axis -1 is 783, not 784 [tapegrad-shape]
+
+
+def reject_adding_other_shapes() -> None:
+    tg.ones((2, 3)) + tg.ones((2, 4))  # E: add: x (2, 3) and y (2, 4) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
+
+
+def reject_multiplying_other_shapes() -> None:
+    tg.ones((2, 3)) @ tg.ones((4, 5))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows [tapegrad-shape]
+
+
+def reject_a_broadcast_that_does_not_fit() -> None:
+    tg.broadcast_to(tg.ones((3,)), (4, 5))  # E: broadcast_to: x (3,) does not broadcast to (4, 5) [tapegrad-shape]
+
+
+def reject_an_axis_that_is_not_there() -> None:
+    x.sum(axis=2)  # E: sum: axis 2 is out of range for x (2, 3) [tapegrad-shape]
+
+
+def reject_a_reshape_to_other_elements() -> None:
+    x.reshape((7,))  # E: reshape: x (2, 3) has 6 elements but shape (7,) has 7 [tapegrad-shape]
+
+
+def reject_backward_without_a_tape() -> None:
+    x.sum().backward()  # E: backward: the tensor has no tape; trace an input first [tapegrad-tape]
+
+
+def reject_backward_on_a_matrix() -> None:
+    (x.trace() * 2.0).backward()  # E: backward: x (2, 3) is not a scalar; reduce it or pass seed= [tapegrad-shape]
+
+
+def reject_a_second_backward() -> None:
+    loss = x.trace().sum()
+    loss.backward()
+    loss.backward()  # E(mypy): backward: loss was consumed by backward on line 59 [tapegrad-tape]
+
+
+def accept_a_traced_operand_on_the_right() -> None:
+    assert_type(x * x.trace(), Tensor[Shape[L[2], L[3]], OwnedTape])
+
+
+def accept_a_traced_tensor_twice() -> None:
+    y = x.trace()
+    assert_type(y * y, Tensor[Shape[L[2], L[3]], OwnedTape])
+
+
+def accept_a_number_on_the_left() -> None:
+    assert_type(2.0 * x.trace(), Tensor[Shape[L[2], L[3]], OwnedTape])
+
+
+def reject_scores_against_targets_of_another_width() -> None:
+    tg.cross_entropy(tg.ones((32, 10)), tg.ones((32, 9)))  # E: cross_entropy: target (32, 9) does not fit x (32, 10): expected (32, 10) [tapegrad-shape]
+
+
+def reject_a_traced_target() -> None:
+    tg.mse(x.trace(), x.trace())  # E: mse: target has a tape but must have none [tapegrad-tape]
+
+
+def reject_concatenated_tapes_by_hand() -> None:
+    x.trace().trace()  # E: trace: the tensor has a tape already [tapegrad-tape]
+
+
+def reject_a_module_wired_wrongly_inside() -> None:
+    class Wrong(nn.Module, Generic[H]):
+        def __init__(self, hidden: H) -> None:
+            self.rise = nn.Linear(64, hidden)
+            self.fall = nn.Linear(hidden, 10)
+
+        def forward(self, image: Tensor[Shape[N, L[64]], NoneTape]) -> Tensor[Shape[N, L[10]], NoneTape]:
+            return self.fall(tg.relu(self.fall(image)))  # E(mypy): Linear.forward: x is (N, 64) but (..., H) is expected: axis -1 is 64, not H [tapegrad-shape]
+
+    Wrong(32)
+
+
+def reject_a_gradient_of_another_shape() -> None:
+    def square(a: Tensor[Shape[N, H], OwnedTape]) -> Tensor[Shape[N, H], OwnedTape]:
+        a_, tape = tg.split(a)
+        out = tg.handle(a_.data * a_.data)
+
+        def backward(grads: Gradients) -> None:
+            grads.add(a_, grads.take(out).T)  # E(mypy): Gradients.add: S is (N, H) in x but (H, N) in gradient [tapegrad-shape]
+
+        return tape.record(out, (a_,), backward)
+
+    square(x.trace())
+
+
+def reject_the_guarded_signature() -> None:
+    @guarded
+    def same(a: Tensor[Shape[N], NoneTape], b: Tensor[Shape[N], NoneTape]) -> Tensor[Shape[N], NoneTape]:
+        return a + b
+
+    same(tg.ones((3,)), tg.ones((4,)))  # E: same: N is 3 in a but 4 in b [tapegrad-shape]

@@ -1,0 +1,112 @@
+"""Modules: literals in constructors, wiring inside and outside, layers threaded with their paths."""
+
+from typing import Any, Generic, Literal as L
+
+from typing_extensions import TypeVar, assert_type
+
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn
+from tapegrad.tape import Tape
+
+N = TypeVar("N", bound=int)
+H = TypeVar("H", bound=int)
+T = TypeVar("T", bound=Tape)
+
+image = tg.ones((32, 64))
+
+
+class Classifier(nn.Module, Generic[H]):
+    """A user's module: the hidden size is in its type."""
+
+    def __init__(self, hidden: H) -> None:
+        self.rise = nn.Linear(64, hidden)
+        self.fall = nn.Linear(hidden, 10)
+
+    def forward(self, x: Tensor[Shape[N, L[64]], T]) -> Tensor[Shape[N, L[10]], T]:
+        h = tg.relu(self.rise(x))
+        assert_type(h, Tensor[Shape[N, H], T])
+        return self.fall(h)
+
+
+class Twice(nn.Module, Generic[H]):
+    """A module of modules of one's own."""
+
+    def __init__(self, hidden: H) -> None:
+        self.first = Classifier(hidden)
+        self.second = nn.Sequential(nn.Linear(10, hidden), nn.Tanh(), nn.Linear(hidden, 2))
+
+    def forward(self, x: Tensor[Shape[N, L[64]], T]) -> Tensor[Shape[N, L[2]], T]:
+        return self.second(self.first(x))
+
+
+def accept_literals_in_constructors() -> None:
+    assert_type(nn.Linear(64, 10), nn.Linear[L[64], L[10]])
+    assert_type(Classifier(32), Classifier[L[32]])
+    assert_type(nn.Embedding(100, 16), nn.Embedding[L[100], L[16]])
+
+
+def accept_a_call_is_typed_by_forward() -> None:
+    assert_type(Classifier(32)(image), Tensor[Shape[L[32], L[10]], NoneTape])
+    assert_type(Classifier(32)(image.trace()), Tensor[Shape[L[32], L[10]], OwnedTape])
+    assert_type(Twice(8)(image), Tensor[Shape[L[32], L[2]], NoneTape])
+
+
+def accept_linear_of_any_rank() -> None:
+    layer = nn.Linear(5, 7)
+    assert_type(layer(tg.ones((5,))), Tensor[Shape[L[7]], NoneTape])
+    assert_type(layer(tg.ones((2, 3, 5))), Tensor[Shape[L[2], L[3], L[7]], NoneTape])
+
+
+def accept_sequential() -> None:
+    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+    assert_type(model(image), Tensor[Shape[L[32], L[10]], NoneTape])
+    nested = nn.Sequential(model, nn.Sequential(nn.Tanh(), nn.Linear(10, 3)))
+    assert_type(nested(image.trace()), Tensor[Shape[L[32], L[3]], OwnedTape])
+
+
+def accept_embedding_and_linear() -> None:
+    model = nn.Sequential(nn.Embedding(100, 16), nn.Linear(16, 5))
+    assert_type(model(tg.tensor([[1, 2, 3], [4, 5, 6]])), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
+
+
+def accept_parameters_have_shapes() -> None:
+    layer = nn.Linear(5, 7)
+    assert_type(layer.weight.shape, tuple[L[5], L[7]])
+    grads = layer(tg.ones((2, 5)).trace()).sum().backward(wrt=layer)
+    assert_type(grads[layer.weight], Tensor[Shape[L[5], L[7]], NoneTape])
+
+
+def accept_layers_known_at_run_time_only() -> None:
+    layers: list[Any] = [nn.Linear(64, 10), nn.ReLU()]
+    model = nn.Sequential(*layers)
+    model(image)
+
+
+def accept_a_subclass() -> None:
+    class Small(Classifier[L[4]]):
+        def __init__(self) -> None:
+            super().__init__(4)
+
+    assert_type(Small()(image), Tensor[Shape[L[32], L[10]], NoneTape])
+
+
+def reject_a_users_module() -> None:
+    Classifier(32)(tg.ones((32, 63)))  # E(mypy): Classifier.forward: x is (32, 63) but (N, 64) is expected: axis 1 is 63, not 64 [tapegrad-shape]
+
+
+def reject_a_nested_layer() -> None:
+    nn.Sequential(nn.Sequential(nn.Linear(3, 4)), nn.Sequential(nn.ReLU(), nn.Linear(5, 6)))  # E(mypy): Sequential[1][1] Linear(5, 6): x is (..., 4) but (..., 5) is expected: axis -1 is 4, not 5 [tapegrad-shape]
+
+
+def reject_a_miswired_model_once() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 6))  # E(mypy): Sequential[1] Linear(5, 6): x is (..., 4) but (..., 5) is expected: axis -1 is 4, not 5 [tapegrad-shape]
+    model(tg.ones((2, 3)))
+
+
+def reject_a_deep_input() -> None:
+    model = nn.Sequential(nn.Sequential(nn.ReLU(), nn.Linear(5, 6)), nn.Tanh())
+    model(tg.ones((2, 4)))  # E: Sequential[0][1] Linear(5, 6): x is (2, 4) but (..., 5) is expected: axis -1 is 4, not 5 [tapegrad-shape]
+
+
+def reject_numbers_to_look_up_that_are_not_whole() -> None:
+    nn.Embedding(10, 4)(tg.ones((3,)))  # E: Embedding.forward: indices is float32 but integer is expected [tapegrad-dtype]

@@ -1,0 +1,85 @@
+"""Ops of one's own: the closure is typed by the same rules as the forward."""
+
+from typing import Any, Literal as L
+
+import numpy as np
+from typing_extensions import TypeVar, assert_type
+
+import tapegrad as tg
+from tapegrad import Gradients, Merge, NoneTape, OwnedTape, Shape, Tensor
+from tapegrad.tape import Tape
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+K = TypeVar("K", bound=int)
+S = TypeVar("S", bound=tuple[Any, ...])
+T = TypeVar("T", bound=Tape)
+T2 = TypeVar("T2", bound=Tape)
+D = TypeVar("D", bound=np.generic)
+
+x = tg.ones((2, 3))
+
+
+def negate(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    """The smallest op there is."""
+    operand, tape = tg.split(x)
+    out = tg.handle(-operand.data)
+
+    def backward(grads: Gradients) -> None:
+        grads.add(operand, -grads.take(out))
+
+    return tape.record(out, (operand,), backward)
+
+
+def product(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
+    """Two operands, two tapes, one closure."""
+    a, b, tape = tg.split(x, y)
+    out = tg.handle(a.data @ b.data)
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(a):
+            grads.add(a, dz @ b.data.T)
+        if grads.wants(b):
+            grads.add(b, a.data.T @ dz)
+
+    return tape.record(out, (a, b), backward)
+
+
+def accept_own_ops() -> None:
+    assert_type(negate(x), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(negate(x.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(product(x, tg.ones((3, 5)).trace()), Tensor[Shape[L[2], L[5]], OwnedTape])
+
+
+def accept_their_gradients() -> None:
+    a, b = x.trace(), tg.ones((3, 5)).trace()
+    grads = negate(product(a, b)).sum().backward()
+    assert grads[a].tolist() == [[-5.0] * 3] * 2
+    assert grads[b].tolist() == [[-2.0] * 5] * 3
+
+
+def reject_a_product_in_the_wrong_order() -> None:
+    def wrong(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
+        a, b, tape = tg.split(x, y)
+        out = tg.handle(a.data @ b.data)
+
+        def backward(grads: Gradients) -> None:
+            grads.add(b, grads.take(out) @ a.data)  # E(mypy): matmul: inner sizes differ: x (N, M) has M columns but y (N, K) has N rows [tapegrad-shape]
+
+        return tape.record(out, (a, b), backward)
+
+    wrong(x, tg.ones((3, 5)))
+
+
+def reject_the_gradient_of_the_other_operand() -> None:
+    def wrong(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
+        a, b, tape = tg.split(x, y)
+        out = tg.handle(a.data @ b.data)
+
+        def backward(grads: Gradients) -> None:
+            grads.add(a, a.data.T @ grads.take(out))  # E(mypy): Gradients.add: S is (N, K) in x but (K, M) in gradient [tapegrad-shape]
+
+        return tape.record(out, (a, b), backward)
+
+    wrong(x, tg.ones((3, 5)))
