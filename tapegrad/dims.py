@@ -18,7 +18,7 @@ from typing_extensions import TypeAliasType, TypeVar, override
 from tapegrad.errors import ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
 N0 = TypeVar("N0", bound=int, default=Any)
 N1 = TypeVar("N1", bound=int, default=Any)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias, cast
 
 from typing_extensions import TypeAliasType, TypeVar, override
 
@@ -29,28 +29,9 @@ S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound="np.generic", default=Any)
 
 
-class Node(Protocol):
-    """What a tape asks of a tensor."""
-
-    @property
-    def data(self) -> Any: ...  # the array of any engine
-    @property
-    def shape(self) -> Any: ...  # typed by the tensor itself
-    @property
-    def dtype(self) -> Any: ...
-    @property
-    def is_float(self) -> bool: ...
-    @property
-    def version(self) -> int | None: ...
-    @property
-    def frozen(self) -> bool: ...
-    def put_tape(self, tape: Any) -> Any: ...  # typed by the tensor itself
-
-
+Node: TypeAlias = "Tensor[Any, NoneTape, Any]"  # what gradients are looked up by: a tensor without its tape
 Pullback: TypeAlias = Callable[["Gradients"], None]
-Entry: TypeAlias = tuple[int, Node | None, tuple[Node, ...], Pullback]
-
-K = TypeVar("K", bound="Tape")  # the kind of tape a method is called on
+Entry: TypeAlias = "tuple[int, Node | None, tuple[Node, ...], Pullback]"
 
 _clock = count()
 
@@ -66,7 +47,7 @@ class Tape:
         """Returns the tape that this one has become by merging."""
         return self
 
-    def record(self: K, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback) -> Tensor[S, K, D]:
+    def record(self, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback) -> Tensor[S, Self, D]:
         """Returns `out` with this tape on it, after noting how its gradient reaches `inputs`."""
         raise NotImplementedError
 
@@ -288,7 +269,7 @@ class Gradients:
 
     def get(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D] | None:
         """Returns the gradient of `x`, or None where there is none."""
-        return self[x] if x in self else None
+        return self[x] if x in self else None  # noqa: SIM401  # this is that method
 
     def __contains__(self, x: object) -> bool:
         return _identity(x) in self.values_by_node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, NoReturn, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, TypeAlias, cast, overload
 
 import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, override
@@ -15,8 +15,6 @@ from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import NONE, Gradients, Merge, NoneTape, OwnedTape, Tape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tapegrad.backend import Value
 
 S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
@@ -121,9 +119,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Returns a tapeless tensor of this shape and dtype around another array."""
         return Tensor(data)
 
-    def backward(
-        self: Taped[S, D], wrt: Any | None = None, *, seed: Tensor[S, NoneTape, D] | None = None
-    ) -> Gradients:
+    def backward(self: Taped[S, D], wrt: Any | None = None, *, seed: Tensor[S, NoneTape, D] | None = None) -> Gradients:
         """Runs the tape backwards and consumes it.
 
         Args:
@@ -303,9 +299,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Finds the largest along axes, see `tapegrad.max`."""
         return CALLS["max"](self, axis, keepdims=keepdims)
 
-    def take(
-        self, indices: Tensor[Any, T2, np.integer[Any]], axis: int = 0
-    ) -> Tensor[Any, Merge[T_co, T2], D_co]:
+    def take(self, indices: Tensor[Any, T2, np.integer[Any]], axis: int = 0) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """Picks slices by index, see `tapegrad.take`."""
         return CALLS["take"](self, indices, axis)
 

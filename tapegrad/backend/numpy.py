@@ -46,7 +46,7 @@ class NumPy(Backend[Array]):
 
     @override
     def swap_last_axes(self, x: Array) -> Array:
-        return x.T if x.ndim <= 2 else x.swapaxes(-1, -2)  # noqa: PLR2004  # a matrix has two axes
+        return x.T if x.ndim <= 2 else x.swapaxes(-1, -2)  # a matrix has two axes
 
     @override
     def cast(self, x: Array, dtype: Any) -> Array:
@@ -59,7 +59,8 @@ class NumPy(Backend[Array]):
     @override
     def scatter_add(self, shape: Sequence[int], indices: Array, updates: Array, axis: int) -> Array:
         out = np.zeros(shape, updates.dtype)
-        np.add.at(out, (slice(None),) * axis + (indices,), updates)
+        index: Any = (*(slice(None),) * axis, indices)  # NumPy's stubs of `at` know no slices
+        np.add.at(out, index, updates)
         return out
 
     @override

@@ -7,7 +7,6 @@ inside a guard: whatever goes wrong in them is one error at the user's line and 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +26,8 @@ from mypy.types import AnyType, TypeOfAny
 from typing_extensions import override
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mypy.types import FunctionLike, Type
 
 Context = TypeVar("Context", bound=Any)
@@ -35,14 +36,51 @@ Result = TypeVar("Result")
 INTERNAL = ErrorCode("tapegrad-internal", "The tapegrad plugin failed", "tapegrad")
 
 # Roots that know no tensors: their calls are told from the others by one look into a set.
-FOREIGN = frozenset("_typeshed abc argparse builtins collections contextlib dataclasses enum functools itertools".split())
-FOREIGN |= frozenset("importlib json math matplotlib mypy numpy operator os pathlib pytest random re rich".split())
-FOREIGN |= frozenset("scipy sklearn subprocess sys time types typing typing_extensions".split())
+FOREIGN = frozenset(
+    [
+        "_typeshed",
+        "abc",
+        "argparse",
+        "builtins",
+        "collections",
+        "contextlib",
+        "dataclasses",
+        "enum",
+        "functools",
+        "itertools",
+    ]
+)
+FOREIGN |= frozenset(
+    [
+        "importlib",
+        "json",
+        "math",
+        "matplotlib",
+        "mypy",
+        "numpy",
+        "operator",
+        "os",
+        "pathlib",
+        "pytest",
+        "random",
+        "re",
+        "rich",
+    ]
+)
+FOREIGN |= frozenset(["scipy", "sklearn", "subprocess", "sys", "time", "types", "typing", "typing_extensions"])
 
 SPELLED = frozenset(
     f"tapegrad.{name}"
-    for name in "dims.Add dims.Sub dims.Mul dims.FloorDiv tape.Merge tensor.Tensor"
-    " tensor.Untaped tensor.Taped".split()
+    for name in [
+        "dims.Add",
+        "dims.Sub",
+        "dims.Mul",
+        "dims.FloorDiv",
+        "tape.Merge",
+        "tensor.Tensor",
+        "tensor.Untaped",
+        "tensor.Taped",
+    ]
 )
 
 
@@ -104,9 +142,7 @@ def _version() -> str:
     return digest.hexdigest()
 
 
-def _guard(
-    hook: Callable[[Context], Result], default: Callable[[Context], Result]
-) -> Callable[[Context], Result]:
+def _guard(hook: Callable[[Context], Result], default: Callable[[Context], Result]) -> Callable[[Context], Result]:
     def guarded(ctx: Context) -> Result:
         try:
             return hook(ctx)

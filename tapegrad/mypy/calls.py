@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mypy.errorcodes import ErrorCode
 from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, Expression
 from mypy.plugin import MethodContext
-from mypy.types import AnyType, CallableType, Instance, LiteralType, TupleType, Type, UnionType, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
 from tapegrad import sentences
 from tapegrad.dims import Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
@@ -275,9 +275,7 @@ def _ruled(op: Op, arguments: dict[str | None, list[Argument]], api: Any) -> lis
             values[name] = value_of(argument.type, argument.expression, api)
         except ValueUnknownError:
             return None
-    many = dict.fromkeys(
-        item for shape in shapes.values() for item in shape or () if isinstance(item, Many)
-    )
+    many = dict.fromkeys(item for shape in shapes.values() for item in shape or () if isinstance(item, Many))
     if many:
         return _for_any_rank(op, shapes, values, many)
     return _answer(op, {name: _as_dims(shape) for name, shape in shapes.items()} | values)
@@ -314,9 +312,7 @@ def _for_any_rank(
     if any(answer is None for answer in answers):
         return None
     folded = _folded(answers[1] or (), spelled[1])
-    agree = all(
-        _same(_as_dims(folded, stand_ins), answer) for stand_ins, answer in zip(spelled, answers, strict=True)
-    )
+    agree = all(_same(_as_dims(folded, stand_ins), answer) for stand_ins, answer in zip(spelled, answers, strict=True))
     return folded if agree else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from mypy.maptype import map_instance_to_supertype
@@ -128,10 +128,12 @@ def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
     if any(isinstance(item, Many) and isinstance(item.variable, TypeVarType) for item in items):
         # A whole shape by name is a type by itself, but nothing can stand beside it.
         return items[0].variable if len(items) == 1 and isinstance(items[0], Many) else unknown()
-    types: list[Type] = [
-        UnpackType(item.variable) if isinstance(item, Many) else size_type(item, make) for item in items
-    ]
-    return TupleType(types, make("builtins.tuple", [unknown()]))
+    return TupleType(item_types(items, make), make("builtins.tuple", [unknown()]))
+
+
+def item_types(items: Sequence[Size | Many], make: Make) -> list[Type]:
+    """Writes the sizes of a shape as types, one by one."""
+    return [UnpackType(item.variable) if isinstance(item, Many) else size_type(item, make) for item in items]
 
 
 def size_type(size: Size, make: Make) -> Type:
@@ -152,7 +154,10 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
     names = [t.type.fullname if isinstance(t, Instance) else "" for t in map(get_proper_type, parts)]
     if any(name in (OWNED_TAPE, CONSUMED_TAPE) for name in names):
         return make(OWNED_TAPE, [])
-    if any(isinstance(get_proper_type(part), AnyType) or name == "tapegrad.tape.Tape" for part, name in zip(parts, names, strict=True)):
+    if any(
+        isinstance(get_proper_type(part), AnyType) or name == "tapegrad.tape.Tape"
+        for part, name in zip(parts, names, strict=True)
+    ):
         return unknown()
     variables = {str(p): p for p in map(get_proper_type, parts) if isinstance(p, TypeVarType)}
     if not variables:

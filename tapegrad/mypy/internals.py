@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from mypy.nodes import ARG_POS, CallExpr, Decorator, Expression, FuncDef, FuncItem, MypyFile, TempNode, TypeInfo, Var
 from mypy.erasetype import erase_typevars
-from mypy.subtypes import is_subtype as is_subtype
+from mypy.nodes import ARG_POS, CallExpr, Decorator, Expression, FuncDef, FuncItem, MypyFile, TempNode, TypeInfo, Var
+from mypy.subtypes import is_subtype
 from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Type, get_proper_type
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
 
     def made(fullname: str, arguments: list[Type]) -> Instance:
         module, _, name = fullname.rpartition(".")
-        info = api.modules[module].names[name].node
-        assert isinstance(info, TypeInfo)
+        info: TypeInfo = api.modules[module].names[name].node
         return Instance(info, arguments)
 
     return made

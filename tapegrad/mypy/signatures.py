@@ -71,7 +71,12 @@ def concerns(t: Type) -> bool:
         return False  # trees of plain values, without end
     p = get_proper_type(t)
     if isinstance(p, Instance):
-        return p.type.fullname in (SUM, PRODUCT, QUOTIENT) or p.type.has_base(TENSOR) or p.type.fullname == VALUE or any(map(concerns, p.args))
+        return (
+            p.type.fullname in (SUM, PRODUCT, QUOTIENT)
+            or p.type.has_base(TENSOR)
+            or p.type.fullname == VALUE
+            or any(map(concerns, p.args))
+        )
     if isinstance(p, TypeVarType):
         return kind_of(p) != "other"
     if isinstance(p, CallableType):

@@ -13,8 +13,7 @@ from tapegrad.mypy.internals import NotReadyError, default_argument, wait_for
 if TYPE_CHECKING:
     from mypy.plugin import AnalyzeTypeContext
 
-    from tapegrad.errors import ShapeError
-from tapegrad.mypy.codec import Make
+    from tapegrad.mypy.codec import Make
 
 
 def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:

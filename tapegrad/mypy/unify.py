@@ -38,6 +38,7 @@ from tapegrad.mypy.codec import (
     Many,
     dtype_name,
     is_tape,
+    item_types,
     kind_of,
     merged_tape,
     shape_items,
@@ -47,9 +48,10 @@ from tapegrad.mypy.codec import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.internals import is_subtype
+from tapegrad.mypy.internals import accepts
 
-class Refusal(Exception):  # noqa: N818  # no error of ours: a sentence on its way to the user
+
+class Refusal(Exception):  # noqa: N818  # no error: a sentence on its way to the user
     """An argument does not fit; carries the sentence and the kind of misfit."""
 
     def __init__(self, sentence: str, kind: str = "shape") -> None:
@@ -171,9 +173,7 @@ class Bindings:
                 if not isinstance(inner, TypeVarTupleType) or inner.id not in self.own:
                     items.append(item)
                 elif inner.id in self.many:
-                    bound = get_proper_type(shape_type(self.many[inner.id][0], self.make))
-                    assert isinstance(bound, TupleType)
-                    items += bound.items
+                    items += item_types(self.many[inner.id][0], self.make)
                 else:
                     return unknown()
             else:
@@ -210,12 +210,15 @@ class Bindings:
         if is_unknown(bound):
             self.sizes[variable.id] = size, where
 
-    def _bind_many(self, variable: TypeVarTupleType, items: list[Size | Many], where: str) -> None:
-        if variable.id not in self.own:
+    def _bind_many(self, many: Size | Many, items: list[Size | Many], where: str) -> None:
+        if not isinstance(many, Many) or many.variable.id not in self.own:
             return
+        variable = many.variable
         bound, place = self.many.setdefault(variable.id, (items, where))
         if _differ(bound, items):
-            raise Refusal(sentences.conflict(self.name, f"*{variable.name}", _shown(bound), place, _shown(items), where))
+            raise Refusal(
+                sentences.conflict(self.name, f"*{variable.name}", _shown(bound), place, _shown(items), where)
+            )
 
     def _bind_shape(self, variable: TypeVarType, shape: ProperType, where: str) -> None:
         if isinstance(shape, AnyType):
@@ -223,7 +226,9 @@ class Bindings:
         bound, place = self.shapes.setdefault(variable.id, (shape, where))
         ours, theirs = shape_items(bound), shape_items(shape)
         if ours is None or theirs is None:
-            if get_proper_type(bound) != shape and (isinstance(get_proper_type(bound), TypeVarType) or isinstance(shape, TypeVarType)):
+            if get_proper_type(bound) != shape and (
+                isinstance(get_proper_type(bound), TypeVarType) or isinstance(shape, TypeVarType)
+            ):
                 raise Refusal(sentences.conflict(self.name, variable.name, _name(bound), place, _name(shape), where))
         elif _differ(ours, theirs):
             raise Refusal(sentences.conflict(self.name, variable.name, _shown(ours), place, _shown(theirs), where))
@@ -232,7 +237,7 @@ class Bindings:
         if isinstance(dtype, AnyType | UninhabitedType):
             return
         bound, place = self.dtypes.setdefault(variable.id, (dtype, where))
-        if not is_subtype(dtype, bound) and not is_subtype(bound, dtype):
+        if not accepts(bound, dtype) and not accepts(dtype, bound):
             ours, theirs = dtype_name(bound), dtype_name(dtype)
             raise Refusal(sentences.mixed_dtypes(self.name, ours, place, theirs, where), "dtype")
 
@@ -310,10 +315,7 @@ class Bindings:
         for axis in (*range(before), *range(-after, 0)):
             self._unify_size(formal.items[axis], axis, shape, expected, where)
         if many is not None:
-            variable = expected[many]
-            assert isinstance(variable, Many)
-            assert isinstance(variable.variable, TypeVarTupleType)
-            self._bind_many(variable.variable, shape[many : len(shape) - after], where)
+            self._bind_many(expected[many], shape[many : len(shape) - after], where)
 
     def _unify_size(
         self, formal: Type, axis: int, shape: list[Size | Many], expected: list[Size | Many], where: str
@@ -339,7 +341,7 @@ class Bindings:
     def _unify_dtype(self, formal: ProperType, actual: ProperType, where: str) -> None:
         if isinstance(formal, TypeVarType) and formal.id in self.own:
             self._bind_dtype(formal, actual, where)
-        elif isinstance(formal, Instance) and isinstance(actual, Instance) and not is_subtype(actual, formal):
+        elif isinstance(formal, Instance) and isinstance(actual, Instance) and not accepts(formal, actual):
             raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(actual), dtype_name(formal)), "dtype")
 
 

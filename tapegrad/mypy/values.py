@@ -87,7 +87,9 @@ def _tuple(p: TupleType, expression: Expression | None, api: Checker) -> Any:
 
 def _is_nested(item: Type) -> bool:
     p = get_proper_type(item)
-    return isinstance(p, TupleType) or (isinstance(p, Instance) and p.type.fullname in ("builtins.list", "builtins.float"))
+    return isinstance(p, TupleType) or (
+        isinstance(p, Instance) and p.type.fullname in ("builtins.list", "builtins.float")
+    )
 
 
 def _type_of(expression: Expression, api: Checker) -> Type:

@@ -9,7 +9,6 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.generator import RNG
 from tapegrad.guard import guarded
-from tapegrad.nn._size import positive
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.ops import normal, take
@@ -36,13 +35,13 @@ class Embedding(Module, Generic[Count, Width]):
 
     Raises:
         ShapeError: A size is below 1.
+        DTypeError: A size is no int.
     """
 
     weight: Param[Shape[Count, Width]]
 
     @guarded
     def __init__(self: Embedding[Any, Any], count: Count, width: Width, *, rng: RNG = None) -> None:
-        positive("Embedding", count=count, width=width)
         self.weight = Param(normal((count, width), rng=rng))
 
     @override

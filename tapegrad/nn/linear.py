@@ -9,7 +9,6 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
-from tapegrad.nn._size import positive
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.ops import add, matmul, uniform
@@ -38,6 +37,7 @@ class Linear(Module, Generic[In, Out]):
 
     Raises:
         ShapeError: A size is below 1.
+        DTypeError: A size is no int.
 
     Source:
         PyTorch 2.13, `torch.nn.Linear`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
@@ -51,7 +51,6 @@ class Linear(Module, Generic[In, Out]):
     def __init__(
         self: Linear[Any, Any], in_features: In, out_features: Out, *, bias: bool = True, rng: RNG = None
     ) -> None:
-        positive("Linear", in_features=in_features, out_features=out_features)
         rng = generator(rng)
         bound = 1 / sqrt(in_features)
         self.weight = Param(uniform((in_features, out_features), low=-bound, high=bound, rng=rng))

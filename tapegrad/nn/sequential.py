@@ -20,7 +20,7 @@ class Sequential(Module, Generic[*Layers]):
 
     $$y = f_k(\dots f_1(f_0(x)))$$
 
-    An error from inside a layer says where that layer stands: `Sequential[1][0] Linear(128, 10): matmul: ...` is the
+    An error from inside a layer says where that layer stands: `Sequential[1][0] Linear(128, 10): x is ...` is the
     first layer of a `Sequential` that is itself the second of another.
 
     Args:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops.elementwise import broadcast_shape
-from tapegrad.tape import Gradients, Merge, NoneTape
-from tapegrad.tensor import D, T1, T2, Tensor, handle, same_dtype, split
+from tapegrad.tensor import T1, T2, D, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+
+    from tapegrad.tape import Gradients, Merge, NoneTape
     from tapegrad.tensor import Number
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from tapegrad.dims import Dims, Size, show, surely_differ, surely_less
+from tapegrad.dims import Dims, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.generator import generator
 from tapegrad.op import op
-from tapegrad.tape import NoneTape
 from tapegrad.tensor import D, S, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.generator import RNG
+    from tapegrad.tape import NoneTape
     from tapegrad.tensor import Sizes
 
 P = TypeVar("P", bool, int, float)
@@ -124,7 +124,12 @@ def ones(shape: Sizes, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:
 
 @op(filled_shape)
 def normal(
-    shape: Sizes, *, mean: float = 0.0, std: float = 1.0, dtype: type[D] = np.float32, rng: RNG = None  # type: ignore[assignment]  # the default of D
+    shape: Sizes,
+    *,
+    mean: float = 0.0,
+    std: float = 1.0,
+    dtype: type[D] = np.float32,  # type: ignore[assignment]  # the default of D
+    rng: RNG = None,
 ) -> Tensor[Any, NoneTape, D]:
     r"""Draws a tensor of normally distributed numbers.
 
@@ -149,7 +154,12 @@ def normal(
 
 @op(filled_shape)
 def uniform(
-    shape: Sizes, *, low: float = 0.0, high: float = 1.0, dtype: type[D] = np.float32, rng: RNG = None  # type: ignore[assignment]  # the default of D
+    shape: Sizes,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    dtype: type[D] = np.float32,  # type: ignore[assignment]  # the default of D
+    rng: RNG = None,
 ) -> Tensor[Any, NoneTape, D]:
     r"""Draws a tensor of numbers from an interval, all equally likely.
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
-from tapegrad.tape import Gradients, Merge
-from tapegrad.tensor import G, D, S, T, T1, T2, Tensor, handle, same_dtype, split
+from tapegrad.tensor import T1, T2, D, G, S, T, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, Merge
     from tapegrad.tensor import Number
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, normal_axis, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.tape import Gradients, Merge
-from tapegrad.tensor import D, T1, T2, Tensor, handle, split
+from tapegrad.tensor import T1, T2, D, Tensor, handle, split
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from tapegrad.tape import Gradients, Merge
     from tapegrad.tensor import Sizes
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import op
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.softmax import log_normalized
-from tapegrad.tape import Gradients, NoneTape
 from tapegrad.tensor import D, T, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, NoneTape
 
 
 def mse_shape(x: Dims, target: Dims) -> Dims:

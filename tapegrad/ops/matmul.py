@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, Size, at_least, broadcast, show, surely_differ
+from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
-from tapegrad.tape import Gradients, Merge
-from tapegrad.tensor import D, T1, T2, Tensor, handle, same_dtype, split
+from tapegrad.tensor import T1, T2, D, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, Merge
 
 
 def matmul_shape(x: Dims, y: Dims) -> Dims:

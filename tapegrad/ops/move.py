@@ -9,10 +9,10 @@ from tapegrad.dims import Dims, Size, is_unknown, normal_axes, product, show, su
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
-from tapegrad.tape import Gradients
 from tapegrad.tensor import D, T, Tensor, handle, split
 
 if TYPE_CHECKING:
+    from tapegrad.tape import Gradients
     from tapegrad.tensor import Sizes
 
 

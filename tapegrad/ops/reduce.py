@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, is_unknown, normal_axes, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tape import Gradients
 from tapegrad.tensor import Axis, D, T, Tensor, handle, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients
 
 
 def reduce_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
@@ -34,7 +36,7 @@ def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dim
 
 
 @op(reduce_shape)
-def sum(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # noqa: A001  # NumPy's name
+def sum(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # NumPy's name
     r"""Adds up along axes.
 
     $$y = \sum_i x_i, \quad dx_i = dy$$
@@ -92,7 +94,7 @@ def mean(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> 
 
 
 @op(extremum_shape)
-def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # noqa: A001  # NumPy's name
+def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # NumPy's name
     r"""Finds the largest element along axes.
 
     $$y = \max_i x_i, \quad dx_i = [x_i = y] \, dy / \#\{j : x_j = y\}$$

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, normal_axis
 from tapegrad.op import op
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis
-from tapegrad.tape import Gradients
 from tapegrad.tensor import D, S, T, Tensor, handle, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients
 
 
 def softmax_shape(x: Dims, axis: int = -1) -> Dims:

@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.nn import Module, Param
+from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from tapegrad.backend import Value
@@ -96,7 +97,14 @@ class Optimizer(ABC, Generic[State]):
         if missing and not allow_unused:
             message = f"{name}: no gradient for {', '.join(missing)}: not used, or left out of wrt="
             raise TapeError(message)
-        return [(path, x, grads[x].data) for path, x in active.items() if x in grads]
+        return [(path, x, _array(grads[x])) for path, x in active.items() if x in grads]
+
+
+def _array(gradient: Any) -> Any:
+    """Returns what a gradient is made of, in the end, where it was differentiated again and so is a tensor itself."""
+    while isinstance(gradient, Tensor):
+        gradient = gradient.data
+    return gradient
 
 
 def _by_path(name: str, parameters: Any) -> dict[str, AnyParam]:
