@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self,
 
 from typing_extensions import TypeAliasType, TypeVar, override
 
+from tapegrad import sentences
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 
@@ -291,8 +292,7 @@ class Gradients:
             ShapeError: The shapes differ; a gradient is never broadcast.
         """
         if gradient.shape != x.shape:
-            message = f"add: x is {show(x.shape)} but its gradient is {show(gradient.shape)}"
-            raise ShapeError(message)
+            raise ShapeError(sentences.conflict("Gradients.add", "S", x.shape, "x", gradient.shape, "gradient"))
         if x.tape is not NONE:
             x = x.handle
         values = self.values_by_node

@@ -1,0 +1,146 @@
+"""Modules: how a call reaches forward, and where parameters are found."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
+from tapegrad.ops import matmul, ones, sum
+
+
+class Scaled(Module):
+    """One parameter of its own, and layers in every kind of place."""
+
+    def __init__(self) -> None:
+        self.scale = Param(ones((3,)))
+        self.layers = [Linear(3, 2, rng=0), ReLU()]
+        self.heads = {"left": Linear(2, 1, bias=False, rng=1), "right": (Param(ones((4,)), frozen=True),)}
+        self.name = "scaled"
+
+    def forward(self, x: Any, *, times: int = 1) -> Any:
+        return x * self.scale * times
+
+
+class Tied(Module):
+    """Uses one matrix twice."""
+
+    def __init__(self) -> None:
+        self.first = Linear(3, 3, bias=False, rng=0)
+        self.second = Linear(3, 3, bias=False, rng=0)
+        self.second.weight = self.first.weight
+
+    def forward(self, x: Any) -> Any:
+        return self.second(self.first(x))
+
+
+class Child(Module):
+    """Knows its parent."""
+
+    def __init__(self, parent: Module) -> None:
+        self.parent = parent
+        self.weight = Param(ones((2,)))
+
+
+class Parent(Module):
+    """Knows its child."""
+
+    def __init__(self) -> None:
+        self.child = Child(self)
+
+
+@dataclass
+class Pair(Module):
+    """Has its layers as fields."""
+
+    left: Linear[Any, Any]
+    right: Linear[Any, Any]
+
+
+def test_a_call_is_a_call_of_forward() -> None:
+    assert Scaled()(ones((3,)), times=5).tolist() == [5, 5, 5]
+
+
+def test_a_module_without_forward_says_so() -> None:
+    with pytest.raises(NotImplementedError, match=r"^Parent has no forward$"):
+        Parent()(ones((3,)))
+
+
+def test_parameters_go_by_their_attribute_paths() -> None:
+    module = Scaled()
+
+    parameters = module.parameters()
+
+    assert {path: parameter.shape for path, parameter in parameters.items()} == {
+        "scale": (3,),
+        "layers.0.weight": (3, 2),
+        "layers.0.bias": (2,),
+        "heads.left.weight": (2, 1),
+        "heads.right.0": (4,),
+    }
+    assert parameters["scale"] is module.scale
+
+
+def test_fields_of_a_dataclass_are_attributes() -> None:
+    pair = Pair(Linear(3, 2, bias=False, rng=0), Linear(2, 1, bias=False, rng=0))
+
+    assert list(pair.parameters()) == ["left.weight", "right.weight"]
+
+
+def test_a_shared_parameter_is_one_parameter_with_two_paths() -> None:
+    module = Tied()
+
+    assert list(module.parameters()) == ["first.weight"]
+    assert module.paths() == [("first.weight", module.first.weight), ("second.weight", module.first.weight)]
+
+
+def test_a_shared_parameter_gets_the_sum_of_its_gradients() -> None:
+    module, x = Tied(), ones((2, 3))
+    weight = np.asarray(module.first.weight)
+
+    grads = sum(module(x.trace())).backward(wrt=module)
+
+    # d/dW sum(x W W) = xᵀ (1 Wᵀ) + (x W)ᵀ 1, with 1 of shape (2, 3)
+    one = np.ones((2, 3), np.float32)
+    expected = one.T @ (one @ weight.T) + (one @ weight).T @ one
+    np.testing.assert_allclose(np.asarray(grads[module.first.weight]), expected, rtol=1e-5)
+    assert len(grads) == 1
+
+
+def test_a_child_that_knows_its_parent_is_found_once() -> None:
+    assert [path for path, _ in Parent().paths()] == ["child.weight"]
+    assert repr(Parent()) == "Parent(\n  child: Child(\n    parent: ...\n    weight: Param(2,)\n  )\n)"
+
+
+def test_a_module_is_shown_as_a_tree_of_paths() -> None:
+    assert repr(Scaled()) == (
+        "Scaled(\n"
+        "  scale: Param(3,)\n"
+        "  layers.0: Linear(3, 2)\n"
+        "  layers.1: ReLU()\n"
+        "  heads.left: Linear(2, 1, bias=False)\n"
+        "  heads.right.0: Param(4,), frozen\n"
+        ")"
+    )
+    assert repr(Sequential(Sequential(ReLU()))) == (
+        "Sequential(\n  layers.0: Sequential(\n    layers.0: ReLU()\n  )\n)"
+    )
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))])  # noqa: S301
+def test_a_copied_module_is_a_module_of_its_own(again: Any) -> None:
+    module, x = Tied(), ones((2, 3))
+
+    twin = again(module)
+    twin.first.weight.assign(ones((3, 3)))
+
+    assert twin.second.weight is twin.first.weight
+    assert twin(x.trace()).tolist() == [[9, 9, 9], [9, 9, 9]]
+    np.testing.assert_array_equal(
+        np.asarray(module(x)), np.asarray(matmul(matmul(x, module.first.weight), module.first.weight))
+    )

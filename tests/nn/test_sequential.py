@@ -1,0 +1,125 @@
+"""Sequential: order, and where an error comes from."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from typing import Any
+
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.nn import Embedding, Linear, Module, ReLU, Sequential, Tanh
+from tapegrad.ops import cross_entropy, mse, ones, tensor, zeros
+
+
+class Net(Module):
+    """A module with layers inside."""
+
+    def __init__(self) -> None:
+        self.body = Sequential(Linear(4, 5, rng=0))
+
+    def forward(self, x: Any) -> Any:
+        return self.body(x)
+
+
+class Loss(Module):
+    """Ends in a loss whose target is traced."""
+
+    def forward(self, x: Any) -> Any:
+        return mse(x, x)
+
+
+def test_layers_run_in_order() -> None:
+    model = Sequential(Linear(3, 4, rng=0), ReLU(), Linear(4, 2, rng=1))
+    x = ones((5, 3))
+
+    y = model(x)
+
+    assert y.tolist() == model[2](model[1](model[0](x))).tolist()
+    assert y.shape == (5, 2)
+    assert model.layers[1] is model[1]
+    assert len(model) == 3
+
+
+def test_no_layer_changes_nothing() -> None:
+    x = ones((5, 3))
+
+    assert Sequential()(x) is x
+    assert repr(Sequential()) == "Sequential()"
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "error", "message"),
+    [
+        (
+            Sequential(Linear(3, 4, rng=0), ReLU(), Linear(5, 2, rng=0)),
+            ones((6, 3)),
+            ShapeError,
+            "Sequential[2] Linear(5, 2): x is (6, 4) but (..., 5) is expected: axis -1 is 4, not 5",
+        ),
+        (
+            Sequential(Linear(3, 4, rng=0), Sequential(Linear(3, 2, rng=0), Tanh())),
+            ones((6, 3)),
+            ShapeError,
+            "Sequential[1][0] Linear(3, 2): x is (6, 4) but (..., 3) is expected: axis -1 is 4, not 3",
+        ),
+        (
+            Sequential(Sequential(ReLU(), Sequential(Embedding(3, 2, rng=0)))),
+            ones((6,)),
+            DTypeError,
+            "Sequential[0][1][0] Embedding(3, 2): indices is float32 but integer is expected",
+        ),
+        (
+            Sequential(ReLU(), Net()),
+            ones((6, 3)),
+            ShapeError,
+            "Sequential[1] Net: Sequential[0] Linear(4, 5): x is (6, 3) but (..., 4) is expected: axis -1 is 3, not 4",
+        ),
+        (
+            Sequential(Tanh(), Loss()),
+            ones((6, 3)).trace(),
+            TapeError,
+            "Sequential[1] Loss(): mse: target has a tape but must have none",
+        ),
+    ],
+)
+def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as refused:
+        model(x)
+
+    assert str(refused.value) == message
+    assert any(frame.name == "forward" and "nn" in frame.filename for frame in traceback.extract_tb(refused.tb))
+
+
+def test_errors_of_other_kinds_stay_as_they_are() -> None:
+    with pytest.raises(IndexError, match=r"^take: index 7"):
+        Sequential(Embedding(3, 2, rng=0))(tensor([7]))
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        (([ReLU()],), "Sequential: layer 0 is a list, not a module"),
+        ((ReLU(), zeros), "Sequential: layer 1 is a function, not a module"),
+    ],
+)
+def test_what_is_no_module_is_refused(layers: Any, message: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{re.escape(message)}$"):
+        Sequential(*layers)
+
+
+def test_a_forward_pass_without_backward_is_freed_at_once() -> None:
+    import gc
+    import weakref
+
+    model, labels = Sequential(Linear(3, 4, rng=0), ReLU()), tensor([0, 3])
+    gc.disable()
+    try:
+        loss = cross_entropy(model(ones((2, 3)).trace()), labels)
+        tape = weakref.ref(loss)
+        del loss
+
+        assert tape() is None
+    finally:
+        gc.enable()

@@ -1,0 +1,234 @@
+"""What all optimizers share: a step happens whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
+from tapegrad.ops import mse, ones, zeros
+from tapegrad.optim import SGD, Adam, Optimizer
+from tapegrad.tape import Gradients
+
+OPTIMIZERS: list[Callable[[Any], Optimizer[Any]]] = [lambda model: SGD(model, lr=0.5), Adam]
+any_optimizer = pytest.mark.parametrize("make", OPTIMIZERS, ids=["SGD", "Adam"])
+
+
+def model() -> Any:
+    return Sequential(Linear(3, 4, rng=0), ReLU(), Linear(4, 2, rng=1))
+
+
+def gradients(of: Any, through: Any = None) -> Gradients:
+    return mse((through or of)(ones((5, 3)).trace()), zeros((5, through_width(through)))).backward(wrt=of)
+
+
+def through_width(through: Any) -> int:
+    return 2 if through is None else int(through.weight.shape[1])
+
+
+def all_of(optimizer: Optimizer[Any]) -> Any:
+    values = [(path, x.version, x.tolist()) for path, x in optimizer.parameters.items()]
+    return values, {id(x): repr(state) for x, state in optimizer.state.items()}
+
+
+@any_optimizer
+def test_a_step_changes_every_parameter_once(make: Any) -> None:
+    net = model()
+    before = {path: x.numpy(copy=True) for path, x in net.parameters().items()}
+
+    make(net).step(gradients(net))
+
+    for path, x in net.parameters().items():
+        assert x.version == 1
+        assert not np.array_equal(x.numpy(), before[path])
+        assert x.dtype == np.float32
+
+
+@any_optimizer
+def test_parameters_may_be_given_by_path_or_in_a_list(make: Any) -> None:
+    net, by_path, by_position = model(), model(), model()
+
+    for one, optimizer in (
+        (net, make(net)),
+        (by_path, make(by_path.parameters())),
+        (by_position, make(iter(by_position.parameters().values()))),
+    ):
+        optimizer.step(gradients(one))
+
+    for path, x in net.parameters().items():
+        assert x.tolist() == by_path.parameters()[path].tolist() == by_position.parameters()[path].tolist()
+
+
+@any_optimizer
+def test_a_missing_gradient_is_named_and_nothing_changes(make: Any) -> None:
+    net = model()
+    optimizer = make(net)
+    optimizer.step(gradients(net))
+    before = all_of(optimizer)
+
+    with pytest.raises(TapeError) as refused:
+        optimizer.step(gradients(net, through=net[0]))
+
+    name = type(optimizer).__name__
+    assert str(refused.value) == (
+        f"{name}.step: no gradient for layers.2.weight, layers.2.bias: not used, or left out of wrt="
+    )
+    assert all_of(optimizer) == before
+
+
+@any_optimizer
+def test_an_unused_parameter_may_be_allowed_and_stays_as_it_is(make: Any) -> None:
+    net = model()
+
+    make(net).step(gradients(net, through=net[0]), allow_unused=True)
+
+    assert [x.version for x in net.parameters().values()] == [1, 1, 0, 0]
+
+
+@any_optimizer
+@pytest.mark.parametrize("allow_unused", [False, True])
+def test_the_gradients_of_another_model_are_refused(make: Any, *, allow_unused: bool) -> None:
+    other = Linear(3, 2, rng=0)
+    optimizer = make(model())
+    before = all_of(optimizer)
+
+    with pytest.raises(TapeError) as refused:
+        optimizer.step(gradients(other), allow_unused=allow_unused)
+
+    shapes, paths = "(3, 2), (2,)", "layers.0.weight, layers.0.bias, layers.2.weight, layers.2.bias"
+    assert set(re.split(r", (?=\()", shapes)) <= set(re.findall(r"\([0-9, ]+\)", str(refused.value)))
+    assert str(refused.value).startswith(f"{type(optimizer).__name__}.step: the gradients are of other tensors, ")
+    assert str(refused.value).endswith(f", and none is of {paths}")
+    assert all_of(optimizer) == before
+
+
+@any_optimizer
+def test_gradients_of_other_tensors_may_be_among_them(make: Any) -> None:
+    net, other = model(), Linear(3, 2, rng=0)
+    x = ones((5, 3))
+
+    make(net).step(mse(net(x.trace()) + other(x), zeros((5, 2))).backward())
+
+    assert {parameter.version for parameter in net.parameters().values()} == {1}
+    assert other.weight.version == 0
+
+
+@any_optimizer
+def test_a_gradient_of_another_dtype_changes_nothing(make: Any) -> None:
+    first, second = Param(ones((3,))), Param(ones((2,)))
+    optimizer, grads = make([first, second]), Gradients()
+    wrong: Any = np.ones(2, np.float64)
+    grads.add(first, zeros((3,)))
+    grads.add(second, wrong)
+
+    message = f"{type(optimizer).__name__}.step: the gradient of [1] is float64 but float32 is expected"
+    with pytest.raises(DTypeError, match=f"^{re.escape(message)}$"):
+        optimizer.step(grads)
+
+    assert (first.version, second.version, optimizer.state) == (0, 0, {})
+
+
+class Broken(Optimizer[int]):
+    """Gives an update of another shape for all but the first parameter."""
+
+    def update(self, x: Any, dx: Any, state: int | None) -> tuple[Any, int]:  # noqa: ARG002
+        return (x - dx if x.ndim == 2 else (x - dx)[:1]), 1
+
+
+def test_an_update_of_another_shape_changes_nothing() -> None:
+    net = model()
+    optimizer = Broken(net, lr=1.0)
+    before = all_of(optimizer)
+
+    message = "Broken.step: the update of layers.0.bias is (1,) but (4,) is expected: axis 0 is 1, not 4"
+    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
+        optimizer.step(gradients(net))
+
+    assert all_of(optimizer) == before
+
+
+@any_optimizer
+def test_an_interrupted_computation_changes_nothing(make: Any) -> None:
+    first, second = Param(ones((3,))), Param(ones((2,)))
+    optimizer, grads = make([first, second]), Gradients()
+    huge: Any = np.full(2, 3e38, np.float32)
+    grads.add(first, ones((3,)))
+    grads.add(second, huge)
+    optimizer.lr = 10.0
+
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        optimizer.step(grads)
+
+    assert (first.version, second.version, optimizer.state) == (0, 0, {})
+
+
+@any_optimizer
+def test_nan_reaches_the_parameter(make: Any) -> None:
+    x, grads = Param(ones((2,))), Gradients()
+    dx: Any = np.array([np.nan, 0.0], np.float32)
+    grads.add(x, dx)
+
+    make([x]).step(grads)
+
+    np.testing.assert_array_equal(x.numpy(), np.array([np.nan, 1.0], np.float32))
+
+
+@any_optimizer
+def test_a_frozen_parameter_is_left_alone(make: Any) -> None:
+    net = model()
+    net[0].weight.frozen = net[0].bias.frozen = True
+    optimizer = make(net)
+
+    optimizer.step(gradients(net))
+    versions = [x.version for x in net.parameters().values()]
+    net[0].weight.frozen = net[0].bias.frozen = False
+    optimizer.step(gradients(net))
+
+    assert versions == [0, 0, 1, 1]
+    assert [x.version for x in net.parameters().values()] == [1, 1, 2, 2]
+
+
+@any_optimizer
+def test_the_learning_rate_may_come_from_numpy(make: Any) -> None:
+    net = model()
+    optimizer = make(net)
+
+    optimizer.lr = np.float64(0.1)
+    optimizer.step(gradients(net))
+
+    assert net[0].weight.dtype == np.float32
+
+
+@any_optimizer
+def test_what_is_no_parameter_is_refused(make: Any) -> None:
+    name = type(make(model())).__name__
+
+    with pytest.raises(DTypeError, match=re.escape(f"{name}: [1] is a Tensor, not a parameter")):
+        make([Param(ones((2,))), ones((2,))])
+    with pytest.raises(ValueError, match=f"^{name}: there are no parameters$"):
+        make(ReLU())
+
+
+def test_a_negative_learning_rate_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^SGD: lr is -0.1 but must be at least 0$"):
+        SGD(model(), lr=-0.1)
+
+
+def test_a_shared_parameter_takes_one_step() -> None:
+    class Tied(Module):
+        def __init__(self) -> None:
+            self.first = Param(ones((2,)))
+            self.second = self.first
+
+    module, grads = Tied(), Gradients()
+    grads.add(module.first, ones((2,)).data)
+
+    SGD(module, lr=0.25).step(grads)
+
+    assert module.second.tolist() == [0.75, 0.75]
+    assert module.first.version == 1
