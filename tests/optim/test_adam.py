@@ -73,7 +73,8 @@ def test_a_scalar_is_a_parameter_too() -> None:
         optimizer.step(grads)
 
     np.testing.assert_allclose(x.item(), 0.8, rtol=1e-6)
-    assert (x.shape, x.dtype) == ((), np.float32)
+    assert x.shape == ()
+    assert x.dtype == np.float32
 
 
 @pytest.mark.parametrize(
