@@ -9,11 +9,17 @@ if TYPE_CHECKING:
 
 RESULT: Final = "the result"
 ANY_NUMBER: Final = "..."  # how `*Ts` is written, whatever stands for it
+UNNAMED: Final = ""  # the call inside an op: `@op` puts the name in front
 
 
 def callee(qualname: str) -> str:
     """Returns what a caller calls a function: `f`, `Linear.forward`, and `Linear` for its `__init__`."""
     return qualname.rpartition("<locals>.")[2].removesuffix(".__init__")
+
+
+def a(name: str) -> str:
+    """Returns a noun with its article: `a float`, `an int`."""
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def shown(shape: Sequence[object]) -> str:
@@ -97,12 +103,16 @@ def tape_missing(call: str, place: str) -> str:
 
 def tape_unwanted(call: str, place: str) -> str:
     """Says that no tape was asked for: `f: x has a tape but must have none`."""
-    return f"{call}: {place} has a tape but must have none"
+    return _said(call, f"{place} has a tape but must have none")
 
 
 def wrong_dtype(call: str, place: str, dtype: str, expected: str) -> str:
     """Says that a dtype is another: `f: x is float64 but float32 is expected`."""
-    return f"{call}: {place} is {dtype} but {expected} is expected"
+    return _said(call, f"{place} is {dtype} but {expected} is expected")
+
+
+def _said(call: str, sentence: str) -> str:
+    return sentence if call == UNNAMED else f"{call}: {sentence}"
 
 
 def _misfit(call: str, place: str, shape: Sequence[object], expected: Sequence[object]) -> str:
@@ -114,8 +124,11 @@ def _written(value: object) -> str:
 
 
 def mixed_dtypes(call: str, dtype: str, place: str, other: str, other_place: str) -> str:
-    """Says that two dtypes which must be one are two: `f: x is float32 but y is int64`."""
-    return f"{call}: {place} is {dtype} but {other_place} is {other}"
+    """Says that two dtypes which must be one are two: `f: x is float32 but y is int64`.
+
+    A number beside a tensor goes by its class: `f: y is a float but x is int64`.
+    """
+    return _said(call, f"{place} is {dtype} but {other_place} is {other}")
 
 
 def other_shape(call: str, place: str, shape: object, expected: object) -> str:

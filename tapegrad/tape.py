@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
 
 from typing_extensions import TypeAliasType, TypeVar, override
 
@@ -291,7 +291,7 @@ class Gradients:
         Raises:
             ShapeError: The shapes differ; a gradient is never broadcast.
         """
-        if gradient.shape != x.shape:
+        if gradient.shape != x.data.shape:
             raise ShapeError(sentences.conflict("Gradients.add", "S", x.shape, "x", gradient.shape, "gradient"))
         if x.tape is not NONE:
             x = x.handle
@@ -305,11 +305,12 @@ class Gradients:
             KeyError: None has reached it. Only a step added by hand, which is never pruned, needs to ask first.
         """
         try:
-            value = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
+            value: Any = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
         except KeyError:
             message = f"no gradient has reached a tensor of shape {show(x.shape)}"
             raise MissingGradientError(message) from None
-        return cast("Value[S, D]", value)  # add() put a value of x's shape and dtype there
+        gradient: Value[S, D] = value
+        return gradient
 
     def target(self, wrt: Iterable[Any] | None) -> None:
         """Names the tensors whose gradients are asked for; None stands for the traced ones."""
@@ -335,10 +336,8 @@ class Gradients:
             opaque = opaque or out is None  # nobody knows what such a step passes on, so all that follows is needed
             if opaque:
                 wanted.update(inputs)
-            for x in inputs:
-                if x in wanted:
-                    wanted.add(out)
-                    break
+            if not wanted.isdisjoint(inputs):
+                wanted.add(out)
 
     def finish(self) -> None:
         """Forgets what was needed on the way only."""

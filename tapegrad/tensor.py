@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, TypeAlias, overload
 
 import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, override
@@ -31,6 +31,8 @@ D1 = TypeVar("D1", bound=np.generic, default=np.float32)
 D2 = TypeVar("D2", bound=np.generic, default=np.float32)
 _ALONE: Final = object()  # the second operand of an op that has one
 G = TypeVar("G", bound=np.generic)
+Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
+Real = TypeVar("Real", bound=np.number[Any], default=np.float32)  # all that has a sign
 
 
 class Tensor(Generic[S_co, T_co, D_co]):
@@ -106,9 +108,9 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def put_tape(self, tape: T) -> Tensor[S_co, T, D_co]:
         """Returns the same tensor carrying `tape`; who writes an op gets here through `tape.record`."""
-        taped: Tensor[S_co, T, D_co] = _new(Tensor)
+        taped = _new(Tensor)
         taped.data, taped.tape = self.data, tape
-        taped.handle = cast("Tensor[S_co, NoneTape, D_co]", self)  # only a tapeless tensor is given a tape
+        taped.handle = self
         return taped
 
     def detach(self) -> Tensor[S_co, NoneTape, D_co]:
@@ -306,8 +308,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
 def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Returns a tapeless tensor around what an op computed."""
-    out: Tensor[S, NoneTape, D] = _new(Tensor)
-    out.data, out.tape = cast("Value[S, D]", data), NONE  # an array of NumPy's is a value, by its members
+    out = _new(Tensor)
+    out.data, out.tape = data, NONE
     return out
 
 
@@ -323,15 +325,13 @@ def split(x: Any, y: Any = _ALONE) -> Any:
     A closure that held a taped tensor would hold its own tape and leak: from here on an op knows tapeless tensors only.
     """
     if y is _ALONE:
-        if not isinstance(x, Tensor):
-            message = f"x is {_kind(x)}, not a tensor"
-            raise DTypeError(message)
+        tensor_only(x, "x")
         tape = x.tape
         return (x, tape) if tape is NONE else (x.handle, tape.root())
     if not isinstance(x, Tensor):
-        x = _constant(x, y)
+        x = _constant(x, y, "x", "y")
     elif not isinstance(y, Tensor):
-        y = _constant(y, x)
+        y = _constant(y, x, "y", "x")
     left: Any = x.tape
     right: Any = y.tape
     if left is NONE:
@@ -341,14 +341,20 @@ def split(x: Any, y: Any = _ALONE) -> Any:
     return x.handle, y.handle, left.merge(right)
 
 
-def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any]) -> None:
-    """Refuses two dtypes: nothing is converted unless somebody writes `astype`."""
-    if x.data.dtype != y.data.dtype:
-        message = f"x is {x.dtype} but y is {y.dtype}"
+def tensor_only(x: object, name: str) -> None:
+    """Refuses a number or an array where neither stands for a tensor."""
+    if not isinstance(x, Tensor):
+        message = f"{name} is {_kind(x)}, not a tensor"
         raise DTypeError(message)
 
 
-def _constant(value: Any, like: Any) -> Tensor[Any, NoneTape, Any]:
+def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any], name: str = "y") -> None:
+    """Refuses two dtypes: nothing is converted unless somebody writes `astype`."""
+    if x.data.dtype != y.data.dtype:
+        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(x.dtype), "x", str(y.dtype), name))
+
+
+def _constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any, NoneTape, Any]:
     if not isinstance(like, Tensor):
         message = f"neither {_kind(value)} nor {_kind(like)} is a tensor"
         raise DTypeError(message)
@@ -359,14 +365,14 @@ def _constant(value: Any, like: Any) -> Tensor[Any, NoneTape, Any]:
         raise DTypeError(message)
     dtype = like.dtype
     if (isinstance(value, float) and dtype.kind != "f") or (dtype.kind == "b" and not isinstance(value, bool)):
-        message = f"one operand is {value} but the other is {dtype}"
+        message = sentences.mixed_dtypes(sentences.UNNAMED, _kind(value), name, str(dtype), name_of_like)
         raise DTypeError(message)
     return handle(dtype.type(value))
 
 
 def _kind(value: Any) -> str:
     """Says what a value is that should have been a tensor, or which dtype a tensor has."""
-    return str(value.dtype) if isinstance(value, Tensor) else f"a {type(value).__name__}"
+    return str(value.dtype) if isinstance(value, Tensor) else sentences.a(type(value).__name__)
 
 
 def _targets(wrt: Any) -> list[Any]:
@@ -377,7 +383,7 @@ def _targets(wrt: Any) -> list[Any]:
     return [target for one in wrt for target in _targets(one)]
 
 
-_new = object.__new__
+_new: Any = object.__new__  # Any: what it makes is typed by who asks for it
 
 Axis: TypeAlias = int | tuple[int, ...] | None
 Sizes: TypeAlias = tuple[int, ...]

@@ -116,11 +116,12 @@ def _read_tensor(hint: Any) -> Check:
 def _read_tuple(arguments: tuple[Any, ...]) -> Check:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return EachCheck(tuple, read(arguments[0]))
-    if any(map(_is_certainly_size, arguments)):
-        try:
-            return ShapeCheck(_read_items(arguments))
-        except UnreadableError:
-            return Other()
+    stars = [one for one in arguments if _unpacked(one) is not None]
+    sizes = [one for one in arguments if _is_certainly_size(one)]
+    if sizes and len(stars) + len(sizes) + arguments.count(int) == len(arguments):
+        return ShapeCheck(_read_items(arguments))
+    if stars:
+        return Other()
     return TupleCheck(tuple(map(read, arguments)))
 
 
@@ -271,7 +272,7 @@ def _is_literal_size(hint: Any) -> bool:
 
 def _is_certainly_size(hint: Any) -> bool:
     is_name = isinstance(hint, TypeVar) and hint.__bound__ is int
-    return is_name or _is_literal_size(hint) or get_origin(hint) in _OPERATORS or _unpacked(hint) is not None
+    return is_name or _is_literal_size(hint) or get_origin(hint) in _OPERATORS
 
 
 def _is_unknown_size(hint: Any) -> bool:

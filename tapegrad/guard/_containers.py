@@ -50,10 +50,14 @@ class UnionCheck(Check):
 
     @override
     def short(self, value: str, scope: Scope) -> str:
-        before = set(scope.bound)
-        members = [member.short(value, scope) for member in self.members]
-        if scope.bound != before or not self.is_complete():
-            raise NoShortFormError  # which names are bound depends on the member
+        before, members = set(scope.bound), []
+        for member in self.members:
+            if scope.bound != before:
+                raise NoShortFormError  # one that fails half-way has bound names that the next one would find
+            members.append(member.short(value, scope))
+        if not self.is_complete():
+            raise NoShortFormError
+        scope.reopen(scope.bound - before)
         return f"({' or '.join(members)})"
 
 

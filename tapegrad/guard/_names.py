@@ -24,7 +24,7 @@ def name_of(variable: Any) -> Name:
 
 def substituted(size: Size, values: Mapping[Name, Any]) -> Size:
     """Returns a size with the values of its names put in, a number if all are there."""
-    if isinstance(size, int) or size.terms is None:
+    if isinstance(size, int) or size.terms is None or not values:
         return size
     total: Size = 0
     for monomial, coefficient in size.terms:
@@ -145,7 +145,8 @@ class Scope:
     """The names of the short form: constants, and a local for each type variable."""
 
     def __init__(self, class_names: frozenset[Name]) -> None:
-        self.class_names = class_names  # the instance may know them, so their locals start as that or None
+        self.class_names = class_names  # the instance may know them: their locals start as that, or as None
+        self.open = set(class_names)  # locals that may be None
         self.constants: dict[str, Any] = {}
         self.locals: dict[Name, str] = {}
         self.bound: set[Name] = set()
@@ -175,7 +176,12 @@ class Scope:
             return f"{value} == {local}"
         self.bound.add(name)
         first = f"({local} := {value}) {fits}"
-        return f"({value} == {local} if {local} is not None else {first})" if name in self.class_names else first
+        return f"({value} == {local} if {local} is not None else {first})" if name in self.open else first
+
+    def reopen(self, names: set[Name]) -> None:
+        """Takes back that these names are bound: what binds them may not run."""
+        self.bound -= names
+        self.open |= names
 
     def fit(self, size: Size, found: str) -> list[str]:
         """Returns the comparison of a number with a declared size, none where it waits or nothing is known."""

@@ -63,17 +63,18 @@ class Sizes:
 
     def short(self, shape: str, scope: Scope) -> list[str]:
         """Returns expressions that are all true of a shape that fits, and the first looks at the shape first."""
-        if self.name in scope.class_names:
-            raise NoShortFormError  # how many sizes there are depends on the instance
+        fixed = len(self.before) + len(self.after)
+        if fixed and self.name in scope.class_names:
+            raise NoShortFormError  # what is behind the star has another axis for each instance
         if not self.many and all(isinstance(size, int) for size in self.before):
             return [f"{shape} == {self.before}"]
         parts = self.within.short(shape, scope) if self.within else []
-        fixed = len(self.before) + len(self.after)
         if fixed or not self.many:
             parts.append(f"__len({shape}) {'>=' if self.many else '=='} {fixed}")
         for axis, size in [*enumerate(self.before), *enumerate(self.after, start=-len(self.after))]:
             parts += scope.fit(size, f"{shape}[{axis}]")
         if self.name:
+            parts += [] if parts else [f"{shape} is not None"]
             rest = f"{shape}[{len(self.before)}:{-len(self.after) or ''}]" if fixed else shape
             parts.append(scope.bind(self.name, rest, "is not None"))
         return parts
@@ -104,15 +105,14 @@ class Tapes:
         if not self.names:
             return [] if self.owned is None else [owns if self.owned else f"not {owns}"]
         if scope.returning:
-            known = [scope.local(name) for name in sorted(self.names, key=repr) if name in scope.bound]
-            if len(known) < len(self.names):
-                return [f"({owns} or not ({' or '.join(known)}))"] if known else []
-            return [f"{owns} == ({' or '.join(known)})"]
+            locals_ = [scope.locals.get(name, "None") for name in sorted(self.names, key=str)]
+            owned, unknown = " or ".join(locals_), " or ".join(f"{local} is None" for local in locals_)
+            return [f"({owns} if {owned} else not {owns} or {unknown})"]
         if self.merged:
             return []
         (name,) = self.names
         local = scope.local(name)
-        so_far = f"{local} or {owns}" if name in scope.bound else owns
+        so_far = f"{local} or {owns}" if name in scope.bound | scope.open else owns
         scope.bound.add(name)
         return [f"({local} := {so_far}) is not None"]
 
@@ -134,8 +134,6 @@ class DTypes:
 
     def short(self, dtype: str, scope: Scope) -> list[str]:
         """Returns expressions that are all true of a dtype that fits."""
-        if self.name in scope.class_names:
-            raise NoShortFormError
         parts = []
         if len(self.types) == 1 and is_concrete(self.types[0]):
             parts.append(f"{dtype}.type is {scope.constant(self.types[0])}")

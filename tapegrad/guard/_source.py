@@ -98,17 +98,25 @@ def short_form(parameters: Parameters, checks: dict[str, Check], result: Check, 
         result_fits = _all_of([result.short("__result", scope), *scope.finish()])
     except NoShortFormError:
         return ""
-    names = [(local, name.label) for name, local in scope.locals.items() if name in scope.class_names]
-    known = [f"    __known = __remembered({parameters.names[0]})\n"] if names else []
-    known += [f"    {local} = __known.get({label!r})\n" for local, label in names]
     return f"""\
-{"".join(known)}\
+{_open_locals(parameters, scope)}\
     if {fits}:
         __result = {awaits}__function({parameters.passed_on()})
         if {result_fits}:
             return __result
         return __check_result(__result, __check_arguments(({parameters.values()})))
 """
+
+
+def _open_locals(parameters: Parameters, scope: Scope) -> str:
+    lines = []
+    for name, local in scope.locals.items():
+        if name in scope.class_names:
+            lines.append(f"    {local} = __known.get({name.label.removeprefix('*')!r})\n")
+        elif name in scope.open:
+            lines.append(f"    {local} = None\n")
+    knows = scope.locals.keys() & scope.class_names
+    return "".join([f"    __known = __remembered({parameters.names[0]})\n" if knows else "", *lines])
 
 
 def _all_of(conditions: Iterable[str]) -> str:

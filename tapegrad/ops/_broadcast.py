@@ -7,8 +7,9 @@ from typing import Any
 from tapegrad.backend import engine
 
 
-def summed_to(gradient: Any, shape: Any) -> Any:
-    """Adds a gradient up along the axes that broadcasting made, so that it has `shape`."""
+def summed_to(gradient: Any, x: Any) -> Any:
+    """Adds a gradient up along the axes that broadcasting made, so that it has the shape of `x`."""
+    shape = x.shape
     if gradient.shape == shape:
         return gradient
     new = gradient.ndim - len(shape)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops.elementwise import broadcast_shape
-from tapegrad.tensor import T1, T2, D, Tensor, handle, same_dtype, split
+from tapegrad.tensor import T1, T2, D, Tensor, handle, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,10 +170,9 @@ def where(
     """
     x, y, tape = split(x, y)
     same_dtype(x, y)
-    if not isinstance(condition, Tensor) or condition.dtype.kind != "b":
-        what = condition.dtype if isinstance(condition, Tensor) else f"a {type(condition).__name__}"
-        message = f"condition is {what}, not a bool tensor"
-        raise DTypeError(message)
+    tensor_only(condition, "condition")
+    if condition.dtype.kind != "b":
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "condition", str(condition.dtype), "bool"))
     mask = condition.data
     out = handle(engine(mask, x.data, y.data).where(mask, x.data, y.data))
 
@@ -180,9 +180,9 @@ def where(
         dz = grads.take(out)
         primitives = engine(dz, mask)
         if grads.wants(x):
-            grads.add(x, summed_to(primitives.where(mask, dz, 0), x.shape))
+            grads.add(x, summed_to(primitives.where(mask, dz, 0), x.data))
         if grads.wants(y):
-            grads.add(y, summed_to(primitives.where(mask, 0, dz), y.shape))
+            grads.add(y, summed_to(primitives.where(mask, 0, dz), y.data))
 
     return tape.record(out, (x, y), backward)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
-from tapegrad.tensor import T1, T2, D, G, S, T, Tensor, handle, same_dtype, split
+from tapegrad.tensor import T1, T2, D, Float, G, Real, S, T, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients, Merge
@@ -50,15 +51,15 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         if grads.wants(x):
-            grads.add(x, summed_to(dz, x.shape))
+            grads.add(x, summed_to(dz, x.data))
         if grads.wants(y):
-            grads.add(y, summed_to(dz, y.shape))
+            grads.add(y, summed_to(dz, y.data))
 
     return tape.record(out, (x, y), backward)
 
 
 @op(broadcast_shape, operator="__sub__")
-def sub(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
     r"""Subtracts element by element.
 
     $$z = x - y$$
@@ -74,19 +75,18 @@ def sub(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
     """
+    given = x
     x, y, tape = split(x, y)
     same_dtype(x, y)
-    if x.data.dtype.kind == "b":
-        message = "x and y are bool, which have no difference"
-        raise DTypeError(message)
+    number_only(x, given)
     out = handle(x.data - y.data)
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         if grads.wants(x):
-            grads.add(x, summed_to(dz, x.shape))
+            grads.add(x, summed_to(dz, x.data))
         if grads.wants(y):
-            grads.add(y, summed_to(-dz, y.shape))
+            grads.add(y, summed_to(-dz, y.data))
 
     return tape.record(out, (x, y), backward)
 
@@ -115,15 +115,15 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         if grads.wants(x):
-            grads.add(x, summed_to(dz * y.data, x.shape))
+            grads.add(x, summed_to(dz * y.data, x.data))
         if grads.wants(y):
-            grads.add(y, summed_to(dz * x.data, y.shape))
+            grads.add(y, summed_to(dz * x.data, y.data))
 
     return tape.record(out, (x, y), backward)
 
 
 @op(broadcast_shape, operator="__truediv__")
-def div(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
     r"""Divides element by element.
 
     $$z = x / y$$
@@ -139,23 +139,24 @@ def div(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not float.
     """
+    given = x
     x, y, tape = split(x, y)
     same_dtype(x, y)
-    float_only(x)
+    float_only(x, given)
     out = handle(x.data / y.data)
 
     def backward(grads: Gradients) -> None:
         dx = grads.take(out) / y.data
         if grads.wants(x):
-            grads.add(x, summed_to(dx, x.shape))
+            grads.add(x, summed_to(dx, x.data))
         if grads.wants(y):
-            grads.add(y, summed_to(-dx * out.data, y.shape))
+            grads.add(y, summed_to(-dx * out.data, y.data))
 
     return tape.record(out, (x, y), backward)
 
 
 @op(elementwise_shape, operator="__neg__")
-def neg(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     r"""Changes the sign.
 
     $$y = -x$$
@@ -170,9 +171,7 @@ def neg(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
         DTypeError: `x` is bool.
     """
     x, tape = split(x)
-    if x.data.dtype.kind == "b":
-        message = "x is bool, which has no sign"
-        raise DTypeError(message)
+    number_only(x)
     out = handle(-x.data)
 
     def backward(grads: Gradients) -> None:
@@ -182,7 +181,7 @@ def neg(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
 
 
 @op(elementwise_shape)
-def exp(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Raises e to each element.
 
     $$y = e^x, \quad dx = y \, dy$$
@@ -207,7 +206,7 @@ def exp(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
 
 
 @op(elementwise_shape)
-def log(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the natural logarithm.
 
     $$y = \ln x, \quad dx = dy / x$$
@@ -232,7 +231,7 @@ def log(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
 
 
 @op(elementwise_shape)
-def tanh(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the hyperbolic tangent.
 
     $$y = \tanh x, \quad dx = (1 - y^2) \, dy$$
@@ -257,7 +256,7 @@ def tanh(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
 
 
 @op(elementwise_shape)
-def relu(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     r"""Cuts off what is negative.
 
     $$y = \max(x, 0), \quad dx = [x > 0] \, dy$$
@@ -272,9 +271,7 @@ def relu(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
         DTypeError: `x` is bool.
     """
     x, tape = split(x)
-    if x.data.dtype.kind == "b":
-        message = "x is bool, which has no sign"
-        raise DTypeError(message)
+    number_only(x)
     out = handle(engine(x.data).relu(x.data))
 
     def backward(grads: Gradients) -> None:
@@ -309,8 +306,18 @@ def astype(x: Tensor[S, T, Any], dtype: type[G]) -> Tensor[S, T, G]:
     return tape.record(out, (x,), backward)
 
 
-def float_only(x: Tensor[Any, Any, Any]) -> None:
-    """Refuses ints and bools, of which NumPy would make float64."""
+def float_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
+    """Refuses ints and bools, of which NumPy would make float64; `given` is what stood for the first of two."""
     if x.data.dtype.kind != "f":
-        message = f"x is {x.dtype}, not a float; convert it with astype"
-        raise DTypeError(message)
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, _place(given), str(x.dtype), "floating"))
+
+
+def number_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
+    """Refuses bools, which have no sign; `given` is what stood for the first of two."""
+    if x.data.dtype.kind == "b":
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, _place(given), str(x.dtype), "number"))
+
+
+def _place(given: object) -> str:
+    """Names the operand of the dtype in question: a number has taken it over from the other."""
+    return "y" if isinstance(given, bool | int | float) else "x"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, normal_axis, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.tensor import T1, T2, D, Tensor, handle, split
+from tapegrad.tensor import T1, T2, D, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +54,7 @@ def take(
         DTypeError: `indices` are not whole numbers.
         IndexError: An index is out of range.
     """
+    _not_a_number(indices)
     x, indices, tape = split(x, indices)
     _check_indices(indices, x.shape[axis], axis)
     out = handle(engine(x.data).take(x.data, indices.data, axis))
@@ -88,6 +90,7 @@ def scatter_add(
         DTypeError: `indices` are not whole numbers.
         IndexError: An index is out of range.
     """
+    _not_a_number(indices)
     updates, indices, tape = split(updates, indices)
     _check_indices(indices, shape[axis], axis)
     axis = normal_axis(axis, shape)
@@ -101,10 +104,15 @@ def scatter_add(
     return tape.record(out, (updates, indices), backward)
 
 
+def _not_a_number(indices: object) -> None:
+    """Refuses a number, which the other operand would turn into its own dtype; an array serves as it is."""
+    if not isinstance(indices, Tensor | np.ndarray):
+        tensor_only(indices, "indices")
+
+
 def _check_indices(indices: Tensor[Any, Any, Any], size: int, axis: int) -> None:
     if indices.dtype.kind not in "iu":
-        message = f"indices are {indices.dtype}, not whole numbers"
-        raise DTypeError(message)
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "indices", str(indices.dtype), "integer"))
     known = indices.numpy()
     outside = known[(known < -size) | (known >= size)]
     if outside.size:

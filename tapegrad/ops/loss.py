@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import op
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.softmax import log_normalized
-from tapegrad.tensor import D, T, Tensor, handle, same_dtype, split
+from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients, NoneTape
@@ -32,7 +33,7 @@ def cross_entropy_shape(x: Dims, target: Dims) -> Dims:
 
 
 @op(mse_shape, eager=True)
-def mse(x: Tensor[Any, T, D], target: Tensor[Any, NoneTape, D]) -> Tensor[tuple[()], T, D]:
+def mse(x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float]) -> Tensor[tuple[()], T, Float]:
     r"""Averages the squared errors over all elements.
 
     $$L = \frac{1}{n} \sum_i (x_i - t_i)^2, \quad dx = \frac{2}{n} (x - t) \, dL$$
@@ -51,8 +52,8 @@ def mse(x: Tensor[Any, T, D], target: Tensor[Any, NoneTape, D]) -> Tensor[tuple[
     """
     untaped_only(target)
     x, tape = split(x)
+    same_dtype(x, target, "target")
     float_only(x)
-    same_dtype(x, target)
     error = x.data - target.data
     scale = 1 / x.size if x.size else np.nan
     out = handle(engine(error).sum(error * error, None, keepdims=False) * scale)
@@ -64,7 +65,9 @@ def mse(x: Tensor[Any, T, D], target: Tensor[Any, NoneTape, D]) -> Tensor[tuple[
 
 
 @op(cross_entropy_shape, eager=True)
-def cross_entropy(x: Tensor[Any, T, D], target: Tensor[Any, NoneTape, Any]) -> Tensor[tuple[()], T, D]:
+def cross_entropy(
+    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float | np.integer[Any]]
+) -> Tensor[tuple[()], T, Float]:
     r"""Averages over the batch how many nats the scores need to encode the targets.
 
     $$L = -\frac{1}{n} \sum_{ic} t_{ic} \ln \operatorname{softmax}(x_i)_c, \quad
@@ -103,21 +106,19 @@ def cross_entropy(x: Tensor[Any, T, D], target: Tensor[Any, NoneTape, Any]) -> T
 
 def untaped_only(target: Tensor[Any, Any, Any]) -> None:
     """Refuses a traced target, for it gets no gradient."""
-    if not isinstance(target, Tensor):
-        message = f"target is a {type(target).__name__}, not a tensor"
-        raise DTypeError(message)
+    tensor_only(target, "target")
     if target.owns_tape:
-        message = "target has a tape but must have none"
-        raise TapeError(message)
+        raise TapeError(sentences.tape_unwanted(sentences.UNNAMED, "target"))
 
 
 def _probabilities(x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any]) -> Any:
+    are_labels = target.data.dtype.kind in "iu"
+    if target.ndim == x.ndim or not are_labels:
+        same_dtype(x, target, "target")
     if target.ndim == x.ndim:
-        same_dtype(x, target)
         return target.data
-    if target.data.dtype.kind not in "iu":
-        message = f"target is {target.dtype}, but labels are whole numbers"
-        raise DTypeError(message)
+    if not are_labels:
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "target", str(target.dtype), "integer"))
     labels, classes = target.numpy(), x.shape[-1]
     outside = labels[(labels < 0) | (labels >= classes)]
     if outside.size:

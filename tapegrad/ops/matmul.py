@@ -13,6 +13,7 @@ from tapegrad.tensor import T1, T2, D, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients, Merge
+    from tapegrad.tensor import Number
 
 
 def matmul_shape(x: Dims, y: Dims) -> Dims:
@@ -29,7 +30,7 @@ def matmul_shape(x: Dims, y: Dims) -> Dims:
 
 
 @op(matmul_shape, operator="__matmul__")
-def matmul(x: Tensor[Any, T1, D], y: Tensor[Any, T2, D]) -> Tensor[Any, Merge[T1, T2], D]:
+def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Multiplies matrices, or stacks of them.
 
     $$z_{bnm} = \sum_k x_{bnk} \, y_{bkm}, \quad dx = dz \, y^T, \quad dy = x^T dz$$
@@ -54,9 +55,9 @@ def matmul(x: Tensor[Any, T1, D], y: Tensor[Any, T2, D]) -> Tensor[Any, Merge[T1
         rows, columns = _as_matrix(x.data, 0), _as_matrix(y.data, 1)
         dz = dz.reshape(_product_shape(dz, x, y))
         if grads.wants(x):
-            grads.add(x, summed_to(dz @ engine(columns).swap_last_axes(columns), rows.shape).reshape(x.shape))
+            grads.add(x, summed_to(dz @ engine(columns).swap_last_axes(columns), rows).reshape(x.shape))
         if grads.wants(y):
-            grads.add(y, summed_to(engine(rows).swap_last_axes(rows) @ dz, columns.shape).reshape(y.shape))
+            grads.add(y, summed_to(engine(rows).swap_last_axes(rows) @ dz, columns).reshape(y.shape))
 
     return tape.record(out, (x, y), backward)
 

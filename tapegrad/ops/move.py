@@ -142,6 +142,6 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     out = handle(engine(x.data).broadcast_to(x.data, shape))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, summed_to(grads.take(out), x.shape))
+        grads.add(x, summed_to(grads.take(out), x.data))
 
     return tape.record(out, (x,), backward)

@@ -10,7 +10,7 @@ from tapegrad.dims import Dims, is_unknown, normal_axes, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import Axis, D, T, Tensor, handle, split
+from tapegrad.tensor import Axis, D, Float, T, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients
@@ -63,7 +63,7 @@ def sum(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
 
 
 @op(reduce_shape)
-def mean(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:
+def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Float]:
     r"""Averages along axes.
 
     $$y = \frac{1}{n} \sum_i x_i, \quad dx_i = dy / n$$

@@ -9,7 +9,7 @@ from tapegrad.dims import Dims, normal_axis
 from tapegrad.op import op
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis
-from tapegrad.tensor import D, S, T, Tensor, handle, split
+from tapegrad.tensor import Float, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients
@@ -22,7 +22,7 @@ def softmax_shape(x: Dims, axis: int = -1) -> Dims:
 
 
 @op(softmax_shape)
-def softmax(x: Tensor[S, T, D], axis: int = -1) -> Tensor[S, T, D]:
+def softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
     r"""Turns scores into probabilities along an axis.
 
     $$y_i = e^{x_i} / \sum_j e^{x_j}, \quad dx = y \, (dy - \sum_j y_j \, dy_j)$$
@@ -52,7 +52,7 @@ def softmax(x: Tensor[S, T, D], axis: int = -1) -> Tensor[S, T, D]:
 
 
 @op(softmax_shape)
-def log_softmax(x: Tensor[S, T, D], axis: int = -1) -> Tensor[S, T, D]:
+def log_softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
     r"""Turns scores into logarithms of probabilities along an axis.
 
     $$y_i = x_i - \ln \sum_j e^{x_j}, \quad dx = dy - e^y \sum_j dy_j$$
