@@ -74,6 +74,10 @@ class NoneTape(Tape):
         return out
 
     @override
+    def __reduce__(self) -> str:
+        return "NONE"  # a copied or unpickled tensor has this very one
+
+    @override
     def __repr__(self) -> str:
         return "NoneTape()"
 

@@ -29,6 +29,7 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import declared_function, make
+from tapegrad.mypy.signatures import parameter_names
 from tapegrad.mypy.unify import Bindings, Refusal
 from tapegrad.mypy.values import ValueUnknownError, size_value, value_of
 
@@ -85,7 +86,7 @@ def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
         return ctx.default_return_type
     given = _arguments(ctx, declared)
     receiver = [Argument(ctx.type, None)]
-    first, second = [*signature.arg_names[:2], None][:2]
+    first, second = [*parameter_names(signature)[:2], ""][:2]
     if reflected:
         arguments = {second: receiver, first: next(iter(given.values()))}
     elif name.startswith("__") and given:
@@ -112,15 +113,15 @@ def method_name(declared: CallableType) -> str:
 def _judged(
     ctx: FunctionContext | MethodContext,
     declared: CallableType,
-    arguments: dict[str | None, list[Argument]],
+    arguments: dict[str, list[Argument]],
     op: Op | None,
 ) -> Type:
     bindings = Bindings(_call_name(declared, op), declared, make(ctx.api))
     try:
-        for name, formal in zip(declared.arg_names, declared.arg_types, strict=True):
+        for name, formal in zip(parameter_names(declared), declared.arg_types, strict=True):
             actuals = arguments.get(name, [])
             for position, argument in enumerate(actuals):
-                place = name or "x" if len(actuals) == 1 else f"{name}[{position}]"
+                place = name if len(actuals) == 1 else f"{name}[{position}]"
                 _refuse_consumed(bindings.name, place, argument.type)
                 bindings.given.append(formal)
                 bindings.unify(formal, _refined(argument, ctx.api), place)
@@ -200,7 +201,7 @@ def _call_name(declared: CallableType, op: Op | None) -> str:
     return sentences.callee(qualname)
 
 
-def _arguments(ctx: FunctionContext | MethodContext, declared: CallableType) -> dict[str | None, list[Argument]]:
+def _arguments(ctx: FunctionContext | MethodContext, declared: CallableType) -> dict[str, list[Argument]]:
     """Returns the actual arguments by parameter; of one that hides behind a star nothing is known."""
     return {
         name: [
@@ -208,7 +209,7 @@ def _arguments(ctx: FunctionContext | MethodContext, declared: CallableType) -> 
             for t, expression, kind in zip(types, expressions, kinds, strict=True)
         ]
         for name, types, expressions, kinds in zip(
-            declared.arg_names, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True
+            parameter_names(declared), ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True
         )
         if types
     }
@@ -256,7 +257,7 @@ def _ops() -> dict[str, Op]:
     return OPS
 
 
-def _ruled(op: Op, arguments: dict[str | None, list[Argument]], api: Any) -> list[Size | Many] | None:
+def _ruled(op: Op, arguments: dict[str, list[Argument]], api: Any) -> list[Size | Many] | None:
     """Returns the sizes that the op's rule gives, or None where it needs to know more.
 
     Raises:

@@ -53,6 +53,17 @@ def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
     return candidates[0] if candidates else None
 
 
+def parameter_names(declared: CallableType) -> list[str]:
+    """Returns the names as they were written: mypy leaves out those of parameters that take no keyword."""
+    function = getattr(declared.definition, "func", declared.definition)
+    written = [argument.variable.name for argument in getattr(function, "arguments", [])]
+    bound = len(written) - len(declared.arg_names)
+    return [
+        name or (written[position + bound] if bound >= 0 else f"argument {position + 1}")
+        for position, name in enumerate(declared.arg_names)
+    ]
+
+
 def is_overload(declared: CallableType) -> bool:
     """Says whether a signature is one of several, which mypy must choose from by the very types."""
     return bool(getattr(declared.definition, "is_overload", False))
@@ -90,9 +101,8 @@ def concerns(t: Type) -> bool:
 
 def _takes(declared: CallableType, arguments: list[list[Type]]) -> bool:
     return all(
-        accepts(formal, actual)
-        for formal, actuals in zip(declared.arg_types, arguments, strict=True)
-        for actual in actuals
+        all(accepts(formal, actual) for actual in actuals) and (actuals or not kind.is_required())
+        for formal, kind, actuals in zip(declared.arg_types, declared.arg_kinds, arguments, strict=True)
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import traceback
+import weakref
 from typing import Any
 
 import pytest
@@ -113,16 +115,13 @@ def test_what_is_no_module_is_refused(layers: Any, message: str) -> None:
 
 
 def test_a_forward_pass_without_backward_is_freed_at_once() -> None:
-    import gc
-    import weakref
-
     model, labels = Sequential(Linear(3, 4, rng=0), ReLU()), tensor([0, 3])
     gc.disable()
     try:
         loss = cross_entropy(model(ones((2, 3)).trace()), labels)
-        tape = weakref.ref(loss)
+        freed = weakref.ref(loss)
         del loss
 
-        assert tape() is None
+        assert freed() is None
     finally:
         gc.enable()

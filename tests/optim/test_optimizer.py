@@ -176,7 +176,8 @@ def test_a_gradient_that_is_a_tensor_leaves_an_array_behind(make: Any) -> None:
     make([x]).step(as_tensor)
     make([y]).step(as_array)
 
-    assert type(x.data) is np.ndarray
+    data: Any = x.data
+    assert type(data) is np.ndarray
     assert x.tolist() == y.tolist()
 
 
