@@ -17,9 +17,10 @@ def callee(qualname: str) -> str:
     return qualname.rpartition("<locals>.")[2].removesuffix(".__init__")
 
 
-def a(name: str) -> str:
-    """Returns a noun with its article: `a float`, `an int`."""
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+def with_article(noun: str) -> str:
+    """Returns a noun with its `a` or `an`."""
+    spoken_with_vowel = noun.startswith(("a", "e", "i", "o", "A", "E", "I", "O", "nd"))  # ndarray
+    return f"{'an' if spoken_with_vowel else 'a'} {noun}"
 
 
 def shown(shape: Sequence[object]) -> str:

@@ -2,6 +2,7 @@
 # Parameters are there for their annotations; those of jaxtyping are no Python, and the older Unpack is under test.
 import asyncio
 import copy
+import functools
 import inspect
 import pickle
 import re
@@ -227,6 +228,15 @@ def test_open_names_are_solved_for_one_after_the_other() -> None:
     refuses(ShapeError, "f: M is 3 in x but 2 in the result", f, some(6, 4))
 
 
+def test_a_computed_size_may_stand_in_a_union() -> None:
+    @guarded
+    def f(x: Tensor[tuple[N], Any], y: Tensor[tuple[Add[N, L[1]]], Any] | None) -> None: ...
+
+    f(some(3), None)
+    f(some(3), some(4))
+    refuses(ShapeError, "f: y is (3,) but (N + 1,) is expected: axis 0 is 3, not N + 1 = 4", f, some(3), some(3))
+
+
 def test_a_computed_size_of_two_open_names_is_let_through() -> None:
     @guarded
     def f(x: Tensor[tuple[Mul[N, M]], Any]) -> None: ...
@@ -420,6 +430,22 @@ def test_a_merged_result_owns_a_tape_if_one_of_the_merged_does() -> None:
     refuses(TapeError, "g: the result has no tape but needs one", g, some())
 
 
+def test_what_a_union_binds_holds_for_the_rest_of_the_call() -> None:
+    @guarded
+    def f(
+        x: Tensor[tuple[*Sizes, N], T, D] | None, y: Tensor[tuple[*Sizes], T] | float, z: Tensor[tuple[N], T, D]
+    ) -> Tensor[Any, T, D]:
+        return some(taped=True)
+
+    f(None, 0.5, some(3, taped=True))
+    f(some(2, 3), some(2), some(3, taped=True))
+    f(None, some(2, taped=True), some(3))
+    refuses(ShapeError, "f: N is 3 in x but 4 in z", f, some(2, 3), 0.5, some(4))
+    refuses(ShapeError, "f: *Sizes is (2,) in x but (5,) in y", f, some(2, 3), some(5), some(3))
+    refuses(DTypeError, "f: x is float64 but z is float32", f, some(3, dtype=np.float64), 0.5, some(3))
+    refuses(TapeError, "f: the result has a tape but must have none", f, None, 0.5, some(3))
+
+
 def test_a_result_of_an_open_tape_is_let_through() -> None:
     @guarded
     def f(x: Tensor[Any, T] | None, z: Tensor) -> Tensor[Any, Merge[T, U]]:
@@ -566,6 +592,14 @@ def test_tuples_and_sequences_of_tensors_are_held_against_their_items() -> None:
     refuses(DTypeError, "f: x[1] is a str but an int is expected", f, (some(3), "1"), [], [])
     refuses(DTypeError, "f: x is a tuple of 1 but a tuple of 2 is expected", f, (some(3),), [], [])
     refuses(DTypeError, "f: y is a tensor but a list is expected", f, (some(3), 1), some(3), [])
+
+
+def test_containers_of_tensors_may_be_nested() -> None:
+    @guarded
+    def f(x: list[tuple[Tensor[tuple[N], Any], int]], y: Sequence[list[Tensor[tuple[N], Any]]]) -> None: ...
+
+    f([(some(3), 1)], [[some(3)], []])
+    refuses(ShapeError, "f: N is 3 in x[0][0] but 4 in y[1][0]", f, [(some(3), 1)], [[], [some(4)]])
 
 
 def test_starred_parameters_are_held_one_by_one() -> None:
@@ -947,11 +981,32 @@ def test_a_variable_of_another_kind_is_held_against_its_bound() -> None:
     refuses(ShapeError, "f: x is (4,) but (3,) is expected: axis 0 is 4, not 3", f, some(4), "y")
 
 
-def test_an_op_is_guarded_by_its_own_signature() -> None:
-    checked: Any = guarded(matmul)
+def test_a_wrapper_is_guarded_by_the_signature_of_what_it_wraps() -> None:
+    def f(x: Tensor[tuple[N], Any], k: int = 3) -> int:
+        return k
 
-    assert checked(some(3, 5), some(5, 7, taped=True)).shape == (3, 7)
-    refuses(DTypeError, "matmul: x is float32 but y is int64", checked, some(3, 5), some(5, 7, dtype=np.int64))
+    @functools.wraps(f)
+    def outer(*args: Any, **kwargs: Any) -> int:
+        return f(*args, **kwargs)
+
+    checked = guarded(outer)
+
+    assert checked(some(3)) == 3
+    assert checked(x=some(3), k=4) == 4
+    refuses(DTypeError, "f: x is an int but a tensor is expected", checked, 3)
+
+
+def test_a_tuple_that_is_no_shape_is_no_shape() -> None:
+    @guarded
+    def f(*args: *Sizes) -> tuple[*Sizes]:
+        return args
+
+    @guarded
+    def g(x: tuple[N, Any], y: tuple[N, str], z: Tensor[tuple[N], Any]) -> None: ...
+
+    assert f(1, "2") == (1, "2")
+    g((3, "a"), (3, "b"), some(3))
+    refuses(ShapeError, "g: N is 3 in x[0] but 4 in y[0]", g, (3, "a"), (4, "b"), some(3))
 
 
 def test_a_consumed_tape_names_the_line_of_the_user() -> None:

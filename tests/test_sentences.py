@@ -2,12 +2,15 @@ from tapegrad.dims import named
 from tapegrad.sentences import (
     ANY_NUMBER,
     RESULT,
+    UNNAMED,
     callee,
     conflict,
+    mixed_dtypes,
     shown,
     tape_missing,
     tape_unwanted,
     too_small,
+    with_article,
     wrong_dtype,
     wrong_number,
     wrong_rank,
@@ -71,6 +74,14 @@ def test_a_tape_is_missing_or_unwanted() -> None:
 
 def test_a_dtype_is_another() -> None:
     assert wrong_dtype("f", "x", "float64", "float32") == "f: x is float64 but float32 is expected"
+    assert mixed_dtypes("f", "float32", "x", "int64", "y") == "f: x is float32 but y is int64"
+    assert mixed_dtypes("f", with_article("int"), "y", "bool", "x") == "f: y is an int but x is bool"
+
+
+def test_an_op_leaves_its_name_to_its_decorator() -> None:
+    assert wrong_dtype(UNNAMED, "x", "int64", "floating") == "x is int64 but floating is expected"
+    assert mixed_dtypes(UNNAMED, "float32", "x", "int64", "y") == "x is float32 but y is int64"
+    assert tape_unwanted(UNNAMED, "target") == "target has a tape but must have none"
 
 
 def test_a_function_goes_by_what_its_caller_writes() -> None:

@@ -13,7 +13,7 @@ from typing_extensions import override
 from tapegrad.errors import DTypeError
 from tapegrad.guard._names import NoShortFormError
 from tapegrad.guard._parts import is_concrete
-from tapegrad.sentences import wrong_number
+from tapegrad.sentences import with_article, wrong_number
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -206,12 +206,6 @@ class TensorCheck(Check):
         tapes = self.tapes.short(f"{value}.tape.owns", scope)
         dtypes = self.dtypes.short(f"{value}.data.dtype", scope)
         return " and ".join([f"__isinstance({value}, {scope.constant(self.cls)})", *sizes, *tapes, *dtypes])
-
-
-def with_article(noun: str) -> str:
-    """Returns a noun with its `a` or `an`."""
-    spoken_with_vowel = noun.startswith(("a", "e", "i", "o", "A", "E", "I", "O", "nd"))  # ndarray
-    return f"{'an' if spoken_with_vowel else 'a'} {noun}"
 
 
 def kind_of(value: object) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.guard._checks import Check, with_article
+from tapegrad.guard._checks import Check, ClassCheck
 from tapegrad.guard._names import NoShortFormError
+from tapegrad.sentences import with_article
 
 if TYPE_CHECKING:
     from tapegrad.guard._names import Bindings, Scope
@@ -50,13 +51,13 @@ class UnionCheck(Check):
 
     @override
     def short(self, value: str, scope: Scope) -> str:
-        before, members = set(scope.bound), []
-        for member in self.members:
-            if scope.bound != before:
-                raise NoShortFormError  # one that fails half-way has bound names that the next one would find
-            members.append(member.short(value, scope))
-        if not self.is_complete():
-            raise NoShortFormError
+        with_names = [member for member in self.members if not isinstance(member, ClassCheck)]
+        if len(with_names) > 1 or not self.is_complete():
+            raise NoShortFormError  # one that fails half-way has bound names that the next one would find
+        before, waiting = set(scope.bound), scope.waiting
+        members = [member.short(value, scope) for member in self.members]
+        if scope.waiting > waiting:
+            raise NoShortFormError  # a computed size would be compared also where its member does not apply
         scope.reopen(scope.bound - before)
         return f"({' or '.join(members)})"
 

@@ -193,6 +193,11 @@ class Scope:
             self._later.append((size, found))
         return []
 
+    @property
+    def waiting(self) -> int:
+        """How many computed sizes wait for `finish`."""
+        return len(self._later)
+
     def finish(self) -> list[str]:
         """Returns the comparisons with computed sizes."""
         later, self._later = self._later, []
