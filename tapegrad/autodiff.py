@@ -9,11 +9,13 @@ from typing_extensions import TypeVar, override
 
 from tapegrad import ops
 from tapegrad.backend import Backend, engine, register
+from tapegrad.op import CALLS
 from tapegrad.tensor import Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tapegrad.backend import Elementwise
     from tapegrad.tape import NoneTape
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
@@ -43,6 +45,13 @@ class Autodiff(Backend[Recorded]):
     relu = staticmethod(ops.relu)
     sum = staticmethod(ops.sum)
     max = staticmethod(ops.max)
+    min = staticmethod(ops.min)
+    prod = staticmethod(ops.prod)
+    cumsum = staticmethod(ops.cumsum)
+    argmax = staticmethod(ops.argmax)
+    argmin = staticmethod(ops.argmin)
+    all = staticmethod(ops.all)
+    any = staticmethod(ops.any)
     equal = staticmethod(ops.equal)
     greater = staticmethod(ops.greater)
     cast = staticmethod(ops.astype)
@@ -58,12 +67,37 @@ class Autodiff(Backend[Recorded]):
         return value
 
     @override
+    def map(self, name: Elementwise, *operands: Recorded) -> Recorded:
+        result: Recorded = CALLS[name](*map(_lifted, operands))
+        return result
+
+    @override
     def where(self, condition: Recorded, x: Recorded, y: Recorded | float) -> Recorded:
         return ops.where(_lifted(condition), _lifted(x), _lifted(y))
 
     @override
     def broadcast_to(self, x: Recorded, shape: Sequence[int]) -> Recorded:
         return ops.broadcast_to(x, tuple(shape))
+
+    @override
+    def concat(self, values: Sequence[Recorded], axis: int) -> Recorded:
+        return ops.concat([_lifted(value) for value in values], axis)
+
+    @override
+    def pad(self, x: Recorded, pad_width: Sequence[tuple[int, int]], value: float) -> Recorded:
+        return ops.pad(x, tuple(pad_width), value=value)
+
+    @override
+    def getitem(self, x: Recorded, index: Any) -> Recorded:
+        return ops.getitem(x, index)
+
+    @override
+    def at_set(self, x: Recorded, index: Any, value: Recorded | float) -> Recorded:
+        return ops.at_set(_lifted(x), index, _lifted(value))
+
+    @override
+    def at_add(self, x: Recorded, index: Any, value: Recorded | float) -> Recorded:
+        return ops.at_add(_lifted(x), index, _lifted(value))
 
     @override
     def swap_last_axes(self, x: Recorded) -> Recorded:
@@ -85,6 +119,10 @@ class Autodiff(Backend[Recorded]):
     @override
     def ones(self, shape: Sequence[int], dtype: Any) -> Recorded:
         return ops.ones(tuple(shape), dtype)
+
+    @override
+    def zeros(self, shape: Sequence[int], dtype: Any) -> Recorded:
+        return ops.zeros(tuple(shape), dtype)
 
 
 def _lifted(value: Any) -> Any:

@@ -245,7 +245,9 @@ def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0) -> 
 
 
 def product(dims: Iterable[Size]) -> Size:
-    """Returns the number of elements of a shape."""
+    """Returns the number of elements of a shape, unknown where the rank is."""
+    if isinstance(dims, UnknownDims):
+        return UNKNOWN
     count: Size = 1
     for size in dims:
         count = count * size

@@ -132,6 +132,11 @@ def mixed_dtypes(call: str, dtype: str, place: str, other: str, other_place: str
     return _said(call, f"{place} is {dtype} but {other_place} is {other}")
 
 
+def no_tensor(call: str, x: str, y: str) -> str:
+    """Says that of two operands none is a tensor: `add: neither a float nor an int is a tensor`."""
+    return _said(call, f"neither {x} nor {y} is a tensor")
+
+
 def other_shape(call: str, place: str, shape: object, expected: object) -> str:
     """Says that a shape known by name only is not the one that is expected: `f: x is S but (3, 5) is expected`."""
     return f"{call}: {place} is {shape} but {expected} is expected"

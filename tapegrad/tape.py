@@ -5,11 +5,11 @@ A tensor's type says which tape it carries. `NoneTape` records nothing; `OwnedTa
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
 
 from typing_extensions import TypeAliasType, TypeVar, override
@@ -132,6 +132,11 @@ class OwnedTape(Tape):
                 tape.watched.setdefault(x, x.version)
         tape.entries.append((next(_clock), out, inputs, backward))
         return out.put_tape(self)
+
+    @override
+    def __reduce__(self) -> NoReturn:
+        message = "a tensor with a tape cannot be copied or pickled; detach it first"
+        raise TapeError(message)
 
     @override
     def __repr__(self) -> str:
@@ -316,6 +321,60 @@ class Gradients:
         gradient: Value[S, D] = value
         return gradient
 
+    def norm(self) -> float:
+        r"""Returns the length of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
+        return math.hypot(*(float((array * array).sum()) ** 0.5 for array in self._arrays()))
+
+    def is_finite(self) -> bool:
+        """Says whether there is neither an infinity nor a NaN in any gradient."""
+        return all(math.isfinite(float(array.min(initial=0)) + float(array.max(initial=0))) for array in self._arrays())
+
+    def clip_norm(self, limit: float) -> Gradients:
+        """Returns the gradients with `norm` at most `limit`: all of them scaled down alike, or none.
+
+        An infinity or a NaN in any of them makes all of them NaN, which `is_finite` sees. Where gradients are
+        differentiated again, the factor is a constant.
+
+        Args:
+            limit: The largest norm, above 0.
+
+        Raises:
+            ValueError: `limit` is not above 0.
+
+        Source:
+            Pascanu et al., [On the difficulty of training recurrent neural networks](https://arxiv.org/abs/1211.5063),
+            algorithm 1; PyTorch adds 1e-6 to the norm, and so stays a little below the limit.
+        """
+        _check_limit("clip_norm", limit)
+        norm = self.norm()
+        if norm <= limit:
+            return self._mapped(lambda value: value)
+        factor = limit / norm if math.isfinite(norm) else math.nan
+        return self._mapped(lambda value: value * factor)
+
+    def clip_value(self, limit: float) -> Gradients:
+        """Returns the gradients with each element between `-limit` and `limit`; a NaN stays one.
+
+        Args:
+            limit: The largest absolute value, above 0.
+
+        Raises:
+            ValueError: `limit` is not above 0.
+        """
+        _check_limit("clip_value", limit)
+        return self._mapped(lambda value: _array(value).clip(-limit, limit))
+
+    def _mapped(self, change: Callable[[Any], Any]) -> Gradients:
+        changed = Gradients()
+        changed.values_by_node = {node: change(value) for node, value in self.values_by_node.items()}
+        return changed
+
+    def _arrays(self) -> Iterator[Any]:
+        """Gives every gradient in float64, where no square of a float32 overflows."""
+        import numpy as np
+
+        return (np.asarray(_array(value), np.float64) for value in self.values_by_node.values())
+
     def target(self, wrt: Iterable[Any] | None) -> None:
         """Names the tensors whose gradients are asked for; None stands for the traced ones."""
         self._targets = None if wrt is None else tuple(_identity(x) for x in wrt)
@@ -360,16 +419,29 @@ NONE: Final = NoneTape()
 
 def where_called() -> str:
     """Returns file and line of the innermost caller outside tapegrad."""
-    house = f"{Path(__file__).parent}{os.sep}"
+    house = __file__.removesuffix("tape.py")
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(house):
         frame = frame.f_back
-    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+    return f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"
 
 
 def _identity(x: Any) -> Any:
     """Returns the tapeless tensor that `x` is, whatever tape it carries: what gradients are looked up by."""
     return getattr(x, "handle", x)
+
+
+def _array(value: Any) -> Any:
+    """Returns what a gradient is made of, in the end, where it was differentiated again and so is a tensor itself."""
+    while hasattr(value, "tape"):
+        value = value.data
+    return value
+
+
+def _check_limit(call: str, limit: float) -> None:
+    if not limit > 0:
+        message = f"{call}: limit is {limit} but must be above 0"
+        raise ValueError(message)
 
 
 def _summed(ours: Gradients | None, theirs: Gradients | None) -> Gradients | None:

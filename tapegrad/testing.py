@@ -190,7 +190,11 @@ def _slope(f: Function, seed: int) -> Function:
 
 
 def _is_hideable(annotation: Any) -> bool:
-    return annotation in (Dims, Size) or str(annotation).rpartition(".")[2] in {"Dims", "Size"}
+    return (
+        annotation in (Dims, Size)
+        or str(annotation) == "tuple[Dims, ...]"
+        or str(annotation).rpartition(".")[2] in {"Dims", "Size"}
+    )
 
 
 def _check_case(name: str, rule: Callable[..., Any], arguments: dict[str, Any], hideable: set[str]) -> None:
@@ -230,20 +234,29 @@ def _hidden(shapes: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for count in range(1, len(whole) + 1):
         for gone in combinations(whole, count):
             for kind in kinds:
-                yield _refilled(shapes, kind) | dict.fromkeys(gone, UnknownDims())
+                unknown = {key: _of_unknown_rank(shapes[key]) for key in gone}
+                yield _refilled(shapes, kind) | unknown
+
+
+def _of_unknown_rank(value: Any) -> Any:
+    several = any(isinstance(one, tuple) for one in value)
+    return tuple(UnknownDims() for _ in value) if several else UnknownDims()
 
 
 def _refilled(shapes: dict[str, Any], sizes: Sequence[Size]) -> dict[str, Any]:
     left = iter(sizes)
-    return {
-        key: tuple(next(left) for _ in value) if isinstance(value, tuple) else next(left)
-        for key, value in shapes.items()
-    }
+
+    def filled(value: Any) -> Any:
+        return tuple(map(filled, value)) if isinstance(value, tuple) else next(left)
+
+    return {key: filled(value) for key, value in shapes.items()}
 
 
 def _fits(answer: Any, truth: Any, names: Mapping[Name, int]) -> bool:
     if isinstance(answer, UnknownDims):
         return True
+    if isinstance(truth, tuple) and any(isinstance(one, tuple) for one in truth):
+        return len(answer) == len(truth) and all(map(_fits, answer, truth, [names] * len(truth)))
     answers, truths = _sizes(answer), _sizes(truth)
     return len(answers) == len(truths) and all(
         value_of(size, names) in {None, n} for size, n in zip(answers, truths, strict=True)
@@ -253,8 +266,11 @@ def _fits(answer: Any, truth: Any, names: Mapping[Name, int]) -> bool:
 def _sizes(value: Any) -> tuple[Any, ...]:
     if isinstance(value, UnknownDims):
         return ()
-    return value if isinstance(value, tuple) else (value,)
+    return tuple(n for one in value for n in _sizes(one)) if isinstance(value, tuple) else (value,)
 
 
 def _written(value: Any) -> str:
-    return show(value) if isinstance(value, tuple) else str(value)
+    if isinstance(value, UnknownDims):
+        return show(value)
+    parts: Any = map(_written, value) if isinstance(value, tuple) else ()
+    return show(parts) if isinstance(value, tuple) else str(value)

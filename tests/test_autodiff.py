@@ -175,9 +175,9 @@ def test_a_tensor_among_the_gradients_finds_its_engine_without_an_import() -> No
     # A closure of one's own may compute with tensors instead of values.
     program = (
         "import sys\n"
-        "from tapegrad import handle, ones, split\n"
+        "from tapegrad import handle, ones, split_tape\n"
         "x, w = ones((3,)), ones((2, 3))\n"
-        "y, tape = split((x.trace() + w))\n"
+        "y, tape = split_tape((x.trace() + w))\n"
         "out = handle(y.data * 5)\n"
         "loss = tape.record(out, (y,), lambda grads: grads.add(y, handle(grads.take(out) * 5)))\n"
         "assert 'tapegrad.autodiff' not in sys.modules\n"

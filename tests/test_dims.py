@@ -345,6 +345,7 @@ def test_product_counts_elements() -> None:
     assert product((2, 3, 7)) == 42
     assert product((2, 0, 7)) == 0
     assert str(product((C, 2, H))) == "2*C*H"
+    assert is_unknown(product(UnknownDims()))
 
 
 def test_axes_are_counted_from_either_end() -> None:

@@ -6,6 +6,7 @@ from tapegrad.sentences import (
     callee,
     conflict,
     mixed_dtypes,
+    no_tensor,
     shown,
     tape_missing,
     tape_unwanted,
@@ -82,6 +83,10 @@ def test_an_op_leaves_its_name_to_its_decorator() -> None:
     assert wrong_dtype(UNNAMED, "x", "int64", "floating") == "x is int64 but floating is expected"
     assert mixed_dtypes(UNNAMED, "float32", "x", "int64", "y") == "x is float32 but y is int64"
     assert tape_unwanted(UNNAMED, "target") == "target has a tape but must have none"
+
+
+def test_one_operand_must_be_a_tensor() -> None:
+    assert no_tensor("f", with_article("float"), with_article("int")) == "f: neither a float nor an int is a tensor"
 
 
 def test_a_function_goes_by_what_its_caller_writes() -> None:

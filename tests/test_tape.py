@@ -269,7 +269,7 @@ def test_a_seed_of_another_shape_or_dtype_is_refused_and_the_tape_is_not_consume
         y.backward(seed=ones((3,)))
     with pytest.raises(DTypeError, match=r"^backward: seed is float64 but x is float32$"):
         y.backward(seed=ones((2, 3), np.float64))
-    with pytest.raises(DTypeError, match=r"^backward: seed is a ndarray but x is float32$"):
+    with pytest.raises(DTypeError, match=r"^backward: seed is an ndarray but x is float32$"):
         y.backward(seed=np.ones((2, 3), np.float32))
 
     assert y.sum().backward()[x].tolist() == [[2, 2, 2], [2, 2, 2]]

@@ -1,9 +1,10 @@
 """Calls of what users write: names are bound through every way an argument can take."""
 
-from typing import Any, Generic, Literal as L, overload
+from typing import Any, Generic, assert_type, overload
+from typing import Literal as L
 
 import numpy as np
-from typing_extensions import TypeVar, TypeVarTuple, Unpack, assert_type
+from typing_extensions import TypeVar, TypeVarTuple, Unpack
 
 import tapegrad as tg
 from tapegrad import Add, FloorDiv, Merge, Mul, NoneTape, OwnedTape, Shape, Sub, Tensor

@@ -1,10 +1,11 @@
 """What was found out about mypy by running it, each finding held as a program."""
 
 from functools import partial
-from typing import Any, Literal as L
+from typing import Any, assert_type
+from typing import Literal as L
 
 import numpy as np
-from typing_extensions import TypeVar, assert_type
+from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import (

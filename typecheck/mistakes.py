@@ -1,8 +1,9 @@
 """The mistakes that people make, each with the whole sentence it is answered with."""
 
-from typing import Any, Generic, Literal as L
+from typing import Generic, assert_type
+from typing import Literal as L
 
-from typing_extensions import TypeVar, assert_type
+from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tensor, guarded, nn
@@ -99,7 +100,7 @@ def reject_a_module_wired_wrongly_inside() -> None:
 
 def reject_a_gradient_of_another_shape() -> None:
     def square(a: Tensor[Shape[N, H], OwnedTape]) -> Tensor[Shape[N, H], OwnedTape]:
-        a_, tape = tg.split(a)
+        a_, tape = tg.split_tape(a)
         out = tg.handle(a_.data * a_.data)
 
         def backward(grads: Gradients) -> None:

@@ -1,8 +1,9 @@
 """Modules: literals in constructors, wiring inside and outside, layers threaded with their paths."""
 
-from typing import Any, Generic, Literal as L
+from typing import Any, Generic, assert_type
+from typing import Literal as L
 
-from typing_extensions import TypeVar, assert_type
+from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn

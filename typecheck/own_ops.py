@@ -1,9 +1,10 @@
 """Ops of one's own: the closure is typed by the same rules as the forward."""
 
-from typing import Any, Literal as L
+from typing import Any, assert_type
+from typing import Literal as L
 
 import numpy as np
-from typing_extensions import TypeVar, assert_type
+from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import Gradients, Merge, NoneTape, OwnedTape, Shape, Tensor
@@ -22,7 +23,7 @@ x = tg.ones((2, 3))
 
 def negate(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
     """The smallest op there is."""
-    operand, tape = tg.split(x)
+    operand, tape = tg.split_tape(x)
     out = tg.handle(-operand.data)
 
     def backward(grads: Gradients) -> None:
@@ -33,7 +34,7 @@ def negate(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
 
 def product(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
     """Two operands, two tapes, one closure."""
-    a, b, tape = tg.split(x, y)
+    a, b, tape = tg.split_tape(x, y)
     out = tg.handle(a.data @ b.data)
 
     def backward(grads: Gradients) -> None:
@@ -61,7 +62,7 @@ def accept_their_gradients() -> None:
 
 def reject_a_product_in_the_wrong_order() -> None:
     def wrong(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
-        a, b, tape = tg.split(x, y)
+        a, b, tape = tg.split_tape(x, y)
         out = tg.handle(a.data @ b.data)
 
         def backward(grads: Gradients) -> None:
@@ -74,7 +75,7 @@ def reject_a_product_in_the_wrong_order() -> None:
 
 def reject_the_gradient_of_the_other_operand() -> None:
     def wrong(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
-        a, b, tape = tg.split(x, y)
+        a, b, tape = tg.split_tape(x, y)
         out = tg.handle(a.data @ b.data)
 
         def backward(grads: Gradients) -> None:

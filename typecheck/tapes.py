@@ -1,9 +1,10 @@
 """Tapes over time: traced, merged, consumed; gradients typed by their key."""
 
-from typing import Any, Literal as L
+from typing import Literal as L
+from typing import assert_type
 
 import numpy as np
-from typing_extensions import TypeVar, assert_type
+from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tensor, nn

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.backend.value import Backend
+from tapegrad.backend.formulas import erf, power, sigmoid, softplus
+from tapegrad.backend.value import Backend, Elementwise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+_OWN: Final[dict[str, Callable[..., Any]]] = {"erf": erf, "pow": power, "sigmoid": sigmoid, "softplus": softplus}
+_ELEMENTWISE: Final = {name: _OWN.get(name) or getattr(np, name) for name in get_args(Elementwise)}
 
 
 class NumPy(Backend[Array]):
@@ -35,14 +39,82 @@ class NumPy(Backend[Array]):
         return np.maximum(x, 0)
 
     @override
+    def map(self, name: Elementwise, *operands: Array) -> Array:
+        result: Array = _ELEMENTWISE[name](*operands)
+        return result
+
+    @override
     def sum(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
-        total: Array = np.add.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
-        return total  # half the cost of np.sum on small arrays
+        # Half the cost of np.sum on small arrays; the dtype is that of `x`, where NumPy would widen small ints.
+        total: Array = np.add.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
+        return total
 
     @override
     def max(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
         largest: Array = np.maximum.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
         return largest
+
+    @override
+    def min(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+        smallest: Array = np.minimum.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
+        return smallest
+
+    @override
+    def prod(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+        total: Array = np.multiply.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
+        return total
+
+    @override
+    def argmax(self, x: Array, axis: int | None, *, keepdims: bool) -> Array:
+        return np.asarray(np.argmax(x, axis, keepdims=keepdims))
+
+    @override
+    def argmin(self, x: Array, axis: int | None, *, keepdims: bool) -> Array:
+        return np.asarray(np.argmin(x, axis, keepdims=keepdims))
+
+    @override
+    def all(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+        return np.asarray(np.all(x, axis, keepdims=keepdims))
+
+    @override
+    def any(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+        return np.asarray(np.any(x, axis, keepdims=keepdims))
+
+    @override
+    def cumsum(self, x: Array, axis: int) -> Array:
+        return np.cumsum(x, axis, dtype=x.dtype)
+
+    @override
+    def concat(self, values: Sequence[Array], axis: int) -> Array:
+        return np.concatenate(values, axis)
+
+    @override
+    def pad(self, x: Array, pad_width: Sequence[tuple[int, int]], value: float) -> Array:
+        return np.pad(x, pad_width, constant_values=value) if pad_width else np.asarray(x)  # NumPy pads no scalar
+
+    @override
+    def getitem(self, x: Array, index: Any) -> Array:
+        picked: Array = x[index]
+        return picked
+
+    @override
+    def at_set(self, x: Array, index: Any, value: Array | float) -> Array:
+        out = np.array(x)
+        out[index] = value
+        return out
+
+    @override
+    def at_add(self, x: Array, index: Any, value: Array | float) -> Array:
+        out = np.array(x)
+        if _is_basic(index):
+            out[index] += value  # ten times as fast as `add.at`, which is for places named twice
+        else:
+            np.add.at(out, index, value)
+        return out
+
+    @override
+    def zeros(self, shape: Sequence[int], dtype: Any) -> Array:
+        return np.zeros(shape, dtype)
 
     @override
     def swap_last_axes(self, x: Array) -> Array:
@@ -66,3 +138,8 @@ class NumPy(Backend[Array]):
     @override
     def one_hot(self, indices: Array, size: int, dtype: Any) -> Array:
         return np.asarray(np.equal.outer(indices, np.arange(size)), dtype)
+
+
+def _is_basic(index: Any) -> bool:
+    """Says whether an index names no place twice, for it has no arrays in it."""
+    return not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))

@@ -6,7 +6,7 @@ A closure computes with the operators of `Value` and the primitives of `Backend`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
 
 from typing_extensions import TypeVar
 
@@ -16,6 +16,50 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=tuple[Any, ...], covariant=True, default=Any)
 D = TypeVar("D", covariant=True, default=Any)
 V = TypeVar("V", default=Any)
+
+Elementwise: TypeAlias = Literal[
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "cos",
+    "cosh",
+    "erf",
+    "exp2",
+    "expm1",
+    "floor",
+    "hypot",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log10",
+    "log1p",
+    "log2",
+    "logaddexp",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "pow",
+    "remainder",
+    "round",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "softplus",
+    "sqrt",
+    "tan",
+    "trunc",
+]
 
 
 class Value(ABC, Generic[S, D]):
@@ -88,12 +132,64 @@ class Backend(ABC, Generic[V]):
         """Computes `max(x, 0)`."""
 
     @abstractmethod
+    def map(self, name: Elementwise, *operands: V) -> V:
+        """Applies an elementwise function, which goes by the name of its op, NumPy's where NumPy has it."""
+
+    @abstractmethod
     def sum(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
         """Adds up along axes."""
 
     @abstractmethod
     def max(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
         """Finds the largest along axes; NaN wins."""
+
+    @abstractmethod
+    def min(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+        """Finds the smallest along axes; NaN wins."""
+
+    @abstractmethod
+    def prod(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+        """Multiplies along axes."""
+
+    @abstractmethod
+    def argmax(self, x: V, axis: int | None, *, keepdims: bool) -> V:
+        """Finds the index of the first largest along an axis, or among all elements."""
+
+    @abstractmethod
+    def argmin(self, x: V, axis: int | None, *, keepdims: bool) -> V:
+        """Finds the index of the first smallest along an axis, or among all elements."""
+
+    @abstractmethod
+    def all(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+        """Says whether every element along axes is true, or not zero."""
+
+    @abstractmethod
+    def any(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+        """Says whether an element along axes is true, or not zero."""
+
+    @abstractmethod
+    def cumsum(self, x: V, axis: int) -> V:
+        """Adds up all elements to each one along an axis."""
+
+    @abstractmethod
+    def concat(self, values: Sequence[V], axis: int) -> V:
+        """Puts values one behind the other along an axis."""
+
+    @abstractmethod
+    def pad(self, x: V, pad_width: Sequence[tuple[int, int]], value: float) -> V:
+        """Surrounds `x` with a constant, so many elements before and behind along each axis."""
+
+    @abstractmethod
+    def getitem(self, x: V, index: Any) -> V:
+        """Picks the elements that an index of numbers, slices and NumPy arrays names."""
+
+    @abstractmethod
+    def at_set(self, x: V, index: Any, value: V | float) -> V:
+        """Copies `x` with other values at the places that an index names."""
+
+    @abstractmethod
+    def at_add(self, x: V, index: Any, value: V | float) -> V:
+        """Copies `x` with values added at the places that an index names; places named twice accumulate."""
 
     @abstractmethod
     def equal(self, x: V, y: V) -> V:
@@ -134,3 +230,7 @@ class Backend(ABC, Generic[V]):
     @abstractmethod
     def ones(self, shape: Sequence[int], dtype: Any) -> V:
         """Makes an array of ones."""
+
+    @abstractmethod
+    def zeros(self, shape: Sequence[int], dtype: Any) -> V:
+        """Makes an array of zeros."""

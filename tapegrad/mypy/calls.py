@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
+from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, Expression
+from mypy.maptype import map_instance_to_supertype
+from mypy.nodes import (
+    ARG_STAR,
+    ARG_STAR2,
+    ArgKind,
+    ComparisonExpr,
+    Expression,
+    ListExpr,
+    OperatorAssignmentStmt,
+    OpExpr,
+    StarExpr,
+)
 from mypy.plugin import MethodContext
-from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
 
 from tapegrad import sentences
-from tapegrad.dims import Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
+from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.mypy.codec import (
     ARRAY,
@@ -28,12 +40,14 @@ from tapegrad.mypy.codec import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.internals import declared_function, make
-from tapegrad.mypy.signatures import parameter_names
+from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
+from tapegrad.mypy.signatures import is_overload, parameter_names
 from tapegrad.mypy.unify import Bindings, Refusal
-from tapegrad.mypy.values import ValueUnknownError, size_value, value_of
+from tapegrad.mypy.values import ValueUnknownError, index_of, size_value, value_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mypy.nodes import Context
     from mypy.plugin import AttributeContext, FunctionContext
 
@@ -77,6 +91,8 @@ def method_call(ctx: MethodContext, declared: CallableType) -> Type:
 
 def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
     """Types an operator, or a method that is an op, by the op of the same meaning."""
+    if name == "__iter__":
+        return rows(ctx, declared)
     found = _op_of_method(name)
     if found is None:
         return method_call(ctx, declared)
@@ -94,6 +110,17 @@ def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
     else:
         arguments = {first: receiver, **given}
     return _judged(ctx, signature, arguments, op)
+
+
+def rows(ctx: MethodContext, declared: CallableType) -> Type:
+    """Types `iter(x)`: whatever is left of the shape without its first axis."""
+    result, parts = get_proper_type(method_call(ctx, declared)), tensor_parts(ctx.type)
+    items = shape_items(parts.shape) if parts is not None else None
+    if items == []:
+        report(ctx.api, "len: a tensor of shape () has no length", ctx.context, "shape")
+    if not items or isinstance(items[0], Many) or not isinstance(result, Instance):
+        return result
+    return result.copy_modified(args=[_with_shape(result.args[0], shape_type(items[1:], make(ctx.api)))])
 
 
 def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
@@ -120,18 +147,30 @@ def _judged(
     try:
         for name, formal in zip(parameter_names(declared), declared.arg_types, strict=True):
             actuals = arguments.get(name, [])
+            if op is not None and name in op.sequences:
+                bindings.given.append(formal)
+                for argument in actuals:
+                    _unify_parts(bindings, formal, name, _parts(argument, ctx.api))
+                continue
             for position, argument in enumerate(actuals):
                 place = name if len(actuals) == 1 else f"{name}[{position}]"
                 _refuse_consumed(bindings.name, place, argument.type)
                 bindings.given.append(formal)
                 bindings.unify(formal, _refined(argument, ctx.api), place)
-        bindings.finish()
-        items = _ruled(op, arguments, ctx.api) if op is not None else None
+        if op is not None:
+            _refuse_no_tensor(
+                bindings.name, declared, {name: arguments[name] for name in arguments if name in op.operands}
+            )
+        bindings.finish(raw=_is_raw(ctx))
+        items = _ruled(op, declared, arguments, ctx.api) if op is not None else None
     except Refusal as refusal:
-        report(ctx.api, str(refusal), ctx.context, refusal.kind)
+        with past_trial(ctx.api) if _is_operation(ctx, op) else nullcontext():
+            report(ctx.api, str(refusal), ctx.context, refusal.kind)
         return _unknown_result(ctx, declared, bindings.make)
     except ShapeError as refusal:
-        report(ctx.api, f"{bindings.name}: {refusal}", ctx.context, "shape")
+        # All overloads of an op have one rule: were this one only not chosen, mypy would list them.
+        with past_trial(ctx.api) if is_overload(declared) or _is_operation(ctx, op) else nullcontext():
+            report(ctx.api, f"{bindings.name}: {refusal}", ctx.context, "shape")
         return _unknown_result(ctx, declared, bindings.make)
     return _result(ctx, declared, bindings, items, is_op=op is not None)
 
@@ -140,7 +179,7 @@ def _result(
     ctx: FunctionContext | MethodContext,
     declared: CallableType,
     bindings: Bindings,
-    items: list[Size | Many] | None,
+    items: list[Any] | None,
     *,
     is_op: bool,
 ) -> Type:
@@ -150,19 +189,38 @@ def _result(
     result = bindings.applied(declared_result, ctx.default_return_type)
     if not is_op:
         return result
+    if items is not None and _is_several(items):
+        return _several(result, items, bindings.make)
     parts = tensor_parts(declared_result)
     if items is not None and parts is not None and not isinstance(get_proper_type(parts.shape), TupleType):
         result = _with_shape(result, shape_type(items, bindings.make))
     return _raw(ctx, result)
 
 
+def _several(result: Type, items: list[Dims], make: Make) -> Type:
+    """Types a tuple of tensors, each by its own shape."""
+    p = get_proper_type(result)
+    if not isinstance(p, Instance) or len(p.args) != 1:
+        return result
+    return TupleType([_with_shape(p.args[0], shape_type(dims, make)) for dims in items], p)
+
+
+def _is_several(answer: Sequence[Any]) -> bool:
+    return any(isinstance(one, tuple) and not isinstance(one, Many) for one in answer)
+
+
 def _raw(ctx: FunctionContext | MethodContext, result: Type) -> Type:
     """Makes a raw value of a tensor, where an operator was called on one."""
     receiver = get_proper_type(ctx.type) if isinstance(ctx, MethodContext) else None
     parts = tensor_parts(result)
-    if isinstance(receiver, Instance) and receiver.type.fullname == VALUE and parts is not None:
+    if isinstance(receiver, Instance) and _is_raw(ctx) and parts is not None:
         return receiver.copy_modified(args=[parts.shape, parts.dtype])
     return result
+
+
+def _is_raw(ctx: FunctionContext | MethodContext) -> bool:
+    receiver = get_proper_type(ctx.type) if isinstance(ctx, MethodContext) else None
+    return isinstance(receiver, Instance) and receiver.type.fullname == VALUE
 
 
 def _constructed(declared: Instance, bindings: Bindings, default: Type) -> Type:
@@ -224,7 +282,7 @@ def _refined(argument: Argument, api: Any) -> Type:
     p = get_proper_type(argument.type)
     if isinstance(p, Instance) and p.type.fullname == "builtins.int" and p.last_known_value is None:
         size = size_value(p, argument.expression, api)
-        return size_type(size, make(api))
+        return argument.type if is_unknown(size) else size_type(size, make(api))
     return argument.type
 
 
@@ -234,6 +292,27 @@ def _refuse_consumed(call: str, name: str, t: Type) -> None:
         raise Refusal(sentences.consumed(call, name, f"on line {get_proper_type(parts.tape).line}"), "tape")
 
 
+def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
+    """Says whether mypy tries an operator: of `1 + x` it would show what `int` refuses, not what the tensor does."""
+    return op is not None and isinstance(ctx.context, OpExpr | ComparisonExpr | OperatorAssignmentStmt)
+
+
+def _refuse_no_tensor(call: str, declared: CallableType, arguments: dict[str, list[Argument]]) -> None:
+    """Refuses two operands each of which may be a number, where both are."""
+    if any(tensor_parts(argument.type) for actuals in arguments.values() for argument in actuals):
+        return
+    either = [
+        name
+        for name, formal in zip(parameter_names(declared), declared.arg_types, strict=True)
+        if name in arguments and isinstance(p := get_proper_type(formal), UnionType) and any(map(tensor_parts, p.items))
+    ]
+    given = [get_proper_type(arguments[name][0].type) for name in either if name in arguments]
+    numbers = [t for t in given if isinstance(t, Instance) and t.type.fullname in (*NUMBERS, ARRAY)]
+    if len(numbers) == len(either) > 1:
+        x, y = (sentences.with_article(t.type.name) for t in numbers)
+        raise Refusal(sentences.no_tensor(call, x, y), "dtype")
+
+
 def _op_named(declared: CallableType) -> Op | None:
     definition = declared.definition
     if definition is None or not definition.fullname.startswith("tapegrad.ops."):
@@ -241,6 +320,7 @@ def _op_named(declared: CallableType) -> Op | None:
     return _ops().get(definition.name)
 
 
+@cache
 def _op_of_method(name: str) -> tuple[Op, bool] | None:
     operators = {op.operator: op for op in _ops().values() if op.operator is not None}
     if name in operators:
@@ -257,32 +337,104 @@ def _ops() -> dict[str, Op]:
     return OPS
 
 
-def _ruled(op: Op, arguments: dict[str, list[Argument]], api: Any) -> list[Size | Many] | None:
-    """Returns the sizes that the op's rule gives, or None where it needs to know more.
+class Parts(NamedTuple):
+    """The tensors of a tuple or a list; of one of unknown length, one in the place of any number."""
+
+    types: list[Type]
+    counted: bool
+
+
+def _parts(argument: Argument, api: Any) -> Parts:
+    p, expression = get_proper_type(argument.type), argument.expression
+    if isinstance(expression, ListExpr) and not any(isinstance(item, StarExpr) for item in expression.items):
+        return Parts([api.get_expression_type(item) for item in expression.items], counted=True)
+    if isinstance(p, TupleType) and not any(isinstance(item, UnpackType) for item in p.items):
+        return Parts(list(p.items), counted=True)
+    if isinstance(p, Instance):
+        sequence = next((base for base in p.type.mro if base.fullname == "typing.Sequence"), None)
+        if sequence is not None:
+            return Parts(list(map_instance_to_supertype(p, sequence).args), counted=False)
+    return Parts([unknown()], counted=False)
+
+
+def _unify_parts(bindings: Bindings, formal: Type, name: str, parts: Parts) -> None:
+    p = get_proper_type(formal)
+    for position, part in enumerate(parts.types):
+        place = f"{name}[{position}]" if parts.counted else name
+        _refuse_consumed(bindings.name, place, part)
+        if isinstance(p, Instance):
+            bindings.unify(p.args[0], part, place)
+
+
+def _ruled(op: Op, declared: CallableType, arguments: dict[str, list[Argument]], api: Any) -> list[Any] | None:
+    """Returns the sizes that the op's rule gives, or None where it needs to know more or mypy itself has refused.
 
     Raises:
         ShapeError: The rule refuses.
     """
-    shapes: dict[str, list[Size | Many] | None] = {}
+    shapes: dict[str, Any] = {}
     values: dict[str, Any] = {}
-    for name in inspect.signature(op.rule).parameters:
+    uncounted = ""
+    formals = dict(zip(parameter_names(declared), declared.arg_types, strict=True))
+    annotations = op.rule.__annotations__
+    for name in op.parameters:
         if name not in arguments:
             continue
-        (argument,) = arguments[name]
+        argument, *more = arguments[name]
+        if name in op.sequences:
+            parts = _parts(argument, api)
+            shapes[name] = tuple(_operand_shape(part) for part in parts.types)
+            uncounted = uncounted if parts.counted else name
+            continue
         if name in op.operands:
             shapes[name] = _operand_shape(argument.type)
             continue
-        try:
-            values[name] = value_of(argument.type, argument.expression, api)
-        except ValueUnknownError:
+        if more or not accepts(formals[name], argument.type):
             return None
-    many = dict.fromkeys(item for shape in shapes.values() for item in shape or () if isinstance(item, Many))
+        try:
+            read = index_of if annotations.get(name) == "Index" else value_of
+            values[name] = read(argument.type, argument.expression, api)
+        except ValueUnknownError:
+            if annotations.get(name) != "Size":
+                return None
+            values[name] = UNKNOWN
+    if uncounted:
+        return _for_any_count(op, shapes, values, uncounted)
+    return _shaped(op, shapes, values)
+
+
+def _for_any_count(op: Op, shapes: dict[str, Any], values: dict[str, Any], name: str) -> list[Any] | None:
+    """Asks the rule what becomes of one, two and three tensors, and keeps what does not depend on their number."""
+    answers: list[list[Any] | None] = []
+    refusals: list[ShapeError] = []
+    for count in range(1, 4):
+        try:
+            answers.append(_shaped(op, shapes | {name: shapes[name] * count}, values))
+        except ShapeError as refusal:
+            refusals.append(refusal)
+    if len(refusals) == 3:
+        raise refusals[0]
+    known = [answer for answer in answers if answer is not None]
+    if len(known) < 3 or any(len(answer) != len(known[0]) or _is_several(answer) for answer in known):
+        return None
+    return [sizes[0] if all(_is_one(sizes[0], n) for n in sizes) else UNKNOWN for sizes in zip(*known, strict=True)]
+
+
+def _is_one(n: Size | Many, m: Size | Many) -> bool:
+    if isinstance(n, Many) or isinstance(m, Many):
+        return n is m
+    return not is_unknown(n) and not is_unknown(m) and not surely_differ(n, m)
+
+
+def _shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] | None:
+    whole = [one for shape in shapes.values() for one in (shape if isinstance(shape, tuple) else (shape,))]
+    many = dict.fromkeys(item for shape in whole for item in shape or () if isinstance(item, Many))
     if many:
         return _for_any_rank(op, shapes, values, many)
     return _answer(op, {name: _as_dims(shape) for name, shape in shapes.items()} | values)
 
 
-def _answer(op: Op, arguments: dict[str, Any]) -> list[Size | Many] | None:
+def _answer(op: Op, arguments: dict[str, Any]) -> list[Any] | None:
     try:
         return list(op.rule(**arguments))
     except RankUnknownError:
@@ -290,7 +442,7 @@ def _answer(op: Op, arguments: dict[str, Any]) -> list[Size | Many] | None:
 
 
 def _for_any_rank(
-    op: Op, shapes: dict[str, list[Size | Many] | None], values: dict[str, Any], many: dict[Many, None]
+    op: Op, shapes: dict[str, Any], values: dict[str, Any], many: dict[Many, None]
 ) -> list[Size | Many] | None:
     """Asks the rule what becomes of none, one and two sizes in the place of `*Sizes`, and folds the answers again."""
     answers: list[Dims | None] = []
@@ -307,6 +459,8 @@ def _for_any_rank(
         except ShapeError as refusal:
             refusals.append(refusal)
             answer = None
+        if answer is not None and _is_several(answer):
+            return None
         answers.append(None if answer is None else tuple(one for one in answer if not isinstance(one, Many)))
     if len(refusals) == len(answers):
         raise refusals[1]
@@ -330,7 +484,9 @@ def _same(dims: Any, answer: Dims | None) -> bool:
     )
 
 
-def _as_dims(shape: list[Size | Many] | None, stand_ins: dict[Many, Dims] | None = None) -> Dims:
+def _as_dims(shape: Any, stand_ins: dict[Many, Dims] | None = None) -> Any:
+    if isinstance(shape, tuple):
+        return tuple(_as_dims(part, stand_ins) for part in shape)
     if shape is None:
         return UnknownDims()
     dims: list[Size] = []
@@ -350,7 +506,7 @@ def _operand_shape(t: Type) -> list[Size | Many] | None:
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.type.fullname == ARRAY:
         return shape_items(p.args[0]) if isinstance(get_proper_type(p.args[0]), TupleType) else None
-    if isinstance(p, Instance) and p.type.fullname in NUMBERS:
+    if isinstance(p, Instance) and (p.type.fullname in NUMBERS or p.type.has_base("numpy.generic")):
         return []
     return None
 

@@ -13,6 +13,7 @@ from mypy.types import (
     ProperType,
     TupleType,
     Type,
+    TypeAliasType,
     TypeOfAny,
     TypeVarLikeType,
     TypeVarTupleType,
@@ -65,6 +66,8 @@ def tensor_parts(declared: Type) -> Parts | None:
     t = bounded(declared)
     if not isinstance(t, Instance):
         return None
+    if t.type.fullname == TENSOR and len(t.args) == 3:
+        return Parts(*t.args)
     if t.type.has_base(TENSOR):
         shape, tape, dtype = map_instance_to_supertype(t, _base(t, TENSOR)).args
         return Parts(shape, tape, dtype)
@@ -169,6 +172,11 @@ def is_tape(t: Type, fullname: str) -> bool:
     """Says whether a type is that kind of tape."""
     p = get_proper_type(t)
     return isinstance(p, Instance) and p.type.fullname == fullname
+
+
+def is_endless(t: Type) -> bool:
+    """Says whether a type is an alias that contains itself: a tree of plain values, which no walk gets through."""
+    return isinstance(t, TypeAliasType) and t.is_recursive
 
 
 def kind_of(variable: TypeVarLikeType) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.erasetype import erase_typevars
@@ -10,7 +11,7 @@ from mypy.subtypes import is_subtype
 from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Type, get_proper_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mypy.errorcodes import ErrorCode
     from mypy.nodes import Context
@@ -68,6 +69,18 @@ def tried_method(api: Checker, receiver: Type, name: str, argument: Type, contex
         )
     errors = [(error.message, error.code) for error in watcher.filtered_errors() if error.severity == "error"]
     return Trial(result, errors)
+
+
+@contextmanager
+def past_trial(api: Checker) -> Iterator[None]:
+    """Lets a word through although mypy only tries an overload or an operator, which is not dismissed for it."""
+    watchers = api.msg.errors._watchers
+    trial = watchers.pop() if watchers else None
+    try:
+        yield
+    finally:
+        if trial is not None:
+            watchers.append(trial)
 
 
 def method_signature(api: Checker, receiver: Instance, name: str) -> FunctionLike | None:

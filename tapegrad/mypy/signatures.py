@@ -11,7 +11,6 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
-    TypeAliasType,
     TypeOfAny,
     TypeType,
     TypeVarType,
@@ -20,7 +19,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.codec import PRODUCT, QUOTIENT, SUM, TENSOR, VALUE, kind_of
+from tapegrad.mypy.codec import PRODUCT, QUOTIENT, SUM, TENSOR, VALUE, is_endless, kind_of
 from tapegrad.mypy.internals import accepts
 
 if TYPE_CHECKING:
@@ -78,8 +77,8 @@ def loosened(declared: FunctionLike) -> FunctionLike:
 
 def concerns(t: Type) -> bool:
     """Says whether a type speaks of tensors or of their sizes."""
-    if isinstance(t, TypeAliasType) and t.is_recursive:
-        return False  # trees of plain values, without end
+    if is_endless(t):
+        return False
     p = get_proper_type(t)
     if isinstance(p, Instance):
         return (
@@ -107,11 +106,15 @@ def _takes(declared: CallableType, arguments: list[list[Type]]) -> bool:
 
 
 def _open(t: Type) -> Type:
+    if is_endless(t):
+        return t
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.type.fullname in (TENSOR, VALUE):
         return p.copy_modified(args=[AnyType(TypeOfAny.special_form) for _ in p.args])
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         return Instance(next(base for base in p.type.mro if base.fullname == "builtins.int"), [])
+    if isinstance(p, Instance) and p.type.fullname == "typing.Sequence":
+        return p.copy_modified(args=[_open(argument) for argument in p.args])
     if isinstance(p, UnionType):
         return UnionType([_open(item) for item in p.items], p.line, p.column)
     return t

@@ -27,6 +27,7 @@ from mypy.types import (
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Size, is_unknown, surely_differ
 from tapegrad.mypy.codec import (
+    ARRAY,
     CONSUMED_TAPE,
     MERGED,
     NONE_TAPE,
@@ -37,6 +38,7 @@ from tapegrad.mypy.codec import (
     Make,
     Many,
     dtype_name,
+    is_endless,
     is_tape,
     item_types,
     kind_of,
@@ -66,6 +68,7 @@ class Bindings:
         self.name = name
         self.make = make
         self.own: dict[TypeVarId, str] = {variable.id: kind_of(variable) for variable in callee.variables}
+        self.bounds: dict[TypeVarId, Type] = {variable.id: variable.upper_bound for variable in callee.variables}
         self.sizes: dict[TypeVarId, tuple[Size, str]] = {}
         self.many: dict[TypeVarId, tuple[list[Size | Many], str]] = {}
         self.shapes: dict[TypeVarId, tuple[Type, str]] = {}
@@ -73,6 +76,8 @@ class Bindings:
         self.tapes: dict[TypeVarId, list[Type]] = {}
         self.given: list[Type] = []
         self._numbers: list[tuple[Type, Size, str]] = []
+        self._bounded: dict[TypeVarId, None] = {}
+        self._beside: list[tuple[TypeVarId, str, str]] = []
         self._computed: list[tuple[Type, Size, int, list[object], list[object], str]] = []
 
     def unify(self, formal: Type, actual: Type, where: str) -> None:
@@ -82,6 +87,8 @@ class Bindings:
             Refusal: They do not fit.
         """
         declared, given = get_proper_type(formal), get_proper_type(actual)
+        if is_endless(formal):
+            return
         if isinstance(given, AnyType):
             self._forget_tapes(declared)
         elif isinstance(declared, UnionType):
@@ -98,8 +105,11 @@ class Bindings:
         elif isinstance(declared, Instance):
             self._unify_instance(declared, given, where)
 
-    def finish(self) -> None:
-        """Compares computed sizes, now that all names are bound.
+    def finish(self, *, raw: bool = False) -> None:
+        """Compares computed sizes and bounds of dtypes, now that all names are bound.
+
+        Args:
+            raw: Whether values without a tensor around them are computed with, whose dtypes are NumPy's affair.
 
         Raises:
             Refusal: One comes to another size than is there.
@@ -112,6 +122,15 @@ class Bindings:
             value = self.size(formal)
             if surely_differ(value, actual):
                 raise Refusal(sentences.wrong_number(self.name, where, actual, size_of(formal), value))
+        if raw:
+            return
+        for variable, number, where in self._beside:
+            self._refuse_number(variable, number, where)
+        for variable in self._bounded:
+            dtype, where = self.dtypes[variable]
+            if not accepts(self.bounds[variable], dtype):
+                expected = dtype_name(self.bounds[variable])
+                raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
 
     def size(self, t: Type) -> Size:
         """Reads a declared size with the names bound."""
@@ -128,6 +147,8 @@ class Bindings:
     def applied(self, declared: Type, default: Type | None) -> Type:
         """Returns a declared type with everything bound; `default`, mypy's own answer, fills in the rest."""
         p, answer = get_proper_type(declared), get_proper_type(default) if default is not None else None
+        if is_endless(declared):
+            return default if default is not None else declared
         if isinstance(p, TypeVarType):
             return self._applied_variable(p, answer)
         if isinstance(p, TupleType):
@@ -244,8 +265,14 @@ class Bindings:
     def _unify_union(self, declared: UnionType, given: ProperType, where: str) -> None:
         if tensor_parts(given) is None and not isinstance(given, UnionType):
             self._tape_of_no_tensor(declared)
+            self._dtype_of_no_tensor(declared, given, where)
         if isinstance(given, UnionType):
             self._unify_unions(declared, given, where)
+            return
+        if isinstance(given, TupleType):
+            for item in map(get_proper_type, declared.items):
+                if isinstance(item, Instance) and item.type.fullname == "builtins.tuple":
+                    self._unify_instance(item, given, where)
             return
         for item in map(get_proper_type, declared.items):
             both_tensors = tensor_parts(item) is not None and tensor_parts(given) is not None
@@ -268,6 +295,32 @@ class Bindings:
             tape = get_proper_type(parts.tape)
             if isinstance(tape, TypeVarType) and tape.id in self.own:
                 self.tapes.setdefault(tape.id, []).append(self.make(NONE_TAPE, []))
+
+    def _dtype_of_no_tensor(self, declared: UnionType, given: ProperType, where: str) -> None:
+        """Holds the dtype of an array, or the class of a number, against that of the tensor it stands beside."""
+        for parts in filter(None, map(tensor_parts, declared.items)):
+            formal = get_proper_type(parts.dtype)
+            if not isinstance(given, Instance) or not isinstance(formal, TypeVarType):
+                continue
+            if given.type.has_base("builtins.int") or given.type.has_base("builtins.float"):
+                if formal.id in self.own:
+                    self._beside.append((formal.id, given.type.name, where))
+            elif given.type.fullname == ARRAY:
+                dtype = get_proper_type(given.args[1])
+                if isinstance(dtype, Instance) and dtype.args:
+                    self._unify_dtype(formal, get_proper_type(dtype.args[0]), where)
+            elif given.type.has_base("numpy.generic"):
+                self._unify_dtype(formal, given, where)
+
+    def _refuse_number(self, variable: TypeVarId, number: str, where: str) -> None:
+        """Refuses a number that the dtype it would be turned into cannot hold."""
+        dtype, place = self.dtypes.get(variable, (unknown(), where))
+        p = get_proper_type(dtype)
+        if not isinstance(p, Instance) or number == "bool":
+            return
+        if p.type.has_base("numpy.bool") or (number != "int" and p.type.has_base("numpy.integer")):
+            name = sentences.with_article(number)
+            raise Refusal(sentences.mixed_dtypes(self.name, name, where, dtype_name(p), place), "dtype")
 
     def _forget_tapes(self, declared: ProperType) -> None:
         """Says of an argument of type Any that it may have a tape or not: merged with none, that stays open."""
@@ -341,6 +394,17 @@ class Bindings:
     def _unify_dtype(self, formal: ProperType, actual: ProperType, where: str) -> None:
         if isinstance(formal, TypeVarType) and formal.id in self.own:
             self._bind_dtype(formal, actual, where)
+            if formal.id in self.dtypes:
+                self._bounded[formal.id] = None
+        elif isinstance(formal, UnionType) and isinstance(actual, Instance):
+            items = [get_proper_type(item) for item in formal.items]
+            if not any(isinstance(item, Instance) and accepts(item, actual) for item in items):
+                variables = [item for item in items if isinstance(item, TypeVarType) and item.id in self.own]
+                for variable in variables:
+                    self._unify_dtype(variable, actual, where)
+                if not variables:
+                    expected = " or ".join(map(dtype_name, items))
+                    raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(actual), expected), "dtype")
         elif isinstance(formal, Instance) and isinstance(actual, Instance) and not accepts(formal, actual):
             raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(actual), dtype_name(formal)), "dtype")
 
@@ -379,6 +443,8 @@ def _name(shape: Type) -> str:
 
 def _mentions(t: Type, variable: TypeVarId) -> bool:
     p = get_proper_type(t)
+    if is_endless(t):
+        return False
     if isinstance(p, TypeVarType):
         return p.id == variable
     if isinstance(p, TypeType):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from mypy.nodes import (
@@ -14,14 +15,25 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     Node,
+    SliceExpr,
     TupleExpr,
     UnaryExpr,
     Var,
 )
-from mypy.types import AnyType, Instance, LiteralType, NoneType, TupleType, Type, UnpackType, get_proper_type
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    NoneType,
+    TupleType,
+    Type,
+    TypeVarType,
+    UnpackType,
+    get_proper_type,
+)
 
 from tapegrad.dims import UNKNOWN, Size, UnknownDims
-from tapegrad.mypy.codec import size_of
+from tapegrad.mypy.codec import ARRAY, Many, shape_items, size_of, tensor_parts
 from tapegrad.mypy.internals import enclosing_function, module_tree
 
 if TYPE_CHECKING:
@@ -57,6 +69,58 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     if size is UNKNOWN:
         raise ValueUnknownError
     return size
+
+
+def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
+    """Reads what stands between the brackets of `x[...]`; of tensors of indices their shape and kind.
+
+    Raises:
+        ValueUnknownError: It may be one of several kinds of index.
+    """
+    if isinstance(expression, TupleExpr):
+        return tuple(index_of(_type_of(item, api), item, api) for item in expression.items)
+    if isinstance(expression, SliceExpr):
+        bounds = (expression.begin_index, expression.end_index, expression.stride)
+        return slice(*(None if bound is None else _bound_of(_type_of(bound, api), bound, api) for bound in bounds))
+    p = get_proper_type(t)
+    if isinstance(p, TupleType):
+        return tuple(index_of(item, None, api) for item in p.items)
+    if isinstance(p, NoneType):
+        return None
+    parts = tensor_parts(p)
+    if parts is not None or (isinstance(p, Instance) and p.type.fullname == ARRAY):
+        return _indices(p)
+    name = p.type.fullname if isinstance(p, Instance) else ""
+    if name in ("builtins.ellipsis", "types.EllipsisType"):
+        return ...
+    if name == "builtins.slice":
+        return slice(UNKNOWN, UNKNOWN, UNKNOWN)
+    if isinstance(p, LiteralType) or (name == "builtins.bool" and isinstance(p, Instance) and p.last_known_value):
+        return value_of(p, expression, api)
+    if name == "builtins.int" or isinstance(p, TypeVarType):
+        return size_value(t, expression, api)
+    raise ValueUnknownError
+
+
+def _bound_of(t: Type, expression: Expression, api: Checker) -> Size | None:
+    return None if isinstance(get_proper_type(t), NoneType) else size_value(t, expression, api)
+
+
+def _indices(p: Type) -> SimpleNamespace:
+    """Stands for a tensor or an array among indices.
+
+    Raises:
+        ValueUnknownError: It may be a mask or not, or its rank is open.
+    """
+    parts = tensor_parts(p)
+    shape, dtype = (parts.shape, parts.dtype) if parts is not None else (p.args[0], p.args[1].args[0])  # type: ignore[attr-defined]  # an array
+    items, kind = shape_items(shape), get_proper_type(dtype)
+    if items is None or any(isinstance(item, Many) for item in items) or not isinstance(kind, Instance):
+        raise ValueUnknownError
+    letter = "b" if kind.type.has_base("numpy.bool") else "i" if kind.type.has_base("numpy.integer") else "?"
+    if letter == "?":
+        raise ValueUnknownError
+    return SimpleNamespace(shape=tuple(items), dtype=SimpleNamespace(kind=letter))
 
 
 def size_value(t: Type, expression: Expression | None, api: Checker) -> Size:
@@ -102,8 +166,11 @@ def _assigned_once(variable: Var, api: Checker) -> Size:
         return variable.final_value
     scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
     found = [value for name, value in _assignments(scope) if name is variable]
-    if len(found) == 1 and isinstance(found[0], IntExpr):
-        return found[0].value
+    match found:
+        case [IntExpr(value=value)]:
+            return value
+        case [UnaryExpr(op="-", expr=IntExpr(value=value))]:
+            return -value
     return UNKNOWN
 
 

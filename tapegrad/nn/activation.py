@@ -2,30 +2,114 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import override
 
 from tapegrad.nn.module import Module
-from tapegrad.ops import relu, tanh
+from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, relu, sigmoid, silu, softplus, tanh
 
 if TYPE_CHECKING:
-    from tapegrad.tensor import D, S, T, Tensor
+    from tapegrad.tensor import Float, Real, S, T, Tensor
 
 
 class ReLU(Module):
     r"""Cuts off what is negative: $y = \max(x, 0)$."""
 
     @override
-    def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    def forward(self, x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
         """Computes `relu(x)`, of any shape."""
         return relu(x)
+
+
+class LeakyReLU(Module):
+    r"""Scales down what is negative: $y = \max(x, 0) + s \min(x, 0)$.
+
+    Args:
+        negative_slope: The slope s of what is not positive.
+    """
+
+    def __init__(self, *, negative_slope: float = 0.01) -> None:
+        self.negative_slope = negative_slope
+
+    @override
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+        """Computes `leaky_relu(x, negative_slope=...)`, of any shape."""
+        return leaky_relu(x, negative_slope=self.negative_slope)
+
+
+class ELU(Module):
+    r"""Bends what is negative towards a bound: $y = \max(x, 0) + \alpha (e^{\min(x, 0)} - 1)$.
+
+    Args:
+        alpha: The bound is minus this, in the units of what comes in.
+    """
+
+    def __init__(self, *, alpha: float = 1.0) -> None:
+        self.alpha = alpha
+
+    @override
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+        """Computes `elu(x, alpha=...)`, of any shape."""
+        return elu(x, alpha=self.alpha)
+
+
+class GELU(Module):
+    r"""Multiplies by the probability that a standard normal number is less: $y = x \, \Phi(x)$.
+
+    Args:
+        approximate: `none` for the error function, or `tanh` for the faster form, see `tapegrad.gelu`.
+    """
+
+    def __init__(self, *, approximate: Literal["none", "tanh"] = "none") -> None:
+        self.approximate: Literal["none", "tanh"] = approximate
+
+    @override
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+        """Computes `gelu(x, approximate=...)`, of any shape."""
+        return gelu(x, approximate=self.approximate)
+
+
+class SiLU(Module):
+    r"""Multiplies by the sigmoid, also known as swish: $y = x \, \sigma(x)$."""
+
+    @override
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+        """Computes `silu(x)`, of any shape."""
+        return silu(x)
+
+
+class Softplus(Module):
+    r"""Rounds off the corner of `ReLU`: $y = \ln(1 + e^x)$."""
+
+    @override
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+        """Computes `softplus(x)`, of any shape."""
+        return softplus(x)
+
+
+class Sigmoid(Module):
+    r"""Squeezes between 0 and 1: $y = 1 / (1 + e^{-x})$."""
+
+    @override
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+        """Computes `sigmoid(x)`, of any shape."""
+        return sigmoid(x)
+
+
+class LogSigmoid(Module):
+    r"""Takes the logarithm of the sigmoid: $y = -\ln(1 + e^{-x})$."""
+
+    @override
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+        """Computes `log_sigmoid(x)`, of any shape."""
+        return log_sigmoid(x)
 
 
 class Tanh(Module):
     r"""Takes the hyperbolic tangent: $y = \tanh x$."""
 
     @override
-    def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         """Computes `tanh(x)`, of any shape."""
         return tanh(x)

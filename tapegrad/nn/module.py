@@ -5,6 +5,7 @@ from __future__ import annotations
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad.nn.param import Param
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", covariant=True)
 
 AnyParam: TypeAlias = Param[Any, Any]
+Leaf: TypeAlias = AnyParam | np.random.Generator
 
 
 class HasForward(Protocol[F]):
@@ -29,7 +31,7 @@ class Module:
     """Something with parameters and a `forward`; a class of your own needs nothing else.
 
     Parameters are found where attributes hold them: a `Param`, a module, or a list, tuple or dict of those, nested at
-    will. Each goes by its attribute path, such as `layers.0.weight`.
+    will. Each goes by its attribute path, such as `layers.0.weight`. So are random generators, whose state is saved.
     """
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -58,7 +60,15 @@ class Module:
 
     def paths(self) -> list[tuple[str, AnyParam]]:
         """Returns every path with the parameter it leads to: a parameter in two places has two."""
-        return list(_walk(self, "", (self,)))
+        return [(path, leaf) for path, leaf in _walk(self, "", (self,)) if isinstance(leaf, Param)]
+
+    def generators(self) -> dict[str, np.random.Generator]:
+        """Returns each random generator once, under the first of its paths."""
+        first: dict[np.random.Generator, str] = {}
+        for path, leaf in _walk(self, "", (self,)):
+            if isinstance(leaf, np.random.Generator):
+                first.setdefault(leaf, path)
+        return {path: generator for generator, path in first.items()}
 
     @override
     @recursive_repr()
@@ -67,21 +77,21 @@ class Module:
         return f"{type(self).__name__}(\n{children})" if children else f"{type(self).__name__}()"
 
 
-def _walk(module: Module, prefix: str, above: tuple[Module, ...]) -> Iterator[tuple[str, AnyParam]]:
+def _walk(module: Module, prefix: str, above: tuple[Module, ...]) -> Iterator[tuple[str, Leaf]]:
     for path, child in _children(module):
-        if isinstance(child, Param):
+        if not isinstance(child, Module):
             yield prefix + path, child
         elif not any(child is one for one in above):  # a child that knows its parent is no second path
             yield from _walk(child, f"{prefix}{path}.", (*above, child))
 
 
-def _children(module: Module) -> Iterator[tuple[str, AnyParam | Module]]:
+def _children(module: Module) -> Iterator[tuple[str, Leaf | Module]]:
     for name, value in vars(module).items():
         yield from _found(value, name)
 
 
-def _found(value: Any, path: str) -> Iterator[tuple[str, AnyParam | Module]]:
-    if isinstance(value, Param | Module):
+def _found(value: Any, path: str) -> Iterator[tuple[str, Leaf | Module]]:
+    if isinstance(value, Param | Module | np.random.Generator):
         yield path, value
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
@@ -91,7 +101,9 @@ def _found(value: Any, path: str) -> Iterator[tuple[str, AnyParam | Module]]:
             yield from _found(item, f"{path}.{key}")
 
 
-def _shown(child: AnyParam | Module) -> str:
+def _shown(child: Leaf | Module) -> str:
+    if isinstance(child, np.random.Generator):
+        return str(child)
     if isinstance(child, Param):
         return f"Param{child.shape}, frozen" if child.frozen else f"Param{child.shape}"
     return repr(child).replace("\n", "\n  ")

@@ -48,7 +48,7 @@ class Sequential(Module, Generic[*Layers]):
             try:
                 x = layer(x)
             except (ShapeError, DTypeError, TapeError) as error:
-                error.args = (_placed(index, layer, str(error)),)
+                error.args = (placed("Sequential", index, layer, str(error)),)
                 raise
         return x
 
@@ -59,10 +59,15 @@ class Sequential(Module, Generic[*Layers]):
         return len(self.layers)
 
 
-def _placed(index: int, layer: Module, message: str) -> str:
-    """Says which layer the message is about; one that comes out of an inner Sequential has its place already."""
-    if isinstance(layer, Sequential) and message.startswith("Sequential["):
-        return f"Sequential[{index}]{message.removeprefix('Sequential')}"
+def placed(name: str, index: int, layer: Module, message: str) -> str:
+    """Says which layer a message is about; one out of an inner module of the same kind has its place already."""
+    if type(layer).__name__ == name and message.startswith(f"{name}["):
+        return f"{name}[{index}]{message.removeprefix(name)}"
+    return f"{name}[{index}] {blamed(layer, message)}"
+
+
+def blamed(layer: Module, message: str) -> str:
+    """Puts what a layer is in front of a message about it."""
     shown = repr(layer)
     name = type(layer).__name__ if "\n" in shown else shown
-    return f"Sequential[{index}] {name}: {message.removeprefix(f'{type(layer).__name__}.forward: ')}"
+    return f"{name}: {message.removeprefix(f'{type(layer).__name__}.forward: ')}"

@@ -1,4 +1,4 @@
-"""Ops that pick elements by index."""
+"""Ops that pick elements by index along one axis."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def scatter_add(
 
 def _not_a_number(indices: object) -> None:
     """Refuses a number, which the other operand would turn into its own dtype; an array serves as it is."""
-    if not isinstance(indices, Tensor | np.ndarray):
+    if isinstance(indices, bool | int | float):
         tensor_only(indices, "indices")
 
 

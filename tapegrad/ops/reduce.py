@@ -9,8 +9,8 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, is_unknown, normal_axes, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import Axis, D, Float, T, Tensor, handle, split
+from tapegrad.ops.elementwise import float_only, number_only
+from tapegrad.tensor import Axis, D, Float, Real, T, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients
@@ -36,28 +36,30 @@ def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dim
 
 
 @op(reduce_shape)
-def sum(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # NumPy's name
+def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Real]:  # NumPy's name
     r"""Adds up along axes.
 
     $$y = \sum_i x_i, \quad dx_i = dy$$
 
     Args:
-        x: Any shape.
+        x: Any shape; bools are counted once `astype` has made numbers of them.
         axis: The axis, or axes, to collapse; None for all.
         keepdims: Leaves collapsed axes with size one.
 
     Returns:
-        The shape of `x` without the axes. An empty sum is zero.
+        The shape of `x` without the axes, in the dtype of `x`. An empty sum is zero.
 
     Raises:
         ShapeError: An axis is out of range or named twice.
+        DTypeError: `x` is bool.
     """
     x, tape = split(x)
+    number_only(x)
     check_axis(x, axis)
     out = handle(engine(x.data).sum(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, _spread(grads.take(out), x.shape, axis))
+        grads.add(x, spread_over(grads.take(out), x.shape, axis))
 
     return tape.record(out, (x,), backward)
 
@@ -88,7 +90,7 @@ def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False)
     out = handle(total * scale)
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, _spread(grads.take(out) * scale, x.shape, axis))
+        grads.add(x, spread_over(grads.take(out) * scale, x.shape, axis))
 
     return tape.record(out, (x,), backward)
 
@@ -115,12 +117,70 @@ def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
     out = handle(engine(x.data).max(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
+        _to_the_extremes(grads, x, out, axis)
+
+    return tape.record(out, (x,), backward)
+
+
+@op(extremum_shape)
+def min(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # NumPy's name
+    r"""Finds the smallest element along axes.
+
+    $$y = \min_i x_i, \quad dx_i = [x_i = y] \, dy / \#\{j : x_j = y\}$$
+
+    Args:
+        x: Any shape. NaN counts as smallest.
+        axis: The axis, or axes, to collapse; None for all.
+        keepdims: Leaves collapsed axes with size one.
+
+    Returns:
+        The shape of `x` without the axes.
+
+    Raises:
+        ShapeError: An axis is out of range, named twice, or empty.
+    """
+    x, tape = split(x)
+    check_axis(x, axis)
+    out = handle(engine(x.data).min(x.data, axis, keepdims=keepdims))
+
+    def backward(grads: Gradients) -> None:
+        _to_the_extremes(grads, x, out, axis)
+
+    return tape.record(out, (x,), backward)
+
+
+@op(reduce_shape)
+def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Real]:
+    r"""Multiplies along axes.
+
+    $$y = \prod_i x_i, \quad dx_i = dy \prod_{j \ne i} x_j$$
+
+    Args:
+        x: Any shape; zeros are as good as any number.
+        axis: The axis, or axes, to collapse; None for all.
+        keepdims: Leaves collapsed axes with size one.
+
+    Returns:
+        The shape of `x` without the axes, in the dtype of `x`. An empty product is one.
+
+    Raises:
+        ShapeError: An axis is out of range or named twice.
+        DTypeError: `x` is bool.
+    """
+    x, tape = split(x)
+    number_only(x)
+    check_axis(x, axis)
+    out = handle(engine(x.data).prod(x.data, axis, keepdims=keepdims))
+
+    def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        primitives = engine(dy, x.data)
-        # Ties share the gradient equally, so that it does not depend on their order.
-        peaks = primitives.cast(primitives.equal(x.data, _spread(out.data, x.shape, axis)), x.dtype)
-        share = peaks / engine(peaks).sum(peaks, axis, keepdims=True)
-        grads.add(x, _spread(dy, x.shape, axis) * share)
+        axes = normal_axes(axis, x.shape)
+        order = (*(one for one in range(x.ndim) if one not in axes), *axes)
+        back = tuple(sorted(range(x.ndim), key=order.__getitem__))
+        sizes = tuple(x.shape[one] for one in order)
+        rows, columns = dy.size, math.prod(x.shape[one] for one in axes)
+        others = _products_of_others(x.data.transpose(order).reshape((rows, columns)))
+        grads.add(x, spread_over(dy, x.shape, axis) * others.reshape(sizes).transpose(back))
 
     return tape.record(out, (x,), backward)
 
@@ -131,6 +191,30 @@ def check_axis(x: Tensor[Any, Any, Any], axis: Axis) -> None:
         normal_axes(axis, ())
 
 
-def _spread(value: Any, shape: tuple[int, ...], axis: Axis) -> Any:
+def _to_the_extremes(grads: Gradients, x: Tensor[Any, Any, Any], out: Tensor[Any, Any, Any], axis: Axis) -> None:
+    """Sends a gradient back to the elements that made it, of which each gets an equal share."""
+    dy = grads.take(out)
+    primitives = engine(dy, x.data)
+    # Ties share the gradient equally, so that it does not depend on their order.
+    peaks = primitives.cast(primitives.equal(x.data, spread_over(out.data, x.shape, axis)), x.dtype)
+    share = peaks / engine(peaks).sum(peaks, axis, keepdims=True)
+    grads.add(x, spread_over(dy, x.shape, axis) * share)
+
+
+def _products_of_others(x: Any) -> Any:
+    """Returns for each element of a row the product of all others, by halves: no division, so zeros do no harm."""
+    _, columns = x.shape  # (r, n)
+    primitives = engine(x)
+    if columns <= 1:
+        return primitives.ones(x.shape, x.dtype)
+    half = columns // 2
+    parts = [primitives.getitem(x, (slice(None), part)) for part in (slice(half), slice(half, None))]
+    whole = [primitives.prod(part, 1, keepdims=True) for part in parts]
+    return primitives.concat(
+        [_products_of_others(part) * other for part, other in zip(parts, reversed(whole), strict=True)], 1
+    )
+
+
+def spread_over(value: Any, shape: tuple[int, ...], axis: Axis) -> Any:
     """Repeats a reduced value along the axes it was reduced over."""
     return engine(value).broadcast_to(value.reshape(reduce_shape(shape, axis, keepdims=True)), shape)

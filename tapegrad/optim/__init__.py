@@ -1,6 +1,16 @@
-"""Optimizers: how gradients change parameters."""
+"""Optimizers: how gradients change parameters, and schedules of the step size."""
 
 from tapegrad.optim.adam import Adam as Adam
+from tapegrad.optim.adam import AdamW as AdamW
 from tapegrad.optim.adam import Moments as Moments
+from tapegrad.optim.optimizer import Group as Group
 from tapegrad.optim.optimizer import Optimizer as Optimizer
+from tapegrad.optim.schedule import Schedule as Schedule
+from tapegrad.optim.schedule import constant as constant
+from tapegrad.optim.schedule import cosine as cosine
+from tapegrad.optim.schedule import exponential as exponential
+from tapegrad.optim.schedule import one_cycle as one_cycle
+from tapegrad.optim.schedule import step as step
+from tapegrad.optim.schedule import warmup as warmup
 from tapegrad.optim.sgd import SGD as SGD
+from tapegrad.optim.sgd import Velocity as Velocity

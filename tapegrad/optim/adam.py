@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from typing_extensions import override
 
-from tapegrad.optim.optimizer import Optimizer, Parameters
+from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 
 if TYPE_CHECKING:
     from tapegrad.backend import Value
@@ -36,6 +37,8 @@ class Adam(Optimizer[Moments]):
         lr: The step size η, at least 0.
         betas: Which fraction of the mean gradient β₁ and of the mean square β₂ is kept per step, from 0 to below 1.
         eps: Added to the root, at least 0.
+        weight_decay: The factor λ of decay, at least 0: λx is added to dx.
+        groups: Options of their own for some parameters, by path.
 
     Raises:
         DTypeError: One of them is not a parameter.
@@ -52,25 +55,70 @@ class Adam(Optimizer[Moments]):
         *,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        groups: Groups | None = None,
     ) -> None:
-        super().__init__(parameters, lr)
+        super().__init__(parameters, lr, weight_decay=weight_decay, groups=groups)
         self.betas = betas
         self.eps = eps
         for number, beta in enumerate(betas, start=1):
             if not 0 <= beta < 1:
-                message = f"Adam: beta {number} is {beta} but must be from 0 to below 1"
+                message = f"{type(self).__name__}: beta {number} is {beta} but must be from 0 to below 1"
                 raise ValueError(message)
         if not eps >= 0:
-            message = f"Adam: eps is {eps} but must be at least 0"
+            message = f"{type(self).__name__}: eps is {eps} but must be at least 0"
             raise ValueError(message)
 
     @override
-    def update(self, x: Value[Any, Any], dx: Value[Any, Any], state: Moments | None) -> tuple[Value[Any, Any], Moments]:
-        beta1, beta2 = self.betas
-        before = state or Moments(0, 0.0, 0.0)
+    def start(self, x: Value[Any, Any]) -> Moments:
+        return Moments(0, np.zeros_like(x), np.zeros_like(x))
 
-        steps = before.steps + 1
-        first = before.first + (dx - before.first) * (1 - beta1)
-        second = before.second * beta2 + dx * dx * (1 - beta2)
+    @override
+    def update(
+        self, x: Value[Any, Any], dx: Value[Any, Any], state: Moments, lr: float
+    ) -> tuple[Value[Any, Any], Moments]:
+        beta1, beta2 = self.betas
+
+        steps = state.steps + 1
+        first = state.first + (dx - state.first) * (1 - beta1)
+        second = state.second * beta2 + dx * dx * (1 - beta2)
         root = second**0.5 / sqrt(1 - beta2**steps) + self.eps
-        return x - first / root * (float(self.lr) / (1 - beta1**steps)), Moments(steps, first, second)
+        return x - first / root * (lr / (1 - beta1**steps)), Moments(steps, first, second)
+
+
+class AdamW(Adam):
+    r"""Goes down the gradient as `Adam` does, after it has shortened the parameter by a factor.
+
+    $$x \leftarrow (1 - \eta \lambda) \, x$$
+
+    The decay so does not depend on how large the gradients are.
+
+    Args:
+        parameters: A module, or parameters by path, or parameters.
+        lr: The step size η, at least 0.
+        betas: Which fraction of the mean gradient β₁ and of the mean square β₂ is kept per step, from 0 to below 1.
+        eps: Added to the root, at least 0.
+        weight_decay: The factor λ of decay, at least 0.
+        groups: Options of their own for some parameters, by path.
+
+    Raises:
+        DTypeError: One of them is not a parameter.
+        ValueError: There are none, or a number is out of its range.
+
+    Source:
+        Loshchilov & Hutter, [Decoupled weight decay regularization](https://arxiv.org/abs/1711.05101), algorithm 2,
+        where η multiplies both the step and the decay, as in PyTorch 2.13.
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        lr: float = 1e-3,
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.01,
+        groups: Groups | None = None,
+    ) -> None:
+        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay, groups=groups)
+        self.decoupled = True

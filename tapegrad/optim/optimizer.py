@@ -1,16 +1,19 @@
-"""What all optimizers share: which parameters they change, and that a step happens whole or not at all."""
+"""What all optimizers share: which parameters they change and how, and that a step happens whole or not at all."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
+import numpy as np
 from typing_extensions import TypeVar
 
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.nn import Module, Param
+from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -23,12 +26,32 @@ AnyParam: TypeAlias = Param[Any, Any]
 Parameters: TypeAlias = Module | Mapping[str, AnyParam] | Iterable[AnyParam]
 
 
+@dataclass(slots=True)
+class Group:
+    """Options of their own for some parameters; each may be set between steps.
+
+    Attributes:
+        lr: Their step size; None for the optimizer's.
+        weight_decay: Their factor of decay; None for the optimizer's.
+    """
+
+    lr: float | None = None
+    weight_decay: float | None = None
+
+
+Groups: TypeAlias = Mapping[str, Group]
+
+
 class Optimizer(ABC, Generic[State]):
     """Changes parameters by their gradients: a subclass says how one array follows from another, in `update`.
 
     Args:
         parameters: A module, or parameters by path, or parameters, which then go by their position, `[0]`.
         lr: How far a step goes; an attribute that may be set between steps.
+        weight_decay: How much a parameter is drawn towards 0, in units that `decoupled` decides on; an attribute too.
+        decoupled: Whether the decay shortens the parameter by a factor, or is added to its gradient.
+        groups: Options by path pattern, in which `*` stands for anything, dots included. Of several patterns that fit
+            a path, the first that sets an option decides on it.
 
     Attributes:
         parameters: Each parameter once, by its path.
@@ -36,16 +59,33 @@ class Optimizer(ABC, Generic[State]):
 
     Raises:
         DTypeError: One of them is not a parameter.
-        ValueError: There are none, or `lr` is negative.
+        ValueError: There are none, `lr` or `weight_decay` is negative, or a pattern fits no path.
     """
 
-    def __init__(self, parameters: Parameters, lr: float) -> None:
-        self.parameters = _by_path(type(self).__name__, parameters)
+    def __init__(
+        self,
+        parameters: Parameters,
+        lr: float,
+        *,
+        weight_decay: float = 0.0,
+        decoupled: bool = False,
+        groups: Groups | None = None,
+    ) -> None:
+        name = type(self).__name__
+        paths = _paths(parameters)
+        self.parameters = _by_path(name, paths)
         self.state: dict[AnyParam, State] = {}
         self.lr = lr
-        if not lr >= 0:
-            message = f"{type(self).__name__}: lr is {lr} but must be at least 0"
-            raise ValueError(message)
+        self.weight_decay = weight_decay
+        self.decoupled = decoupled
+        self.groups = dict(groups or {})
+        self._groups_of: dict[AnyParam, list[Group]] = {parameter: [] for parameter in self.parameters.values()}
+        _check_options(name, self)
+        for pattern, group in self.groups.items():
+            check_pattern(name, pattern, [path for path, _ in paths])
+            _check_options(f"{name}: {pattern}", group)
+            for parameter in {parameter: None for path, parameter in paths if fits(path, pattern)}:
+                self._groups_of[parameter].append(group)
 
     def step(self, grads: Gradients, *, allow_unused: bool = False) -> None:
         """Changes every parameter that is not frozen by its gradient; on any error, none.
@@ -64,7 +104,7 @@ class Optimizer(ABC, Generic[State]):
         changes: list[tuple[AnyParam, Value[Any, Any], State]] = []
         for path, parameter, gradient in self._gradients(name, grads, allow_unused=allow_unused):
             parameter.check(gradient, name, f"the gradient of {path}")
-            data, state = self.update(parameter.data, gradient, self.state.get(parameter))
+            data, state = self._updated(parameter, gradient)
             parameter.check(data, name, f"the update of {path}")
             changes.append((parameter, data, state))
         for parameter, data, state in changes:
@@ -72,17 +112,76 @@ class Optimizer(ABC, Generic[State]):
             self.state[parameter] = state
 
     @abstractmethod
-    def update(self, x: Value[Any, Any], dx: Value[Any, Any], state: State | None) -> tuple[Value[Any, Any], State]:
+    def start(self, x: Value[Any, Any]) -> State:
+        """Returns what to remember of a parameter before its first step.
+
+        Args:
+            x: Its values.
+
+        Returns:
+            None, or a dataclass of whole numbers and arrays: that is what is saved.
+        """
+
+    @abstractmethod
+    def update(self, x: Value[Any, Any], dx: Value[Any, Any], state: State, lr: float) -> tuple[Value[Any, Any], State]:
         """Returns the next values of a parameter, and what to remember of it.
 
         Args:
             x: Its values, which stay as they are.
             dx: Their gradient, which stays as it is.
-            state: What was remembered; None at the first step.
+            state: What was remembered.
+            lr: The step size of this parameter.
 
         Returns:
             A new array and a new state.
         """
+
+    def arrays(self) -> dict[str, Any]:
+        """Returns all that a run needs to go on as if it had never stopped: step sizes, and the state by path."""
+        found: dict[str, Any] = {"lr": np.array(float(self.lr))}
+        for pattern, group in self.groups.items():
+            if group.lr is not None:
+                found[f"groups.{pattern}.lr"] = np.array(float(group.lr))
+        for path, parameter in self.parameters.items():
+            state = self._state_of(parameter)
+            found |= {f"{path}.{name}": np.asarray(getattr(state, name)) for name in _names(state)}
+        return found
+
+    def restore(self, arrays: Mapping[str, Any]) -> None:
+        """Takes over what `arrays` gave: the same names, shapes and dtypes, which `tapegrad.io.load` has checked."""
+        self.lr = float(arrays["lr"])
+        for pattern, group in self.groups.items():
+            if group.lr is not None:
+                group.lr = float(arrays[f"groups.{pattern}.lr"])
+        for path, parameter in self.parameters.items():
+            state: Any = self._state_of(parameter)
+            if state is None:
+                continue
+            of_state = {name: arrays[f"{path}.{name}"] for name in _names(state)}
+            self.state[parameter] = type(state)(
+                **{
+                    name: int(array) if isinstance(getattr(state, name), int) else array
+                    for name, array in of_state.items()
+                }
+            )
+
+    def _updated(self, parameter: AnyParam, gradient: Any) -> tuple[Value[Any, Any], State]:
+        """Decays a parameter, then updates it, with the options of its own groups."""
+        groups = self._groups_of[parameter]
+        lr = float(next((group.lr for group in groups if group.lr is not None), self.lr))
+        decay = float(
+            next((group.weight_decay for group in groups if group.weight_decay is not None), self.weight_decay)
+        )
+
+        x: Any = parameter.data
+        if decay and self.decoupled:
+            x = x * (1 - lr * decay)
+        elif decay:
+            gradient = gradient + x * decay
+        return self.update(x, gradient, self._state_of(parameter), lr)
+
+    def _state_of(self, parameter: AnyParam) -> State:
+        return self.state[parameter] if parameter in self.state else self.start(parameter.data)
 
     def _gradients(
         self, name: str, grads: Gradients, *, allow_unused: bool
@@ -107,13 +206,29 @@ def _array(gradient: Any) -> Any:
     return gradient
 
 
-def _by_path(name: str, parameters: Any) -> dict[str, AnyParam]:
+def _names(state: Any) -> list[str]:
+    return [] if state is None else [field.name for field in fields(state)]
+
+
+def _check_options(name: str, options: Any) -> None:
+    for option in ("lr", "weight_decay"):
+        number = getattr(options, option)
+        if number is not None and not number >= 0:
+            message = f"{name}: {option} is {number} but must be at least 0"
+            raise ValueError(message)
+
+
+def _paths(parameters: Any) -> list[tuple[str, Any]]:
     if isinstance(parameters, Module):
-        parameters = parameters.parameters()
-    elif not isinstance(parameters, Mapping):
-        parameters = {f"[{index}]": parameter for index, parameter in enumerate(parameters)}
+        return list(parameters.paths())
+    if isinstance(parameters, Mapping):
+        return list(parameters.items())
+    return [(f"[{index}]", parameter) for index, parameter in enumerate(parameters)]
+
+
+def _by_path(name: str, paths: list[tuple[str, Any]]) -> dict[str, AnyParam]:
     first: dict[AnyParam, str] = {}
-    for path, parameter in parameters.items():
+    for path, parameter in paths:
         if not isinstance(parameter, Param):
             message = f"{name}: {path} is a {type(parameter).__name__}, not a parameter"
             raise DTypeError(message)

@@ -2,30 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from typing_extensions import override
 
-from tapegrad.optim.optimizer import Optimizer
+from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 
 if TYPE_CHECKING:
     from tapegrad.backend import Value
 
 
-class SGD(Optimizer[None]):
-    r"""Goes down the gradient.
+@dataclass(frozen=True, slots=True)
+class Velocity:
+    """What SGD with momentum remembers of a parameter: a decaying sum of its gradients."""
 
-    $$x \leftarrow x - \eta \, dx$$
+    velocity: Any
+
+
+class SGD(Optimizer[Velocity | None]):
+    r"""Goes down the gradient, with momentum down a decaying sum of gradients.
+
+    $$v \leftarrow \mu v + dx, \quad x \leftarrow x - \eta \, v$$
+
+    With `nesterov` the last step is $x \leftarrow x - \eta \, (dx + \mu v)$.
 
     Args:
         parameters: A module, or parameters by path, or parameters.
         lr: The step size η, at least 0.
+        momentum: Which fraction μ of the velocity is kept per step, from 0 to below 1.
+        nesterov: Whether the step looks one step of momentum ahead.
+        weight_decay: The factor λ of decay, at least 0: λx is added to dx.
+        decoupled: Whether instead x is first multiplied by 1 - ηλ, which momentum does not see.
+        groups: Options of their own for some parameters, by path.
 
     Raises:
         DTypeError: One of them is not a parameter.
-        ValueError: There are none, or `lr` is negative.
+        ValueError: There are none, a number is out of its range, or `nesterov` has no momentum.
+
+    Source:
+        Sutskever et al., [On the importance of initialization and momentum](https://proceedings.mlr.press/v28/sutskever13.html),
+        §2, with η outside of v and computed in the order of PyTorch 2.13.
     """
 
+    def __init__(
+        self,
+        parameters: Parameters,
+        lr: float,
+        *,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float = 0.0,
+        decoupled: bool = False,
+        groups: Groups | None = None,
+    ) -> None:
+        super().__init__(parameters, lr, weight_decay=weight_decay, decoupled=decoupled, groups=groups)
+        self.momentum = momentum
+        self.nesterov = nesterov
+        if not 0 <= momentum < 1:
+            message = f"SGD: momentum is {momentum} but must be from 0 to below 1"
+            raise ValueError(message)
+        if nesterov and not momentum:
+            message = "SGD: nesterov needs momentum above 0"
+            raise ValueError(message)
+
     @override
-    def update(self, x: Value[Any, Any], dx: Value[Any, Any], state: None) -> tuple[Value[Any, Any], None]:
-        return x - dx * float(self.lr), None
+    def start(self, x: Value[Any, Any]) -> Velocity | None:
+        return Velocity(np.zeros_like(x)) if self.momentum else None
+
+    @override
+    def update(
+        self, x: Value[Any, Any], dx: Value[Any, Any], state: Velocity | None, lr: float
+    ) -> tuple[Value[Any, Any], Velocity | None]:
+        if state is None:
+            return x - dx * lr, None
+        velocity = state.velocity * self.momentum + dx
+        way = dx + velocity * self.momentum if self.nesterov else velocity
+        return x - way * lr, Velocity(velocity)

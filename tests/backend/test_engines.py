@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from inspect import signature
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 from tapegrad.autodiff import Autodiff
-from tapegrad.backend import engine
+from tapegrad.backend import Elementwise, engine
 from tapegrad.backend.numpy import NumPy
-from tapegrad.ops import ones
+from tapegrad.op import CALLS
+from tapegrad.ops import ones, tensor
 from tapegrad.tensor import Tensor
 
 
@@ -43,3 +45,16 @@ def test_a_subclass_belongs_to_the_engine_of_its_base() -> None:
 def test_a_value_of_no_engine_is_refused() -> None:
     with pytest.raises(TypeError, match=r"^no engine computes with a list$"):
         engine([1.0])
+
+
+@pytest.mark.parametrize("name", get_args(Elementwise))
+def test_every_engine_has_every_elementwise_function(name: Any) -> None:
+    x: Any = np.array([0.5, 0.25], np.bool_ if name.startswith("logical") else np.float32)
+    operands = [x] * len([key for key in signature(CALLS[name]).parameters if key in {"x", "y"}])
+
+    with np.errstate(invalid="ignore"):  # no hyperbolic cosine is below 1
+        by_numpy = NumPy().map(name, *operands)
+        by_autodiff = Autodiff().map(name, *map(tensor, operands))
+
+    assert by_autodiff.dtype == by_numpy.dtype
+    np.testing.assert_array_equal(by_autodiff.numpy(), by_numpy)

@@ -7,11 +7,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.nn import ReLU, Tanh
-from tapegrad.ops import relu, tanh, tensor
+from tapegrad.errors import DTypeError
+from tapegrad.nn import ELU, GELU, LeakyReLU, LogSigmoid, ReLU, Sigmoid, SiLU, Softplus, Tanh
+from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, relu, sigmoid, silu, softplus, tanh, tensor
+
+OF_FLOATS: list[tuple[Any, Any]] = [
+    (ELU(), elu),
+    (ELU(alpha=0.5), lambda x: elu(x, alpha=0.5)),
+    (GELU(), gelu),
+    (GELU(approximate="tanh"), lambda x: gelu(x, approximate="tanh")),
+    (LeakyReLU(), leaky_relu),
+    (LeakyReLU(negative_slope=0.2), lambda x: leaky_relu(x, negative_slope=0.2)),
+    (LogSigmoid(), log_sigmoid),
+    (SiLU(), silu),
+    (Sigmoid(), sigmoid),
+    (Softplus(), softplus),
+    (Tanh(), tanh),
+]
 
 
-@pytest.mark.parametrize(("module", "function"), [(ReLU(), relu), (Tanh(), tanh)])
+@pytest.mark.parametrize(("module", "function"), [(ReLU(), relu), *OF_FLOATS])
 def test_an_activation_computes_its_op(module: Any, function: Any) -> None:
     x: Any = tensor([[-1.0, 0.0, 2.0]], np.float64)
 
@@ -20,6 +35,12 @@ def test_an_activation_computes_its_op(module: Any, function: Any) -> None:
     assert y.tolist() == function(x).tolist()
     assert y.owns_tape
     assert module.parameters() == {}
+
+
+@pytest.mark.parametrize("module", [module for module, _ in OF_FLOATS])
+def test_an_activation_of_ints_is_refused(module: Any) -> None:
+    with pytest.raises(DTypeError, match=r"x is int64 but floating is expected$"):
+        module(tensor([1, 2]))
 
 
 def test_an_activation_says_what_it_is() -> None:

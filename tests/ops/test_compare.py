@@ -107,15 +107,15 @@ def test_a_condition_that_is_not_bool_is_refused() -> None:
     x, ints = real(2), cast("Any", tensor([1, 0]))
     array: Any = np.array([True, False])
 
-    with pytest.raises(DTypeError, match=r"^where: condition is int64, not a bool tensor$"):
+    with pytest.raises(DTypeError, match=r"^where: condition is int64 but bool is expected$"):
         where(ints, x, x)
-    with pytest.raises(DTypeError, match=r"^where: condition is a ndarray, not a bool tensor$"):
+    with pytest.raises(DTypeError, match=r"^where: condition is an ndarray, not a tensor$"):
         where(array, x, x)
 
 
 def test_a_choice_between_two_numbers_is_refused() -> None:
     with pytest.raises(DTypeError, match=r"^where: neither a float nor a float is a tensor$"):
-        where(tensor([True]), 1.0, 0.0)
+        where(tensor([True]), 1.0, 0.0)  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 def test_a_choice_between_two_dtypes_is_refused() -> None:

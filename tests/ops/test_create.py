@@ -162,6 +162,12 @@ def test_random_numbers_spread_as_they_should() -> None:
     assert abs(y.mean() - 1.5) < 0.15
 
 
+@pytest.mark.parametrize("name", ["normal", "uniform"])
+def test_random_numbers_that_are_no_floats_are_refused(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: dtype is int64 but floating is expected$"):
+        FILLED[name]((3,), dtype=np.int64)
+
+
 def test_a_negative_deviation_is_refused() -> None:
     with pytest.raises(ValueError, match="scale < 0"):
         normal((3,), std=-1)

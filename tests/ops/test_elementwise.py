@@ -74,18 +74,18 @@ def test_shapes_that_do_not_broadcast_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", BINARY)
 def test_two_operands_of_which_neither_is_a_tensor_are_refused(name: str) -> None:
-    with pytest.raises(DTypeError, match=f"^{name}: neither a float nor a int is a tensor$"):
+    with pytest.raises(DTypeError, match=f"^{name}: neither a float nor an int is a tensor$"):
         BINARY[name](1.0, 2)
 
 
 def test_a_difference_of_bools_is_refused() -> None:
-    with pytest.raises(DTypeError, match=r"^sub: x and y are bool, which have no difference$"):
-        sub(tensor([True]), tensor([False]))
+    with pytest.raises(DTypeError, match=r"^sub: x is bool but number is expected$"):
+        sub(tensor([True]), tensor([False]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 def test_a_quotient_of_ints_is_refused() -> None:
-    with pytest.raises(DTypeError, match=r"^div: x is int64, not a float; convert it with astype$"):
-        div(tensor([4, 2]), tensor([2, 2]))
+    with pytest.raises(DTypeError, match=r"^div: x is int64 but floating is expected$"):
+        div(tensor([4, 2]), tensor([2, 2]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 def test_ints_keep_their_dtype() -> None:
@@ -172,19 +172,19 @@ def test_relu_keeps_the_dtype_of_ints_and_lets_nan_and_infinity_through() -> Non
 
 def test_a_bool_has_no_sign_and_is_refused() -> None:
     for name, f in (("neg", neg), ("relu", relu)):
-        with pytest.raises(DTypeError, match=f"^{name}: x is bool, which has no sign$"):
-            f(tensor([True]))
+        with pytest.raises(DTypeError, match=f"^{name}: x is bool but number is expected$"):
+            f(tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 @pytest.mark.parametrize("name", OF_FLOATS)
 def test_ints_are_refused_where_numpy_would_make_floats_of_them(name: str) -> None:
-    with pytest.raises(DTypeError, match=f"^{name}: x is int64, not a float; convert it with astype$"):
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         UNARY[name](tensor([1, 2]))
 
 
 @pytest.mark.parametrize("name", UNARY)
 def test_what_is_no_tensor_is_refused(name: str) -> None:
-    with pytest.raises(DTypeError, match=f"^{name}: x is a ndarray, not a tensor$"):
+    with pytest.raises(DTypeError, match=f"^{name}: x is an ndarray, not a tensor$"):
         UNARY[name](np.ones(3))
     with pytest.raises(DTypeError, match=f"^{name}: x is a float, not a tensor$"):
         UNARY[name](1.0)

@@ -94,9 +94,14 @@ def test_indices_out_of_range_are_refused() -> None:
 
 
 def test_indices_that_are_not_whole_numbers_are_refused() -> None:
-    wrong: list[tuple[Any, str]] = [(tensor([0.0]), "float32"), (tensor([True]), "bool"), (0.5, "float64")]
-    for indices, dtype in wrong:
-        with pytest.raises(DTypeError, match=f"^take: indices are {dtype}, not whole numbers$"):
+    wrong: list[tuple[Any, str]] = [
+        (tensor([0.0]), "float32 but integer is expected"),
+        (tensor([True]), "bool but integer is expected"),
+        (0.5, "a float, not a tensor"),
+        (1, "an int, not a tensor"),
+    ]
+    for indices, misfit in wrong:
+        with pytest.raises(DTypeError, match=f"^take: indices is {misfit}$"):
             take(real(3, 5), indices)
 
 
@@ -150,5 +155,5 @@ def test_scattering_where_there_is_no_place_is_refused() -> None:
         scatter_add(real(2, 3), tensor([0, 1]), shape, 2)
     with pytest.raises(IndexError, match=r"^scatter_add: index 4 is out of range for axis 0 of size 4$"):
         scatter_add(real(2, 3), tensor([0, 4]), (4, 3))
-    with pytest.raises(DTypeError, match=r"^scatter_add: indices are float64, not whole numbers$"):
+    with pytest.raises(DTypeError, match=r"^scatter_add: indices is float64 but integer is expected$"):
         scatter_add(real(2, 3), real(2), (4, 3))

@@ -126,12 +126,19 @@ def test_a_max_sees_infinities_and_nan() -> None:
 
 
 def test_a_mean_of_ints_is_refused() -> None:
-    with pytest.raises(DTypeError, match=r"^mean: x is int64, not a float; convert it with astype$"):
-        mean(tensor([1, 2]))
+    with pytest.raises(DTypeError, match=r"^mean: x is int64 but floating is expected$"):
+        mean(tensor([1, 2]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+def test_a_sum_of_bools_is_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^sum: x is bool but number is expected$"):
+        sum(tensor([True, False]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 def test_sums_and_extremes_of_ints_are_ints() -> None:
     assert sum(tensor([1, 2])).dtype == np.int64
+    assert sum(tensor([1, 2], np.int8)).dtype == np.int8
+    assert sum(tensor([1, 2], np.uint32), 0, keepdims=True).dtype == np.uint32
     assert max(tensor([1, 2], np.int8)).dtype == np.int8
 
 

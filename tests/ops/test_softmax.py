@@ -61,7 +61,7 @@ def test_an_axis_that_is_not_there_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", BOTH)
 def test_ints_are_refused(name: str) -> None:
-    with pytest.raises(DTypeError, match=f"^{name}: x is int64, not a float; convert it with astype$"):
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         BOTH[name](tensor([1, 2]))
 
 

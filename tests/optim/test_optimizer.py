@@ -12,11 +12,16 @@ import pytest
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import mse, ones, zeros
-from tapegrad.optim import SGD, Adam, Optimizer
+from tapegrad.optim import SGD, Adam, AdamW, Optimizer
 from tapegrad.tape import Gradients
 
-OPTIMIZERS: list[Callable[[Any], Optimizer[Any]]] = [lambda model: SGD(model, lr=0.5), Adam]
-any_optimizer = pytest.mark.parametrize("make", OPTIMIZERS, ids=["SGD", "Adam"])
+OPTIMIZERS: list[Callable[[Any], Optimizer[Any]]] = [
+    lambda model: SGD(model, lr=0.5),
+    lambda model: SGD(model, lr=0.5, momentum=0.9, nesterov=True),
+    Adam,
+    lambda model: AdamW(model, weight_decay=0.0),
+]
+any_optimizer = pytest.mark.parametrize("make", OPTIMIZERS, ids=["SGD", "momentum", "Adam", "AdamW"])
 
 
 def model() -> Any:
@@ -134,7 +139,10 @@ def test_a_gradient_of_another_dtype_changes_nothing(make: Any) -> None:
 class Broken(Optimizer[int]):
     """Gives an update of another shape for all but the first parameter."""
 
-    def update(self, x: Any, dx: Any, state: int | None) -> tuple[Any, int]:  # noqa: ARG002
+    def start(self, x: Any) -> int:  # noqa: ARG002
+        return 0
+
+    def update(self, x: Any, dx: Any, state: int, lr: float) -> tuple[Any, int]:  # noqa: ARG002
         return (x - dx if x.ndim == 2 else (x - dx)[:1]), 1
 
 

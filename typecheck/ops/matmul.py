@@ -1,8 +1,9 @@
 """Products: vectors, matrices, stacks; literal, named and unknown sizes; every pair of tapes."""
 
-from typing import Any, Literal as L
+from typing import Any, assert_type
+from typing import Literal as L
 
-from typing_extensions import TypeVar, assert_type
+from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import NoneTape, OwnedTape, Shape, Tensor

@@ -1,0 +1,80 @@
+"""What `make demo` shows: mypy judges two programs, and the one that it accepts learns to read digits."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.text import Text
+
+ROOT = Path(__file__).parent.parent
+RIGHT, WRONG = "examples/digits.py", "examples/digits_wrong.py"
+MARK = re.compile(r"\s*# E: (.*)")
+REPORT = re.compile(r"(.*?):(\d+): error: (.*)")
+
+console = Console(highlight=False, soft_wrap=True)
+python = Syntax("", "python", theme="ansi_dark", background_color="default")
+
+
+def planted(path: str) -> dict[int, str]:
+    """Returns what stands behind `# E:`, by line."""
+    lines = (ROOT / path).read_text("utf-8").splitlines()
+    marks = ((number, MARK.search(line)) for number, line in enumerate(lines, start=1))
+    return {number: mark[1] for number, mark in marks if mark is not None}
+
+
+def refused(*paths: str) -> dict[str, dict[int, str]]:
+    """Returns what mypy, with the plugin, says of each file by line."""
+    command = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "--no-pretty", *paths]
+    with console.status("mypy reads NumPy's types as well, the first time"):
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if run.returncode not in (0, 1):
+        sys.exit(run.stdout + run.stderr)
+    said: dict[str, dict[int, str]] = {path: {} for path in paths}
+    for path, number, text in REPORT.findall(run.stdout):
+        lines = said.setdefault(path, {})
+        message = text.replace("  [", " [")
+        lines[int(number)] = f"{lines[int(number)]}; {message}" if int(number) in lines else message
+    return said
+
+
+def show(path: str, said: dict[int, str]) -> None:
+    """Prints each message under the line it is about."""
+    verdict = ("refused", "bold red") if said else ("accepted", "bold green")
+    console.print(Text.assemble(f"\n{path:<26}", verdict))
+    lines = (ROOT / path).read_text("utf-8").splitlines()
+    for number, message in sorted(said.items()):
+        source = python.highlight(MARK.sub("", lines[number - 1]).strip())
+        source.rstrip()
+        console.print(Text.assemble("\n", (f"{number:>4} │ ", "dim"), source))
+        console.print(Text.assemble(("     │ ", "dim"), (message, "red")))
+
+
+def compare(said: dict[int, str], expected: dict[int, str]) -> bool:
+    """Prints how many mistakes were refused in the words planted beside them, and where the two differ."""
+    differ = sorted(number for number in said | expected if said.get(number) != expected.get(number))
+    console.print(f"\nas planted: {len(expected.keys() - differ)} of {len(expected)}")
+    for number in differ:
+        for words, source in (("planted", expected), ("said", said)):
+            console.print(Text(f"line {number}: {words} {source.get(number, 'nothing')}", "red"))
+    return not differ
+
+
+def main() -> int:
+    """Runs both steps, and fails at the first whose outcome is not the planted one."""
+    console.rule("1  mypy judges two programs")
+    said = refused(RIGHT, WRONG)
+    for path, messages in said.items():
+        show(path, messages)
+    as_planted = compare(said.pop(WRONG), planted(WRONG))
+    if not as_planted or any(said.values()):
+        return 1
+
+    console.rule("2  the accepted one learns to read digits")
+    return subprocess.run([sys.executable, RIGHT], cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

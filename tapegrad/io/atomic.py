@@ -1,0 +1,48 @@
+"""Atomic writes: a file has its old content or its new one, whenever the process is killed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Puts what `write` writes in the place of a file, at once.
+
+    A process killed meanwhile leaves a hidden file `.name.<hex>.tmp` beside it; any error leaves nothing.
+
+    Args:
+        path: The file. A link is followed, so that it stays one.
+        write: Gets a new file, open for writing.
+
+    Raises:
+        OSError: The folder does not exist or is full, or may not be written to.
+    """
+    path = Path(os.path.realpath(path))
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")  # the same folder, hence the same disk
+    try:
+        with temporary.open("xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes the renaming itself outlive a power cut."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows opens no folder
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,160 @@
+"""Checkpoints: what is trained, in a file that is checked before anything changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from tapegrad.dims import show
+from tapegrad.io import randomness
+from tapegrad.io.atomic import write_atomically
+from tapegrad.io.formats import Array, FileError, format_of, read
+from tapegrad.nn import Module
+
+if TYPE_CHECKING:
+    import os
+
+
+class HasState(Protocol):
+    """What an optimizer is to a file: arrays by name that it gives and takes."""
+
+    def arrays(self) -> dict[str, Any]:
+        """Returns the arrays that are there."""
+
+    def restore(self, arrays: Mapping[str, Any], /) -> None:
+        """Takes over arrays of the same names, shapes and dtypes."""
+
+
+Saved: TypeAlias = Module | HasState | Mapping[str, object]  # `object`: what mypy makes of a dict of both
+
+
+class Part(NamedTuple):
+    """One of the things in a file."""
+
+    prefix: str
+    arrays: dict[str, Array]
+    restore: Callable[[Mapping[str, Any]], None]
+
+
+def save(saved: Saved, path: str | os.PathLike[str]) -> None:
+    """Writes the parameters of a module, or the state of an optimizer, or several of these by name, to one file.
+
+    The suffix of the path names the format: `.npz`, or `.safetensors` with the extra of that name. Keys are attribute
+    paths, `layers.0.weight`; a parameter in two places is saved once, under the first. So is a random generator, such
+    as that of a `Dropout`. In a mapping, `{"model": model, "optimizer": optimizer}`, its keys come first:
+    `model.layers.0.weight`.
+
+    The file is replaced at once: a process killed meanwhile leaves the old one.
+
+    Args:
+        saved: A module, an optimizer, or a mapping of these.
+        path: Where to. The folder exists.
+
+    Raises:
+        FileError: The suffix names no format, two parameters would have one key, or a generator is of a rare kind.
+        ImportError: The suffix is `.safetensors` and that package is not installed.
+        OSError: The file cannot be written.
+    """
+    path = Path(path)
+    form = format_of("save", path)
+    arrays = _all("save", _parts("save", saved))
+    write_atomically(path, lambda file: form.write(file, arrays))
+
+
+def load(saved: Saved, path: str | os.PathLike[str]) -> None:
+    """Reads what `save` wrote back into the same kind of thing; on any error, nothing has changed.
+
+    Args:
+        saved: What has the names, shapes and dtypes that are in the file.
+        path: Where from; the suffix names the format. Nothing in the file is executed.
+
+    Raises:
+        FileError: The file is damaged or of another format, or a name, shape or dtype differs; all that do are listed.
+        ImportError: The suffix is `.safetensors` and that package is not installed.
+        OSError: There is no such file, or it cannot be read.
+    """
+    path = Path(path)
+    parts = _parts("load", saved)
+    found = read("load", path)
+    differences = _differences(_all("load", parts), found)
+    if differences:
+        listed = "".join(f"\n  {difference}" for difference in differences)
+        message = f"load: {path.name} does not fit {_kind(saved)}, which stays as it is:{listed}"
+        raise FileError(message)
+    for prefix, arrays, restore in parts:
+        restore({name: found[prefix + name] for name in arrays})
+
+
+def _parts(call: str, saved: Any) -> list[Part]:
+    named = {f"{name}.": one for name, one in saved.items()} if isinstance(saved, Mapping) else {"": saved}
+    return [_part(call, prefix, one) for prefix, one in named.items()]
+
+
+def _part(call: str, prefix: str, saved: Any) -> Part:
+    if isinstance(saved, Module):
+        return _part_of_module(call, prefix, saved)
+    if hasattr(saved, "arrays") and hasattr(saved, "restore"):
+        return Part(prefix, {name: _plain(array) for name, array in saved.arrays().items()}, saved.restore)
+    message = f"{call}: {prefix[:-1] or 'saved'} is {_kind(saved)}, which is neither a module nor an optimizer"
+    raise FileError(message)
+
+
+def _part_of_module(call: str, prefix: str, module: Module) -> Part:
+    parameters, generators = module.parameters(), module.generators()
+    for path, parameter in module.paths():
+        if path in parameters and parameters[path] is not parameter:
+            message = f"{call}: two parameters go by the path {path}"
+            raise FileError(message)
+
+    def restore(arrays: Mapping[str, Any]) -> None:
+        for path, parameter in parameters.items():
+            parameter.replace(arrays[path])
+        for path, generator in generators.items():
+            randomness.restore(generator, arrays[path])
+
+    values = {path: _plain(parameter.data) for path, parameter in parameters.items()}
+    states = {path: randomness.array_of(call, prefix + path, generator) for path, generator in generators.items()}
+    return Part(prefix, values | states, restore)
+
+
+def _all(call: str, parts: list[Part]) -> dict[str, Array]:
+    together: dict[str, Array] = {}
+    for prefix, arrays, _ in parts:
+        for name, array in arrays.items():
+            if prefix + name in together:
+                message = f"{call}: two arrays go by the name {prefix + name}"
+                raise FileError(message)
+            together[prefix + name] = array
+    return together
+
+
+def _differences(expected: dict[str, Array], found: dict[str, Array]) -> list[str]:
+    """Lists what keeps the arrays in a file from standing in the places of those that are there."""
+    listed = []
+    for name, array in expected.items():
+        if name not in found:
+            listed.append(f"{name} {show(array.shape)} is not in the file")
+            continue
+        there, here = _described(found[name]), _described(array)
+        if there != here:
+            listed.append(f"{name} is {there} in the file but {here} is expected")
+    listed += [
+        f"{name} {show(array.shape)} is in the file only" for name, array in found.items() if name not in expected
+    ]
+    return listed
+
+
+def _described(array: Array) -> str:
+    return f"{array.dtype} {show(array.shape)}"
+
+
+def _plain(array: Any) -> Array:
+    """Returns the values in NumPy, row by row; unlike `ascontiguousarray`, a scalar stays one."""
+    return np.asarray(array, order="C")
+
+
+def _kind(saved: Any) -> str:
+    return "the mapping" if isinstance(saved, Mapping) else type(saved).__name__

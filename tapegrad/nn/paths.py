@@ -1,0 +1,65 @@
+"""Paths: how parameters are named by pattern, and frozen so."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tapegrad.nn.module import Module
+
+
+def fits(path: str, pattern: str) -> bool:
+    """Says whether a path is what a pattern means, in which `*` stands for anything, dots included."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), path) is not None
+
+
+def check_pattern(call: str, pattern: str, paths: Iterable[str]) -> None:
+    """Refuses a pattern that means no path at all.
+
+    Raises:
+        ValueError: No path fits; all that are there are listed.
+    """
+    paths = list(paths)
+    if not any(fits(path, pattern) for path in paths):
+        message = f"{call}: no path fits {pattern!r}; there are {', '.join(paths) or 'none'}"
+        raise ValueError(message)
+
+
+def freeze(module: Module, *patterns: str) -> None:
+    """Freezes parameters by path: they get no gradient, and no optimizer changes them.
+
+    `freeze(model, "layers.0.*", "*.bias")` freezes all of the first layer and every bias.
+
+    Args:
+        module: Where the parameters are.
+        patterns: Paths, in which `*` stands for anything, dots included. Without one, all are frozen.
+
+    Raises:
+        ValueError: No path fits one of the patterns; then nothing is frozen.
+    """
+    _set("freeze", module, patterns, frozen=True)
+
+
+def unfreeze(module: Module, *patterns: str) -> None:
+    """Undoes `freeze`.
+
+    Args:
+        module: Where the parameters are.
+        patterns: Paths, in which `*` stands for anything, dots included. Without one, all are set free.
+
+    Raises:
+        ValueError: No path fits one of the patterns; then nothing changes.
+    """
+    _set("unfreeze", module, patterns, frozen=False)
+
+
+def _set(call: str, module: Module, patterns: tuple[str, ...], *, frozen: bool) -> None:
+    paths = module.paths()
+    for pattern in patterns:
+        check_pattern(call, pattern, [path for path, _ in paths])
+    for path, parameter in paths:
+        if not patterns or any(fits(path, pattern) for pattern in patterns):
+            parameter.frozen = frozen

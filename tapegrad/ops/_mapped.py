@@ -1,0 +1,37 @@
+"""Ops of one operand whose gradient is its result's times a slope, element by element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import engine
+from tapegrad.ops.elementwise import float_only
+from tapegrad.tensor import D, S, T, Tensor, handle, split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tapegrad.backend import Elementwise
+    from tapegrad.tape import Gradients
+
+
+def mapped(
+    x: Tensor[S, T, D],
+    forward: Callable[[Any], Any],
+    slope: Callable[[Any, Any], Any],
+    refuse: Callable[[Tensor[Any, Any, Any]], None] = float_only,
+) -> Tensor[S, T, D]:
+    """Applies a function of raw values; the way back multiplies by its slope, a function of operand and result."""
+    x, tape = split(x)
+    refuse(x)
+    out = handle(forward(x.data))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out) * slope(x.data, out.data))
+
+    return tape.record(out, (x,), backward)
+
+
+def apply(name: Elementwise, *values: Any) -> Any:
+    """Asks the engine of some raw values for one of its elementwise functions of them."""
+    return engine(*values).map(name, *values)

@@ -1,0 +1,211 @@
+r"""Activations; `relu` and `tanh` stand in `elementwise.py`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from tapegrad.backend import engine
+from tapegrad.op import op
+from tapegrad.ops._mapped import apply, mapped
+from tapegrad.ops.elementwise import elementwise_shape, float_only
+from tapegrad.tensor import Float, S, T, Tensor, handle, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients
+
+_CUBIC: Final = 0.044715  # Hendrycks & Gimpel, §2
+
+
+@op(elementwise_shape)
+def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Squeezes each element between 0 and 1.
+
+    $$y = \frac{1}{1 + e^{-x}}, \quad dx = y (1 - y) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype. Exact to the rounding of 1; a small probability keeps more digits in `log_sigmoid`.
+
+    Returns:
+        The shape of `x`, between 0 and 1; finite for any finite input.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("sigmoid", x), lambda _, y: y * (1 - y))
+
+
+@op(elementwise_shape)
+def log_sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the logarithm of the sigmoid, without underflow.
+
+    $$y = -\ln(1 + e^{-x}), \quad dx = \sigma(-x) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`, in nats, at most 0; finite for any finite input.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: -apply("softplus", -x), lambda x, _: apply("sigmoid", -x))
+
+
+@op(elementwise_shape)
+def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Rounds off the corner of `relu`.
+
+    $$y = \ln(1 + e^x), \quad dx = \sigma(x) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`, at least 0; finite for any finite input.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("softplus", x), lambda x, _: apply("sigmoid", x))
+
+
+@op(elementwise_shape)
+def silu(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Multiplies each element by its sigmoid; also known as swish.
+
+    $$y = x \, \sigma(x), \quad dx = \left(\sigma(x) + y (1 - \sigma(x))\right) dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+
+    Source:
+        Elfwing et al., [Sigmoid-weighted linear units](https://arxiv.org/abs/1702.03118), §2.
+    """
+    return mapped(x, lambda x: x * apply("sigmoid", x), _silu_slope)
+
+
+def _silu_slope(x: Any, y: Any) -> Any:
+    gate = apply("sigmoid", x)
+    return gate + y * (1 - gate)
+
+
+@op(elementwise_shape)
+def gelu(x: Tensor[S, T, Float], *, approximate: Literal["none", "tanh"] = "none") -> Tensor[S, T, Float]:
+    r"""Multiplies each element by the probability that a standard normal number is less.
+
+    $$y = x \, \Phi(x) = \frac{x}{2} \left(1 + \operatorname{erf} \frac{x}{\sqrt 2}\right), \quad
+    dx = (\Phi(x) + x \, \varphi(x)) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+        approximate: `none` for the error function, or `tanh` for
+            $\Phi(x) \approx \frac{1}{2} \left(1 + \tanh \sqrt{2/\pi} \, (x + 0.044715 \, x^3)\right)$, which is faster
+            and gives a result off by less than 0.0005.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+        ValueError: `approximate` is neither.
+
+    Source:
+        Hendrycks & Gimpel, [Gaussian error linear units](https://arxiv.org/abs/1606.08415), §2.
+    """
+    if approximate == "tanh":
+        return mapped(x, lambda x: x * _normal_cdf_by_tanh(x), _gelu_slope_by_tanh)
+    if approximate != "none":
+        message = f"gelu: approximate is {approximate!r} but 'none' or 'tanh' is expected"
+        raise ValueError(message)
+    return mapped(x, lambda x: x * _normal_cdf(x), _gelu_slope)
+
+
+def _normal_cdf(x: Any) -> Any:
+    return apply("erf", x * math.sqrt(0.5)) / 2 + 0.5
+
+
+def _gelu_slope(x: Any, _: Any) -> Any:
+    density = engine(x).exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    return _normal_cdf(x) + x * density
+
+
+def _normal_cdf_by_tanh(x: Any) -> Any:
+    return engine(x).tanh(math.sqrt(2 / math.pi) * (x + _CUBIC * x * x * x)) / 2 + 0.5
+
+
+def _gelu_slope_by_tanh(x: Any, _: Any) -> Any:
+    below = _normal_cdf_by_tanh(x)
+    du = math.sqrt(2 / math.pi) * (1 + 3 * _CUBIC * x * x)
+    return below + 2 * x * below * (1 - below) * du
+
+
+@op(elementwise_shape)
+def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
+    r"""Bends what is negative towards a bound.
+
+    $$y = \begin{cases} x & x > 0 \\ \alpha (e^x - 1) & x \le 0 \end{cases}, \quad
+    dx = \begin{cases} dy & x > 0 \\ (y + \alpha) \, dy & x \le 0 \end{cases}$$
+
+    Args:
+        x: Any shape, a float dtype.
+        alpha: The bound is minus this, in the units of `x`.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+
+    Source:
+        Clevert et al., [Exponential linear units](https://arxiv.org/abs/1511.07289), eq. 15.
+    """
+
+    def bent(x: Any) -> Any:
+        primitives = engine(x)
+        positive = primitives.greater(x, 0)
+        # What is positive is taken out before: exp(89) overflows float32, and the choice would not undo the warning.
+        return primitives.where(positive, x, alpha * apply("expm1", primitives.where(positive, 0, x)))
+
+    def slope(x: Any, y: Any) -> Any:
+        primitives = engine(x)
+        return primitives.where(primitives.greater(x, 0), 1, y + alpha)
+
+    return mapped(x, bent, slope)
+
+
+@op(elementwise_shape)
+def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tensor[S, T, Float]:
+    r"""Scales down what is negative.
+
+    $$y = \begin{cases} x & x > 0 \\ s x & x \le 0 \end{cases}, \quad
+    dx = \begin{cases} dy & x > 0 \\ s \, dy & x \le 0 \end{cases}$$
+
+    Args:
+        x: Any shape, a float dtype.
+        negative_slope: The slope s of what is not positive, zero included.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    primitives = engine(x.data)
+    out = handle(primitives.where(primitives.greater(x.data, 0), x.data, negative_slope * x.data))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        positive = engine(x.data).greater(x.data, 0)
+        grads.add(x, engine(dy, positive).where(positive, dy, negative_slope * dy))
+
+    return tape.record(out, (x,), backward)

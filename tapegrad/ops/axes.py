@@ -1,0 +1,302 @@
+"""Ops that add, drop, join and reorder axes, and leave the elements where they are or turn them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import engine
+from tapegrad.dims import (
+    Dims,
+    RankUnknownError,
+    Size,
+    normal_axes,
+    normal_axis,
+    product,
+    show,
+    surely_differ,
+    surely_less,
+)
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.op import op
+from tapegrad.ops.move import transpose_shape
+from tapegrad.tensor import Axis, D, T, Tensor, handle, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients
+
+
+def flatten_shape(x: Dims, start_axis: int = 0, end_axis: int = -1) -> Dims:
+    """Joins neighbouring axes into one; a scalar becomes a vector of one."""
+    if len(x) == 0:
+        return (1,)
+    start, end = normal_axis(start_axis, x), normal_axis(end_axis, x)
+    if end < start:
+        message = f"axis {start_axis} of x {show(x)} comes after axis {end_axis}"
+        raise ShapeError(message)
+    return (*x[:start], product(x[start : end + 1]), *x[end + 1 :])
+
+
+def expand_dims_shape(x: Dims, axis: int | tuple[int, ...]) -> Dims:
+    """Puts sizes of one where the result is to have them."""
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    rank = len(x) + len(axes)
+    for one in axes:
+        if not -rank <= one < rank:
+            message = f"axis {one} is out of range for a result of rank {rank}, x {show(x)} with {len(axes)} more"
+            raise ShapeError(message)
+    places = {one % rank for one in axes}
+    if len(places) < len(axes):
+        message = f"axis {axis} names an axis of the result twice"
+        raise ShapeError(message)
+    sizes = iter(x)
+    return tuple(1 if position in places else next(sizes) for position in range(rank))
+
+
+def squeeze_shape(x: Dims, axis: Axis = None) -> Dims:
+    """Drops axes of size one: those that are named, or all."""
+    if axis is None:
+        if any(not isinstance(n, int) for n in x):
+            raise RankUnknownError  # a name may stand for 1
+        return tuple(n for n in x if surely_differ(n, 1))
+    axes = normal_axes(axis, x)
+    for position in axes:
+        if surely_differ(x[position], 1):
+            message = f"axis {position} of x {show(x)} is {x[position]}, not 1"
+            raise ShapeError(message)
+    return tuple(n for position, n in enumerate(x) if position not in axes)
+
+
+def permute_shape(x: Dims, axes: tuple[int, ...]) -> Dims:
+    """Puts the axes into the order asked for."""
+    return transpose_shape(x, axes)
+
+
+def swapaxes_shape(x: Dims, axis1: int, axis2: int) -> Dims:
+    """Exchanges two sizes."""
+    first, second = normal_axis(axis1, x), normal_axis(axis2, x)
+    return tuple(x[{first: second, second: first}.get(position, position)] for position in range(len(x)))
+
+
+def flip_shape(x: Dims, axis: Axis = None) -> Dims:
+    """Keeps the sizes."""
+    if axis is not None:
+        normal_axes(axis, x)
+    return x
+
+
+def pad_shape(x: Dims, pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...]) -> Dims:
+    """Adds what is put before and behind to each size."""
+    return tuple(before + n + after for n, (before, after) in zip(x, _widths(x, pad_width), strict=True))
+
+
+@op(flatten_shape)
+def flatten(x: Tensor[Any, T, D], start_axis: int = 0, end_axis: int = -1) -> Tensor[Any, T, D]:
+    r"""Joins neighbouring axes into one, in row-major order.
+
+    $$y_{i \cdot m + j} = x_{ij}, \quad dx_{ij} = dy_{i \cdot m + j}$$
+
+    Args:
+        x: Any shape; a scalar becomes a vector of one.
+        start_axis: The first axis to join.
+        end_axis: The last.
+
+    Returns:
+        The shape of `x` with the product of the joined sizes in their place.
+
+    Raises:
+        ShapeError: An axis is out of range, or the first comes after the last.
+    """
+    x, tape = split(x)
+    out = handle(x.data.reshape(flatten_shape(x.shape, start_axis, end_axis)))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out).reshape(x.shape))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(expand_dims_shape)
+def expand_dims(x: Tensor[Any, T, D], axis: int | tuple[int, ...]) -> Tensor[Any, T, D]:
+    r"""Adds axes of size one.
+
+    $$y_{i1j} = x_{ij}, \quad dx_{ij} = dy_{i1j}$$
+
+    Args:
+        x: Any shape.
+        axis: Where the result has them.
+
+    Returns:
+        The shape of `x` with ones at `axis`.
+
+    Raises:
+        ShapeError: An axis is out of range for the result, or named twice.
+    """
+    x, tape = split(x)
+    out = handle(x.data.reshape(expand_dims_shape(x.shape, axis)))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out).reshape(x.shape))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(squeeze_shape)
+def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
+    r"""Drops axes of size one.
+
+    $$y_{ij} = x_{i1j}, \quad dx_{i1j} = dy_{ij}$$
+
+    Args:
+        x: Any shape.
+        axis: The axis, or axes, to drop; None for all of size one, of which the checker cannot know the number where a
+            size goes by a name.
+
+    Returns:
+        The shape of `x` without the axes.
+
+    Raises:
+        ShapeError: An axis is out of range, named twice, or not of size one.
+    """
+    x, tape = split(x)
+    out = handle(x.data.reshape(squeeze_shape(x.shape, axis)))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out).reshape(x.shape))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(permute_shape)
+def permute(x: Tensor[Any, T, D], axes: tuple[int, ...]) -> Tensor[Any, T, D]:
+    r"""Puts the axes into another order: `transpose`, with the order named.
+
+    $$y_{i_{a_0} i_{a_1} \dots} = x_{i_0 i_1 \dots}$$
+
+    Args:
+        x: Any shape.
+        axes: For each axis of the result, the axis of `x` it comes from.
+
+    Returns:
+        The sizes of `x` in the order of `axes`.
+
+    Raises:
+        ShapeError: `axes` does not name every axis once.
+    """
+    x, tape = split(x)
+    out = handle(x.data.transpose(axes))
+
+    def backward(grads: Gradients) -> None:
+        back = tuple(sorted(range(len(axes)), key=normal_axes(axes, axes).__getitem__))
+        grads.add(x, grads.take(out).transpose(back))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(swapaxes_shape)
+def swapaxes(x: Tensor[Any, T, D], axis1: int, axis2: int) -> Tensor[Any, T, D]:
+    r"""Exchanges two axes.
+
+    $$y_{ikj} = x_{ijk}, \quad dx_{ijk} = dy_{ikj}$$
+
+    Args:
+        x: Any shape.
+        axis1: One axis.
+        axis2: The other; the same one leaves all as it is.
+
+    Returns:
+        The shape of `x` with the two sizes exchanged.
+
+    Raises:
+        ShapeError: An axis is out of range.
+    """
+    x, tape = split(x)
+    axes = swapaxes_shape(tuple(range(x.ndim)), axis1, axis2)
+    out = handle(x.data.transpose(axes))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out).transpose(axes))  # an exchange undoes itself
+
+    return tape.record(out, (x,), backward)
+
+
+@op(flip_shape)
+def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
+    r"""Reverses the order of elements along axes.
+
+    $$y_i = x_{n-1-i}, \quad dx_i = dy_{n-1-i}$$
+
+    Args:
+        x: Any shape.
+        axis: The axis, or axes, to reverse; None for all.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ShapeError: An axis is out of range or named twice.
+    """
+    x, tape = split(x)
+    axes = normal_axes(axis, x.shape)
+    turned = tuple(slice(None, None, -1 if position in axes else 1) for position in range(x.ndim))
+    out = handle(engine(x.data).getitem(x.data, turned))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        grads.add(x, engine(dy).getitem(dy, turned))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(pad_shape)
+def pad(
+    x: Tensor[Any, T, D], pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, value: float = 0
+) -> Tensor[Any, T, D]:
+    r"""Surrounds a tensor with a constant.
+
+    $$y_{i+b} = x_i, \quad dx_i = dy_{i+b}$$
+
+    Args:
+        x: Any shape.
+        pad_width: How many elements are added before and behind, at least 0: a pair for each axis, or one pair or one
+            number for all.
+        value: What they are.
+
+    Returns:
+        Each size with what is added to it.
+
+    Raises:
+        ShapeError: A width is negative, or the pairs are not as many as the axes.
+        DTypeError: `value` is a float and `x` is not.
+    """
+    x, tape = split(x)
+    if isinstance(value, float) and not x.is_float:
+        message = f"value is a float but x is {x.dtype}"
+        raise DTypeError(message)
+    widths: Any = _widths(x.shape, pad_width)
+    out = handle(engine(x.data).pad(x.data, widths, value))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        inside = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))
+        grads.add(x, engine(dy).getitem(dy, inside))
+
+    return tape.record(out, (x,), backward)
+
+
+def _widths(x: Dims, pad_width: Any) -> list[tuple[Size, Size]]:
+    """Returns a pair for each axis."""
+    if not isinstance(pad_width, tuple):
+        pairs = [(pad_width, pad_width)] * len(x)
+    elif len(pad_width) == 2 and not any(isinstance(pair, tuple) for pair in pad_width):
+        pairs = [pad_width] * len(x)
+    else:
+        pairs = list(pad_width)
+    if len(pairs) != len(x):
+        message = f"x {show(x)} has rank {len(x)} but pad_width has {len(pairs)} pairs"
+        raise ShapeError(message)
+    for axis, pair in enumerate(pairs):
+        for width in pair:
+            if surely_less(width, 0):
+                message = f"pad_width is {width} along axis {axis}, below 0"
+                raise ShapeError(message)
+    return pairs

@@ -1,0 +1,165 @@
+r"""Exponentials, logarithms and the error function; `exp` and `log` stand in `elementwise.py`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import engine
+from tapegrad.op import op
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._mapped import apply, mapped
+from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, Merge
+    from tapegrad.tensor import Number
+
+
+@op(elementwise_shape)
+def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Raises e to each element and subtracts 1, exactly where that is little.
+
+    $$y = e^x - 1, \quad dx = (y + 1) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
+
+    Returns:
+        The shape of `x`, at least -1.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("expm1", x), lambda _, y: y + 1)
+
+
+@op(elementwise_shape)
+def exp2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Raises 2 to each element.
+
+    $$y = 2^x, \quad dx = \ln(2) \, y \, dy$$
+
+    Args:
+        x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("exp2", x), lambda _, y: y * math.log(2))
+
+
+@op(elementwise_shape)
+def log1p(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the natural logarithm of each element plus 1, exactly where that is little.
+
+    $$y = \ln(1 + x), \quad dx = dy / (1 + x)$$
+
+    Args:
+        x: Any shape, a float dtype. -1 gives minus infinity and less NaN, as in NumPy.
+
+    Returns:
+        The shape of `x`, in nats.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("log1p", x), lambda x, _: 1 / (1 + x))
+
+
+@op(elementwise_shape)
+def log2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the logarithm to base 2.
+
+    $$y = \log_2 x, \quad dx = \frac{dy}{x \ln 2}$$
+
+    Args:
+        x: Any shape, a float dtype. Zero gives minus infinity and a negative number NaN, as in NumPy.
+
+    Returns:
+        The shape of `x`, in bits.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("log2", x), lambda x, _: 1 / (x * math.log(2)))
+
+
+@op(elementwise_shape)
+def log10(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the logarithm to base 10.
+
+    $$y = \log_{10} x, \quad dx = \frac{dy}{x \ln 10}$$
+
+    Args:
+        x: Any shape, a float dtype. Zero gives minus infinity and a negative number NaN, as in NumPy.
+
+    Returns:
+        The shape of `x`, in powers of ten.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("log10", x), lambda x, _: 1 / (x * math.log(10)))
+
+
+@op(broadcast_shape)
+def logaddexp(
+    x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Adds two numbers given by their logarithms, without overflow.
+
+    $$z = \ln(e^x + e^y), \quad dx = e^{x - z} \, dz, \quad dy = e^{y - z} \, dz$$
+
+    Args:
+        x: Any shape, or a number, in nats. Minus infinity stands for nothing and gets no gradient.
+        y: A shape that broadcasts with `x`, or a number, in nats.
+
+    Returns:
+        The shape both broadcast to, in nats.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+    """
+    given = x
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    float_only(x, given)
+    out = handle(apply("logaddexp", x.data, y.data))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        primitives = engine(out.data)
+        total = primitives.where(primitives.equal(out.data, -math.inf), 0, out.data)  # -inf less -inf is NaN
+        if grads.wants(x):
+            grads.add(x, summed_to(dz * primitives.exp(x.data - total), x.data))
+        if grads.wants(y):
+            grads.add(y, summed_to(dz * primitives.exp(y.data - total), y.data))
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(elementwise_shape)
+def erf(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the error function: the part of a normal distribution within x √2 deviations of its mean.
+
+    $$y = \frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt, \quad dx = \frac{2}{\sqrt\pi} e^{-x^2} dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`, between -1 and 1.
+
+    Raises:
+        DTypeError: `x` is not a float.
+
+    Source:
+        Moshier, [Cephes](https://www.netlib.org/cephes/) 2.8, `cprob/ndtr.c`.
+    """
+    return mapped(x, lambda x: apply("erf", x), lambda x, _: 2 / math.sqrt(math.pi) * engine(x).exp(-x * x))

@@ -1,0 +1,194 @@
+"""Ops that put tensors together and take them apart."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from tapegrad import sentences
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, Size, is_unknown, normal_axis, show, surely_differ, surely_less
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.op import op
+from tapegrad.ops.places import getitem
+from tapegrad.tensor import D, T, Tensor, handle, split_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tapegrad.tape import Gradients
+
+
+def concat_shape(tensors: tuple[Dims, ...], axis: int = 0) -> Dims:
+    """Adds up the sizes along the axis; all others are the same."""
+    first = _first(tensors)
+    axis = normal_axis(axis, first, "tensors[0]")
+    sizes = _common(tensors, axis)
+    total: Size = 0
+    for dims in tensors:
+        total = total + dims[axis]
+    return (*sizes[:axis], total, *sizes[axis + 1 :])
+
+
+def stack_shape(tensors: tuple[Dims, ...], axis: int = 0) -> Dims:
+    """Puts the number of tensors at the axis; all sizes are the same."""
+    first = _first(tensors)
+    if not -len(first) - 1 <= axis <= len(first):
+        message = f"axis {axis} is out of range for a stack of {show(first)}"
+        raise ShapeError(message)
+    sizes = _common(tensors, None)
+    axis %= len(first) + 1
+    return (*sizes[:axis], len(tensors), *sizes[axis:])
+
+
+def split_shape(x: Dims, sections: int | tuple[int, ...], axis: int = 0) -> tuple[Dims, ...]:
+    """Cuts the axis into equal parts, or into parts of the sizes asked for."""
+    axis = normal_axis(axis, x)
+    sizes = _equal_parts(x, sections, axis) if isinstance(sections, int) else sections
+    total: Size = 0
+    for size in sizes:
+        if surely_less(size, 0):
+            message = f"sections {show(sizes)} has the negative size {size}"
+            raise ShapeError(message)
+        total = total + size
+    if surely_differ(total, x[axis]):
+        message = f"sections {show(sizes)} add up to {total} but axis {axis} of x {show(x)} is {x[axis]}"
+        raise ShapeError(message)
+    return tuple((*x[:axis], size, *x[axis + 1 :]) for size in sizes)
+
+
+@op(concat_shape)
+def concat(tensors: Sequence[Tensor[Any, T, D]], axis: int = 0) -> Tensor[Any, T, D]:
+    r"""Puts tensors one behind the other along an axis.
+
+    $$y = [x_1, x_2, \dots], \quad [dx_1, dx_2, \dots] = dy$$
+
+    Args:
+        tensors: At least one; all sizes but the one along `axis` are the same, and so is the dtype.
+        axis: The axis to join along.
+
+    Returns:
+        The common shape, with the sum of the sizes along `axis`.
+
+    Raises:
+        ShapeError: There is no tensor, their shapes differ on another axis, or the axis is out of range.
+        DTypeError: The dtypes differ.
+    """
+    parts, tape = split_all(tensors, "tensors")
+    axis = normal_axis(axis, _first(tuple(x.shape for x in parts)), "tensors[0]")
+    _same_dtypes(parts)
+    values = [x.data for x in parts]
+    out = handle(engine(*values).concat(values, axis))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        ends = accumulate(x.shape[axis] for x in parts)
+        for x, end in zip(parts, ends, strict=True):
+            if grads.wants(x):
+                place = (*(slice(None),) * axis, slice(end - x.shape[axis], end))
+                grads.add(x, engine(dy).getitem(dy, place))
+
+    return tape.record(out, tuple(parts), backward)
+
+
+@op(stack_shape)
+def stack(tensors: Sequence[Tensor[Any, T, D]], axis: int = 0) -> Tensor[Any, T, D]:
+    r"""Puts tensors of one shape beside each other along a new axis.
+
+    $$y_k = x_k, \quad dx_k = dy_k$$
+
+    Args:
+        tensors: At least one, all of one shape and dtype.
+        axis: Where the result has the new axis.
+
+    Returns:
+        The common shape, with the number of tensors at `axis`.
+
+    Raises:
+        ShapeError: There is no tensor, their shapes differ, or the axis is out of range.
+        DTypeError: The dtypes differ.
+    """
+    parts, tape = split_all(tensors, "tensors")
+    stack_shape(tuple(x.shape for x in parts), axis)  # concat would take parts of other lengths
+    _same_dtypes(parts)
+    axis %= parts[0].ndim + 1
+    values = [x.data.reshape((*x.shape[:axis], 1, *x.shape[axis:])) for x in parts]
+    out = handle(engine(*values).concat(values, axis))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        for position, x in enumerate(parts):
+            if grads.wants(x):
+                grads.add(x, engine(dy).getitem(dy, (*(slice(None),) * axis, position)))
+
+    return tape.record(out, tuple(parts), backward)
+
+
+@op(split_shape)
+def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: int = 0) -> tuple[Tensor[Any, T, D], ...]:
+    r"""Cuts a tensor into parts along an axis: the way back of `concat`.
+
+    $$[y_1, y_2, \dots] = x, \quad dx = [dy_1, dy_2, \dots]$$
+
+    Args:
+        x: Any shape with at least one axis.
+        sections: The number of equal parts, at least 1; or the size of each. (NumPy asks for the places to cut at.)
+        axis: The axis to cut.
+
+    Returns:
+        A tuple of tensors, each the shape of `x` with its own size along `axis`.
+
+    Raises:
+        ShapeError: The parts do not come to the size along `axis`, or the axis is out of range.
+    """
+    places = split_shape(x.shape, sections, axis)
+    axis = normal_axis(axis, x.shape)
+    sizes: list[Any] = [place[axis] for place in places]
+    front = (slice(None),) * axis
+    return tuple(
+        getitem(x, (*front, slice(end - size, end))) for size, end in zip(sizes, accumulate(sizes), strict=True)
+    )
+
+
+def _first(tensors: tuple[Dims, ...]) -> Dims:
+    if not tensors:
+        message = "there is no tensor to join"
+        raise ShapeError(message)
+    return tensors[0]
+
+
+def _common(tensors: tuple[Dims, ...], axis: int | None) -> list[Size]:
+    """Returns the sizes that all have, but for those along the axis; of an unknown one, what another knows."""
+    sizes, known_from = list(tensors[0]), [0] * len(tensors[0])
+    for position, dims in enumerate(tensors):
+        place = f"tensors[{position}] {show(dims)}"
+        if len(dims) != len(sizes):
+            message = f"{place} has rank {len(dims)} but tensors[0] {show(tensors[0])} has rank {len(sizes)}"
+            raise ShapeError(message)
+        for along, (n, m) in enumerate(zip(sizes, dims, strict=True)):
+            if along != axis and surely_differ(n, m):
+                other = known_from[along]
+                message = f"{place} has {m} along axis {along} but tensors[{other}] {show(tensors[other])} has {n}"
+                raise ShapeError(message)
+            if is_unknown(n):
+                sizes[along], known_from[along] = m, position
+    return sizes
+
+
+def _equal_parts(x: Dims, sections: int, axis: int) -> tuple[Size, ...]:
+    if sections < 1:
+        message = f"sections is {sections} but at least 1 is expected"
+        raise ShapeError(message)
+    part = x[axis] // sections
+    if surely_differ(part * sections, x[axis]):
+        message = f"axis {axis} of x {show(x)} is {x[axis]}, which does not divide into {sections} equal parts"
+        raise ShapeError(message)
+    return (part,) * sections
+
+
+def _same_dtypes(tensors: Sequence[Tensor[Any, Any, Any]]) -> None:
+    dtypes = [str(x.dtype) for x in tensors]
+    for position, dtype in enumerate(dtypes):
+        if dtype != dtypes[0]:
+            place = f"tensors[{position}]"
+            raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, dtypes[0], "tensors[0]", dtype, place))

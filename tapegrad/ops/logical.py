@@ -1,0 +1,181 @@
+r"""Ops of truth values, and those that tell what kind of number there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import TypeVar
+
+from tapegrad import sentences
+from tapegrad.errors import DTypeError
+from tapegrad.op import op
+from tapegrad.ops._mapped import apply
+from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
+from tapegrad.tensor import Float, S, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from tapegrad.backend import Elementwise
+    from tapegrad.tape import NoneTape
+    from tapegrad.tensor import Number
+
+Truth = TypeVar("Truth", bound=np.bool_, default=np.bool_)
+
+
+@op(broadcast_shape, operator="__and__")
+def logical_and(
+    x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
+) -> Tensor[Any, NoneTape, np.bool_]:
+    r"""Says where both hold; not differentiable.
+
+    $$z = x \wedge y$$
+
+    Args:
+        x: Any shape, or a truth value; bool.
+        y: A shape that broadcasts with `x`, or a truth value; bool.
+
+    Returns:
+        The shape both broadcast to, bool, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: An operand is not bool.
+    """
+    return _joined("logical_and", x, y)
+
+
+@op(broadcast_shape, operator="__or__")
+def logical_or(
+    x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
+) -> Tensor[Any, NoneTape, np.bool_]:
+    r"""Says where either holds, or both; not differentiable.
+
+    $$z = x \vee y$$
+
+    Args:
+        x: Any shape, or a truth value; bool.
+        y: A shape that broadcasts with `x`, or a truth value; bool.
+
+    Returns:
+        The shape both broadcast to, bool, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: An operand is not bool.
+    """
+    return _joined("logical_or", x, y)
+
+
+@op(broadcast_shape, operator="__xor__")
+def logical_xor(
+    x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
+) -> Tensor[Any, NoneTape, np.bool_]:
+    r"""Says where one of two holds, but not the other; not differentiable.
+
+    $$z = x \oplus y$$
+
+    Args:
+        x: Any shape, or a truth value; bool.
+        y: A shape that broadcasts with `x`, or a truth value; bool.
+
+    Returns:
+        The shape both broadcast to, bool, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: An operand is not bool.
+    """
+    return _joined("logical_xor", x, y)
+
+
+@op(elementwise_shape, operator="__invert__")
+def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
+    r"""Says where `x` does not hold; not differentiable.
+
+    $$y = \neg x$$
+
+    Args:
+        x: Any shape, bool.
+
+    Returns:
+        The shape of `x`, bool, without a tape.
+
+    Raises:
+        DTypeError: `x` is not bool.
+    """
+    x, _ = split(x)
+    _bool_only(x)
+    return handle(apply("logical_not", x.data))
+
+
+@op(elementwise_shape)
+def isfinite(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
+    r"""Says where there is a number, neither infinite nor NaN; not differentiable.
+
+    $$y = [|x| < \infty]$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`, bool, without a tape.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, _ = split(x)
+    float_only(x)
+    return handle(apply("isfinite", x.data))
+
+
+@op(elementwise_shape)
+def isinf(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
+    r"""Says where there is an infinity, of either sign; not differentiable.
+
+    $$y = [|x| = \infty]$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`, bool, without a tape.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, _ = split(x)
+    float_only(x)
+    return handle(apply("isinf", x.data))
+
+
+@op(elementwise_shape)
+def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
+    r"""Says where there is NaN; not differentiable.
+
+    $$y = [x \ne x]$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`, bool, without a tape.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, _ = split(x)
+    float_only(x)
+    return handle(apply("isnan", x.data))
+
+
+def _joined(name: Elementwise, x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_]:
+    x, y, _ = split(x, y)
+    same_dtype(x, y)
+    _bool_only(x)
+    return handle(apply(name, x.data, y.data))
+
+
+def _bool_only(x: Tensor[Any, Any, Any]) -> None:
+    """Refuses numbers, of which NumPy would ask whether they are zero."""
+    if x.data.dtype.kind != "b":
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "x", str(x.dtype), "bool"))

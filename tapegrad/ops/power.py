@@ -1,0 +1,189 @@
+r"""Powers and roots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import engine
+from tapegrad.op import op
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._mapped import apply, mapped
+from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
+from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, Merge
+    from tapegrad.tensor import Number
+
+
+@op(broadcast_shape, operator="__pow__")
+def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
+    r"""Raises to a power element by element.
+
+    $$z = x^y, \quad dx = y \, x^{y-1} \, dz, \quad dy = \ln(x) \, z \, dz$$
+
+    Args:
+        x: Any shape, or a number. Below zero `y` has no gradient (NaN), and at zero none to speak of (0).
+        y: A shape that broadcasts with `x`, or a number. Where it is 0 the result is 1, and `x` has no gradient.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are bool.
+    """
+    given = x
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    number_only(x, given)
+    out = handle(apply("pow", x.data, y.data))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            exponents = engine(y.data)
+            lower = exponents.where(exponents.equal(y.data, 0), 1, y.data - 1)  # 0 * 0 ** -1 is NaN
+            grads.add(x, summed_to(dz * y.data * apply("pow", x.data, lower), x.data))
+        if grads.wants(y):
+            bases = engine(x.data)
+            logarithm = bases.log(bases.where(bases.equal(x.data, 0), 1, x.data))  # 0 * log(0) is NaN
+            grads.add(y, summed_to(dz * out.data * logarithm, y.data))
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(elementwise_shape)
+def square(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
+    r"""Multiplies each element by itself.
+
+    $$y = x^2, \quad dx = 2 x \, dy$$
+
+    Args:
+        x: Any shape.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is bool.
+    """
+    return mapped(x, lambda x: x * x, lambda x, _: 2 * x, number_only)
+
+
+@op(elementwise_shape)
+def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
+    r"""Takes the square root.
+
+    $$y = \sqrt x, \quad dx = \frac{dy}{2 y}$$
+
+    Args:
+        x: Any shape, a float dtype. A negative number gives NaN, as in NumPy.
+        safe: Whether the gradient at zero is zero, and not infinite.
+
+    Returns:
+        The shape of `x`, at least 0.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    out = handle(apply("sqrt", x.data))
+
+    def backward(grads: Gradients) -> None:
+        dy, y = grads.take(out), out.data
+        if safe:
+            primitives = engine(y)
+            zero = primitives.equal(y, 0)
+            dy, y = engine(dy, zero).where(zero, 0, dy), primitives.where(zero, 1, y)
+        grads.add(x, dy / (2 * y))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(elementwise_shape)
+def rsqrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the reciprocal of the square root.
+
+    $$y = 1 / \sqrt x, \quad dx = -\frac{y}{2 x} dy$$
+
+    Args:
+        x: Any shape, a float dtype. Zero gives infinity and a negative number NaN.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: 1 / apply("sqrt", x), lambda x, y: -y / (2 * x))
+
+
+@op(elementwise_shape)
+def reciprocal(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Divides 1 by each element.
+
+    $$y = 1 / x, \quad dx = -y^2 \, dy$$
+
+    Args:
+        x: Any shape, a float dtype. Division by zero follows IEEE 754.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: 1 / x, lambda _, y: -y * y)
+
+
+@op(elementwise_shape)
+def cbrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the cube root, which is negative of a negative number.
+
+    $$y = \sqrt[3] x, \quad dx = \frac{dy}{3 y^2}$$
+
+    Args:
+        x: Any shape, a float dtype. At zero the gradient is infinite.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("cbrt", x), lambda _, y: 1 / (3 * y * y))
+
+
+@op(broadcast_shape)
+def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Finds the hypotenuse of a right triangle from its legs, without overflow.
+
+    $$z = \sqrt{x^2 + y^2}, \quad dx = \frac{x}{z} dz, \quad dy = \frac{y}{z} dz$$
+
+    Args:
+        x: Any shape, or a number. Where both are zero the gradient is NaN.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to, at least 0.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+    """
+    given = x
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    float_only(x, given)
+    out = handle(apply("hypot", x.data, y.data))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            grads.add(x, summed_to(dz * (x.data / out.data), x.data))
+        if grads.wants(y):
+            grads.add(y, summed_to(dz * (y.data / out.data), y.data))
+
+    return tape.record(out, (x, y), backward)

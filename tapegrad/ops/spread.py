@@ -1,0 +1,170 @@
+"""Reductions of more than one step: how far elements spread, and sums of exponentials that do not overflow."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.backend import engine
+from tapegrad.op import op
+from tapegrad.ops.elementwise import float_only
+from tapegrad.ops.reduce import check_axis, extremum_shape, reduce_shape, spread_over
+from tapegrad.tensor import Axis, Float, T, Tensor, handle, split
+
+if TYPE_CHECKING:
+    from tapegrad.dims import Dims
+    from tapegrad.tape import Gradients
+
+
+def spread_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
+    """Drops the axes, or leaves them with size one."""
+    return reduce_shape(x, axis, keepdims=keepdims)
+
+
+@op(spread_shape)
+def var(
+    x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
+) -> Tensor[Any, T, Float]:
+    r"""Computes the variance along axes.
+
+    $$y = \frac{1}{n - c} \sum_i (x_i - \bar x)^2, \quad dx_i = \frac{2 (x_i - \bar x)}{n - c} \, dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+        axis: The axis, or axes, to collapse; None for all.
+        correction: What is taken from the number of elements: 0 for the variance of what is there, 1 for an unbiased
+            estimate from a sample. NumPy calls it `ddof` as well.
+        keepdims: Leaves collapsed axes with size one.
+
+    Returns:
+        The shape of `x` without the axes. Of no more elements than `correction` it is NaN.
+
+    Raises:
+        ShapeError: An axis is out of range or named twice.
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    check_axis(x, axis)
+    scale = _one_over(_count(x, axis) - correction)
+    centred = _centred(x.data, axis)
+    out = handle(engine(centred).sum(centred * centred, axis, keepdims=keepdims) * scale)
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        grads.add(x, spread_over(dy, x.shape, axis) * (_centred(x.data, axis) * (2 * scale)))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(spread_shape)
+def std(
+    x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
+) -> Tensor[Any, T, Float]:
+    r"""Computes the standard deviation along axes: the root of the variance.
+
+    $$y = \sqrt{\frac{1}{n - c} \sum_i (x_i - \bar x)^2}, \quad dx_i = \frac{x_i - \bar x}{(n - c) \, y} \, dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+        axis: The axis, or axes, to collapse; None for all.
+        correction: What is taken from the number of elements, see `var`.
+        keepdims: Leaves collapsed axes with size one.
+
+    Returns:
+        The shape of `x` without the axes, in the unit of `x`. Where all elements are equal the gradient is 0, as
+        torch's.
+
+    Raises:
+        ShapeError: An axis is out of range or named twice.
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    check_axis(x, axis)
+    scale = _one_over(_count(x, axis) - correction)
+    centred = _centred(x.data, axis)
+    out = handle(engine(centred).map("sqrt", engine(centred).sum(centred * centred, axis, keepdims=keepdims) * scale))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        primitives = engine(dy, x.data)
+        centred = _centred(x.data, axis)
+        y = primitives.map("sqrt", _safe(engine(centred).sum(centred * centred, axis, keepdims=True) * scale))
+        slope = dy.reshape(y.shape) / y * scale
+        grads.add(x, spread_over(slope, x.shape, axis) * centred)
+
+    return tape.record(out, (x,), backward)
+
+
+@op(extremum_shape)
+def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Float]:
+    r"""Computes the logarithm of a sum of exponentials along axes: a maximum without its corner.
+
+    $$y = \log \sum_i e^{x_i}, \quad dx_i = e^{x_i - y} \, dy$$
+
+    Args:
+        x: Any shape, a float dtype, in nats.
+        axis: The axis, or axes, to collapse; None for all.
+        keepdims: Leaves collapsed axes with size one.
+
+    Returns:
+        The shape of `x` without the axes; finite wherever all of `x` is, and -inf where all of `x` is.
+
+    Raises:
+        ShapeError: An axis is out of range, named twice, or empty.
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    check_axis(x, axis)
+    out = handle(_logsumexp(x.data, axis, keepdims=keepdims))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        # The weights themselves, not exp(x - y): beside a large y float32 has no digits left for the difference.
+        powers, _ = _powers(x.data, axis)
+        total = _safe(engine(powers).sum(powers, axis, keepdims=True))
+        grads.add(x, spread_over(dy.reshape(total.shape) / total, x.shape, axis) * powers)
+
+    return tape.record(out, (x,), backward)
+
+
+def _logsumexp(x: Any, axis: Axis, *, keepdims: bool) -> Any:
+    powers, peak = _powers(x, axis)
+    total = engine(powers).sum(powers, axis, keepdims=keepdims)
+    with np.errstate(divide="ignore"):  # of nothing but -inf the answer is -inf
+        return engine(total).log(total) + peak.reshape(total.shape)
+
+
+def _powers(x: Any, axis: Axis) -> tuple[Any, Any]:
+    """Returns the exponentials of what is left when the max is taken away, and the max."""
+    # Shift by the max first: exp(89) overflows float32. An infinite one would give inf - inf. The shift cancels, so no
+    # gradient of it is lost by reading it off the numbers.
+    values = handle(x).numpy()
+    peak = engine(values).max(values, axis, keepdims=True)
+    peak = engine(values).where(np.isfinite(peak), peak, 0.0)
+    return engine(x).exp(x - spread_over(peak, x.shape, axis)), peak
+
+
+def _safe(y: Any) -> Any:
+    """Returns a number, and 1 in the place of 0: what is divided by it is 0 itself."""
+    primitives = engine(y)
+    return primitives.where(primitives.greater(y, 0.0), y, 1.0)
+
+
+def _centred(x: Any, axis: Axis) -> Any:
+    total = engine(x).sum(x, axis, keepdims=True)
+    scale = _one_over(x.size / total.size if total.size else 0)
+    return x - spread_over(total * scale, x.shape, axis)
+
+
+def _count(x: Tensor[Any, Any, Any], axis: Axis) -> float:
+    kept = math.prod(reduce_shape(x.shape, axis))
+    return x.size / kept if kept else 0
+
+
+def _one_over(n: float) -> float:
+    return 1 / n if n > 0 else math.nan

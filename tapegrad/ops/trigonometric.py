@@ -1,0 +1,256 @@
+r"""Angles and the functions of them, circular and hyperbolic; all angles are in radians."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad import sentences
+from tapegrad.dims import Dims, broadcast
+from tapegrad.errors import DTypeError
+from tapegrad.op import op
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._mapped import apply, mapped
+from tapegrad.ops.elementwise import elementwise_shape, float_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, Merge
+    from tapegrad.tensor import Number
+
+
+def atan2_shape(y: Dims, x: Dims) -> Dims:
+    """Aligns the sizes from the right; 1 fits any."""
+    return broadcast(y=y, x=x)
+
+
+@op(elementwise_shape)
+def sin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the sine.
+
+    $$y = \sin x, \quad dx = \cos(x) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype, in radians.
+
+    Returns:
+        The shape of `x`, between -1 and 1.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("sin", x), lambda x, _: apply("cos", x))
+
+
+@op(elementwise_shape)
+def cos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the cosine.
+
+    $$y = \cos x, \quad dx = -\sin(x) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype, in radians.
+
+    Returns:
+        The shape of `x`, between -1 and 1.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("cos", x), lambda x, _: -apply("sin", x))
+
+
+@op(elementwise_shape)
+def tan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the tangent.
+
+    $$y = \tan x, \quad dx = (1 + y^2) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype, in radians.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("tan", x), lambda _, y: 1 + y * y)
+
+
+@op(elementwise_shape)
+def asin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Finds the angle of a sine.
+
+    $$y = \arcsin x, \quad dx = dy / \sqrt{1 - x^2}$$
+
+    Args:
+        x: Any shape, a float dtype. Beyond -1 and 1 the result is NaN, at them the gradient infinite.
+
+    Returns:
+        The shape of `x`, in radians between -π/2 and π/2.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("asin", x), lambda x, _: 1 / apply("sqrt", (1 - x) * (1 + x)))
+
+
+@op(elementwise_shape)
+def acos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Finds the angle of a cosine.
+
+    $$y = \arccos x, \quad dx = -dy / \sqrt{1 - x^2}$$
+
+    Args:
+        x: Any shape, a float dtype. Beyond -1 and 1 the result is NaN, at them the gradient infinite.
+
+    Returns:
+        The shape of `x`, in radians between 0 and π.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("acos", x), lambda x, _: -1 / apply("sqrt", (1 - x) * (1 + x)))
+
+
+@op(elementwise_shape)
+def atan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Finds the angle of a tangent.
+
+    $$y = \arctan x, \quad dx = dy / (1 + x^2)$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`, in radians between -π/2 and π/2.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("atan", x), lambda x, _: 1 / (1 + x * x))
+
+
+@op(atan2_shape)
+def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Finds the angle from the x-axis to the point (x, y).
+
+    $$z = \operatorname{atan2}(y, x), \quad dy = \frac{x \, dz}{x^2 + y^2}, \quad dx = -\frac{y \, dz}{x^2 + y^2}$$
+
+    Args:
+        y: Any shape, or a number: how far up. The ordinate comes first, as in NumPy.
+        x: A shape that broadcasts with `y`, or a number: how far to the right. At the origin the gradient is NaN.
+
+    Returns:
+        The shape both broadcast to, in radians between -π and π.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+    """
+    given = x
+    x, y, tape = split(x, y)
+    if y.dtype != x.dtype:
+        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(y.dtype), "y", str(x.dtype), "x"))
+    float_only(x, given)
+    out = handle(apply("atan2", y.data, x.data))
+
+    def backward(grads: Gradients) -> None:
+        distance = apply("hypot", y.data, x.data)
+        dz = grads.take(out) / distance
+        if grads.wants(y):
+            grads.add(y, summed_to(dz * (x.data / distance), y.data))
+        if grads.wants(x):
+            grads.add(x, summed_to(-dz * (y.data / distance), x.data))
+
+    return tape.record(out, (y, x), backward)
+
+
+@op(elementwise_shape)
+def sinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the hyperbolic sine.
+
+    $$y = \sinh x, \quad dx = \cosh(x) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("sinh", x), lambda x, _: apply("cosh", x))
+
+
+@op(elementwise_shape)
+def cosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Takes the hyperbolic cosine.
+
+    $$y = \cosh x, \quad dx = \sinh(x) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
+
+    Returns:
+        The shape of `x`, at least 1.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("cosh", x), lambda x, _: apply("sinh", x))
+
+
+@op(elementwise_shape)
+def asinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Inverts the hyperbolic sine.
+
+    $$y = \operatorname{arsinh} x, \quad dx = dy / \sqrt{x^2 + 1}$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("asinh", x), lambda x, _: 1 / apply("hypot", x, x.dtype.type(1)))
+
+
+@op(elementwise_shape)
+def acosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Inverts the hyperbolic cosine.
+
+    $$y = \operatorname{arcosh} x, \quad dx = dy / \sqrt{x^2 - 1}$$
+
+    Args:
+        x: Any shape, a float dtype. Below 1 the result is NaN, at 1 the gradient infinite.
+
+    Returns:
+        The shape of `x`, at least 0.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("acosh", x), lambda x, _: 1 / (apply("sqrt", x - 1) * apply("sqrt", x + 1)))
+
+
+@op(elementwise_shape)
+def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Inverts the hyperbolic tangent.
+
+    $$y = \operatorname{artanh} x, \quad dx = dy / (1 - x^2)$$
+
+    Args:
+        x: Any shape, a float dtype. At -1 and 1 the result is infinite, beyond them NaN.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: apply("atanh", x), lambda x, _: 1 / ((1 - x) * (1 + x)))

@@ -1,0 +1,119 @@
+"""Schedules: the step size as a function of the steps made, `opt.lr = schedule(step)`.
+
+A schedule is any function of one number, and these make some. None of them remembers anything: to resume a run is to go
+on counting. Steps are counted from 0; behind its last step a schedule stays where it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import cos, pi
+from typing import TypeAlias
+
+Schedule: TypeAlias = Callable[[int], float]
+
+
+def constant(lr: float) -> Schedule:
+    r"""Keeps the step size: $\eta_t = \eta$."""
+    return lambda _: lr
+
+
+def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
+    r"""Multiplies the step size from time to time.
+
+    $$\eta_t = \eta \, f^{\lfloor t / n \rfloor}$$
+
+    Args:
+        lr: The step size η at the start.
+        every: After how many steps n each time, at least 1.
+        factor: What it is multiplied by, f.
+
+    Raises:
+        ValueError: `every` is below 1.
+    """
+    _at_least_one("step", "every", every)
+    return lambda t: lr * factor ** (t // every)
+
+
+def exponential(lr: float, *, factor: float) -> Schedule:
+    r"""Multiplies the step size at every step: $\eta_t = \eta \, f^t$.
+
+    Args:
+        lr: The step size η at the start.
+        factor: What it is multiplied by, f.
+    """
+    return lambda t: lr * factor**t
+
+
+def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
+    r"""Lowers the step size along half a wave.
+
+    $$\eta_t = e + \tfrac{1}{2} (\eta - e) \, (1 + \cos(\pi t / T))$$
+
+    Args:
+        lr: The step size η at the start.
+        steps: After how many steps T the end is reached, at least 1.
+        end: The step size e there.
+
+    Raises:
+        ValueError: `steps` is below 1.
+
+    Source:
+        Loshchilov & Hutter, [SGDR](https://arxiv.org/abs/1608.03983), eq. 5, without restarts.
+    """
+    _at_least_one("cosine", "steps", steps)
+    return lambda t: _wave(lr, end, t / steps)
+
+
+def warmup(schedule: Schedule, *, steps: int) -> Schedule:
+    r"""Rises in a straight line to where another schedule starts, then follows it.
+
+    $$\eta_t = \frac{t + 1}{n + 1} \, s(0) \text{ for } t < n, \quad s(t - n) \text{ from then on}$$
+
+    `warmup(cosine(1e-3, steps=900), steps=100)` takes 1000 steps in all.
+
+    Args:
+        schedule: What follows, s, which counts its own steps from 0.
+        steps: How many steps n the rise takes, at least 1. The first is not 0, which would be a step for nothing.
+
+    Raises:
+        ValueError: `steps` is below 1.
+    """
+    _at_least_one("warmup", "steps", steps)
+    return lambda t: schedule(0) * (t + 1) / (steps + 1) if t < steps else schedule(t - steps)
+
+
+def one_cycle(lr: float, *, steps: int, rise: float = 0.3, start: float = 1 / 25, end: float = 1 / 250_000) -> Schedule:
+    r"""Raises the step size along half a wave, and lowers it along a longer one to almost nothing.
+
+    $$\eta_0 = s \eta, \quad \eta_{r T - 1} = \eta, \quad \eta_{T - 1} = e \eta$$
+
+    Args:
+        lr: The highest step size η.
+        steps: How many steps T there are in all, at least 2.
+        rise: Which fraction r of them leads up, above 1/T and below 1.
+        start: The first step size as a fraction s of the highest.
+        end: The last one as a fraction e of the highest.
+
+    Raises:
+        ValueError: `steps` or `rise` leave no step to rise in, or none to fall in.
+
+    Source:
+        Smith & Topin, [Super-convergence](https://arxiv.org/abs/1708.07120), as PyTorch 2.13 computes it.
+    """
+    last = steps - 1
+    top = rise * steps - 1
+    if not 0 < top < last:
+        message = f"one_cycle: rise is {rise} but must be above 1/{steps} and below 1"
+        raise ValueError(message)
+    return lambda t: _wave(lr * start, lr, t / top) if t <= top else _wave(lr, lr * end, (t - top) / (last - top))
+
+
+def _wave(start: float, end: float, fraction: float) -> float:
+    return end + (start - end) * (1 + cos(pi * min(fraction, 1.0))) / 2
+
+
+def _at_least_one(call: str, place: str, number: int) -> None:
+    if number < 1:
+        message = f"{call}: {place} is {number} but must be at least 1"
+        raise ValueError(message)

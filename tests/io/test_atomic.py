@@ -1,0 +1,124 @@
+"""Atomic writes: killed, failed or interrupted, the file is the old one or the new one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pytest
+
+from tapegrad.io import load, save
+from tapegrad.io.atomic import write_atomically
+from tapegrad.nn import Linear, Param
+from tapegrad.ops import zeros
+
+SAVING = """
+import sys
+from itertools import count
+from tapegrad.io import save
+from tapegrad.nn import Module, Param
+from tapegrad.ops import ones, zeros
+
+class Net(Module):
+    def __init__(self):
+        self.first, self.second = Param(zeros((300, 301))), Param(zeros((301, 300)))
+
+net = Net()
+for number in count(1):
+    net.first.assign(ones((300, 301)) * number)
+    net.second.assign(ones((301, 300)) * number)
+    save(net, sys.argv[1])
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills with a signal")
+@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+def test_a_process_killed_while_it_saves_leaves_a_whole_file(tmp_path: Path, suffix: str) -> None:
+    path, moments = tmp_path / f"model.{suffix}", np.random.default_rng(0)
+    net: Any = Linear(2, 2, rng=0)
+    net.weight = net.bias = None
+    net.first, net.second = Param(zeros((300, 301))), Param(zeros((301, 300)))
+
+    for _ in range(6):
+        with subprocess.Popen([sys.executable, "-c", SAVING, path], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            announced = int(process.stdout.readline())
+            time.sleep(moments.uniform(0, 0.05))
+            process.send_signal(signal.SIGKILL)
+            announced = max([announced, *(int(line) for line in process.stdout.read().splitlines())])
+        load(net, path)
+
+        # Both of one save, and of the last one announced or of the one that was under way.
+        numbers = {*np.unique(net.first.numpy()), *np.unique(net.second.numpy())}
+        assert numbers <= {announced} or numbers <= {announced + 1}
+
+
+@pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()])
+def test_an_error_while_writing_leaves_the_old_file_and_no_other(tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def write(file: IO[bytes]) -> None:
+        file.write(b"ne")
+        raise error
+
+    with pytest.raises(type(error)):
+        write_atomically(path, write)
+
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_while_renaming_leaves_no_temporary_file(tmp_path: Path) -> None:
+    (tmp_path / "model.npz").mkdir()
+
+    with pytest.raises(OSError, match="directory"):
+        save(Linear(2, 3, rng=0), tmp_path / "model.npz")
+
+    assert list(tmp_path.iterdir()) == [tmp_path / "model.npz"]
+
+
+def test_file_and_folder_are_synced_before_and_after_the_renaming(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def noted_fsync(file: int) -> None:
+        events.append("fsync")
+        fsync(file)
+
+    def noted_replace(path: Path, target: Path) -> Path:
+        events.append("replace")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(Path, "replace", noted_replace)
+
+    write_atomically(tmp_path / "file", write_new)
+
+    assert events == ["fsync", "replace", "fsync"]
+    assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_a_link_stays_a_link_and_a_file_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder" / "file")
+    plain = tmp_path / "plain"
+    plain.touch()
+
+    write_atomically(tmp_path / "link", lambda file: file.flush())
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "folder" / "file").stat().st_mode == plain.stat().st_mode
+
+
+def write_new(file: IO[bytes]) -> None:
+    file.write(b"new")

@@ -1,0 +1,258 @@
+"""Checkpoints: what comes back, what is refused, and that a refusal changes nothing."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from tapegrad.errors import TapeError
+from tapegrad.io import FileError, load, save
+from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
+from tapegrad.ops import ones, zeros
+from tapegrad.tensor import Tensor
+
+any_format = pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+
+
+class Tied(Module):
+    """Uses one parameter twice, and names another as numpy.savez names its own argument."""
+
+    def __init__(self) -> None:
+        self.first = Param(ones((2, 3)))
+        self.second = self.first
+        self.file = Param(ones(()))
+
+
+class Bag(Module):
+    """Holds any arrays."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.values = {name: Param(Tensor(value)) for name, value in values.items()}
+
+
+def model(seed: int, hidden: int = 5) -> Any:
+    return Sequential(Linear(3, hidden, rng=seed), ReLU(), Linear(hidden, 2, rng=seed + 1))
+
+
+def values(module: Module) -> dict[str, Any]:
+    return {path: (parameter.version, parameter.tolist()) for path, parameter in module.parameters().items()}
+
+
+@any_format
+def test_a_fresh_model_predicts_what_the_saved_one_did(tmp_path: Path, suffix: str) -> None:
+    trained, fresh, x = model(0), model(7), ones((4, 3))
+
+    save(trained, tmp_path / f"model.{suffix}")
+    load(fresh, str(tmp_path / f"model.{suffix}"))
+
+    assert fresh(x).tolist() == trained(x).tolist()
+    assert {parameter.version for parameter in fresh.parameters().values()} == {1}
+    assert [file.name for file in tmp_path.iterdir()] == [f"model.{suffix}"]
+
+
+def test_keys_are_attribute_paths_and_a_shared_parameter_is_saved_once(tmp_path: Path) -> None:
+    module, again = Tied(), Tied()
+    module.first.assign(zeros((2, 3)))
+
+    save(module, tmp_path / "model.npz")
+    load(again, tmp_path / "model.npz")
+
+    with np.load(tmp_path / "model.npz") as file:
+        assert {name: array.shape for name, array in file.items()} == {"first": (2, 3), "file": ()}
+    assert again.second.tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert again.second is again.first
+
+
+def test_a_file_written_by_numpy_is_read(tmp_path: Path) -> None:
+    module: Any = Tied()
+    module.file = module.first
+
+    np.savez_compressed(tmp_path / "model.npz", first=np.arange(6, dtype=np.float32).reshape(2, 3))
+    load(module, tmp_path / "model.npz")
+
+    assert module.first.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@any_format
+def test_several_things_share_one_file(tmp_path: Path, suffix: str) -> None:
+    left, right = Linear(3, 2, rng=0), Linear(2, 4, rng=1)
+    left2, right2 = Linear(3, 2, rng=2), Linear(2, 4, rng=3)
+
+    save({"left": left, "right": right}, tmp_path / f"both.{suffix}")
+    load({"right": right2, "left": left2}, tmp_path / f"both.{suffix}")
+
+    assert left2.weight.tolist() == left.weight.tolist()
+    assert right2.weight.tolist() == right.weight.tolist()
+
+
+@any_format
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-zA-Z_äλ][a-zA-Z0-9_ /-]{0,20}", fullmatch=True),
+        st.sampled_from([np.float16, np.float32, np.float64]).flatmap(
+            lambda dtype: arrays.arrays(dtype, arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
+        ),
+        max_size=5,
+    )
+)
+def test_whatever_is_saved_comes_back_bit_for_bit(
+    tmp_path_factory: pytest.TempPathFactory, suffix: str, given: dict[str, Any]
+) -> None:
+    path = tmp_path_factory.mktemp("io") / f"bag.{suffix}"
+    bag, again = Bag(given), Bag({name: np.ones_like(value) for name, value in given.items()})
+
+    save(bag, path)
+    load(again, path)
+
+    for name, value in given.items():
+        back = again.values[name].numpy()
+        assert (back.shape, back.dtype, back.tobytes()) == (value.shape, value.dtype, value.tobytes())
+
+
+@any_format
+def test_a_file_of_another_model_lists_all_that_differs_and_changes_nothing(tmp_path: Path, suffix: str) -> None:
+    linear: Any = Linear  # mypy refuses the second model before it runs
+    other = Sequential(linear(3, 4, rng=0), linear(4, 2, bias=False, rng=1))
+    here = Sequential(linear(3, 4, rng=2), linear(5, 2, rng=3))
+    here[0].bias = Param(zeros((4,), np.float64))
+    here[0].extra, other[1].more = Param(ones(())), Param(ones((7,)))
+    before = values(here)
+
+    save(other, tmp_path / f"other.{suffix}")
+    with pytest.raises(FileError) as refused:
+        load(here, tmp_path / f"other.{suffix}")
+
+    assert str(refused.value) == (
+        f"load: other.{suffix} does not fit Sequential, which stays as it is:\n"
+        "  layers.0.bias is float32 (4,) in the file but float64 (4,) is expected\n"
+        "  layers.0.extra () is not in the file\n"
+        "  layers.1.weight is float32 (4, 2) in the file but float32 (5, 2) is expected\n"
+        "  layers.1.bias (2,) is not in the file\n"
+        "  layers.1.more (7,) is in the file only"
+    )
+    assert values(here) == before
+
+
+@any_format
+def test_a_truncated_file_is_refused_wherever_it_ends(tmp_path: Path, suffix: str) -> None:
+    module, path = Linear(3, 2, rng=0), tmp_path / f"model.{suffix}"
+    save(module, path)
+    whole, before = path.read_bytes(), values(module)
+
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileError, match=f"^load: model.{suffix} is damaged or no {suffix} file \\("):
+            load(module, path)
+
+    assert values(module) == before
+
+
+def test_one_wrong_bit_in_the_values_is_refused(tmp_path: Path) -> None:
+    module, path = Linear(3, 2, bias=False, rng=0), tmp_path / "model.npz"
+    save(module, path)
+    whole = path.read_bytes()
+    start = whole.index(module.weight.numpy().tobytes())
+
+    for position in range(start, start + module.weight.size * 4):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
+        with pytest.raises(FileError, match="Bad CRC-32"):
+            load(module, path)
+
+
+class Trap:
+    """Would do harm if it were unpickled."""
+
+    def __reduce__(self) -> Any:
+        return pytest.fail, ("unpickled",)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+def test_foreign_and_pickled_files_are_refused_and_nothing_in_them_runs(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"model.{suffix}"
+    trap: Any = np.array([Trap()], object)
+    contents: list[bytes] = [b"", b"hello", pickle.dumps(Trap())]
+    np.savez(tmp_path / "trap.npz", weight=trap)
+    np.save(tmp_path / "plain.npy", np.ones(3))
+    contents += [(tmp_path / "trap.npz").read_bytes(), (tmp_path / "plain.npy").read_bytes()]
+
+    for content in contents:
+        path.write_bytes(content)
+        with pytest.raises(FileError, match=f"^load: model.{suffix} is damaged or no {suffix} file"):
+            load(Linear(3, 2, rng=0), path)
+
+
+def test_a_missing_file_is_pythons_own_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"model\.npz"):
+        load(Linear(3, 2, rng=0), tmp_path / "model.npz")
+    with pytest.raises(FileNotFoundError):
+        save(Linear(3, 2, rng=0), tmp_path / "nowhere" / "model.npz")
+
+
+@pytest.mark.parametrize(("name", "suffix"), [("model.pt", ".pt"), ("model", "none"), ("model.NPZ", ".NPZ")])
+def test_an_unknown_suffix_is_refused_both_ways(tmp_path: Path, name: str, suffix: str) -> None:
+    module = Linear(3, 2, rng=0)
+    (tmp_path / name).write_bytes(b"")
+
+    for call in (save, load):
+        message = f"{call.__name__}: {name} has suffix {suffix} but .npz or .safetensors is expected"
+        with pytest.raises(FileError, match=f"^{re.escape(message)}$"):
+            call(module, tmp_path / name)
+
+    assert (tmp_path / name).read_bytes() == b""
+
+
+def test_safetensors_is_named_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "safetensors.numpy", None)
+
+    message = 'save: m.safetensors needs the package safetensors: pip install "tapegrad[safetensors]"'
+    with pytest.raises(ImportError, match=f"^{re.escape(message)}$"):
+        save(Linear(3, 2, rng=0), tmp_path / "m.safetensors")
+
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_parameters_of_one_path_are_refused(tmp_path: Path) -> None:
+    bag: Any = Bag({"a.b": np.ones(2, np.float32)})
+    bag.values["a"] = {"b": Param(ones((3,)))}
+
+    with pytest.raises(FileError, match=r"^save: two parameters go by the path values\.a\.b$"):
+        save(bag, tmp_path / "bag.npz")
+    with pytest.raises(FileError, match=r"^save: two arrays go by the name a\.b\.weight$"):
+        save({"a": Bag2(), "a.b": Linear(2, 3, bias=False, rng=0)}, tmp_path / "bag.npz")
+
+    assert not list(tmp_path.iterdir())
+
+
+class Bag2(Module):
+    """Has a parameter at `b.weight`."""
+
+    def __init__(self) -> None:
+        self.b = Linear(2, 3, bias=False, rng=0)
+
+
+def test_what_has_no_parameters_to_save_is_refused(tmp_path: Path) -> None:
+    wrong: Any = [1.0]
+
+    with pytest.raises(FileError, match=r"^save: saved is list, which is neither a module nor an optimizer$"):
+        save(wrong, tmp_path / "model.npz")
+    with pytest.raises(FileError, match=r"^load: model is list, which is neither a module nor an optimizer$"):
+        load({"model": wrong}, tmp_path / "model.npz")
+
+
+def test_a_loaded_parameter_is_an_assigned_one(tmp_path: Path) -> None:
+    module: Any = Linear(3, 2, rng=0)
+    save(module, tmp_path / "model.npz")
+    y = module(ones((1, 3)).trace())
+
+    load(module, tmp_path / "model.npz")
+
+    with pytest.raises(TapeError, match="was assigned after the forward pass used it"):
+        y.backward(seed=ones((1, 2)))

@@ -1,0 +1,198 @@
+"""The plugin in real runs of mypy, over a copy of tapegrad that the tests break: mypy lives, and nothing is stale."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import tapegrad
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE = Path(tapegrad.__file__).parent
+
+SETTINGS = """[mypy]
+strict = True
+allow_redefinition = True
+plugins = tapegrad.mypy
+mypy_path = house
+"""
+
+PROGRAM = """import tapegrad as tg
+from tapegrad import nn
+
+x = tg.ones((2, 3))
+x @ tg.ones((4, 5))
+reveal_type(x.T.trace())
+model = nn.Sequential(nn.Linear(3, 5), nn.Linear(4, 7))
+1 / tg.tensor([1, 2])
+length: str = len(x)
+"""
+
+FLOAT32 = "numpy.floating[numpy._typing._nbit_base._32Bit]"
+MATMUL = "program.py:5: error: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows"
+TRANSPOSED = f"tapegrad.tensor.Tensor[tuple[Literal[3], Literal[2]], tapegrad.tape.OwnedTape, {FLOAT32}]"
+LAYER = "Sequential[1] Linear(4, 7): x is (..., 5) but (..., 4) is expected: axis -1 is 5, not 4"
+LENGTH = 'program.py:9: error: Incompatible types in assignment (expression has type "int", variable has type "str")'
+OUTPUT = [
+    f"{MATMUL}  [tapegrad-shape]",
+    f'program.py:6: note: Revealed type is "{TRANSPOSED}"',
+    f"program.py:7: error: {LAYER}  [tapegrad-shape]",
+    "program.py:8: error: div: y is int64 but floating is expected  [tapegrad-dtype]",
+    f"{LENGTH}  [assignment]",
+]
+
+
+class Project:
+    """A folder with a program, the settings, and a copy of tapegrad to break."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.rules = folder / "house" / "tapegrad" / "ops" / "matmul.py"
+        shutil.copytree(PACKAGE, folder / "house" / "tapegrad", ignore=shutil.ignore_patterns("__pycache__"))
+        (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+        (folder / "program.py").write_text(PROGRAM, "utf-8")
+
+    def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            env=os.environ | {"PYTHONPATH": "house"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def mypy(self, *options: str, file: str = "program.py") -> subprocess.CompletedProcess[str]:
+        return self.python("-m", "mypy", *options, file)
+
+    def edit(self, file: Path, old: str, new: str) -> None:
+        text = file.read_text("utf-8")
+        assert text.count(old) == 1
+        file.write_text(text.replace(old, new), "utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def daemon(project: Project) -> Iterator[list[str]]:
+    command = ["-m", "mypy.dmypy", "--status-file", str(project.folder / "dmypy.json")]
+    yield command
+    project.python(*command, "stop")
+
+
+def test_all_ways_to_run_mypy_say_the_same(project: Project, daemon: list[str]) -> None:
+    runs = {
+        "cold": project.mypy(),
+        "warm": project.mypy(),
+        "workers": project.mypy("-n", "2", "--cache-dir=workers"),
+        "the older parser": project.mypy("--no-native-parser", "--cache-dir=older"),
+        "daemon": project.python(*daemon, "run", "--", "program.py"),
+        "daemon, again": project.python(*daemon, "run", "--", "program.py"),
+    }
+
+    said = {name: [line for line in run.stdout.splitlines() if "program.py:" in line] for name, run in runs.items()}
+    assert said == dict.fromkeys(runs, OUTPUT)
+    assert {name: run.returncode for name, run in runs.items()} == dict.fromkeys(runs, 1)
+
+
+def test_an_edited_sentence_changes_both_worlds_and_none_is_stale(project: Project) -> None:
+    before = project.mypy()
+    project.edit(project.rules, "inner sizes differ:", "rows and columns differ:")
+
+    after = project.mypy()
+    raised = project.python("-c", "import tapegrad as tg; tg.ones((2, 3)) @ tg.ones((4, 5))")
+
+    sentence = "matmul: rows and columns differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows"
+    assert MATMUL in before.stdout
+    assert MATMUL not in after.stdout
+    assert f"program.py:5: error: {sentence}  [tapegrad-shape]\n" in after.stdout
+    assert raised.stderr.splitlines()[-1] == f"tapegrad.errors.ShapeError: {sentence}"
+
+
+def test_the_daemon_starts_anew_for_an_edited_sentence(project: Project, daemon: list[str]) -> None:
+    before = project.python(*daemon, "run", "--", "program.py")
+    project.edit(project.rules, "inner sizes differ:", "rows and columns differ:")
+
+    after = project.python(*daemon, "run", "--", "program.py")
+
+    assert MATMUL in before.stdout
+    assert "program.py:5: error: matmul: rows and columns differ: x (2, 3)" in after.stdout
+
+
+@pytest.mark.parametrize(
+    ("poison", "sentence"),
+    [
+        ('raise OSError("the disk is on fire")', "OSError: the disk is on fire"),
+        ("return matmul_shape(x, y)", "RecursionError: maximum recursion depth exceeded"),
+    ],
+    ids=["throws", "never ends"],
+)
+def test_a_rule_that_fails_is_one_error_at_its_line(project: Project, poison: str, sentence: str) -> None:
+    project.edit(project.rules, "    *rows, k = at_least(1, x=x)\n", f"    {poison}\n    *rows, k = at_least(1, x=x)\n")
+
+    run = project.mypy()
+
+    failed = [line for line in run.stdout.splitlines() if line.endswith("[tapegrad-internal]")]
+    assert run.returncode == 1
+    assert len(failed) == 1
+    assert f"program.py:5: error: tapegrad failed here: {sentence}" in run.stdout
+    assert all(line in run.stdout for line in OUTPUT[1:2] + OUTPUT[3:])
+
+
+def test_an_op_file_that_cannot_be_imported_is_an_error_at_each_line_that_asks(project: Project) -> None:
+    with project.rules.open("a", encoding="utf-8") as file:
+        file.write("\n1 / 0\n")
+
+    run = project.mypy()
+
+    assert run.returncode == 1
+    for line in (4, 5):
+        said = f"program.py:{line}: error: tapegrad failed here: ZeroDivisionError: division by zero"
+        assert f"{said}  [tapegrad-internal]" in run.stdout
+    assert LENGTH in run.stdout
+
+
+def test_an_op_file_with_a_syntax_error_is_named_and_concerns_only_those_who_import_it(project: Project) -> None:
+    with project.rules.open("a", encoding="utf-8") as file:
+        file.write("\ndef broken(:\n")
+    (project.folder / "plain.py").write_text("length: str = 1\n", "utf-8")
+
+    run, plain = project.mypy(), project.mypy(file="plain.py")
+
+    assert Path("house", "tapegrad", "ops", "matmul.py").as_posix() in run.stdout.splitlines()[0]
+    assert run.stdout.splitlines()[0].endswith("[syntax]")
+    assert "INTERNAL ERROR" not in run.stdout + run.stderr
+    assert "Traceback" not in run.stdout + run.stderr
+    assert plain.stdout.startswith("plain.py:1: error: Incompatible types in assignment")
+
+
+def test_a_plugin_file_with_a_syntax_error_does_not_stop_mypy(project: Project) -> None:
+    with (project.folder / "house" / "tapegrad" / "mypy" / "hooks.py").open("a", encoding="utf-8") as file:
+        file.write("\ndef broken(:\n")
+
+    run = project.mypy()
+
+    assert run.returncode == 1
+    assert "program.py:4: error: tapegrad failed here: SyntaxError: invalid syntax (hooks.py, line" in run.stdout
+    assert LENGTH in run.stdout
+
+
+def test_loading_the_plugin_loads_no_ops_and_no_numpy(project: Project) -> None:
+    run = project.python(
+        "-c",
+        "import sys, tapegrad.mypy as entry; entry.plugin('2.4'), entry.__version__;"
+        "print(sorted(name for name in sys.modules if name.partition('.')[0] in ('numpy', 'tapegrad')))",
+    )
+
+    assert run.stdout == "['tapegrad', 'tapegrad.mypy']\n"

@@ -1,0 +1,129 @@
+"""Residual and Repeated: their sums, and where an error comes from."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.nn import Linear, Module, ReLU, Repeated, Residual, Sequential
+from tapegrad.ops import add, ones, sum, tensor
+
+
+class Row(Module):
+    """Keeps only the first row of two: a shape that broadcasts."""
+
+    def forward(self, x: Any) -> Any:
+        return sum(x, 0, keepdims=True)
+
+
+class Wide(Module):
+    """Converts to float64."""
+
+    def forward(self, x: Any) -> Any:
+        import numpy as np
+
+        return x.astype(np.float64)
+
+
+def test_the_argument_is_added_to_what_is_made_of_it() -> None:
+    x: Any = tensor([[1.0, -2.0, 3.0]])
+
+    assert Residual(ReLU())(x).tolist() == [[2, -2, 6]]
+
+
+def test_layers_of_one_kind_have_parameters_of_their_own() -> None:
+    x = ones((2, 3))
+    model = Repeated(lambda: Linear(3, 3), 3)
+
+    y = model(x)
+
+    assert list(model.parameters())[::2] == ["layers.0.weight", "layers.1.weight", "layers.2.weight"]
+    assert y.tolist() == model[2](model[1](model[0](x))).tolist()
+    assert len(model) == 3
+    assert model[0].weight.tolist() != model[1].weight.tolist()
+
+
+def test_no_layer_changes_nothing() -> None:
+    x = ones((2, 3))
+
+    assert Repeated(ReLU, 0)(x) is x
+
+
+def test_the_tape_of_the_result_is_that_of_the_argument() -> None:
+    model = Residual(Repeated(lambda: Linear(3, 3, rng=0), 2))
+
+    assert not model(ones((2, 3))).owns_tape
+    assert model(ones((2, 3)).trace()).owns_tape
+
+
+def test_gradients_take_both_ways() -> None:
+    x: Any = tensor([[1.0, -2.0, 3.0]])
+
+    traced = sum(Residual(Repeated(lambda: Residual(ReLU()), 2))(x.trace())).backward()
+
+    # 1 + 2 · 2 where x is positive, 1 + 1 elsewhere
+    assert traced[x].tolist() == [[5, 2, 5]]
+
+
+TOO_WIDE = "Linear(5, 5): x is (2, 3) but (..., 5) is expected: axis -1 is 3, not 5"
+linear: Any = Linear  # mypy refuses the models below before they run
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        (
+            Residual(linear(3, 4, rng=0)),
+            ShapeError,
+            "Residual.layer Linear(3, 4): the result is (2, 4) but (2, 3) is expected: axis 1 is 4, not 3",
+        ),
+        (
+            Residual(Row()),
+            ShapeError,
+            "Residual.layer Row(): the result is (1, 3) but (2, 3) is expected: axis 0 is 1, not 2",
+        ),
+        (
+            Residual(Wide()),
+            DTypeError,
+            "Residual.layer Wide(): the result is float64 but float32 is expected",
+        ),
+        (
+            Repeated(lambda: linear(3, 4, rng=0), 2),
+            ShapeError,
+            "Repeated[0] Linear(3, 4): the result is (2, 4) but (2, 3) is expected: axis 1 is 4, not 3",
+        ),
+        (
+            Sequential(ReLU(), Repeated(lambda: Repeated(lambda: linear(5, 5, rng=0), 1), 2)),
+            ShapeError,
+            f"Sequential[1] Repeated: Repeated[0][0] {TOO_WIDE}",
+        ),
+        (
+            Sequential(Residual(linear(5, 5, rng=0))),
+            ShapeError,
+            f"Sequential[0] Residual: Residual.layer {TOO_WIDE}",
+        ),
+    ],
+)
+def test_an_error_says_which_layer_it_comes_from(model: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        model(ones((2, 3)))
+
+
+residual: Any = Residual
+repeated: Any = Repeated
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: residual(add), DTypeError, "Residual: layer is a function, not a module"),
+        (lambda: repeated(lambda: 3, 2), DTypeError, "Repeated: layer 0 is an int, not a module"),
+        (lambda: Repeated(ReLU, -1), ValueError, "Repeated: times is -1 but must be at least 0"),
+    ],
+)
+def test_what_cannot_be_a_layer_is_refused(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        make()

@@ -1,0 +1,122 @@
+"""Activations: values, saturation, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError
+from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, normal, sigmoid, silu, softplus, tensor
+from tapegrad.testing import check_gradients, check_shape_rule
+
+ACTIVATIONS: dict[str, Callable[..., Any]] = {
+    "elu": elu,
+    "gelu": gelu,
+    "leaky_relu": leaky_relu,
+    "log_sigmoid": log_sigmoid,
+    "sigmoid": sigmoid,
+    "silu": silu,
+    "softplus": softplus,
+}
+OPTIONS: dict[str, Callable[..., Any]] = {
+    **ACTIVATIONS,
+    "elu(alpha=0.5)": lambda x: elu(x, alpha=0.5),
+    "gelu(approximate='tanh')": lambda x: gelu(x, approximate="tanh"),
+    "leaky_relu(negative_slope=0.2)": lambda x: leaky_relu(x, negative_slope=0.2),
+}
+BY_PYTHON: dict[str, Callable[[float], float]] = {
+    "elu": lambda x: x if x > 0 else math.expm1(x),
+    "elu(alpha=0.5)": lambda x: x if x > 0 else 0.5 * math.expm1(x),
+    "gelu": lambda x: x * 0.5 * math.erfc(-x / math.sqrt(2)),
+    "gelu(approximate='tanh')": lambda x: x / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "leaky_relu": lambda x: x if x > 0 else 0.01 * x,
+    "leaky_relu(negative_slope=0.2)": lambda x: x if x > 0 else 0.2 * x,
+    "log_sigmoid": lambda x: -math.log1p(math.exp(-x)),
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+    "silu": lambda x: x / (1 + math.exp(-x)),
+    "softplus": lambda x: math.log1p(math.exp(x)),
+}
+
+
+def real(*shape: int) -> Any:
+    return normal(shape, dtype=np.float64, rng=0)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_values_are_those_of_the_formula_in_pythons_math(name: str) -> None:
+    x = [-3.0, -1.0, -0.25, 0.0, 0.5, 2.0, 5.0]
+
+    y = OPTIONS[name](tensor(x, np.float64))
+
+    assert y.tolist() == pytest.approx([BY_PYTHON[name](v) for v in x], rel=1e-13, abs=1e-16)
+    assert OPTIONS[name](tensor(x)).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("shape", [(2, 3), (), (1,), (0, 3)], ids=str)
+def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...]) -> None:
+    check_gradients(OPTIONS[name], real(*shape), order=2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["gelu", "log_sigmoid", "sigmoid", "silu", "softplus"])
+def test_zero_is_no_corner_of_what_is_smooth(name: str) -> None:
+    check_gradients(ACTIVATIONS[name], tensor([0.0], np.float64), order=2)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_an_activation_keeps_the_law_of_rules(name: str) -> None:
+    check_shape_rule(ACTIVATIONS[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_ints_are_refused(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
+        ACTIVATIONS[name](tensor([1, 2]))
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_large_inputs_give_finite_results_and_gradients_without_a_warning(name: str) -> None:
+    x: Any = tensor([-1000.0, 1000.0])
+
+    y = OPTIONS[name](x.trace())
+    dx = y.sum().backward()[x].numpy()
+
+    assert np.isfinite(y.numpy()).all()
+    assert np.isfinite(dx).all()
+
+
+@pytest.mark.parametrize(("f", "slope"), [(elu, 0.5), (leaky_relu, 0.2)])
+def test_a_corner_at_zero_has_the_slope_of_its_left_side(f: Callable[..., Any], slope: float) -> None:
+    x: Any = tensor([0.0])
+    option = {"alpha": slope} if f is elu else {"negative_slope": slope}
+
+    assert f(x.trace(), **option).sum().backward()[x].item() == pytest.approx(slope)
+
+
+def test_saturated_ends() -> None:
+    x = tensor([-100.0, 100.0])
+
+    assert sigmoid(x).tolist() == [0, 1]
+    assert log_sigmoid(x).tolist() == [-100, pytest.approx(0)]
+    assert softplus(x).tolist() == [pytest.approx(0), 100]
+    assert elu(x).tolist() == [-1, 100]
+    assert silu(x).tolist() == gelu(x).tolist() == [0, 100]
+
+
+def test_the_two_forms_of_gelu_are_near() -> None:
+    x = tensor(np.linspace(-6, 6, 1001))
+
+    difference = np.abs(gelu(x).numpy() - gelu(x, approximate="tanh").numpy())
+
+    assert 1e-4 < difference.max() < 5e-4
+
+
+def test_an_unknown_form_of_gelu_is_refused() -> None:
+    form: Any = "sigmoid"
+
+    with pytest.raises(ValueError, match=r"^gelu: approximate is 'sigmoid' but 'none' or 'tanh' is expected$"):
+        gelu(real(3), approximate=form)

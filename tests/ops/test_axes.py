@@ -1,0 +1,121 @@
+"""Ops on axes: values, edges, gradients, shapes and refusals. Values are NumPy's unless a reader can see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.dims import named, show
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import expand_dims, flatten, flip, normal, pad, permute, squeeze, swapaxes, tensor, zeros
+from tapegrad.ops.axes import flatten_shape
+from tapegrad.testing import check_gradients, check_shape_rule
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+MOVES: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [
+    (flatten, (), lambda x: x.reshape(-1)),
+    (flatten, (1,), lambda x: x.reshape(2, -1)),
+    (flatten, (0, -2), lambda x: x.reshape(6, 5)),
+    (flatten, (1, 1), lambda x: x),
+    (expand_dims, (0,), lambda x: np.expand_dims(x, 0)),
+    (expand_dims, (-1,), lambda x: np.expand_dims(x, -1)),
+    (expand_dims, ((1, -2),), lambda x: np.expand_dims(x, (1, -2))),
+    (permute, ((2, 0, 1),), lambda x: np.transpose(x, (2, 0, 1))),
+    (permute, ((-1, 1, 0),), lambda x: np.transpose(x, (-1, 1, 0))),
+    (swapaxes, (0, -1), lambda x: np.swapaxes(x, 0, -1)),
+    (swapaxes, (1, 1), lambda x: x),
+    (flip, (), np.flip),
+    (flip, (1,), lambda x: np.flip(x, 1)),
+    (flip, ((0, -1),), lambda x: np.flip(x, (0, -1))),
+    (pad, (1,), lambda x: np.pad(x, 1)),
+    (pad, ((2, 0),), lambda x: np.pad(x, (2, 0))),
+    (pad, (((0, 1), (2, 0), (0, 0)),), lambda x: np.pad(x, ((0, 1), (2, 0), (0, 0)))),
+]
+
+
+@pytest.mark.parametrize(("f", "arguments", "numpys"), MOVES, ids=lambda value: getattr(value, "__name__", str(value)))
+def test_every_move_is_numpys_and_has_its_gradients(
+    f: Callable[..., Any], arguments: tuple[Any, ...], numpys: Callable[..., Any]
+) -> None:
+    x = real(2, 3, 5)
+
+    np.testing.assert_array_equal(f(x, *arguments).numpy(), numpys(x.numpy()))
+    check_gradients(lambda x: f(x, *arguments), x)
+    check_gradients(lambda x: f(x * x, *arguments), real(2, 1, 3) if f is not flatten else real(2, 3, 1), order=2)
+
+
+@pytest.mark.parametrize(("f", "arguments", "_"), MOVES, ids=lambda value: getattr(value, "__name__", str(value)))
+def test_every_move_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tuple[Any, ...], _: Any) -> None:
+    check_shape_rule(f, ((2, 3, 7), *arguments), ((0, 1, 1), *arguments))
+
+
+def test_flatten_makes_a_vector_of_a_scalar_and_keeps_nothing_empty() -> None:
+    assert flatten(real()).shape == (1,)
+    assert flatten(zeros((0, 3))).shape == (0,)
+    check_gradients(flatten, real())
+    check_shape_rule(flatten, ((),))
+
+
+def test_flatten_multiplies_named_sizes() -> None:
+    b, c, h = (named(label) for label in "BCH")
+
+    assert show(flatten_shape((b, c, h), 1)) == "(B, C*H)"
+
+
+def test_squeeze_drops_all_axes_of_one_or_those_named() -> None:
+    x = real(1, 3, 1)
+
+    assert squeeze(x).shape == (3,)
+    assert squeeze(x, 0).shape == (3, 1)
+    assert squeeze(x, (0, -1)).shape == (3,)
+    assert squeeze(real()).shape == ()
+    check_gradients(squeeze, x)
+    check_gradients(lambda x: squeeze(x * x, -1), x, order=2)
+    check_shape_rule(squeeze, ((1, 3, 1),), ((1, 3, 1), 0), ((1, 3, 1), (0, 2)), ((),), ((1, 2), 1))
+
+
+def test_flip_and_pad_of_a_scalar_leave_it() -> None:
+    assert flip(tensor(3.0)).item() == 3
+    assert pad(tensor(3.0), 2).item() == 3
+
+
+def test_pad_writes_the_value_asked_for() -> None:
+    assert pad(tensor([1, 2]), (1, 2), value=7).tolist() == [7, 1, 2, 7, 7]
+    assert pad(zeros((0,)), 1, value=0.5).tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("f", "arguments", "sentence"),
+    [
+        (flatten, (3,), "flatten: axis 3 is out of range for x (2, 3, 5)"),
+        (flatten, (2, 1), "flatten: axis 2 of x (2, 3, 5) comes after axis 1"),
+        (expand_dims, (4,), "expand_dims: axis 4 is out of range for a result of rank 4, x (2, 3, 5) with 1 more"),
+        (expand_dims, ((0, -5),), "expand_dims: axis (0, -5) names an axis of the result twice"),
+        (squeeze, (1,), "squeeze: axis 1 of x (2, 3, 5) is 3, not 1"),
+        (squeeze, (3,), "squeeze: axis 3 is out of range for x (2, 3, 5)"),
+        (permute, ((0, 1),), "permute: x (2, 3, 5) has rank 3 but axes (0, 1) names 2"),
+        (permute, ((0, 1, 1),), "permute: axis (0, 1, 1) names an axis of x (2, 3, 5) twice"),
+        (swapaxes, (0, 3), "swapaxes: axis 3 is out of range for x (2, 3, 5)"),
+        (flip, (-4,), "flip: axis -4 is out of range for x (2, 3, 5)"),
+        (pad, (-1,), "pad: pad_width is -1 along axis 0, below 0"),
+        (pad, (((1, 0), (0, 1)),), "pad: x (2, 3, 5) has rank 3 but pad_width has 2 pairs"),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_what_does_not_fit_is_refused(f: Callable[..., Any], arguments: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        f(real(2, 3, 5), *arguments)
+
+    assert str(refused.value) == sentence
+
+
+def test_a_float_around_ints_is_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^pad: value is a float but x is int64$"):
+        pad(tensor([1]), 1, value=0.5)

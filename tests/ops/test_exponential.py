@@ -1,0 +1,148 @@
+"""Exponentials, logarithms and the error function: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import erf, exp2, expm1, log1p, log2, log10, logaddexp, normal, tensor, uniform, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+UNARY: dict[str, Callable[..., Any]] = {
+    "erf": erf,
+    "exp2": exp2,
+    "expm1": expm1,
+    "log10": log10,
+    "log1p": log1p,
+    "log2": log2,
+}
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def positive(*shape: int) -> Any:
+    return uniform(shape, low=0.3, high=3, dtype=np.float64, rng=0)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_the_values_are_those_of_pythons_math(name: str) -> None:
+    x = positive(2, 3)
+
+    y = UNARY[name](x)
+
+    of_python = getattr(math, name)
+    assert y.numpy().ravel().tolist() == pytest.approx([of_python(v) for v in x.numpy().ravel()], rel=1e-14)
+    assert UNARY[name](x.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("shape", [(2, 3), (), (1,), (0, 3)], ids=str)
+def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...]) -> None:
+    check_gradients(UNARY[name], positive(*shape), order=2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
+    check_shape_rule(UNARY[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_ints_are_refused(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
+        UNARY[name](tensor([1, 2]))
+
+
+def test_little_numbers_keep_all_their_digits() -> None:
+    x = tensor([1e-20, -1e-20])
+
+    assert expm1(x).tolist() == log1p(x).tolist() == x.tolist()
+
+
+@pytest.mark.parametrize(("f", "x"), [(log2, 0.0), (log10, 0.0), (log1p, -1.0)])
+def test_the_logarithm_of_nothing_is_minus_infinity_with_numpys_warning(f: Callable[..., Any], x: float) -> None:
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert f(tensor([x])).tolist() == [-math.inf]
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        assert math.isnan(f(tensor([x - 1])).item())
+
+
+@pytest.mark.parametrize("f", [expm1, exp2])
+def test_an_exponential_overflows_to_infinity_with_numpys_warning(f: Callable[..., Any]) -> None:
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert f(tensor([1000.0])).tolist() == [math.inf]
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 5e-16), (np.float32, 2e-7), (np.float16, 1e-3)])
+def test_the_error_function_is_exact_on_its_whole_range(dtype: Any, error: float) -> None:
+    x = np.linspace(-7, 7, 2001).astype(dtype)
+
+    y = erf(tensor(x, dtype)).numpy()
+
+    np.testing.assert_allclose(y, [math.erf(v) for v in x], rtol=error, atol=error)
+
+
+def test_the_error_function_keeps_signs_infinities_and_nan() -> None:
+    y = erf(tensor([0.0, -0.0, np.inf, -np.inf, np.nan])).numpy()
+
+    np.testing.assert_array_equal(y, [0, 0, 1, -1, np.nan])
+    assert np.signbit(y[1])
+
+
+# logaddexp
+
+
+def test_a_sum_of_exponentials() -> None:
+    # numpy 2.4: np.logaddexp
+    x, y = tensor([[1.0, 2.0, 3.0]], np.float64), tensor([[0.5], [-2.0]], np.float64)
+
+    np.testing.assert_array_equal(logaddexp(x, y).numpy(), np.logaddexp(x.numpy(), y.numpy()))
+    assert logaddexp(tensor([0.0], np.float64), 0).item() == pytest.approx(math.log(2), rel=1e-15)
+    assert logaddexp(tensor([1000.0]), 1000).item() == pytest.approx(1000 + math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str
+)
+def test_gradients_of_a_sum_have_their_shapes_back(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    check_gradients(logaddexp, real(*x), real(*y, seed=1), order=2)
+
+
+def test_gradients_of_a_sum_beside_a_number() -> None:
+    check_gradients(lambda x: logaddexp(x, 0), real(2, 3), order=2)
+    check_gradients(lambda y: logaddexp(1.0, y), real(2, 3), order=2)
+    check_gradients(lambda x: logaddexp(x, x), real(2, 3), order=2)
+
+
+def test_minus_infinity_stands_for_nothing() -> None:
+    x: Any = tensor([-np.inf, 2.0, -np.inf])
+    y: Any = tensor([3.0, -np.inf, -np.inf])
+
+    z = logaddexp(x.trace(), y.trace())
+    grads = z.sum().backward()
+
+    assert z.tolist() == [3, 2, -math.inf]
+    assert grads[x].tolist() == [0, 1, 0]
+    assert grads[y].tolist() == [1, 0, 0]
+
+
+def test_a_sum_keeps_the_law_of_rules() -> None:
+    check_shape_rule(logaddexp, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
+
+
+def test_what_cannot_be_added_is_refused() -> None:
+    x = zeros((2, 3))
+
+    with pytest.raises(ShapeError) as refused:
+        logaddexp(x, zeros((4,)))  # type: ignore[tapegrad-shape]  # the mistake under test
+    assert str(refused.value) == "logaddexp: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    with pytest.raises(DTypeError, match=r"^logaddexp: x is int64 but floating is expected$"):
+        logaddexp(tensor([1]), 2)  # type: ignore[tapegrad-dtype]  # the mistake under test
+    with pytest.raises(DTypeError, match=r"^logaddexp: y is int64 but floating is expected$"):
+        logaddexp(2, tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test

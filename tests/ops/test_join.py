@@ -1,0 +1,108 @@
+"""Joining and splitting: values, edges, gradients, shapes and refusals. Values are NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import concat, normal, ones, split, stack, tensor, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_concat_and_stack_are_numpys_and_have_their_gradients(axis: int) -> None:
+    x, y = real(2, 3, 4), real(2, 3, 4, seed=1)
+
+    np.testing.assert_array_equal(concat([x, y, x], axis).numpy(), np.concatenate([x, y, x], axis))
+    np.testing.assert_array_equal(stack((x, y), axis).numpy(), np.stack([x, y], axis))
+    check_gradients(lambda x, y: concat([x, y, x], axis), x, y)
+    check_gradients(lambda x, y: stack([x, y, x], axis), x, y)
+    check_gradients(lambda x, y: concat([x * y, y], axis), real(1, 2, 2), real(1, 2, 2, seed=1), order=2)
+    check_gradients(lambda x, y: stack([x * y, y], axis), real(1, 2), real(1, 2, seed=1), order=2)
+
+
+def test_concat_joins_parts_of_other_lengths_and_of_none() -> None:
+    x, y, nothing = real(2, 3), real(2, 5), real(2, 0)
+
+    assert concat([x, nothing, y], axis=1).shape == (2, 8)
+    assert concat([x]).tolist() == x.tolist()
+    check_gradients(lambda x, y, z: concat([x, z, y], -1), x, y, nothing)
+
+
+def test_stack_of_scalars_is_a_vector() -> None:
+    assert stack([tensor(1.0), tensor(2.0)]).tolist() == [1, 2]
+    assert stack([tensor(1.0)], -1).shape == (1,)
+
+
+def test_the_tapes_of_all_parts_become_one() -> None:
+    x, y, z = real(2), real(2, seed=1), real(2, seed=2)
+
+    grads = (concat([x.trace(), y, z.trace()]) * tensor([1, 2, 3, 4, 5, 6], np.float64)).sum().backward()
+
+    assert grads[x].tolist() == [1, 2]
+    assert grads[z].tolist() == [5, 6]
+    assert y not in grads
+    assert not concat([x, y]).owns_tape
+
+
+@pytest.mark.parametrize(("sections", "axis"), [(3, 1), (1, 0), ((1, 2), 1), ((0, 4), -1), ((2,), 0)], ids=str)
+def test_split_is_the_way_back_of_concat(sections: Any, axis: int) -> None:
+    x = real(2, 3, 4)
+
+    parts = split(x, sections, axis)
+
+    assert concat(parts, axis).tolist() == x.tolist()
+    check_gradients(lambda x: split(x, sections, axis)[-1], x)
+    check_gradients(lambda x: split(x * x, sections, axis)[0], x, order=2)
+
+
+def test_split_gives_numpys_parts() -> None:
+    x = real(4, 3)
+
+    for part, expected in zip(split(x, 2), np.split(x.numpy(), 2), strict=True):
+        np.testing.assert_array_equal(part.numpy(), expected)
+    assert [part.shape for part in split(zeros((0, 3)), 2)] == [(0, 3), (0, 3)]
+
+
+def test_the_law_of_rules() -> None:
+    check_shape_rule(concat, (((2, 3), (4, 3)),), (((2, 3), (2, 7)), -1), (((2,),),), (((2, 3), (2, 4)),), ((), 0))
+    check_shape_rule(stack, (((2, 3), (2, 3)), -1), (((),),), (((2, 3), (2, 4)),))
+    check_shape_rule(split, ((6, 3), 2), ((6, 3), (2, 4)), ((6, 3), (1, 2), 1), ((6, 3), 4))
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    x, y = ones((2, 3)), ones((2, 4))
+    one: Any = concat
+    calls: list[tuple[Any, str]] = [
+        (lambda: concat([x, y]), "concat: tensors[1] (2, 4) has 4 along axis 1 but tensors[0] (2, 3) has 3"),  # type: ignore[tapegrad-shape]  # the mistake under test
+        (lambda: concat([x], 2), "concat: axis 2 is out of range for tensors[0] (2, 3)"),  # type: ignore[tapegrad-shape]  # as above
+        (lambda: one([x, ones((3,))]), "concat: tensors[1] (3,) has rank 1 but tensors[0] (2, 3) has rank 2"),
+        (lambda: one([]), "concat: there is no tensor to join"),
+        (lambda: stack([x, y]), "stack: tensors[1] (2, 4) has 4 along axis 1 but tensors[0] (2, 3) has 3"),  # type: ignore[tapegrad-shape]  # as above
+        (lambda: stack([x], 3), "stack: axis 3 is out of range for a stack of (2, 3)"),  # type: ignore[tapegrad-shape]  # as above
+        (lambda: split(x, 2, 1), "split: axis 1 of x (2, 3) is 3, which does not divide into 2 equal parts"),  # type: ignore[tapegrad-shape]  # as above
+        (lambda: split(x, 0), "split: sections is 0 but at least 1 is expected"),  # type: ignore[tapegrad-shape]  # as above
+        (lambda: split(x, (1, 2)), "split: sections (1, 2) add up to 3 but axis 0 of x (2, 3) is 2"),  # type: ignore[tapegrad-shape]  # as above
+        (lambda: split(x, (3, -1)), "split: sections (3, -1) has the negative size -1"),  # type: ignore[tapegrad-shape]  # as above
+    ]
+    for call, sentence in calls:
+        with pytest.raises(ShapeError) as refused:
+            call()
+        assert str(refused.value) == sentence
+
+
+def test_two_dtypes_are_refused() -> None:
+    one: Any = concat
+    other: Any = stack
+
+    with pytest.raises(DTypeError, match=r"^concat: tensors\[0\] is float32 but tensors\[1\] is int64$"):
+        one([ones((2,)), tensor([1])])
+    with pytest.raises(DTypeError, match=r"^stack: tensors\[1\] is a float, not a tensor$"):
+        other([ones(()), 1.0])

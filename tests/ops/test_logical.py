@@ -1,0 +1,121 @@
+"""Truth values and kinds of numbers: tables, edges, shapes and refusals."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import isfinite, isinf, isnan, logical_and, logical_not, logical_or, logical_xor, ones, tensor, zeros
+from tapegrad.testing import check_shape_rule
+
+BINARY: dict[str, Callable[..., Any]] = {
+    "logical_and": logical_and,
+    "logical_or": logical_or,
+    "logical_xor": logical_xor,
+}
+KINDS: dict[str, Callable[..., Any]] = {"isfinite": isfinite, "isinf": isinf, "isnan": isnan}
+UNARY: dict[str, Callable[..., Any]] = {**KINDS, "logical_not": logical_not}
+OPERATORS = {"logical_and": operator.and_, "logical_or": operator.or_, "logical_xor": operator.xor}
+
+
+def truth() -> Any:
+    return tensor([[False, True]]), tensor([[False], [True]])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("logical_and", [[False, False], [False, True]]),
+        ("logical_or", [[False, True], [True, True]]),
+        ("logical_xor", [[False, True], [True, False]]),
+    ],
+)
+def test_two_operands_have_their_truth_table(name: str, expected: list[list[bool]]) -> None:
+    x, y = truth()
+
+    z = BINARY[name](x.trace(), y)
+
+    assert z.tolist() == expected
+    assert z.dtype == np.bool_
+    assert not z.owns_tape
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_the_operator_is_the_op_on_either_side(name: str) -> None:
+    x, y = truth()
+    always: Any = True
+
+    assert OPERATORS[name](x, y).tolist() == BINARY[name](x, y).tolist()
+    assert (
+        OPERATORS[name](x, always).tolist() == OPERATORS[name](always, x).tolist() == BINARY[name](x, always).tolist()
+    )
+    assert OPERATORS[name](np.array([True, True]), x).tolist() == BINARY[name](x, always).tolist()
+
+
+def test_what_does_not_hold() -> None:
+    x, _ = truth()
+
+    assert logical_not(x).tolist() == (~x).tolist() == [[True, False]]
+    assert not (~x.trace()).owns_tape
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("isfinite", [True, True, False, False, False]),
+        ("isinf", [False, False, True, True, False]),
+        ("isnan", [False, False, False, False, True]),
+    ],
+)
+def test_kinds_of_numbers(name: str, expected: list[bool]) -> None:
+    y = KINDS[name](tensor([-0.0, 2.5, np.inf, -np.inf, np.nan]).trace())
+
+    assert y.tolist() == expected
+    assert not y.owns_tape
+
+
+def test_nothing_is_said_of_empty_tensors() -> None:
+    assert isnan(zeros((0, 3))).shape == (0, 3)
+    assert logical_not(zeros((0, 3), np.bool_)).shape == (0, 3)
+    assert logical_or(zeros((0, 3), np.bool_), ones((3,), np.bool_)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_two_operands_keep_the_law_of_rules(name: str) -> None:
+    check_shape_rule(BINARY[name], ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
+    check_shape_rule(UNARY[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_what_cannot_be_joined_is_refused(name: str) -> None:
+    x, ints = ones((2, 3), np.bool_), tensor([1, 0, 1])
+
+    with pytest.raises(ShapeError) as refused:
+        BINARY[name](x, ones((4,), np.bool_))
+    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64 but bool is expected$"):
+        BINARY[name](ints, ints)
+    with pytest.raises(DTypeError, match=f"^{name}: x is bool but y is int64$"):
+        BINARY[name](x, ints)
+    with pytest.raises(DTypeError, match=f"^{name}: y is an int but x is bool$"):
+        BINARY[name](x, 1)
+
+
+def test_the_opposite_of_an_int_is_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^logical_not: x is int64 but bool is expected$"):
+        ~tensor([1, 0])  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_kind_of_an_int_is_refused(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
+        KINDS[name](tensor([1]))

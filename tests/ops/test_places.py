@@ -1,0 +1,187 @@
+"""Indexing and what is put in place: values, edges, gradients, shapes and refusals. Values are NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.dims import named, show
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import at_add, at_set, getitem, normal, ones, tensor, zeros
+from tapegrad.ops.places import getitem_shape
+from tapegrad.testing import check_gradients, check_shape_rule
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+BASIC: list[Any] = [
+    0,
+    -1,
+    (),
+    ...,
+    None,
+    (1, 2),
+    (1, 2, 3),
+    slice(None),
+    slice(1, None),
+    slice(5, None),
+    slice(-9, -1),
+    (slice(None), slice(None, None, -1), slice(0, 9, 3)),
+    (slice(None), slice(None, 0, -2)),
+    (..., 0),
+    (0, ..., None, 1),
+    (None, slice(2, 1), ...),
+    np.int64(1),
+]
+GATHERED: list[Any] = [
+    np.array([1, 0]),
+    np.array([[0, -1, 0]]),
+    np.array([], np.int64),
+    (slice(None), np.array([2, 0])),
+    (np.array([0, 1]), np.array([[2], [0]])),
+    (np.array([0, 1]), slice(None), np.array([3, 0])),
+    (0, slice(None), np.array([3, 0])),
+    (slice(None), 1, np.array([3, 0])),
+    (None, np.array([0]), ..., np.array([1])),
+    np.array([True, False]),
+    (slice(None), np.array([True, False, True]), 1),
+    np.arange(6).reshape(2, 3) % 2 == 0,
+]
+
+
+@pytest.mark.parametrize("index", [*BASIC, *GATHERED], ids=repr)
+def test_indexing_is_numpys_and_has_its_gradient(index: Any) -> None:
+    x = real(2, 3, 4)
+
+    np.testing.assert_array_equal(x[index].numpy(), x.numpy()[index])
+    check_gradients(lambda x: x[index], x)
+    check_gradients(lambda x: (x * x)[index], x, order=2)
+
+
+@pytest.mark.parametrize("index", [*BASIC, *GATHERED], ids=repr)
+def test_the_law_of_rules(index: Any) -> None:
+    check_shape_rule(getitem, ((2, 3, 4), index))
+    check_shape_rule(at_set, ((2, 3, 4), index, ()), ((2, 3, 4), index, np.zeros((2, 3, 4))[index].shape))
+
+
+def test_tensors_of_indices_serve_as_arrays_do_and_bring_their_tape() -> None:
+    x, rows, mask = real(3, 2), tensor([2, 0]), tensor([True, False, True])
+
+    np.testing.assert_array_equal(x[rows, 1].numpy(), x.numpy()[[2, 0], 1])
+    np.testing.assert_array_equal(x[mask].numpy(), x.numpy()[[0, 2]])
+    assert x[rows.trace()].owns_tape
+    assert x.trace()[rows.trace()].sum().backward()[x].tolist() == [[1, 1], [0, 0], [1, 1]]
+
+
+def test_slices_of_named_sizes_are_known_where_they_are_certain() -> None:
+    n, k = named("N"), named("K")
+
+    assert show(getitem_shape((n,), slice(1, None))) == "(N - 1,)"
+    assert show(getitem_shape((n,), slice(None, -1))) == "(N - 1,)"
+    assert show(getitem_shape((n,), slice(None, 1))) == "(1,)"
+    assert show(getitem_shape((n,), slice(None, None, 2))) == "((N + 1) // 2,)"
+    assert show(getitem_shape((n,), slice(2, None))) == "(?,)"
+    assert show(getitem_shape((n,), slice(None, k))) == "(?,)"
+    assert show(getitem_shape((n + k,), slice(None, k))) == "(K,)"
+    assert show(getitem_shape((n,), slice(None, None, -1))) == "(N,)"
+
+
+def test_rows_one_by_one() -> None:
+    x = real(3, 2)
+
+    first, *others = x
+
+    assert first.tolist() == x.numpy()[0].tolist()
+    assert len(others) == 2
+    assert list(zeros((0, 3))) == []
+    grads = next(iter(x.trace())).sum().backward()
+    assert grads[x].tolist() == [[1, 1], [0, 0], [0, 0]]
+    with pytest.raises(TypeError, match=r"^len: a tensor of shape \(\) has no length$"):
+        list(real())
+
+
+@pytest.mark.parametrize("index", [*BASIC, GATHERED[0], *GATHERED[2:]], ids=repr)
+def test_at_set_and_at_add_change_what_numpy_would(index: Any) -> None:
+    x = real(2, 3, 4)
+    value = real(*x[index].shape, seed=1)
+    changed, added = x.numpy(copy=True), x.numpy(copy=True)
+    changed[index] = value.numpy()
+    np.add.at(added, index, value.numpy())
+
+    np.testing.assert_array_equal(x.at_set(index, value).numpy(), changed)
+    np.testing.assert_array_equal(x.at_add(index, value).numpy(), added)
+    check_gradients(lambda x, v: at_set(x, index, v), x, value)
+    check_gradients(lambda x, v: at_add(x, index, v), x, value)
+    check_gradients(lambda x, v: at_set(x * x, index, v * v) * x, x, real(), order=2)
+
+
+def test_places_named_twice_accumulate() -> None:
+    x, rows = zeros((3,)), tensor([1, 1, 2])
+
+    assert at_add(x, rows, 2.0).tolist() == [0, 4, 2]
+    with pytest.raises(IndexError, match=r"^at_set: index names a place twice; at_add accumulates$"):
+        at_set(x, rows, 2.0)
+
+
+def test_the_tensor_itself_stays_as_it_is() -> None:
+    x = ones((2, 3))
+
+    y = x.at_set((0, slice(1, None)), tensor([5.0, 7.0]))
+
+    assert y.tolist() == [[1, 5, 7], [1, 1, 1]]
+    assert x.tolist() == [[1, 1, 1], [1, 1, 1]]
+    with pytest.raises(
+        TypeError, match=r"^a tensor is immutable: x\[0, 1:\] = \.\.\. has no effect; at_set gives another tensor$"
+    ):
+        x[0, 1:] = 3
+
+
+@pytest.mark.parametrize(
+    ("index", "sentence"),
+    [
+        (2, "index 2 is out of range for axis 0 of x (2, 3)"),
+        ((0, -4), "index -4 is out of range for axis 1 of x (2, 3)"),
+        ((0, 0, 0), "index names 3 axes but x (2, 3) has rank 2"),
+        ((..., 0, ...), "index has 2 ellipses, not one"),
+        (slice(None, None, 0), "the step of a slice is 0"),
+        (True, "a bool is neither an int, a slice, ..., None nor a tensor of indices"),
+        (1.5, "a float is neither an int, a slice, ..., None nor a tensor of indices"),
+        ([0, 1], "a list is neither an int, a slice, ..., None nor a tensor of indices"),
+        (np.array([True, False, True]), "the mask (3,) has 3 where axis 0 of x (2, 3) is 2"),
+        (
+            (np.array([0, 1]), np.array([0, 1, 2])),
+            "index[0] (2,) and index[1] (3,) do not broadcast: axis -1 is 2 in index[0] but 3 in index[1]",
+        ),
+    ],
+    ids=repr,
+)
+def test_an_index_that_does_not_fit_is_refused(index: Any, sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        real(2, 3)[index]
+
+    assert str(refused.value) == f"getitem: {sentence}"
+
+
+def test_a_number_past_the_end_is_an_index_error_too() -> None:
+    with pytest.raises(IndexError, match=r"^getitem: index 2 is out of range for axis 0 of x \(2, 3\)$"):
+        real(2, 3)[2]
+    with pytest.raises(IndexError, match=r"^getitem: index 7 is out of bounds for axis 0 with size 2$"):
+        real(2, 3)[tensor([0, 7])]
+
+
+def test_values_and_indices_of_another_kind_are_refused() -> None:
+    x: Any = ones((2, 3))
+
+    with pytest.raises(DTypeError, match=r"^getitem: index is float32 but integer or bool is expected$"):
+        x[ones((2,))]
+    with pytest.raises(DTypeError, match=r"^at_set: x is float32 but value is int64$"):
+        x.at_set(0, tensor([1, 2, 3]))
+    for name in ("at_set", "at_add"):
+        with pytest.raises(
+            ShapeError, match=rf"^{name}: value \(2,\) does not broadcast to the \(3,\) that index names in x \(2, 3\)$"
+        ):
+            getattr(x, name)(0, ones((2,)))

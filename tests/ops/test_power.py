@@ -1,0 +1,220 @@
+"""Powers and roots: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import cbrt, hypot, normal, pow, reciprocal, rsqrt, sqrt, square, tensor, uniform, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+UNARY: dict[str, Callable[..., Any]] = {
+    "cbrt": cbrt,
+    "reciprocal": reciprocal,
+    "rsqrt": rsqrt,
+    "sqrt": sqrt,
+    "square": square,
+}
+BINARY: dict[str, Callable[..., Any]] = {"hypot": hypot, "pow": pow}
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def positive(*shape: int, seed: int = 0) -> Any:
+    return uniform(shape, low=0.4, high=3, dtype=np.float64, rng=seed)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "expected"),
+    [
+        ("cbrt", 27.0, 3.0),
+        ("cbrt", -8.0, -2.0),
+        ("reciprocal", 4.0, 0.25),
+        ("rsqrt", 16.0, 0.25),
+        ("sqrt", 2.25, 1.5),
+        ("square", -1.5, 2.25),
+    ],
+)
+def test_one_operand_gives_what_arithmetic_gives(name: str, x: float, expected: float) -> None:
+    y = UNARY[name](tensor([x]))
+
+    assert y.tolist() == [pytest.approx(expected)]
+    assert y.dtype == np.float32
+
+
+@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("shape", [(2, 3), (), (1,), (0, 3)], ids=str)
+def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...]) -> None:
+    check_gradients(UNARY[name], positive(*shape), order=2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
+    check_shape_rule(UNARY[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
+
+
+@pytest.mark.parametrize("name", [name for name in UNARY if name != "square"])
+def test_ints_are_refused_where_numpy_would_make_floats_of_them(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
+        UNARY[name](tensor([1, 2]))
+
+
+def test_the_square_of_an_int_is_an_int_and_of_a_bool_refused() -> None:
+    assert square(tensor([-3, 4], np.int8)).dtype == np.int8
+    assert square(tensor([-3, 4])).tolist() == [9, 16]
+    with pytest.raises(DTypeError, match=r"^square: x is bool but number is expected$"):
+        square(tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+def test_the_root_of_a_negative_number_is_nan_with_numpys_warning() -> None:
+    for f in (sqrt, rsqrt):
+        with pytest.warns(RuntimeWarning, match="invalid value"):
+            assert math.isnan(f(tensor([-1.0])).item())
+
+
+def test_the_root_has_an_infinite_slope_at_zero() -> None:
+    x: Any = tensor([0.0, 4.0])
+    y = sqrt(x.trace()).sum()
+
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert y.backward()[x].tolist() == [math.inf, 0.25]
+
+
+def test_the_safe_root_has_none_at_zero() -> None:
+    x: Any = tensor([0.0, 4.0, -0.0])
+
+    y = sqrt(x.trace(), safe=True)
+
+    assert y.tolist() == [0, 2, 0]
+    assert y.sum().backward()[x].tolist() == [0, 0.25, 0]
+    check_gradients(lambda x: sqrt(x, safe=True), positive(2, 3), order=2)
+
+
+def test_division_by_zero_follows_ieee() -> None:
+    for f in (rsqrt, reciprocal):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            assert f(tensor([0.0])).tolist() == [math.inf]
+
+
+def test_the_cube_root_has_an_infinite_slope_at_zero() -> None:
+    x: Any = tensor([0.0])
+    y = cbrt(x.trace()).sum()
+
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert y.backward()[x].tolist() == [math.inf]
+
+
+# Two operands
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize(
+    ("x", "y"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str
+)
+def test_gradients_of_two_operands_have_their_shapes_back(name: str, x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    check_gradients(BINARY[name], positive(*x), real(*y, seed=1), order=2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_gradients_beside_a_number(name: str) -> None:
+    check_gradients(lambda x: BINARY[name](x, 1.5), positive(2, 3), order=2)
+    check_gradients(lambda y: BINARY[name](2, y), positive(2, 3), order=2)
+    check_gradients(lambda x: BINARY[name](x, x), positive(2, 3), order=2, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_two_operands_keep_the_law_of_rules(name: str) -> None:
+    check_shape_rule(BINARY[name], ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_shapes_that_do_not_broadcast_are_refused(name: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        BINARY[name](real(2, 3), real(4))
+
+    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+
+
+def test_powers_are_numpys() -> None:
+    # numpy 2.4: np.pow
+    x, y = positive(2, 3), real(3, seed=1)
+
+    np.testing.assert_array_equal(pow(x, y).numpy(), np.pow(x.numpy(), y.numpy()))
+    assert (tensor([3.0, -2.0]) ** 2).tolist() == [9, 4]
+    assert (2 ** tensor([3.0, -2.0])).tolist() == [8, 0.25]
+    assert (tensor([2.0, 3.0]) ** tensor([3.0, 2.0])).tolist() == [8, 9]
+    assert (np.array([2.0], np.float32) ** tensor([3.0])).tolist() == [8]
+
+
+@pytest.mark.parametrize("exponent", [-2, -1, 0, 0.5, 1, 2, 3, 4])
+def test_powers_of_a_number_are_numpys_and_keep_the_dtype(exponent: float) -> None:
+    x = positive(2, 3)
+
+    np.testing.assert_allclose((x**exponent).numpy(), np.pow(x.numpy(), exponent), rtol=1e-15)
+    assert (x.astype(np.float32) ** exponent).dtype == np.float32
+    check_gradients(lambda x: x**exponent, x, order=2)
+
+
+def test_negative_numbers_have_whole_powers() -> None:
+    check_gradients(lambda x: x**3 + x**2, -positive(2, 3), order=2)
+    check_gradients(lambda x: x ** tensor([3.0, 2.0, -1.0], np.float64), -positive(2, 3), order=2)
+
+
+def test_powers_of_ints_are_ints() -> None:
+    x: Any = tensor([2, -3])
+
+    assert (x**3).tolist() == [8, -27]
+    assert (x**2).dtype == np.int64
+    with pytest.raises(ValueError, match=r"^Integers to negative integer powers are not allowed\.$"):
+        x**-1
+
+
+def test_a_power_of_zero_has_gradients_without_nan() -> None:
+    # x ** 0 is constant, and so is 0 ** y.
+    x: Any = tensor([0.0, 0.0, 2.0])
+    y: Any = tensor([0.0, 2.0, 0.0])
+
+    z = x.trace() ** y.trace()
+    grads = z.sum().backward()
+
+    assert z.tolist() == [1, 0, 1]
+    assert grads[x].tolist() == [0, 0, 0]
+    assert grads[y].tolist() == [0, 0, pytest.approx(math.log(2))]
+
+
+def test_the_exponent_of_a_negative_number_has_no_gradient() -> None:
+    y: Any = tensor([2.0])
+    z = ((-3) ** y.trace()).sum()
+
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        assert math.isnan(z.backward()[y].item())
+
+
+def test_powers_of_bools_are_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^pow: x is bool but number is expected$"):
+        pow(tensor([True]), tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+def test_a_hypotenuse() -> None:
+    assert hypot(tensor([3.0, 5.0]), tensor([4.0, -12.0])).tolist() == [5, 13]
+    assert hypot(tensor([3e30]), 4e30).item() == pytest.approx(5e30)
+
+
+def test_a_hypotenuse_of_nothing_has_no_gradient() -> None:
+    x: Any = zeros((1,))
+    z = hypot(x.trace(), 0).sum()
+
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        assert math.isnan(z.backward()[x].item())
+
+
+def test_a_hypotenuse_of_ints_is_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^hypot: x is int64 but floating is expected$"):
+        hypot(tensor([3]), 4)  # type: ignore[tapegrad-dtype]  # the mistake under test

@@ -1,0 +1,123 @@
+"""Variance, deviation, logsumexp, products and minima: NumPy's values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import logsumexp, min, normal, prod, std, tensor, var, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "var": (var, np.var),
+    "std": (std, np.std),
+    "logsumexp": (logsumexp, lambda x, axis, keepdims: np.log(np.sum(np.exp(x), axis, keepdims=keepdims))),
+    "prod": (prod, np.prod),
+    "min": (min, np.min),
+}
+AXES = [None, 1, -1, (0, 2)]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize(("axis", "keepdims"), list(product(AXES, [False, True])), ids=str)
+def test_every_choice_of_axes_is_numpys_and_has_its_gradient(name: str, axis: Any, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
+    (f, numpys), x = REDUCTIONS[name], real(2, 3, 4)
+
+    np.testing.assert_allclose(
+        f(x, axis, keepdims=keepdims).numpy(), numpys(x.numpy(), axis=axis, keepdims=keepdims), rtol=1e-12
+    )
+    check_gradients(lambda x: f(x, axis, keepdims=keepdims), x)
+    check_gradients(lambda x: f(x * x, axis, keepdims=keepdims), real(2, 3, 1), order=2)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_the_law_of_rules(name: str) -> None:
+    check_shape_rule(
+        REDUCTIONS[name][0],
+        *({"x": (2, 3, 7), "axis": axis, "keepdims": keep} for axis, keep in product(AXES, [False, True])),
+        {"x": ()},
+        {"x": (0, 3), "axis": 1},
+    )
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_axes_that_are_not_there_are_refused(name: str) -> None:
+    with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
+        REDUCTIONS[name][0](real(2, 3), 2)
+    with pytest.raises(ShapeError, match=rf"^{name}: axis 0 is out of range for x \(\)$"):
+        REDUCTIONS[name][0](real(), 0)
+
+
+@pytest.mark.parametrize("name", ["min", "logsumexp"])
+def test_of_nothing_there_is_none(name: str) -> None:
+    x: Any = zeros((0, 3))
+
+    with pytest.raises(ShapeError, match=rf"^{name}: x \(0, 3\) has no element along axis 0$"):
+        REDUCTIONS[name][0](x, 0)
+
+
+def test_an_empty_product_is_one_and_an_empty_variance_nan() -> None:
+    assert prod(zeros((0, 3)), 0).tolist() == [1, 1, 1]
+    assert math.isnan(var(zeros((0,))).item())
+    assert math.isnan(std(tensor([3.0]), correction=1).item())
+    check_gradients(lambda x: prod(x, 0), zeros((0, 3), np.float64))
+
+
+@pytest.mark.parametrize("zeroes", [(1,), (0, 2), (0, 1, 2)], ids=str)
+def test_the_gradient_of_a_product_is_right_with_zeros(zeroes: tuple[int, ...]) -> None:
+    x = real(4).at_set(np.array(zeroes), 0.0)
+
+    # By hand: with one zero only its own gradient is left; with more none is.
+    others = [math.prod(n for j, n in enumerate(x.tolist()) if j != i) for i in range(4)]
+    np.testing.assert_allclose(prod(x.trace()).backward()[x].numpy(), others)
+    check_gradients(prod, x, order=2)
+
+
+def test_ties_share_the_gradient_of_a_min() -> None:
+    x: Any = tensor([[2.0, 7.0, 2.0], [1.0, 1.0, 0.0]])
+
+    assert min(x.trace(), 1).sum().backward()[x].tolist() == [[0.5, 0, 0.5], [0, 0, 1]]
+
+
+def test_correction_takes_from_the_count() -> None:
+    x = real(3, 5)
+
+    np.testing.assert_allclose(var(x, 1, correction=1).numpy(), np.var(x.numpy(), 1, ddof=1))
+    np.testing.assert_allclose(std(x, correction=1).numpy(), np.std(x.numpy(), ddof=1))
+    check_gradients(lambda x: var(x, 0, correction=1) * std(x, 0, correction=2), x)
+
+
+def test_equal_elements_have_no_spread_and_no_gradient() -> None:
+    x: Any = tensor([3.0, 3.0])
+
+    assert std(x).item() == 0
+    assert std(x.trace()).backward()[x].tolist() == [0, 0]  # torch 2.9: torch.std([3, 3]) gives 0 as well
+
+
+def test_logsumexp_neither_overflows_nor_loses_infinities() -> None:
+    x: Any = tensor([1000.0, 1000.0])
+
+    assert logsumexp(x).item() == pytest.approx(1000 + math.log(2))
+    assert logsumexp(x.trace()).backward()[x].tolist() == [0.5, 0.5]
+    assert logsumexp(tensor([-np.inf, -np.inf])).item() == -math.inf
+    assert logsumexp(tensor([-np.inf, 0.0])).item() == 0
+    nothing: Any = tensor([-np.inf, -np.inf])
+    assert logsumexp(nothing.trace()).backward()[nothing].tolist() == [0, 0]
+
+
+def test_other_dtypes_are_refused() -> None:
+    for name in ("var", "std", "logsumexp"):
+        with pytest.raises(DTypeError, match=rf"^{name}: x is int64 but floating is expected$"):
+            REDUCTIONS[name][0](tensor([1, 2]))
+    assert prod(tensor([2, 3])).dtype == np.int64
+    assert min(tensor([2, 3])).item() == 2

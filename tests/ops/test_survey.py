@@ -1,0 +1,83 @@
+"""Where, whether, and running sums: NumPy's values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import ShapeError
+from tapegrad.ops import all, any, argmax, argmin, cumsum, normal, tensor, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+SURVEYS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "argmax": (argmax, np.argmax),
+    "argmin": (argmin, np.argmin),
+    "all": (all, np.all),
+    "any": (any, np.any),
+}
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_surveys_are_numpys_and_have_no_tape(name: str, axis: int | None, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
+    (f, numpys), x = SURVEYS[name], real(2, 3, 5)
+    x = x * (x > 0).astype(np.float64)
+
+    y = f(x.trace(), axis, keepdims=keepdims)
+
+    np.testing.assert_array_equal(y.numpy(), numpys(x.numpy(), axis, keepdims=keepdims))
+    assert y.dtype == (np.int64 if name.startswith("arg") else np.bool_)
+    assert not y.owns_tape
+    check_shape_rule(f, {"x": (2, 3, 7), "axis": axis, "keepdims": keepdims}, {"x": (0, 3), "axis": axis})
+
+
+def test_of_several_the_first_is_taken() -> None:
+    x = tensor([2.0, 7.0, 7.0, 2.0])
+
+    assert argmax(x).item() == 1
+    assert argmin(x).item() == 0
+    assert argmax(tensor([1.0, np.nan])).item() == 1
+    assert argmax(tensor(3.0)).item() == 0
+
+
+def test_of_nothing_all_is_true_and_any_is_false() -> None:
+    nothing: Any = zeros((0, 3))
+
+    assert all(nothing).item() is True
+    assert any(nothing, (0, 1)).item() is False
+    assert argmax(nothing, 1).shape == (0,)
+    for f in (argmax, argmin):
+        with pytest.raises(ShapeError, match=rf"^{f.__name__}: x \(0, 3\) has no element along axis 0$"):
+            f(nothing, 0)
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_axes_that_are_not_there_are_refused(name: str) -> None:
+    with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
+        SURVEYS[name][0](real(2, 3), 2)
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_cumsum_is_numpys_and_has_its_gradients(axis: int | None) -> None:
+    x = real(2, 3, 4)
+
+    np.testing.assert_allclose(cumsum(x, axis).numpy(), np.cumsum(x.numpy(), axis))
+    check_gradients(lambda x: cumsum(x, axis), x)
+    check_gradients(lambda x: cumsum(x * x, axis), real(2, 3), order=2)
+    check_shape_rule(cumsum, ((2, 3, 7), axis), ((0, 3), axis))
+
+
+def test_cumsum_at_its_edges() -> None:
+    assert cumsum(zeros((0,))).shape == (0,)
+    assert cumsum(tensor(3)).tolist() == [3]
+    assert cumsum(tensor([100, 100], np.int8)).dtype == np.int8
+    with pytest.raises(ShapeError, match=r"^cumsum: axis 1 is out of range for x \(2,\)$"):
+        cumsum(real(2), 1)

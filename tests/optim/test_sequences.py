@@ -1,0 +1,177 @@
+"""Ten steps of every optimizer, against the numbers of PyTorch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.nn import Param
+from tapegrad.ops import tensor
+from tapegrad.optim import SGD, Adam, AdamW, Optimizer
+from tapegrad.tape import Gradients
+
+GRADIENTS = [
+    [0.5, -1.0, 0.0],
+    [-0.25, 2.0, 4.0],
+    [1.0, 1e-6, -3.0],
+    [0.125, -0.5, 1.5],
+    [2.0, 0.75, -0.5],
+    [-1.5, 0.25, 0.0],
+    [0.0, -3.0, 1.0],
+    [0.375, 1.25, -2.0],
+    [-0.75, 0.5, 0.25],
+    [1.75, -0.125, 3.0],
+]
+
+
+def start() -> Param[Any, Any]:
+    x: Any = tensor([1.0, -2.0, 3.0])
+    return Param(x)
+
+
+def run(make: Callable[[Any], Optimizer[Any]]) -> list[Any]:
+    x = start()
+    optimizer, seen = make([x]), []
+    for gradient in GRADIENTS:
+        grads, dx = Gradients(), tensor(gradient)
+        grads.add(x, dx.data)
+        optimizer.step(grads)
+        seen.append(x.tolist())
+    return seen
+
+
+# torch 2.13: the optimizer of the same name with the same options, x = [1, -2, 3] and these gradients
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (
+            lambda x: AdamW(x, lr=0.1),
+            [
+                [0.89900005, -1.898, 2.997],
+                [0.87146735, -1.9327124, 2.9195893],
+                [0.8047847, -1.9590796, 2.9090016],
+                [0.7440823, -1.9670477, 2.8833654],
+                [0.67080665, -1.990047, 2.8665676],
+                [0.6461967, -2.014855, 2.8517087],
+                [0.6246444, -1.9881012, 2.8290641],
+                [0.5990571, -1.9806744, 2.827334],
+                [0.58982885, -1.9798948, 2.8233337],
+                [0.5574488, -1.9775014, 2.7969835],
+            ],
+        ),
+        (
+            lambda x: AdamW(x, lr=0.1, weight_decay=0.5, betas=(0.5, 0.75), eps=0.25),
+            [
+                [0.8833333, -1.8199999, 2.85],
+                [0.83916664, -1.7817006, 2.626043],
+                [0.7380908, -1.7213559, 2.5122507],
+                [0.6608164, -1.6300949, 2.3676968],
+                [0.547592, -1.5781575, 2.249312],
+                [0.5313087, -1.5278506, 2.1368463],
+                [0.5110822, -1.3832948, 2.002578],
+                [0.47362593, -1.3114116, 1.9408243],
+                [0.47597986, -1.2593772, 1.8583611],
+                [0.4020361, -1.1998165, 1.7040598],
+            ],
+        ),
+        (
+            lambda x: Adam(x, lr=0.1, weight_decay=0.5),
+            [
+                [0.90000004, -1.9, 2.9],
+                [0.81969595, -1.8752831, 2.8104792],
+                [0.73156065, -1.8331299, 2.7612357],
+                [0.64629316, -1.7741065, 2.6994164],
+                [0.55899596, -1.7216312, 2.640566],
+                [0.5095177, -1.6663891, 2.5805702],
+                [0.4624053, -1.5969152, 2.5146308],
+                [0.4123502, -1.5405854, 2.4619832],
+                [0.37659982, -1.4879191, 2.4062767],
+                [0.32452014, -1.4330679, 2.338992],
+            ],
+        ),
+        (
+            lambda x: SGD(x, lr=0.1, momentum=0.9),
+            [
+                [0.95, -1.9, 3.0],
+                [0.93, -2.01, 2.6],
+                [0.81200004, -2.1090002, 2.54],
+                [0.69330007, -2.1481004, 2.336],
+                [0.38647008, -2.2582905, 2.2024],
+                [0.2603231, -2.3824615, 2.08216],
+                [0.14679085, -2.1942155, 1.873944],
+                [0.0071118185, -2.149794, 1.8865497],
+                [-0.0435993, -2.1598148, 1.8728948],
+                [-0.2642393, -2.1563334, 1.5606053],
+            ],
+        ),
+        (
+            lambda x: SGD(x, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.5),
+            [
+                [0.81, -1.62, 2.715],
+                [0.69955003, -1.6841, 1.5755749],
+                [0.3576378, -1.4747007, 1.4525877],
+                [0.113670945, -1.1269292, 0.71980447],
+                [-0.46935424, -0.96073806, 0.2872845],
+                [-0.47937307, -0.7506078, -0.14188431],
+                [-0.59897053, 0.059084035, -0.69172937],
+                [-0.74252784, 0.2409163, -0.6572604],
+                [-0.6518929, 0.40183705, -0.82242644],
+                [-0.9418054, 0.58808243, -1.4700221],
+            ],
+        ),
+        (
+            lambda x: SGD(x, lr=0.1, weight_decay=0.5),
+            [
+                [0.9, -1.8, 2.85],
+                [0.88, -1.91, 2.3075],
+                [0.736, -1.8145001, 2.4921248],
+                [0.6867, -1.6737751, 2.2175186],
+                [0.45236498, -1.6650863, 2.1566427],
+                [0.5797467, -1.6068319, 2.0488105],
+                [0.5507594, -1.2264903, 1.84637],
+                [0.4857214, -1.2901658, 1.9540515],
+                [0.53643537, -1.2756575, 1.8313489],
+                [0.3346136, -1.1993747, 1.4397814],
+            ],
+        ),
+    ],
+    ids=["AdamW", "AdamW, other options", "Adam with decay", "momentum", "nesterov with decay", "SGD with decay"],
+)
+def test_ten_steps_are_torchs(make: Any, expected: list[list[float]]) -> None:
+    np.testing.assert_allclose(run(make), expected, rtol=2e-6, atol=1e-7)
+
+
+def test_decoupled_decay_shortens_the_parameter_and_momentum_does_not_see_it() -> None:
+    x, grads = start(), Gradients()
+    optimizer = SGD([x], lr=0.5, momentum=0.5, weight_decay=0.25, decoupled=True)
+    grads.add(x, tensor([1.0, 0.0, 0.0]).data)
+
+    optimizer.step(grads)
+
+    # x (1 - 0.5 · 0.25) - 0.5 dx
+    assert x.tolist() == [0.375, -1.75, 2.625]
+    assert optimizer.state[x].velocity.tolist() == [1, 0, 0]  # type: ignore[union-attr]  # with momentum there is one
+
+
+def test_a_decay_of_nothing_is_adam() -> None:
+    assert run(lambda x: AdamW(x, lr=0.1, weight_decay=0.0)) == run(lambda x: Adam(x, lr=0.1))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda x: SGD(x, lr=0.1, momentum=1.0), "SGD: momentum is 1.0 but must be from 0 to below 1"),
+        (lambda x: SGD(x, lr=0.1, nesterov=True), "SGD: nesterov needs momentum above 0"),
+        (lambda x: SGD(x, lr=0.1, weight_decay=-1.0), "SGD: weight_decay is -1.0 but must be at least 0"),
+        (lambda x: AdamW(x, weight_decay=float("nan")), "AdamW: weight_decay is nan but must be at least 0"),
+        (lambda x: AdamW(x, betas=(0.9, 1.0)), "AdamW: beta 2 is 1.0 but must be from 0 to below 1"),
+        (lambda x: AdamW(x, eps=-1.0), "AdamW: eps is -1.0 but must be at least 0"),
+    ],
+)
+def test_options_out_of_range_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        make([start()])

@@ -1,0 +1,102 @@
+"""Clipping: gradients made shorter, by length and by element."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.nn import Param
+from tapegrad.ops import ones, tensor, zeros
+from tapegrad.tape import Gradients
+
+
+def gradients(*values: Any) -> tuple[Gradients, list[Any]]:
+    grads, parameters = Gradients(), []
+    for value in values:
+        array: Any = np.array(value, np.float32)
+        parameters.append(Param(zeros(array.shape)))
+        grads.add(parameters[-1], array)
+    return grads, parameters
+
+
+def test_all_gradients_are_scaled_to_the_norm_together() -> None:
+    grads, (x, y) = gradients([3.0, 0.0], [[0.0, -4.0]])
+
+    clipped = grads.clip_norm(1.0)
+
+    # torch 2.13: clip_grad_norm_([x, y], 1.0) found a norm of 5
+    assert grads.norm() == 5
+    np.testing.assert_allclose(clipped[x].tolist(), [0.6, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(clipped[y].tolist(), [[0.0, -0.8]], rtol=1e-6)
+    assert clipped[x].dtype == np.float32
+    assert grads[x].tolist() == [3, 0]
+
+
+@pytest.mark.parametrize("limit", [5.0, 7.0, math.inf])
+def test_short_gradients_stay_as_they_are(limit: float) -> None:
+    grads, (x, y) = gradients([3.0, 0.0], [[0.0, -4.0]])
+
+    clipped = grads.clip_norm(limit)
+
+    assert (clipped[x].tolist(), clipped[y].tolist()) == ([3, 0], [[0, -4]])
+
+
+def test_the_norm_of_the_largest_numbers_is_no_infinity() -> None:
+    grads, (x,) = gradients([3e38, 3e38])
+
+    np.testing.assert_allclose(grads.clip_norm(1.0)[x].tolist(), [0.5**0.5] * 2, rtol=1e-6)
+
+
+def test_elements_are_cut_off_on_both_sides() -> None:
+    grads, (x, y) = gradients([0.25, -2.0, math.inf], 7.0)
+
+    clipped = grads.clip_value(0.5)
+
+    assert (clipped[x].tolist(), clipped[y].item()) == ([0.25, -0.5, 0.5], 0.5)
+    assert clipped[x].dtype == clipped[y].dtype == np.float32
+    assert grads[y].item() == 7
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_one_bad_number_is_seen_and_spreads_over_a_clipped_norm(bad: float) -> None:
+    grads, (x, y) = gradients([0.0, bad], [1.0])
+
+    clipped = grads.clip_norm(1.0)
+
+    assert not grads.is_finite()
+    assert not clipped.is_finite()
+    assert np.isnan(clipped[x].numpy()).all()
+    assert np.isnan(clipped[y].numpy()).all()
+
+
+def test_infinities_of_both_signs_are_no_zero() -> None:
+    assert not gradients([math.inf, -math.inf])[0].is_finite()
+
+
+def test_empty_gradients_are_finite_and_have_no_length() -> None:
+    for grads in (Gradients(), gradients(np.ones((0, 3)), [0.0])[0]):
+        assert grads.is_finite()
+        assert grads.norm() == 0
+        assert len(grads.clip_norm(1.0)) == len(grads.clip_value(1.0)) == len(grads)
+
+
+def test_a_gradient_that_is_a_tensor_is_measured_and_cut_like_an_array() -> None:
+    grads, x = Gradients(), Param(ones((2,)))
+    dx: Any = tensor([3.0, -4.0])
+    grads.add(x, dx)
+
+    assert grads.norm() == 5
+    assert grads.is_finite()
+    assert grads.clip_value(3.5)[x].tolist() == [3, -3.5]
+    np.testing.assert_allclose(grads.clip_norm(2.5)[x].tolist(), [1.5, -2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("limit", [0.0, -1.0, math.nan])
+def test_a_limit_that_lets_nothing_through_is_refused(limit: float) -> None:
+    for call in ("clip_norm", "clip_value"):
+        with pytest.raises(ValueError, match=f"^{call}: limit is {re.escape(str(limit))} but must be above 0$"):
+            getattr(Gradients(), call)(limit)

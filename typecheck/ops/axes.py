@@ -1,0 +1,71 @@
+"""Ops on axes: literal, named and unknown sizes, as functions and methods."""
+
+from typing import Literal as L
+from typing import assert_type
+
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import Mul, NoneTape, OwnedTape, Shape, Tensor
+
+N = TypeVar("N", bound=int)
+
+x = tg.ones((2, 3, 5))
+
+
+def accept_flatten() -> None:
+    assert_type(tg.flatten(x, 1), Tensor[Shape[L[2], L[15]], NoneTape])
+    assert_type(x.trace().flatten(), Tensor[Shape[L[30]], OwnedTape])
+
+
+def accept_flatten_of_a_named_batch() -> None:
+    def flat(a: Tensor[Shape[N, L[3], L[5]]]) -> None:
+        assert_type(a.flatten(1), Tensor[Shape[N, L[15]], NoneTape])
+        assert_type(a.flatten(), Tensor[Shape[Mul[L[15], N]], NoneTape])
+
+    flat(x)
+
+
+def accept_axes_of_one() -> None:
+    assert_type(tg.expand_dims(x, (0, -1)), Tensor[Shape[L[1], L[2], L[3], L[5], L[1]], NoneTape])
+    assert_type(tg.ones((1, 3, 1)).squeeze(), Tensor[Shape[L[3]], NoneTape])
+    assert_type(tg.squeeze(tg.ones((1, 3, 1)), 0), Tensor[Shape[L[3], L[1]], NoneTape])
+
+
+def accept_other_orders() -> None:
+    assert_type(tg.permute(x, (2, 0, 1)), Tensor[Shape[L[5], L[2], L[3]], NoneTape])
+    assert_type(x.swapaxes(0, -1), Tensor[Shape[L[5], L[3], L[2]], NoneTape])
+    assert_type(tg.flip(x, 1), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
+
+
+def accept_pad() -> None:
+    assert_type(tg.pad(x, 1), Tensor[Shape[L[4], L[5], L[7]], NoneTape])
+    assert_type(tg.pad(x, ((0, 0), (1, 0), (2, 2)), value=0.5), Tensor[Shape[L[2], L[4], L[9]], NoneTape])
+
+
+def reject_flatten() -> None:
+    x.flatten(3)  # E: flatten: axis 3 is out of range for x (2, 3, 5) [tapegrad-shape]
+
+
+def reject_expand_dims() -> None:
+    tg.expand_dims(x, 4)  # E: expand_dims: axis 4 is out of range for a result of rank 4, x (2, 3, 5) with 1 more [tapegrad-shape]
+
+
+def reject_squeeze() -> None:
+    x.squeeze(1)  # E: squeeze: axis 1 of x (2, 3, 5) is 3, not 1 [tapegrad-shape]
+
+
+def reject_permute() -> None:
+    tg.permute(x, (0, 1))  # E: permute: x (2, 3, 5) has rank 3 but axes (0, 1) names 2 [tapegrad-shape]
+
+
+def reject_swapaxes() -> None:
+    x.swapaxes(0, 3)  # E: swapaxes: axis 3 is out of range for x (2, 3, 5) [tapegrad-shape]
+
+
+def reject_flip() -> None:
+    tg.flip(x, (0, -4))  # E: flip: axis -4 is out of range for x (2, 3, 5) [tapegrad-shape]
+
+
+def reject_pad() -> None:
+    tg.pad(x, ((1, 0), (0, 1)))  # E: pad: x (2, 3, 5) has rank 3 but pad_width has 2 pairs [tapegrad-shape]

@@ -1,0 +1,166 @@
+"""Making tensors: nested lists, arrays, constants, random numbers; what the lists and the sizes say is kept."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, assert_type
+from typing import Literal as L
+
+import numpy as np
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor
+
+Tree: TypeAlias = "float | Sequence[Tree]"
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+
+x = tg.ones((2, 3))
+array = np.ones((2, 3), np.float32)
+
+
+def accept_nested_lists() -> None:
+    assert_type(tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.tensor(((1.0, 2.0), (3.0, 4.0), (5.0, 6.0))), Tensor[Shape[L[3], L[2]], NoneTape])
+    assert_type(tg.tensor([[[1.0]], [[2.0]]]), Tensor[Shape[L[2], L[1], L[1]], NoneTape])
+
+
+def accept_a_number() -> None:
+    assert_type(tg.tensor(2.5), Tensor[tuple[()], NoneTape])
+
+
+def accept_the_dtype_of_the_numbers() -> None:
+    assert_type(tg.tensor([[1], [2]]), Tensor[Shape[L[2], L[1]], NoneTape, np.int64])
+    assert_type(tg.tensor([True, False, True]), Tensor[Shape[L[3]], NoneTape, np.bool_])
+    assert_type(tg.tensor([1.5, 2.5], np.float64), Tensor[Shape[L[2]], NoneTape, np.float64])
+    assert_type(tg.tensor([1, 2], dtype=np.int8), Tensor[Shape[L[2]], NoneTape, np.int8])
+
+
+def accept_empty_lists() -> None:
+    assert_type(tg.tensor([]), Tensor[Shape[L[0]], NoneTape])
+    assert_type(tg.tensor([[], []]), Tensor[Shape[L[2], L[0]], NoneTape])
+
+
+def accept_an_array() -> None:
+    assert_type(tg.tensor(array), Tensor[Shape[Any, Any], NoneTape])
+    assert_type(tg.tensor(array, np.float64), Tensor[Shape[Any, Any], NoneTape, np.float64])
+    assert_type(tg.tensor([array, array]), Tensor[Any, NoneTape, Any])
+    assert_type(tg.tensor(np.float64(2)), Tensor[tuple[()], NoneTape, Any])
+
+
+def accept_an_array_of_a_typed_shape() -> None:
+    rows: np.ndarray[Shape[L[2], L[3]], np.dtype[np.float32]] = x.numpy()
+
+    assert_type(tg.tensor(rows), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def accept_lists_that_only_the_run_time_can_count() -> None:
+    def made(row: list[float], rows: list[list[int]]) -> None:
+        assert_type(tg.tensor(row), Tensor[Any, NoneTape])
+        assert_type(tg.tensor(rows), Tensor[Any, NoneTape, np.int64])
+        assert_type(tg.tensor([row, row]), Tensor[Any, NoneTape])
+
+    made([1.0, 2.0], [[1], [2]])
+
+
+def accept_trees_without_end() -> None:
+    def read(data: Tree) -> Tensor[Any]:
+        return tg.tensor(data)
+
+    assert_type(read([[1.0, 2.0], [3.0, 4.0]]), Tensor[Any, NoneTape])
+
+
+def accept_filled() -> None:
+    assert_type(tg.zeros((2, 3)), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.ones((5,)), Tensor[Shape[L[5]], NoneTape])
+    assert_type(tg.zeros(()), Tensor[tuple[()], NoneTape])
+    assert_type(tg.ones((2, 0, 3)), Tensor[Shape[L[2], L[0], L[3]], NoneTape])
+
+
+def accept_a_dtype() -> None:
+    assert_type(tg.zeros((2, 3), np.int64), Tensor[Shape[L[2], L[3]], NoneTape, np.int64])
+    assert_type(tg.ones((2,), dtype=np.bool_), Tensor[Shape[L[2]], NoneTape, np.bool_])
+    assert_type(tg.normal((2,), dtype=np.float64), Tensor[Shape[L[2]], NoneTape, np.float64])
+
+
+def accept_random_numbers() -> None:
+    assert_type(tg.normal((2, 3), mean=1.0, std=0.5, rng=0), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.uniform((7,), low=-1, high=1, rng=np.random.default_rng(0)), Tensor[Shape[L[7]], NoneTape])
+    with tg.random(0):
+        assert_type(tg.normal((2,)), Tensor[Shape[L[2]], NoneTape])
+
+
+def accept_a_tape_at_once() -> None:
+    assert_type(tg.tensor([1.0, 2.0]).trace(), Tensor[Shape[L[2]], OwnedTape])
+
+
+def accept_named_sizes() -> None:
+    def like(a: Tensor[Shape[N, M]]) -> Tensor[Shape[M, N, L[2]]]:
+        n, m = a.shape
+        assert_type(tg.zeros((n, 3)), Tensor[Shape[N, L[3]], NoneTape])
+        return tg.ones((m, n, 2))
+
+    assert_type(like(x), Tensor[Shape[L[3], L[2], L[2]], NoneTape])
+
+
+def accept_sizes_that_are_arguments() -> None:
+    def square(n: N) -> Tensor[Shape[N, N]]:
+        return tg.normal((n, n), rng=0)
+
+    assert_type(square(3), Tensor[Shape[L[3], L[3]], NoneTape])
+
+
+def accept_unknown_sizes() -> None:
+    def made(n: int, shape: tuple[int, ...]) -> None:
+        assert_type(tg.zeros((n, 3)), Tensor[Shape[Any, L[3]], NoneTape])
+        assert_type(tg.ones(shape), Tensor[Any, NoneTape])
+        assert_type(tg.uniform(shape, dtype=np.float64), Tensor[Any, NoneTape, np.float64])
+
+    made(2, (2, 3))
+
+
+def reject_ragged_lists() -> None:
+    tg.tensor([[1.0, 2.0], [3.0]])  # E: tensor: data is ragged: item 1 has shape (1,) but item 0 has (2,) [tapegrad-shape]
+
+
+def reject_a_list_beside_a_number() -> None:
+    tg.tensor([1, [2]])  # E: tensor: data is ragged: item 1 has shape (1,) but item 0 has () [tapegrad-shape]
+
+
+def reject_ragged_tuples_of_a_dtype() -> None:
+    tg.tensor(((1, 2), (3, 4, 5)), np.float64)  # E: tensor: data is ragged: item 1 has shape (3,) but item 0 has (2,) [tapegrad-shape]
+
+
+def reject_a_tensor_of_a_tensor() -> None:
+    tg.tensor(x)  # E(mypy): No overload variant of "tensor" matches argument type "Tensor[tuple[Literal[2], Literal[3]], NoneTape, floating[_32Bit]]" [call-overload]
+
+
+def reject_negative_zeros() -> None:
+    tg.zeros((-1,))  # E: zeros: shape (-1,) has the negative size -1 [tapegrad-shape]
+
+
+def reject_negative_ones() -> None:
+    tg.ones((2, -3))  # E: ones: shape (2, -3) has the negative size -3 [tapegrad-shape]
+
+
+def reject_negative_normal() -> None:
+    tg.normal((2, -3), rng=0)  # E: normal: shape (2, -3) has the negative size -3 [tapegrad-shape]
+
+
+def reject_negative_uniform() -> None:
+    tg.uniform((-2,), rng=0)  # E: uniform: shape (-2,) has the negative size -2 [tapegrad-shape]
+
+
+def reject_random_ints() -> None:
+    tg.normal((2,), dtype=np.int64)  # E(mypy): Value of type variable "Float" of "normal" cannot be "signedinteger[_64Bit]" [type-var]
+
+
+def reject_a_number_that_is_no_shape() -> None:
+    tg.zeros(3)  # E(mypy): Argument 1 to "zeros" has incompatible type "int"; expected "tuple[int, ...]" [arg-type]
+
+
+def reject_another_size_than_was_promised() -> None:
+    def square(n: N) -> Tensor[Shape[N, N]]:
+        return tg.zeros((n, 3))  # E(mypy): Incompatible return value type (got "Tensor[tuple[N, Literal[3]], NoneTape, floating[_32Bit]]", expected "Tensor[tuple[N, N], NoneTape, floating[_32Bit]]") [return-value]
+
+    square(3)

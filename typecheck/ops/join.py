@@ -1,0 +1,68 @@
+"""Joining and splitting: tuples, displays, lists of unknown length; every pair of tapes."""
+
+from typing import Any, assert_type
+from typing import Literal as L
+
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import Mul, NoneTape, OwnedTape, Shape, Tensor
+
+N = TypeVar("N", bound=int)
+
+x = tg.ones((2, 3))
+y = tg.ones((2, 5))
+
+
+def accept_displays() -> None:
+    assert_type(tg.concat([x, y], 1), Tensor[Shape[L[2], L[8]], NoneTape])
+    assert_type(tg.concat((x, x, x)), Tensor[Shape[L[6], L[3]], NoneTape])
+    assert_type(tg.stack([x, x], -1), Tensor[Shape[L[2], L[3], L[2]], NoneTape])
+
+
+def accept_tapes_of_any_part() -> None:
+    assert_type(tg.concat([x, y.trace()], axis=1), Tensor[Shape[L[2], L[8]], OwnedTape])
+    assert_type(tg.stack((x.trace(), x)), Tensor[Shape[L[2], L[2], L[3]], OwnedTape])
+
+
+def accept_lists_of_unknown_length() -> None:
+    def joined(parts: list[Tensor[Shape[L[2], L[3]]]]) -> None:
+        assert_type(tg.concat(parts), Tensor[Shape[Any, L[3]], NoneTape])
+        assert_type(tg.stack(parts), Tensor[Shape[Any, L[2], L[3]], NoneTape])
+
+    joined([x, x, x])
+
+
+def accept_named_sizes() -> None:
+    def doubled(a: Tensor[Shape[N, L[3]]]) -> None:
+        assert_type(tg.concat([a, a]), Tensor[Shape[Mul[L[2], N], L[3]], NoneTape])
+
+    doubled(x)
+
+
+def accept_split() -> None:
+    first, second = tg.split(y, (1, 4), 1)
+    assert_type(first, Tensor[Shape[L[2], L[1]], NoneTape])
+    assert_type(second, Tensor[Shape[L[2], L[4]], NoneTape])
+    (row, _) = tg.split(x.trace(), 2)
+    assert_type(row, Tensor[Shape[L[1], L[3]], OwnedTape])
+
+
+def reject_concat() -> None:
+    tg.concat([x, y])  # E: concat: tensors[1] (2, 5) has 5 along axis 1 but tensors[0] (2, 3) has 3 [tapegrad-shape]
+
+
+def reject_concat_along_no_axis() -> None:
+    tg.concat([x, x], 2)  # E: concat: axis 2 is out of range for tensors[0] (2, 3) [tapegrad-shape]
+
+
+def reject_two_dtypes() -> None:
+    tg.concat([x, tg.tensor([[1, 2, 3]])])  # E: concat: tensors[0] is float32 but tensors[1] is int64 [tapegrad-dtype]
+
+
+def reject_stack() -> None:
+    tg.stack((x, y))  # E: stack: tensors[1] (2, 5) has 5 along axis 1 but tensors[0] (2, 3) has 3 [tapegrad-shape]
+
+
+def reject_split() -> None:
+    tg.split(y, 2, 1)  # E: split: axis 1 of x (2, 5) is 5, which does not divide into 2 equal parts [tapegrad-shape]

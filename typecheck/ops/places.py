@@ -1,0 +1,93 @@
+"""Indexing: numbers, slices that clamp, tensors of indices, masks; rows; values put in place."""
+
+from typing import Any, assert_type
+from typing import Literal as L
+
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Sub, Tensor
+
+N = TypeVar("N", bound=int)
+
+x = tg.ones((2, 3, 5))
+rows = tg.tensor([1, 0, 1, 1])
+
+
+def accept_numbers() -> None:
+    assert_type(x[0], Tensor[Shape[L[3], L[5]], NoneTape])
+    assert_type(x[-1, 2, 4], Tensor[tuple[()], NoneTape])
+    assert_type(x.trace()[..., 0], Tensor[Shape[L[2], L[3]], OwnedTape])
+
+
+def accept_slices_that_clamp() -> None:
+    assert_type(x[5:], Tensor[Shape[L[0], L[3], L[5]], NoneTape])
+    assert_type(x[:, -9:2, ::2], Tensor[Shape[L[2], L[2], L[3]], NoneTape])
+    assert_type(x[::-1, 1:1], Tensor[Shape[L[2], L[0], L[5]], NoneTape])
+
+
+def accept_new_axes() -> None:
+    assert_type(x[None, ..., 0, None], Tensor[Shape[L[1], L[2], L[3], L[1]], NoneTape])
+
+
+def accept_tensors_of_indices() -> None:
+    assert_type(x[rows], Tensor[Shape[L[4], L[3], L[5]], NoneTape])
+    assert_type(x[:, 0, rows], Tensor[Shape[L[2], L[4]], NoneTape])
+    assert_type(x[rows, :, rows], Tensor[Shape[L[4], L[3]], NoneTape])
+    assert_type(x[rows.trace()], Tensor[Shape[L[4], L[3], L[5]], OwnedTape])
+
+
+def accept_masks() -> None:
+    assert_type(x[x > 0], Tensor[Shape[Any], NoneTape])
+
+
+def accept_named_sizes() -> None:
+    def cut(a: Tensor[Shape[N, L[3], L[5]]], k: int) -> None:
+        assert_type(a[1:], Tensor[Shape[Sub[N, L[1]], L[3], L[5]], NoneTape])
+        assert_type(a[2:], Tensor[Shape[Any, L[3], L[5]], NoneTape])
+        assert_type(a[:k, 1], Tensor[Shape[Any, L[5]], NoneTape])
+        assert_type(a[k], Tensor[Shape[L[3], L[5]], NoneTape])
+
+    cut(x, 1)
+
+
+def accept_rows() -> None:
+    for row in x:
+        assert_type(row, Tensor[Shape[L[3], L[5]], NoneTape])
+    _, second = x.trace()
+    assert_type(second, Tensor[Shape[L[3], L[5]], OwnedTape])
+
+
+def accept_values_in_place() -> None:
+    assert_type(x.at_set(0, 1.0), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
+    assert_type(x.at_set((..., 0), tg.ones((3,)).trace()), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
+    assert_type(tg.at_add(x.trace(), rows, 1.0), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
+
+
+def reject_a_number_past_the_end() -> None:
+    x[0, 3]  # E: getitem: index 3 is out of range for axis 1 of x (2, 3, 5) [tapegrad-shape]
+
+
+def reject_too_many_places() -> None:
+    x[0, 0, 0, 0]  # E: getitem: index names 4 axes but x (2, 3, 5) has rank 3 [tapegrad-shape]
+
+
+def reject_a_bool() -> None:
+    x[True]  # E: getitem: a bool is neither an int, a slice, ..., None nor a tensor of indices [tapegrad-shape]
+
+
+def reject_a_mask_of_another_size() -> None:
+    x[tg.tensor([True, False, True])]  # E: getitem: the mask (3,) has 3 where axis 0 of x (2, 3, 5) is 2 [tapegrad-shape]
+
+
+def reject_rows_of_a_scalar() -> None:
+    for _ in tg.ones(()):  # E: len: a tensor of shape () has no length [tapegrad-shape]
+        pass
+
+
+def reject_at_set() -> None:
+    x.at_set(0, tg.ones((3,)))  # E: at_set: value (3,) does not broadcast to the (3, 5) that index names in x (2, 3, 5) [tapegrad-shape]
+
+
+def reject_at_add() -> None:
+    x.at_add(2, 1.0)  # E: at_add: index 2 is out of range for axis 0 of x (2, 3, 5) [tapegrad-shape]

@@ -1,0 +1,68 @@
+"""Tensors that are counted, filled, or made like another."""
+
+from typing import Any, assert_type
+from typing import Literal as L
+
+import numpy as np
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor
+
+N = TypeVar("N", bound=int)
+
+x = tg.ones((2, 3))
+
+
+def accept_counted() -> None:
+    assert_type(tg.arange(5), Tensor[Shape[L[5]], NoneTape, np.int64])
+    assert_type(tg.arange(7, 1, -2), Tensor[Shape[L[3]], NoneTape, np.int64])
+    assert_type(tg.linspace(0.0, 1.0, 7), Tensor[Shape[L[7]], NoneTape])
+    assert_type(tg.eye(2, 3), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.eye(4, dtype=np.float64), Tensor[Shape[L[4], L[4]], NoneTape, np.float64])
+
+
+def accept_counts_that_only_the_run_time_knows() -> None:
+    def counted(n: int) -> None:
+        assert_type(tg.arange(n), Tensor[Shape[Any], NoneTape, np.int64])
+        assert_type(tg.one_hot(tg.arange(3), n), Tensor[Shape[L[3], Any], NoneTape])
+
+    counted(3)
+
+
+def accept_filled() -> None:
+    assert_type(tg.full((2, 3), 0.5), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.full_like(x.trace(), 0.5), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.one_hot(tg.tensor([0, 4]), 5), Tensor[Shape[L[2], L[5]], NoneTape])
+
+
+def accept_shapes_of_others() -> None:
+    def blank(a: Tensor[Shape[N, L[3]]]) -> None:
+        assert_type(tg.zeros_like(a), Tensor[Shape[N, L[3]], NoneTape])
+        assert_type(tg.ones_like(a), Tensor[Shape[N, L[3]], NoneTape])
+
+    blank(x)
+
+
+def reject_arange() -> None:
+    tg.arange(0, 5, 0)  # E: arange: step is 0 [tapegrad-shape]
+
+
+def reject_linspace() -> None:
+    tg.linspace(0.0, 1.0, -1)  # E: linspace: num is -1, below 0 [tapegrad-shape]
+
+
+def reject_eye() -> None:
+    tg.eye(2, -3)  # E: eye: shape (2, -3) has the negative size -3 [tapegrad-shape]
+
+
+def reject_full() -> None:
+    tg.full((-2,), 1.0)  # E: full: shape (-2,) has the negative size -2 [tapegrad-shape]
+
+
+def reject_one_hot() -> None:
+    tg.one_hot(tg.arange(3), -1)  # E: one_hot: size is -1, below 0 [tapegrad-shape]
+
+
+def reject_one_hot_of_floats() -> None:
+    tg.one_hot(x, 3)  # E: one_hot: indices is float32 but integer is expected [tapegrad-dtype]

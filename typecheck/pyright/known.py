@@ -1,0 +1,96 @@
+# pyright: reportAssertTypeFailure=true
+"""What pyright knows without the plugin: sizes that stand in an annotation; a number given to a call is unknown."""
+
+from typing import Any, assert_type
+from typing import Literal as L
+
+import numpy as np
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tensor, nn
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+S = TypeVar("S", bound=tuple[Any, ...])
+
+Matrix = Tensor[Shape[L[2], L[3]], NoneTape]
+Traced = Tensor[Shape[L[2], L[3]], OwnedTape]
+Scalar = Tensor[tuple[()], OwnedTape]
+
+
+def creation(array: np.ndarray[Shape[L[2], L[3]], np.dtype[np.float32]]) -> None:
+    assert_type(tg.tensor(array), Matrix)
+    assert_type(tg.tensor([[1.0, 2.0]]), Tensor[Any, NoneTape])
+    assert_type(tg.tensor([1, 2]), Tensor[Any, NoneTape, np.int64])
+    assert_type(tg.zeros((2, 3)), Tensor[Any, NoneTape])
+    assert_type(tg.ones((2, 3), np.float64), Tensor[Any, NoneTape, np.float64])
+    assert_type(tg.normal((2, 3), rng=0), Tensor[Any, NoneTape])
+
+
+def attributes(x: Matrix, t: Traced) -> None:
+    assert_type(x.shape, tuple[L[2], L[3]])
+    assert_type(x.dtype, np.dtype[np.float32])
+    assert_type(x.tape, NoneTape)
+    assert_type(t.numpy(), np.ndarray[tuple[L[2], L[3]], np.dtype[np.float32]])
+
+
+def tapes(x: Matrix, t: Traced, loss: Scalar) -> None:
+    assert_type(x.trace(), Traced)
+    assert_type(t.detach(), Matrix)
+    gradients = loss.backward(wrt=[x])
+    assert_type(gradients, Gradients)
+    assert_type(gradients[t], Matrix)
+    assert_type(gradients.get(x), Matrix | None)
+
+
+def ops_that_keep_the_shape(x: Matrix, t: Traced) -> None:
+    assert_type(-t, Traced)
+    assert_type(tg.exp(x), Matrix)
+    assert_type(tg.relu(t), Traced)
+    assert_type(tg.softmax(t, axis=0), Traced)
+    assert_type(t.astype(np.float64), Tensor[Shape[L[2], L[3]], OwnedTape, np.float64])
+
+
+def ops_that_change_the_shape(x: Matrix, t: Traced) -> None:
+    assert_type(t.sum(0), Tensor[Any, OwnedTape])
+    assert_type(t.reshape((3, 2)), Tensor[Any, OwnedTape])
+    assert_type(x.T, Tensor[Any, NoneTape])
+    assert_type(2.0 * t, Tensor[Any, OwnedTape])
+    assert_type(x > 0, Tensor[Any, NoneTape, np.bool_])
+
+
+def ops_of_two_tensors(x: Matrix, t: Traced) -> None:
+    assert_type(x + t, Tensor[Any, Any])
+    assert_type(x @ t.T, Tensor[Any, Any])
+    assert_type(tg.mul(x, 2.0), Tensor[Any, Any])
+
+
+def losses(x: Matrix, t: Traced, labels: Tensor[Shape[L[2]], NoneTape, np.int64]) -> None:
+    assert_type(tg.mse(t, x), Scalar)
+    assert_type(tg.cross_entropy(t, labels), Scalar)
+
+
+def transposed(x: Tensor[Shape[N, M], NoneTape]) -> Tensor[Shape[M, N], NoneTape]:
+    assert_type(x.shape, tuple[N, M])
+    assert_type(tg.tanh(x), Tensor[Shape[N, M], NoneTape])
+    return x.T
+
+
+def traced(x: Tensor[S, NoneTape]) -> Tensor[S, OwnedTape]:
+    return x.trace()
+
+
+def calls(x: Matrix) -> None:
+    assert_type(transposed(x), Tensor[Shape[L[3], L[2]], NoneTape])
+    assert_type(traced(x), Traced)
+
+
+def layers(t: Traced, indices: Tensor[Shape[L[2]], NoneTape, np.int64], linear: nn.Linear[L[3], L[5]]) -> None:
+    assert_type(linear(t), Tensor[Shape[L[2], L[5]], OwnedTape])
+    assert_type(linear.weight, nn.Param[Shape[L[3], L[5]]])
+    assert_type(nn.Linear(3, 5), nn.Linear[Any, Any])
+    assert_type(nn.Linear(3, 5)(t), Tensor[Shape[L[2], Any], OwnedTape])
+    assert_type(nn.Embedding(7, 5)(indices), Tensor[Shape[L[2], Any], NoneTape])
+    assert_type(nn.ReLU()(t), Traced)
+    assert_type(nn.Sequential(nn.Linear(3, 5), nn.ReLU())(t), Tensor[Any, OwnedTape, Any])
