@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mypy.plugin import Plugin
+from typing_extensions import override
 
 from tapegrad.mypy import FOREIGN
 
@@ -23,15 +24,19 @@ def _hook(fullname: str, hook: Callable[[Any], Any]) -> Callable[[Any], Any] | N
 class Null(Plugin):
     """Asks for the same calls as the plugin, and returns what mypy had."""
 
+    @override
     def get_function_signature_hook(self, fullname: str) -> Any:
         return _hook(fullname, _signature)
 
+    @override
     def get_method_signature_hook(self, fullname: str) -> Any:
         return _hook(fullname, _signature)
 
+    @override
     def get_function_hook(self, fullname: str) -> Any:
         return _hook(fullname, _result)
 
+    @override
     def get_method_hook(self, fullname: str) -> Any:
         return _hook(fullname, _result)
 

@@ -1,7 +1,8 @@
 """Runs the programs of typecheck/ in both worlds: mypy must say what Python says, in the same words.
 
 A function `accept_*` must be clean and run, and every `assert_type` in it holds of the very value. In a function
-`reject_*` the line marked `# E: text` is what mypy refuses and Python raises; `# E(mypy): text` is mypy's alone.
+`reject_*` the line marked `# E: text` is what mypy refuses and Python raises; `# E(mypy): text` is mypy's alone. In the
+text `{-1}` stands for the number of the line before.
 """
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ class Mark(NamedTuple):
 
 def marks(path: Path) -> dict[int, Mark]:
     found = {number: MARK.search(line) for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)}
-    return {number: Mark(m[2], m[3], m[1] is None) for number, m in found.items() if m is not None}
+    return {
+        number: Mark(re.sub(r"\{-(\d+)\}", lambda back: str(number - int(back[1])), m[2]), m[3], m[1] is None)
+        for number, m in found.items()
+        if m is not None
+    }
 
 
 def functions(path: Path) -> list[ast.FunctionDef]:
@@ -98,7 +103,7 @@ def loaded(path: Path) -> ModuleType:
     sys.modules[module.__name__] = module
     spec.loader.exec_module(module)
     if hasattr(module, "assert_type"):
-        module.assert_type = assert_real_type
+        vars(module)["assert_type"] = assert_real_type
     return module
 
 
@@ -146,7 +151,7 @@ def assert_sizes(shape: tuple[int, ...], sizes: tuple[Any, ...]) -> None:
     for n, size in zip(shape, sizes, strict=True):
         if get_origin(size) is Literal:
             assert n == get_args(size)[0]
-        elif isinstance(size, typing_extensions.TypeVar | type(typing_extensions.TypeVar("X"))):  # type: ignore[misc]  # two classes in Python 3.11
+        elif isinstance(size, typing_extensions.TypeVar | type(typing_extensions.TypeVar("X"))):
             assert names.setdefault(size, n) == n
         else:
             assert size is Any or typing_extensions.get_origin(size) in (Add, Sub, Mul, FloorDiv)

@@ -4,7 +4,7 @@ from typing import Any, Generic, assert_type, overload
 from typing import Literal as L
 
 import numpy as np
-from typing_extensions import TypeVar, TypeVarTuple, Unpack
+from typing_extensions import TypeVar, TypeVarTuple
 
 import tapegrad as tg
 from tapegrad import Add, FloorDiv, Merge, Mul, NoneTape, OwnedTape, Shape, Sub, Tensor
@@ -40,7 +40,7 @@ def rows(*parts: Tensor[Shape[N, M], NoneTape]) -> Tensor[Shape[Any, M], NoneTap
     return parts[0]
 
 
-def last(a: Tensor[Shape[Unpack[Rest], N], T]) -> Tensor[Shape[N], T]:
+def last(a: Tensor[Shape[*Rest, N], T]) -> Tensor[Shape[N], T]:
     wide: Any = a
     result: Tensor[Shape[N], T] = wide.reshape((-1, wide.shape[-1])).sum(axis=0)
     return result

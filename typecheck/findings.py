@@ -140,4 +140,4 @@ def reject_after_a_try() -> None:
         loss.backward()
     finally:
         pass
-    loss.backward()  # E(mypy): backward: loss was consumed by backward on line 139 [tapegrad-tape]
+    loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-3} [tapegrad-tape]

@@ -72,7 +72,7 @@ def accept_a_ternary() -> None:
     )
 
 
-def helper(value):  # type: ignore[no-untyped-def]  # the untyped helper in the middle
+def helper(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201  # the untyped helper in the middle
     return value
 
 

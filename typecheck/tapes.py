@@ -77,7 +77,7 @@ def accept_an_open_tape() -> None:
 def reject_use_after_backward() -> None:
     loss = x.trace().sum()
     loss.backward()
-    loss * 2.0  # E(mypy): mul: x was consumed by backward on line 78 [tapegrad-tape]
+    loss * 2.0  # E(mypy): mul: x was consumed by backward on line {-1} [tapegrad-tape]
 
 
 def reject_backward_twice_on_an_attribute() -> None:
@@ -87,7 +87,7 @@ def reject_backward_twice_on_an_attribute() -> None:
 
         def run(self) -> None:
             self.loss.backward()
-            self.loss.backward()  # E(mypy): backward: self.loss was consumed by backward on line 88 [tapegrad-tape]
+            self.loss.backward()  # E(mypy): backward: self.loss was consumed by backward on line {-1} [tapegrad-tape]
 
     Step()
 

@@ -299,7 +299,7 @@ def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
 
 def _refuse_no_tensor(call: str, declared: CallableType, arguments: dict[str, list[Argument]]) -> None:
     """Refuses two operands each of which may be a number, where both are."""
-    if any(tensor_parts(argument.type) for actuals in arguments.values() for argument in actuals):
+    if sum(tensor_parts(argument.type) is None for actuals in arguments.values() for argument in actuals) < 2:
         return
     either = [
         name
