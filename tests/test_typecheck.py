@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import traceback
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
 
@@ -42,10 +42,14 @@ class Mark(NamedTuple):
 def marks(path: Path) -> dict[int, Mark]:
     found = {number: MARK.search(line) for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)}
     return {
-        number: Mark(re.sub(r"\{-(\d+)\}", lambda back: str(number - int(back[1])), m[2]), m[3], m[1] is None)
+        number: Mark(re.sub(r"\{-(\d+)\}", partial(line_before, number), m[2]), m[3], m[1] is None)
         for number, m in found.items()
         if m is not None
     }
+
+
+def line_before(number: int, back: re.Match[str]) -> str:
+    return str(number - int(back[1]))
 
 
 def functions(path: Path) -> list[ast.FunctionDef]:

@@ -154,12 +154,14 @@ def _guard(hook: Callable[[Context], Result], default: Callable[[Context], Resul
 
 
 def _lazy(name: str) -> Callable[[Any], Any]:
-    def hook(ctx: Any) -> Any:
+    @cache
+    def loaded() -> Callable[[Any], Any]:
         from tapegrad.mypy import hooks
 
-        return getattr(hooks, name)(ctx)
+        hook: Callable[[Any], Any] = getattr(hooks, name)
+        return hook
 
-    return hook
+    return lambda ctx: loaded()(ctx)  # noqa: PLW0108  # loaded at the first call, not here
 
 
 def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:

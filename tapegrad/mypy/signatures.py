@@ -54,6 +54,8 @@ def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
 
 def parameter_names(declared: CallableType) -> list[str]:
     """Returns the names as they were written: mypy leaves out those of parameters that take no keyword."""
+    if None not in declared.arg_names:
+        return list(filter(None, declared.arg_names))
     function = getattr(declared.definition, "func", declared.definition)
     written = [argument.variable.name for argument in getattr(function, "arguments", [])]
     bound = len(written) - len(declared.arg_names)
