@@ -63,11 +63,12 @@ def unknown() -> AnyType:
 
 def tensor_parts(declared: Type) -> Parts | None:
     """Returns shape, tape and dtype of a tensor or a raw value; None for any other type."""
-    t = bounded(declared)
+    t = get_proper_type(declared)
+    if isinstance(t, Instance) and t.type.fullname == TENSOR and len(t.args) == 3:
+        return Parts(*t.args)
+    t = bounded(t)
     if not isinstance(t, Instance):
         return None
-    if t.type.fullname == TENSOR and len(t.args) == 3:
-        return Parts(*t.args)
     if t.type.has_base(TENSOR):
         shape, tape, dtype = map_instance_to_supertype(t, _base(t, TENSOR)).args
         return Parts(shape, tape, dtype)
