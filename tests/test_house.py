@@ -19,7 +19,7 @@ PROGRAMS = "\n".join(file.read_text("utf-8") for file in (Path(__file__).parent.
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_op_is_in_the_face_under_its_name(name: str) -> None:
-    assert name in tapegrad.__all__
+    assert name in dir(tapegrad)
     assert inspect.unwrap(getattr(tapegrad, name)) is OPS[name].function
 
 
