@@ -65,6 +65,18 @@ def accept_sequential() -> None:
     assert_type(nested(image.trace()), Tensor[Shape[L[32], L[3]], OwnedTape])
 
 
+def accept_activations_first() -> None:
+    model = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.Linear(64, 3))
+    assert_type(model(image), Tensor[Shape[L[32], L[3]], NoneTape])
+
+
+def accept_residual_and_repeated() -> None:
+    block = nn.Residual(nn.Sequential(nn.Linear(64, 64), nn.ReLU()))
+    assert_type(block(image.trace()), Tensor[Shape[L[32], L[64]], OwnedTape])
+    model = nn.Sequential(block, nn.Dropout(0.5), nn.Linear(64, 3))
+    assert_type(model(image), Tensor[Shape[L[32], L[3]], NoneTape])
+
+
 def accept_embedding_and_linear() -> None:
     model = nn.Sequential(nn.Embedding(100, 16), nn.Linear(16, 5))
     assert_type(model(tg.tensor([[1, 2, 3], [4, 5, 6]])), Tensor[Shape[L[2], L[3], L[5]], NoneTape])

@@ -101,5 +101,6 @@ def _first_input(layer: Type, api: Any) -> Type | None:
     parts = tensor_parts(x)
     if not isinstance(x, Instance) or parts is None or x.type.fullname != TENSOR:
         return None
-    shape = get_proper_type(parts.shape)
-    return x.copy_modified(args=[unknown() if isinstance(shape, TypeVarType) else shape, unknown(), parts.dtype])
+    # What goes by a name of the layer's own is whatever comes in.
+    shape, dtype = (unknown() if isinstance(get_proper_type(t), TypeVarType) else t for t in (parts.shape, parts.dtype))
+    return x.copy_modified(args=[shape, unknown(), dtype])
