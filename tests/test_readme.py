@@ -74,6 +74,14 @@ def test_the_settings_are_those_of_the_house() -> None:
     assert settings.items() <= house.items()
 
 
+def test_the_extras_are_those_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+    listed = re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)
+
+    assert listed == list(project["optional-dependencies"])
+
+
 def test_every_file_that_it_links_to_is_there() -> None:
     links = re.findall(r"\]\(([^)]+)\)", README)
 
