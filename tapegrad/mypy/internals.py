@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.erasetype import erase_typevars
-from mypy.nodes import ARG_POS, CallExpr, Decorator, Expression, FuncDef, FuncItem, MypyFile, TempNode, TypeInfo, Var
+from mypy.nodes import ARG_POS, Decorator, Expression, FuncDef, FuncItem, MypyFile, TempNode, TypeInfo, Var
 from mypy.subtypes import is_subtype
 from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Type, get_proper_type
 
@@ -92,11 +92,6 @@ def method_signature(api: Checker, receiver: Instance, name: str) -> FunctionLik
 def narrow(api: Checker, expression: Expression, t: Type) -> None:
     """Narrows a name or an attribute from here on, as an `isinstance` would."""
     api.binder.put(expression, t)
-
-
-def callee_of(context: Context) -> Expression | None:
-    """Returns what is called."""
-    return context.callee if isinstance(context, CallExpr) else None
 
 
 class NotReadyError(Exception):

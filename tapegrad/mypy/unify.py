@@ -238,7 +238,9 @@ class Bindings:
         bound, place = self.many.setdefault(variable.id, (items, where))
         if _differ(bound, items):
             raise Refusal(
-                sentences.conflict(self.name, f"*{variable.name}", _shown(bound), place, _shown(items), where)
+                sentences.conflict(
+                    self.name, f"*{variable.name}", sentences.shown(bound), place, sentences.shown(items), where
+                )
             )
 
     def _bind_shape(self, variable: TypeVarType, shape: ProperType, where: str) -> None:
@@ -252,7 +254,11 @@ class Bindings:
             ):
                 raise Refusal(sentences.conflict(self.name, variable.name, _name(bound), place, _name(shape), where))
         elif _differ(ours, theirs):
-            raise Refusal(sentences.conflict(self.name, variable.name, _shown(ours), place, _shown(theirs), where))
+            raise Refusal(
+                sentences.conflict(
+                    self.name, variable.name, sentences.shown(ours), place, sentences.shown(theirs), where
+                )
+            )
 
     def _bind_dtype(self, variable: TypeVarType, dtype: ProperType, where: str) -> None:
         if isinstance(dtype, AnyType | UninhabitedType):
@@ -427,10 +433,6 @@ def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
         for n, m in zip(ours, theirs, strict=True)
         if not isinstance(n, Many) and not isinstance(m, Many)
     )
-
-
-def _shown(items: list[Size | Many]) -> str:
-    return sentences.shown(items)
 
 
 def _name(shape: Type) -> str:

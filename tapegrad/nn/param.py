@@ -77,12 +77,8 @@ class Param(Tensor[S_co, NoneTape, D_co]):
             ShapeError: The shapes differ.
             DTypeError: The dtypes differ.
         """
-        shape, expected = data.shape, self.shape
-        if len(shape) != len(expected):
-            raise ShapeError(sentences.wrong_rank(call, place, shape, expected))
-        if shape != expected:
-            axis = [n == m for n, m in zip(shape, expected, strict=True)].index(False)
-            raise ShapeError(sentences.wrong_size(call, place, shape, expected, axis))
+        if data.shape != self.shape:
+            raise ShapeError(sentences.other_sizes(call, place, data.shape, self.shape))
         if data.dtype != self.data.dtype:
             raise DTypeError(sentences.wrong_dtype(call, place, str(data.dtype), str(self.dtype)))
 
