@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-RNG: TypeAlias = np.random.Generator | int | None
+    RNG: TypeAlias = np.random.Generator | int | None
 
 _current: ContextVar[np.random.Generator | None] = ContextVar("_current", default=None)
+
+
+def __getattr__(name: str) -> Any:
+    """Makes `RNG` when it is first asked for: `numpy.random` takes 10 ms to import, and not every program draws."""
+    if name != "RNG":
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return np.random.Generator | int | None
 
 
 @contextmanager
