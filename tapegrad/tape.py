@@ -44,10 +44,6 @@ class Tape:
 
     owns: ClassVar[bool]
 
-    def root(self) -> Any:
-        """Returns the tape that this one has become by merging."""
-        return self
-
     def record(self, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback) -> Tensor[S, Self, D]:
         """Returns `out` with this tape on it, after noting how its gradient reaches `inputs`."""
         raise NotImplementedError
@@ -89,42 +85,35 @@ class Merged(Tape, Generic[T1, T2]):
 class OwnedTape(Tape):
     """The tape of a traced tensor; all tensors computed from it share it."""
 
-    __slots__ = ("_merged_into", "_tape")
+    __slots__ = ("_tape",)
 
     owns = True
 
     def __init__(self, tape: GradientTape | None = None) -> None:
         self._tape = GradientTape() if tape is None else tape
-        self._merged_into: OwnedTape | None = None
 
     @property
     def tape(self) -> GradientTape:
         """The operations recorded so far."""
-        return self.root()._tape
-
-    @override
-    def root(self) -> OwnedTape:
-        tape = self
-        while tape._merged_into is not None:
-            tape = tape._merged_into
-        return tape
+        while self._tape.merged_into is not None:
+            self._tape = self._tape.merged_into
+        return self._tape
 
     def merge(self, other: OwnedTape) -> OwnedTape:
         """Joins two tapes into one that both operands share from now on; a tape merged with itself stays itself."""
-        into, away = self.root(), other.root()
-        if into is away:
-            return into
-        if len(into._tape) < len(away._tape):
-            into, away = away, into
-        into._tape.append(away._tape)
-        away._merged_into = into
-        return into
+        if self._tape is not other._tape:
+            into, away = self.tape, other.tape
+            if len(into) < len(away):
+                into, away = away, into
+            into.absorb(away)
+            other._tape = self._tape = into
+        return self
 
     @override
     def record(
         self, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback
     ) -> Tensor[S, OwnedTape, D]:
-        tape = self._tape if self._merged_into is None else self.tape
+        tape = self._tape if self._tape.merged_into is None else self.tape
         if tape.consumed_at is not None:
             tape.refuse()
         for x in inputs:
@@ -150,7 +139,7 @@ class ConsumedTape(OwnedTape):
 class GradientTape:
     """The operations of one forward pass, in the order in which they ran."""
 
-    __slots__ = ("_shuffled", "consumed_at", "entries", "gradients", "leaves", "watched")
+    __slots__ = ("_shuffled", "consumed_at", "entries", "gradients", "leaves", "merged_into", "watched")
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -158,6 +147,7 @@ class GradientTape:
         self.watched: dict[Node, int] = {}  # parameters used, and the version each had at its first use
         self.gradients: Gradients | None = None  # what `trace(grads=...)` goes on accumulating into
         self.consumed_at: str | None = None
+        self.merged_into: GradientTape | None = None
         self._shuffled = False
 
     def __len__(self) -> int:
@@ -183,6 +173,12 @@ class GradientTape:
         self.gradients = _summed(self.gradients, other.gradients)
         other.entries, other.leaves, other.watched, other.gradients = [], {}, {}, None
 
+    def absorb(self, other: GradientTape) -> None:
+        """Moves all that `other` holds here, and all that it will be asked to hold."""
+        if other is not self:
+            self.append(other)
+            other.merged_into = self
+
     def execute(self, grads: Gradients | None = None) -> Gradients:
         """Runs everything recorded, newest first, and consumes the tape.
 
@@ -204,10 +200,10 @@ class GradientTape:
             grads = Gradients() if self.gradients is None else self.gradients
         grads.want(self._default_targets(), self.entries)
         self.consumed_at = where_called()
-        values, wanted, entries = grads.values_by_node, grads.wanted, self.entries
+        values, entries = grads.values_by_node, self.entries
         while entries:
             _, out, _, backward = entries.pop()
-            if out is None or (out in values and out in wanted):
+            if out is None or out in values:
                 backward(grads)
         grads.finish()
         self.leaves, self.watched = {}, {}
@@ -292,7 +288,7 @@ class Gradients:
 
     def wants(self, x: Tensor[Any, Any, Any]) -> bool:
         """Says whether anybody needs the gradient of `x`; a closure asks before it spends time."""
-        return (x if x.tape is NONE else x.handle) in self.wanted
+        return x in self.wanted or (x.tape is not NONE and x.handle in self.wanted)
 
     def add(self, x: Tensor[S, Any, D], gradient: Value[S, D]) -> None:
         """Adds `gradient`, a value of `x`'s own shape, to what has been accumulated for `x`.
@@ -377,9 +373,9 @@ class Gradients:
 
     def target(self, wrt: Iterable[Any] | None) -> None:
         """Names the tensors whose gradients are asked for; None stands for the traced ones."""
-        self._targets = None if wrt is None else tuple(_identity(x) for x in wrt)
+        self._targets = None if wrt is None else tuple(map(_identity, wrt))
         for node in self._targets or ():
-            if not node.is_float:
+            if node.data.dtype.kind != "f":
                 message = f"wrt names a tensor of dtype {node.dtype}, which has no gradient"
                 raise DTypeError(message)
 
@@ -394,18 +390,19 @@ class Gradients:
         wanted: set[Node | None] = set(targets)
         self.wanted = wanted
         self._kept = wanted | (self.values_by_node.keys() - self._seeded)
-        opaque = False
+        opaque, is_apart, add = False, wanted.isdisjoint, wanted.add
         for _, out, inputs, _ in entries:
-            opaque = opaque or out is None  # nobody knows what such a step passes on, so all that follows is needed
+            if out is None:
+                opaque = True  # nobody knows what such a step passes on, so all that follows is needed
             if opaque:
                 wanted.update(inputs)
-            if not wanted.isdisjoint(inputs):
-                wanted.add(out)
+            if not is_apart(inputs):
+                add(out)
 
     def finish(self) -> None:
         """Forgets what was needed on the way only."""
-        kept = self._kept
-        self.values_by_node = {node: value for node, value in self.values_by_node.items() if node in kept}
+        for node in self.values_by_node.keys() - self._kept:
+            del self.values_by_node[node]
         self.wanted, self._seeded = set(), set()
 
     @override
@@ -428,7 +425,7 @@ def where_called() -> str:
 
 def _identity(x: Any) -> Any:
     """Returns the tapeless tensor that `x` is, whatever tape it carries: what gradients are looked up by."""
-    return getattr(x, "handle", x)
+    return x if getattr(x, "tape", NONE) is NONE else x.handle
 
 
 def _array(value: Any) -> Any:
