@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class Op:
 OPS: dict[str, Op] = {}
 CALLS: dict[str, Callable[..., Any]] = {}
 
+EXPLAINED = (ValueError, TypeError, IndexError, TapeError)
 _OURS = (ShapeError, DTypeError, TapeError, IndexError)
 _CHECK_RULES = bool(os.environ.get("TAPEGRAD_CHECK_RULES"))
 
@@ -71,18 +72,7 @@ def op(rule: Rule, *, operator: str | None = None, eager: bool = False) -> Calla
     def bind(function: F) -> F:
         entry = _entry(rule, function, operator)
 
-        @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return function(*args, **kwargs)
-            except (ValueError, TypeError, IndexError, TapeError) as error:
-                explained = _explained(entry, args, kwargs, error)
-                if explained is error:
-                    raise
-                try:
-                    raise explained from None
-                finally:
-                    del explained  # a frame that holds its own error is a cycle, and keeps the operands
+        call = _calling(function, entry)
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
@@ -97,6 +87,41 @@ def op(rule: Rule, *, operator: str | None = None, eager: bool = False) -> Calla
 
 def _sizes(value: Any, *, many: bool) -> Any:
     return tuple(np.shape(_data(one)) for one in value) if many else np.shape(_data(value))
+
+
+def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
+    """Returns what calls an op and explains its errors; of one or two operands alone, without packing them up."""
+
+    def unary(x: Any) -> Any:
+        try:
+            return function(x)
+        except EXPLAINED as error:
+            _explain(entry, (x,), {}, error)
+
+    def binary(x: Any, y: Any) -> Any:
+        try:
+            return function(x, y)
+        except EXPLAINED as error:
+            _explain(entry, (x, y), {}, error)
+
+    def general(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except EXPLAINED as error:
+            _explain(entry, args, kwargs, error)
+
+    alone: dict[tuple[str, ...], Callable[..., Any]] = {("x",): unary, ("x", "y"): binary}
+    return functools.wraps(function)(alone.get(_parameters(function), general))
+
+
+def _explain(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> NoReturn:
+    explained = _explained(entry, args, kwargs, error)
+    try:
+        if explained is error:
+            raise error
+        raise explained from None
+    finally:
+        del explained, error  # a frame that holds its own error is a cycle, and keeps the operands
 
 
 def _data(value: Any) -> Any:

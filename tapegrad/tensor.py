@@ -88,7 +88,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     @property
     def is_float(self) -> bool:
         """Whether a gradient can be asked of this tensor."""
-        return self.dtype.kind == "f"
+        return self.data.dtype.kind == "f"
 
     # Tapes
 
@@ -429,7 +429,7 @@ def split(x: Any, y: Any = _ALONE) -> Any:
     if y is _ALONE:
         tensor_only(x, "x")
         tape = x.tape
-        return (x, tape) if tape is NONE else (x.handle, tape.root())
+        return (x, tape) if tape is NONE else (x.handle, tape)
     if not isinstance(x, Tensor):
         x = _constant(x, y, "x", "y")
     elif not isinstance(y, Tensor):
@@ -437,9 +437,9 @@ def split(x: Any, y: Any = _ALONE) -> Any:
     left: Any = x.tape
     right: Any = y.tape
     if left is NONE:
-        return (x, y, left) if right is NONE else (x, y.handle, right.root())
+        return (x, y, left) if right is NONE else (x, y.handle, right)
     if right is NONE:
-        return x.handle, y, left.root()
+        return x.handle, y, left
     return x.handle, y.handle, left.merge(right)
 
 
@@ -464,7 +464,7 @@ def split_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Ten
     for position, x in enumerate(tensors):
         tensor_only(x, f"{name}[{position}]")
         if x.owns_tape:
-            tape = x.tape.root() if tape is NONE else tape.merge(x.tape)
+            tape = x.tape if tape is NONE else tape.merge(x.tape)
         parts.append(x.handle if x.owns_tape else x)
     return parts, tape
 
@@ -478,23 +478,24 @@ def tensor_only(x: object, name: str) -> None:
 
 def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any], name: str = "y") -> None:
     """Refuses two dtypes: nothing is converted unless somebody writes `astype`."""
-    if x.data.dtype != y.data.dtype:
+    if x.data.dtype is not y.data.dtype and x.data.dtype != y.data.dtype:
         raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(x.dtype), "x", str(y.dtype), name))
 
 
 def _constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any, NoneTape, Any]:
     if not isinstance(like, Tensor):
         raise DTypeError(sentences.no_tensor(sentences.UNNAMED, _kind(value), _kind(like)))
-    if isinstance(value, np.ndarray | np.generic) and not isinstance(value, float):
-        return handle(np.array(value))  # the array is the caller's, who may write into it before the way back
-    if not isinstance(value, bool | int | float):
+    if not isinstance(value, _NUMBERS):
+        if isinstance(value, np.ndarray | np.generic):
+            return handle(np.array(value))  # the array is the caller's, who may write into it before the way back
         message = f"{_kind(value)} is neither a tensor nor a number nor a NumPy array"
         raise DTypeError(message)
-    dtype = like.dtype
-    if (isinstance(value, float) and dtype.kind != "f") or (dtype.kind == "b" and not isinstance(value, bool)):
+    dtype = like.data.dtype
+    kind = dtype.kind
+    if kind != "f" and (isinstance(value, float) or (kind == "b" and not isinstance(value, bool))):
         message = sentences.mixed_dtypes(sentences.UNNAMED, _kind(value), name, str(dtype), name_of_like)
         raise DTypeError(message)
-    return handle(dtype.type(value))
+    return handle(np.array(value, dtype))  # NumPy adds an array of rank 0 in half the time of a number
 
 
 def _kind(value: Any) -> str:
@@ -517,9 +518,10 @@ def _targets(wrt: Any) -> list[Any]:
         return [wrt]
     if hasattr(wrt, "parameters"):
         return [parameter for parameter in wrt.parameters().values() if not parameter.frozen]
-    return [target for one in wrt for target in _targets(one)]
+    return [target for one in wrt for target in ((one,) if isinstance(one, Tensor) else _targets(one))]
 
 
+_NUMBERS: Final = (float, int)  # made once: a union would be made at each call; a bool is an int
 _new: Any = object.__new__  # Any: what it makes is typed by who asks for it
 
 Axis: TypeAlias = int | tuple[int, ...] | None
