@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients
 
 
 def summed_to(gradient: Any, x: Any) -> Any:
@@ -16,3 +19,12 @@ def summed_to(gradient: Any, x: Any) -> Any:
     stretched = [new + axis for axis, n in enumerate(shape) if n == 1 and gradient.shape[new + axis] != 1]
     total = engine(gradient).sum(gradient, (*range(new), *stretched), keepdims=True)
     return total.reshape(shape)
+
+
+def add_summed(grads: Gradients, x: Any, gradient: Any) -> None:
+    """Adds to the gradient of `x`, an operand without a tape, whatever broadcasting has made of its shape."""
+    if gradient.shape != x.data.shape:
+        gradient = summed_to(gradient, x.data)
+    values = grads.values_by_node
+    so_far = values.get(x)
+    values[x] = gradient if so_far is None else so_far + gradient

@@ -9,7 +9,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.tensor import T1, T2, D, Float, G, Real, S, T, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         if grads.wants(x):
-            grads.add(x, summed_to(dz, x.data))
+            add_summed(grads, x, dz)
         if grads.wants(y):
-            grads.add(y, summed_to(dz, y.data))
+            add_summed(grads, y, dz)
 
     return tape.record(out, (x, y), backward)
 
@@ -84,9 +84,9 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         if grads.wants(x):
-            grads.add(x, summed_to(dz, x.data))
+            add_summed(grads, x, dz)
         if grads.wants(y):
-            grads.add(y, summed_to(-dz, y.data))
+            add_summed(grads, y, -dz)
 
     return tape.record(out, (x, y), backward)
 
@@ -115,9 +115,9 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         if grads.wants(x):
-            grads.add(x, summed_to(dz * y.data, x.data))
+            add_summed(grads, x, dz * y.data)
         if grads.wants(y):
-            grads.add(y, summed_to(dz * x.data, y.data))
+            add_summed(grads, y, dz * x.data)
 
     return tape.record(out, (x, y), backward)
 
@@ -148,9 +148,9 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
     def backward(grads: Gradients) -> None:
         dx = grads.take(out) / y.data
         if grads.wants(x):
-            grads.add(x, summed_to(dx, x.data))
+            add_summed(grads, x, dx)
         if grads.wants(y):
-            grads.add(y, summed_to(-dx * out.data, y.data))
+            add_summed(grads, y, -dx * out.data)
 
     return tape.record(out, (x, y), backward)
 
