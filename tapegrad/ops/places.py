@@ -122,6 +122,8 @@ def at_set(
     """
     index, tape_of_index = _untaped(index)
     x, value, tape = _with_value(x, value, tape_of_index)
+    if value.shape[:1] == (1,):
+        at_shape(x.shape, index, value.shape)  # NumPy drops such axes where it assigns, and would be silent
     _check_kinds(index)
     _check_once(x.shape, index)
     out = handle(engine(x.data, value.data).at_set(x.data, index, value.data))
@@ -160,6 +162,8 @@ def at_add(
     """
     index, tape_of_index = _untaped(index)
     x, value, tape = _with_value(x, value, tape_of_index)
+    if value.shape[:1] == (1,):
+        at_shape(x.shape, index, value.shape)  # NumPy drops such axes where it assigns, and would be silent
     _check_kinds(index)
     out = handle(engine(x.data, value.data).at_add(x.data, index, value.data))
 

@@ -185,3 +185,13 @@ def test_values_and_indices_of_another_kind_are_refused() -> None:
             ShapeError, match=rf"^{name}: value \(2,\) does not broadcast to the \(3,\) that index names in x \(2, 3\)$"
         ):
             getattr(x, name)(0, ones((2,)))
+
+
+def test_a_value_with_more_axes_than_it_is_given_to_is_refused() -> None:
+    # NumPy drops leading axes of one where it assigns; the rule and the way back do not.
+    x = real(2, 3)
+
+    with pytest.raises(ShapeError, match=r"at_set: value \(1, 3\) does not broadcast to the \(3,\)"):
+        at_set(x, 0, real(1, 3))
+    with pytest.raises(ShapeError, match=r"at_add: value \(1, 3\) does not broadcast to the \(3,\)"):
+        at_add(x, 0, real(1, 3))
