@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mypy.nodes import (
     AssignmentStmt,
     Block,
+    CallExpr,
     Expression,
     FuncItem,
     IntExpr,
@@ -81,7 +82,9 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
         return tuple(index_of(_type_of(item, api), item, api) for item in expression.items)
     if isinstance(expression, SliceExpr):
         bounds = (expression.begin_index, expression.end_index, expression.stride)
-        return slice(*(None if bound is None else _bound_of(_type_of(bound, api), bound, api) for bound in bounds))
+        return slice(*(None if bound is None else _bound_of(bound, api) for bound in bounds))
+    if isinstance(expression, CallExpr) and getattr(expression.callee, "fullname", "") == "builtins.slice":
+        return slice(*(_bound_of(bound, api) for bound in expression.args))
     p = get_proper_type(t)
     if isinstance(p, TupleType):
         return tuple(index_of(item, None, api) for item in p.items)
@@ -102,7 +105,8 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     raise ValueUnknownError
 
 
-def _bound_of(t: Type, expression: Expression, api: Checker) -> Size | None:
+def _bound_of(expression: Expression, api: Checker) -> Size | None:
+    t = _type_of(expression, api)
     return None if isinstance(get_proper_type(t), NoneType) else size_value(t, expression, api)
 
 
