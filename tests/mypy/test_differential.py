@@ -1,0 +1,348 @@
+"""What mypy says of a call beside what the call does, over calls drawn for every op.
+
+The calls are drawn from each op's own signature, so that a new op joins by being there. One in two is wrong, where the
+op can be called wrongly at all.
+
+    python tests/mypy/test_differential.py [calls] [--seed SEED]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+import tapegrad as tg
+import tapegrad.ops
+from tapegrad.op import OPS, Op
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Sizes: TypeAlias = tuple[int, ...]
+
+SIZES = (0, 1, 2, 3, 5, 7)
+LARGEST_RANK = 4
+DRAWS = 60  # for each call that is kept; most ops are seldom right by chance, and some are never wrong
+DTYPES = {
+    "float32": "numpy.floating[numpy._typing._nbit_base._32Bit]",
+    "float64": "numpy.float64",
+    "int64": "numpy.signedinteger[numpy._typing._nbit_base._64Bit]",
+    "bool": "numpy.bool[bool]",
+}
+OPERATORS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "matmul": "@", "pow": "**", "remainder": "%"}
+CODES = {tg.ShapeError: "tapegrad-shape", tg.DTypeError: "tapegrad-dtype", tg.TapeError: "tapegrad-tape"}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as it is written, and what comes of it: the type of its result, or the words it is refused with."""
+
+    written: str
+    outcome: str
+    code: str = ""  # of the refusal
+
+    @property
+    def valid(self) -> bool:
+        """Whether it runs."""
+        return not self.code
+
+
+class Drawn:
+    """Draws calls of one op."""
+
+    def __init__(self, op: Op, dice: random.Random) -> None:
+        self.op, self.dice = op, dice
+        self.like: Sizes = ()  # the first operand's shape, which the other arguments are drawn beside
+
+    def expression(self) -> str:
+        """Returns a call as a function, as a method or as an operator."""
+        self.like = self.shape()
+        operands: list[str] = []
+        options: list[str] = []
+        for name, parameter in signature(self.op.function).parameters.items():
+            if name == "rng" or (parameter.default is not Parameter.empty and self.chance(0.4)):
+                continue
+            if name in self.op.operands:
+                operand = self.operands(name, parameter.annotation)
+                (options or operands).append(f"{name}={operand}" if options else operand)
+            else:
+                options.append(f"{name}={self.argument(name, parameter.annotation)}")
+        if self.op.name in OPERATORS and self.chance(0.3):
+            return f"({f' {OPERATORS[self.op.name]} '.join(operands)})"
+        if self.op.name == "getitem":
+            return f"{operands[0]}[{options[0].removeprefix('index=')}]"
+        first = next(iter(signature(self.op.function).parameters))
+        is_method = hasattr(tg.Tensor, self.op.name) and first in self.op.operands and first not in self.op.sequences
+        if is_method and self.chance(0.4):
+            return f"{operands[0]}.{self.op.name}({', '.join([*operands[1:], *options])})"
+        return f"tg.{self.op.name}({', '.join([*operands, *options])})"
+
+    def chance(self, share: float) -> bool:
+        """Says yes in that share of the cases."""
+        return self.dice.random() < share
+
+    def shape(self) -> Sizes:
+        """Returns any shape."""
+        return tuple(self.dice.choices(SIZES, k=self.dice.randint(0, LARGEST_RANK)))
+
+    def relative(self) -> Sizes:
+        """Returns a shape that may fit beside the first operand's."""
+        like, n = self.like, self.dice.choice(SIZES)
+        stretched = tuple(self.dice.choice((1, size)) for size in like)
+        other = tuple(n if self.chance(0.3) else size for size in like)
+        near = (like, like, stretched, like[1:], like[:-1], (n, *like), (*like, n), (*like[:-2], *like[-1:], n))
+        return self.dice.choice((*near, like[::-1], like[:1], like[-1:], other, self.shape()))
+
+    def operands(self, name: str, annotation: str) -> str:
+        """Returns an operand, or as many as the op takes at once."""
+        if name not in self.op.sequences:
+            is_first = name == next(iter(self.op.parameters))
+            return self.operand(annotation, self.like if is_first else self.relative())
+        parts = [self.operand(annotation, self.like)]
+        parts += [self.operand(annotation, self.relative()) for _ in range(self.dice.randint(0, 2))]
+        return f"({', '.join(parts)},)" if self.chance(0.5) else f"[{', '.join(parts)}]"
+
+    def operand(self, annotation: str, shape: Sizes) -> str:
+        """Returns a tensor of a dtype that the op takes, now and then of one that it does not."""
+        kinds = [", np.bool_"] if "np.bool_" in annotation else [", np.int64"] if "np.integer" in annotation else [""]
+        if "Truth" in annotation or "Float | np.integer" in annotation:
+            kinds = ["", ", np.int64", ", np.bool_"]
+        if self.chance(0.05):
+            kinds = ["", ", np.int64", ", np.bool_", ", np.float64"]
+        trace = ".trace()" if self.chance(0.3) else ""
+        return f"tg.zeros({shape}{self.dice.choice(kinds)}){trace}"
+
+    def argument(self, name: str, annotation: str) -> str:
+        """Returns a value of one of the kinds that an annotation unites."""
+        kind = self.dice.choice(re.split(r" \| (?![^\[]*\])", annotation))
+        rank = len(self.like)
+        if kind == "Axis":
+            return self.argument(name, "int | tuple[int, ...] | None")
+        if name.startswith("ax") and kind == "int":
+            return str(self.axis())
+        if name == "axes" and kind.startswith("tuple"):
+            return self.several(self.dice.sample(range(rank), rank))
+        if name.startswith("ax") and kind.startswith("tuple"):
+            return self.several([self.axis() for _ in range(self.dice.randint(0, 2))])
+        if name == "dtype":
+            return self.dice.choice(("np.float32", "np.float64", "np.int64", "np.bool_"))
+        if kind == "Sizes":
+            return self.sizes()
+        if kind.startswith("Index"):
+            return self.index()
+        plain = {"None": "None", "int": str(self.dice.randint(-1, 7)), "float": self.dice.choice(("0.5", "2"))}
+        plain |= {"bool": self.dice.choice(("True", "False")), "Any": self.nested()}
+        if kind in plain:
+            return plain[kind]
+        if kind.startswith("Literal["):
+            written: str = self.dice.choice(kind[len("Literal[") : -1].split(", "))
+            return written
+        if kind.startswith("tuple["):
+            *parts, last = re.split(r", (?![^\[]*\])", kind[len("tuple[") : -1])
+            parts = parts * self.dice.randint(0, max(rank, 2)) if last == "..." else [*parts, last]
+            return self.several([self.argument(name, part) for part in parts])
+        message = f"{self.op.name}: say here how to draw {name}: {kind}"
+        raise NotImplementedError(message)
+
+    def axis(self) -> int:
+        """Returns an axis that is mostly there."""
+        rank = len(self.like)
+        return self.dice.randint(-rank - 1, rank) if self.chance(0.3) else self.dice.randrange(-rank, rank or 1)
+
+    def sizes(self) -> str:
+        """Returns a shape to make or to take on: of as many elements as the first operand, when it can be."""
+        sizes = list(self.relative())
+        if self.chance(0.5):
+            total = math.prod(self.like)
+            part = self.dice.choice([n for n in range(1, total + 1) if total % n == 0] or [1])
+            sizes = self.dice.choice(([total], [part, total // part], [1, total // part, part], [*self.like]))
+        if sizes and self.chance(0.3):
+            sizes[self.dice.randrange(len(sizes))] = -1
+        return self.several(sizes)
+
+    def index(self) -> str:
+        """Returns what stands between brackets."""
+        end = (None, -8, -3, -2, -1, 0, 1, 2, 4, 9)
+
+        def item() -> str:
+            low, high = self.dice.choices(end, k=2)
+            step = self.dice.choice((None, None, None, 1, 2, 3, -1, -2))
+            number = self.dice.randint(-3, 3)
+            part = self.dice.choice((slice(low, high, step), slice(low, high), slice(None), number, number, None, ...))
+            return self.between_brackets(part) if self.op.name == "getitem" else "..." if part is ... else str(part)
+
+        parts = [item() for _ in range(self.dice.randint(1, 3))]
+        return ", ".join(parts) if self.op.name == "getitem" or len(parts) == 1 else f"({', '.join(parts)})"
+
+    @staticmethod
+    def between_brackets(part: Any) -> str:
+        """Writes a part of an index as it stands between brackets."""
+        if not isinstance(part, slice):
+            return "..." if part is ... else str(part)
+        ends = ("" if n is None else str(n) for n in (part.start, part.stop, part.step))
+        return ":".join(ends)
+
+    def nested(self) -> str:
+        """Returns lists of lists of numbers, ragged now and then."""
+        sizes = self.dice.choices((1, 2, 3), k=self.dice.randint(0, 3))
+
+        def filled(depth: int) -> str:
+            if depth == len(sizes):
+                return self.dice.choice(("0.5", "1.5"))
+            length = sizes[depth] + (self.chance(0.1))
+            return f"[{', '.join(filled(depth + 1) for _ in range(length))}]"
+
+        return filled(0)
+
+    def several(self, parts: list[Any]) -> str:
+        """Writes a tuple."""
+        return f"({', '.join(map(str, parts))}{',' if len(parts) == 1 else ''})"
+
+
+def drawn(calls: int, seed: int) -> list[Call]:
+    """Returns about as many calls as asked for, as many of each op, right and wrong ones."""
+    dice, share = random.Random(seed), math.ceil(calls / len(OPS) / 2)  # noqa: S311  # draws programs, not secrets
+    return [call for op in OPS.values() for call in _of_one_op(op, dice, share)]
+
+
+def _of_one_op(op: Op, dice: random.Random, share: int) -> Iterator[Call]:
+    left = {True: share, False: share}
+    seen: set[str] = set()
+    draw = Drawn(op, dice)
+    for _ in range(DRAWS * share):
+        written = draw.expression()
+        if written in seen:
+            continue
+        seen.add(written)
+        call = executed(written)
+        if call is not None and left[call.valid]:
+            left[call.valid] -= 1
+            yield call
+        if not any(left.values()):
+            return
+
+
+def executed(written: str) -> Call | None:
+    """Runs a call; None where it fails for what its arguments hold, which no type tells."""
+    try:
+        with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+            result = eval(written, {"tg": tg, "np": np})  # noqa: S307  # written above
+    except tuple(CODES) as refusal:
+        return Call(written, str(refusal), next(code for kind, code in CODES.items() if isinstance(refusal, kind)))
+    except (IndexError, ValueError, TypeError):
+        return None
+    return Call(written, type_of(result))
+
+
+def type_of(value: Any) -> str:
+    """Writes the type of a result as mypy reveals it."""
+    if isinstance(value, tuple):
+        return f"tuple[{', '.join(map(type_of, value))}]"
+    sizes = ", ".join(f"Literal[{n}]" for n in value.shape) or "()"
+    tape = "OwnedTape" if value.owns_tape else "NoneTape"
+    return f"tapegrad.tensor.Tensor[tuple[{sizes}], tapegrad.tape.{tape}, {DTYPES[str(value.dtype)]}]"
+
+
+def checked(calls: list[Call], folder: Path) -> dict[int, str]:
+    """Returns what mypy says of each call, by its place in the list."""
+    program, settings = folder / "calls.py", folder / "mypy.ini"
+    lines = [f"reveal_type({call.written})" for call in calls]
+    program.write_text("\n".join(["import numpy as np", "import tapegrad as tg", *lines, ""]), "utf-8")
+    settings.write_text("[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n", "utf-8")
+    run = [sys.executable, "-m", "mypy", "--config-file", str(settings), "--cache-dir", str(folder / "cache")]
+    output = subprocess.run([*run, str(program)], capture_output=True, text=True, check=False).stdout
+    said: dict[int, str] = {}
+    for line in output.splitlines():
+        found = re.match(r".*?calls\.py:(\d+): (?:error: (.*?)  \[(.*)\]|note: Revealed type is \"(.*)\")$", line)
+        if found is None:
+            continue
+        number, refusal, code, revealed = found.groups()
+        if refusal is not None or int(number) - 3 not in said:
+            said[int(number) - 3] = revealed if refusal is None else f"{code} / {refusal}"
+    return said
+
+
+def judged(call: Call, said: str) -> str:
+    """Says how what mypy said of a call compares with what the call did."""
+    code, _, words = said.rpartition(" / ")
+    if not call.valid:
+        if call.outcome in (words, said):
+            return "exact"
+        if not code:
+            return "missed"
+        # A call with two mistakes may be refused for either.
+        return "in other words" if code == call.code else "for more" if code in CODES.values() else "in mypy's words"
+    if code:
+        return "false alarm"
+    if said == call.outcome:
+        return "exact"
+    open_parts = re.sub(r"tuple\[.*, \.\.\.\]|\b(Any|int)\b", "@", said)
+    return "unknown" if re.fullmatch(re.escape(open_parts).replace("@", ".*"), call.outcome) else "wrong"
+
+
+def scored(calls: list[Call], folder: Path) -> dict[tuple[bool, str], list[tuple[Call, str]]]:
+    """Returns the calls and what mypy says of them, by whether they are valid and how both compare."""
+    said = checked(calls, folder)
+    found: dict[tuple[bool, str], list[tuple[Call, str]]] = {}
+    for number, call in enumerate(calls):
+        words = said.get(number, "nothing")
+        found.setdefault((call.valid, judged(call, words)), []).append((call, words))
+    return found
+
+
+def test_what_mypy_says_of_a_call_is_what_it_does(tmp_path: Path) -> None:
+    calls = drawn(500, seed=0)
+    found = scored(calls, tmp_path)
+    count = Counter({key: len(pairs) for key, pairs in found.items()})
+    valid = sum(call.valid for call in calls)
+
+    for never in ((True, "wrong"), (True, "false alarm"), (False, "in other words")):
+        assert found.get(never, []) == []
+    assert count[True, "exact"] >= 0.99 * valid
+    assert count[False, "missed"] <= 0.01 * (len(calls) - valid)
+
+
+def test_every_op_is_drawn_right_and_wrong() -> None:
+    for op in OPS.values():
+        kinds = {call.valid for call in _of_one_op(op, random.Random(0), share=3)}  # noqa: S311  # draws programs
+
+        assert True in kinds, op.name
+
+
+def main() -> None:
+    """Prints the scores, and each call that mypy did not see exactly."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("calls", type=int, nargs="?", default=5000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    calls = drawn(options.calls, options.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        found = scored(calls, Path(folder))
+    totals = Counter(call.valid for call in calls)
+    lines = [
+        f"{verdict}: {call.written}\n    does: {call.outcome}\n    mypy: {words}"
+        for (_, verdict), pairs in sorted(found.items())
+        if verdict != "exact"
+        for call, words in pairs
+    ]
+    for (valid, verdict), pairs in sorted(found.items()):
+        kind, share = "valid" if valid else "invalid", len(pairs) / totals[valid]
+        lines.append(f"{kind:8} {verdict:15} {len(pairs):6} of {totals[valid]:6}  {share:7.2%}")
+    sys.stdout.write("\n".join([*lines, ""]))
+
+
+if __name__ == "__main__":
+    main()
