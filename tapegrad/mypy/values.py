@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
-    AssignmentStmt,
-    Block,
     CallExpr,
+    ConditionalExpr,
     Expression,
-    FuncItem,
+    IndexExpr,
     IntExpr,
     ListExpr,
-    MypyFile,
+    MemberExpr,
     NameExpr,
-    Node,
+    OpExpr,
     SliceExpr,
     TupleExpr,
     UnaryExpr,
@@ -33,12 +33,23 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.dims import UNKNOWN, Size, UnknownDims
+from tapegrad.dims import UNKNOWN, Size, UnknownDims, is_unknown, product, surely_differ
+from tapegrad.mypy.bound import bound_once
 from tapegrad.mypy.codec import ARRAY, Many, shape_items, size_of, tensor_parts
-from tapegrad.mypy.internals import enclosing_function, module_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from tapegrad.mypy.internals import Checker
+
+
+_ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": lambda n, m: n // m if surely_differ(m, 0) else UNKNOWN,
+    "%": lambda n, m: n % m if isinstance(n, int) and isinstance(m, int) and m else UNKNOWN,
+}
 
 
 class ValueUnknownError(Exception):
@@ -128,29 +139,118 @@ def _indices(p: Type) -> SimpleNamespace:
 
 
 def size_value(t: Type, expression: Expression | None, api: Checker) -> Size:
-    """Reads a size: from its type, or from the only assignment to the name that stands there."""
+    """Reads a size: from its type or, where arithmetic has made it an `int`, from the expression that stands there."""
     size = size_of(t)
     if size is not UNKNOWN or expression is None or isinstance(get_proper_type(t), AnyType):
         return size
-    if isinstance(expression, IntExpr):
-        return expression.value
-    if isinstance(expression, UnaryExpr) and expression.op == "-":
-        return size_value(_type_of(expression.expr, api), expression.expr, api) * -1
-    if isinstance(expression, NameExpr) and isinstance(expression.node, Var):
-        return _assigned_once(expression.node, api)
+    return _computed(expression, api)
+
+
+def _computed(expression: Expression, api: Checker) -> Size:
+    match expression:
+        case IntExpr(value=value):
+            return value
+        case UnaryExpr(op="-", expr=operand):
+            return _size(operand, api) * -1
+        case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
+            return _ARITHMETIC[sign](_size(left, api), _size(right, api))
+        case ConditionalExpr(if_expr=one, else_expr=other):
+            n, m = _size(one, api), _size(other, api)
+            return UNKNOWN if is_unknown(n) or is_unknown(m) or surely_differ(n, m) else n
+        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
+            return _length(_type_of(operand, api))
+        case MemberExpr(name="ndim" | "size" as name, expr=operand):
+            return _counted(_type_of(operand, api), name)
+        case NameExpr(node=Var(final_value=int(value))):
+            return value
+        case NameExpr(node=Var() as variable):
+            value = _settled(variable, api)
+            return UNKNOWN if value is None else _size(value, api)
     return UNKNOWN
 
 
+def _size(expression: Expression, api: Checker) -> Size:
+    return size_value(_type_of(expression, api), expression, api) if _is_plain(expression) else UNKNOWN
+
+
+def _is_plain(expression: Expression) -> bool:
+    """Says whether reading an expression once more does nothing: no call but `len`."""
+    match expression:
+        case IntExpr() | NameExpr():
+            return True
+        case (
+            UnaryExpr(expr=operand)
+            | MemberExpr(expr=operand)
+            | CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand])
+        ):
+            return _is_plain(operand)
+        case OpExpr(left=left, right=right) | IndexExpr(base=left, index=right):
+            return _is_plain(left) and _is_plain(right)
+        case TupleExpr(items=items):
+            return all(map(_is_plain, items))
+        case ConditionalExpr(if_expr=one, else_expr=other):
+            return _is_plain(one) and _is_plain(other)
+    return False
+
+
+def _settled(variable: Var, api: Checker) -> Expression | None:
+    """Returns what a name was bound to, if reading it now gives what it gave then."""
+    value, _ = bound_once(variable, api)
+    if value is None or not _is_plain(value) or not all(_stays(name, api) for name in _names_in(value)):
+        return None
+    return value
+
+
+def _stays(name: NameExpr, api: Checker) -> bool:
+    return not isinstance(name.node, Var) or name.node.is_final or bound_once(name.node, api)[1]
+
+
+def _names_in(expression: Any) -> Iterator[NameExpr]:
+    if isinstance(expression, NameExpr):
+        yield expression
+    for part in ("expr", "left", "right", "base", "index", "if_expr", "else_expr"):
+        inner = getattr(expression, part, None)
+        if isinstance(inner, Expression):
+            yield from _names_in(inner)
+    for inner in (*getattr(expression, "args", ()), *getattr(expression, "items", ())):
+        yield from _names_in(inner)
+
+
+def _length(t: Type) -> Size:
+    """Returns what `len` gives for a tensor or a tuple."""
+    p = get_proper_type(t)
+    parts = tensor_parts(p)
+    if parts is None:
+        return len(p.items) if isinstance(p, TupleType) and not any(map(_is_star, p.items)) else UNKNOWN
+    first = next(iter(shape_items(parts.shape) or ()), UNKNOWN)
+    return UNKNOWN if isinstance(first, Many) else first
+
+
+def _counted(t: Type, name: str) -> Size:
+    """Returns the rank of a tensor, or the number of its elements."""
+    parts = tensor_parts(get_proper_type(t))
+    items = shape_items(parts.shape) if parts is not None else None
+    if items is None or any(isinstance(item, Many) for item in items):
+        return UNKNOWN
+    return len(items) if name == "ndim" else product(item for item in items if not isinstance(item, Many))
+
+
 def _tuple(p: TupleType, expression: Expression | None, api: Checker) -> Any:
-    if any(isinstance(item, UnpackType) for item in p.items):
+    if isinstance(expression, NameExpr) and isinstance(expression.node, Var):
+        expression = _settled(expression.node, api)
+    if any(map(_is_star, p.items)):
         return UnknownDims()
-    written = expression.items if isinstance(expression, TupleExpr) else [None] * len(p.items)
-    if len(written) != len(p.items):
-        return UnknownDims()
+    written = expression.items if isinstance(expression, TupleExpr) else []
+    if len(written) != len(p.items):  # as with (*x.shape, 3)
+        written = [None] * len(p.items)
     return tuple(
         value_of(item, part, api) if _is_nested(item) else size_value(item, part, api)
         for item, part in zip(p.items, written, strict=True)
     )
+
+
+def _is_star(item: Type) -> bool:
+    return isinstance(item, UnpackType)
 
 
 def _is_nested(item: Type) -> bool:
@@ -163,55 +263,3 @@ def _is_nested(item: Type) -> bool:
 def _type_of(expression: Expression, api: Checker) -> Type:
     found: Type = api.get_expression_type(expression)
     return found
-
-
-def _assigned_once(variable: Var, api: Checker) -> Size:
-    if isinstance(variable.final_value, int):
-        return variable.final_value
-    scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
-    found = [value for name, value in _assignments(scope) if name is variable]
-    match found:
-        case [IntExpr(value=value)]:
-            return value
-        case [UnaryExpr(op="-", expr=IntExpr(value=value))]:
-            return -value
-    return UNKNOWN
-
-
-def _assignments(scope: Node | None) -> list[tuple[Node | None, Node | None]]:
-    """Lists what a function or module binds, name beside value; a value is None where a statement computes it."""
-    found: list[tuple[Node | None, Node | None]] = []
-    pending: list[Any] = [scope]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, AssignmentStmt):
-            for target in node.lvalues:
-                found += [(name, node.rvalue if target is name_expr else None) for name_expr, name in _names(target)]
-        elif isinstance(node, MypyFile):
-            pending += node.defs
-        elif isinstance(node, FuncItem):
-            found += [(argument.variable, None) for argument in node.arguments]
-            pending.append(node.body)
-        elif isinstance(node, Block):
-            pending += node.body
-        elif node is not None:
-            found += _bound_by_statement(node)
-            for part in ("body", "else_body", "finally_body", "handlers", "bodies"):
-                blocks = getattr(node, part, None)
-                pending += blocks if isinstance(blocks, list) else [blocks]
-    return found
-
-
-def _bound_by_statement(node: Any) -> list[tuple[Node | None, Node | None]]:
-    """Lists the names that a loop, a `with`, an augmented assignment or a `del` binds."""
-    targets = [getattr(node, part, None) for part in ("index", "lvalue", "expr")]
-    targets += getattr(node, "target", None) or []
-    return [(name, None) for target in targets if target is not None for _, name in _names(target)]
-
-
-def _names(target: Any) -> list[tuple[Any, Node | None]]:
-    if isinstance(target, NameExpr):
-        return [(target, target.node)]
-    if isinstance(target, TupleExpr | ListExpr):
-        return [found for item in target.items for found in _names(item)]
-    return []

@@ -1,0 +1,103 @@
+"""Sizes as values: unpacked from a shape, computed, named, and given back to an op."""
+
+from typing import Any, Final, assert_type
+from typing import Literal as L
+
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import Mul, NoneTape, Shape, Tensor
+
+B = TypeVar("B", bound=int)
+T = TypeVar("T", bound=int)
+N = TypeVar("N", bound=int)
+
+HEADS = 4
+WIDTH: Final = HEADS * 6
+x = tg.ones((2, 3, 24))
+
+
+def accept_arithmetic_over_an_unpacked_shape() -> None:
+    b, t, d = x.shape
+    assert_type(x.reshape((b * t, d)), Tensor[Shape[L[6], L[24]], NoneTape])
+    assert_type(x.reshape((b, t, HEADS, d // HEADS)), Tensor[Shape[L[2], L[3], L[4], L[6]], NoneTape])
+    assert_type(tg.zeros((t - b, d + 1, d % 7)), Tensor[Shape[L[1], L[25], L[3]], NoneTape])
+
+
+def accept_named_sizes() -> None:
+    def heads(a: Tensor[Shape[B, T, L[24]], NoneTape]) -> None:
+        b, t, d = a.shape
+        assert_type(a.reshape((b, t, HEADS, d // HEADS)), Tensor[Shape[B, T, L[4], L[6]], NoneTape])
+        assert_type(a.reshape((b * t, -1)), Tensor[Shape[Mul[B, T], L[24]], NoneTape])
+        assert_type(tg.zeros((t, *a.shape[:2])), Tensor[Shape[T, B, T], NoneTape])
+
+    heads(x)
+
+
+def accept_a_size_that_is_computed_before_it_is_used() -> None:
+    rows = x.shape[0] * x.shape[1]
+    half = rows // 2
+    shape = (half, 2, WIDTH)
+    assert_type(x.reshape((half, 2, WIDTH)), Tensor[Shape[L[3], L[2], L[24]], NoneTape])
+    assert_type(x.reshape(shape), Tensor[Shape[L[3], L[2], L[24]], NoneTape])
+
+
+def accept_length_rank_and_number_of_elements() -> None:
+    assert_type(tg.zeros((len(x), x.ndim)), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(x.reshape((x.size,)), Tensor[Shape[L[144]], NoneTape])
+    assert_type(tg.zeros((len(x.shape), len(x) * 2)), Tensor[Shape[L[3], L[4]], NoneTape])
+
+
+def accept_that_both_branches_agree() -> None:
+    wide = bool(x.sum() > 1)
+    assert_type(tg.zeros((HEADS // 2 if wide else 2, 3)), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def accept_what_may_change_as_unknown() -> None:
+    rows = 2
+    while (rows := rows + 1) < 5:
+        assert_type(tg.zeros((rows,)), Tensor[Shape[Any], NoneTape])
+
+    columns = 3
+
+    def widen() -> None:
+        nonlocal columns
+        columns = 99
+
+    widen()
+    for step in range(2):
+        assert_type(tg.zeros((columns, step * 2)), Tensor[Shape[Any, Any], NoneTape])
+
+
+def accept_a_name_that_stands_for_something_else_later() -> None:
+    z = tg.ones((2, 3))
+    rows = len(z) * 1
+    z = z.T
+    assert_type(z, Tensor[Shape[L[3], L[2]], NoneTape])
+    assert_type(z.reshape((rows, 3)), Tensor[Shape[Any, L[3]], NoneTape])
+
+
+def accept_a_division_by_what_may_be_zero() -> None:
+    def rest(a: Tensor[Shape[N], NoneTape], n: int) -> None:
+        assert a.size % n == 0
+        tg.zeros((12 // n, a.shape[0] // n))
+
+    rest(tg.ones((6,)), 3)
+
+
+def reject_a_product_that_does_not_come_out() -> None:
+    b, t, d = x.shape
+    x.reshape((b, t, HEADS, d // HEADS + 1))  # E: reshape: x (2, 3, 24) has 144 elements but shape (2, 3, 4, 7) has 168
+
+
+def reject_a_named_product_that_does_not_come_out() -> None:
+    def one_more(a: Tensor[Shape[B, L[24]], NoneTape]) -> None:
+        b, d = a.shape
+        a.reshape((b + 1, d))  # E(mypy): reshape: x (B, 24) has 24*B elements but shape (B + 1, 24) has 24*B + 24
+
+    one_more(tg.ones((2, 24)))
+
+
+def reject_a_length_that_does_not_fit() -> None:
+    y = tg.ones((2, 3))
+    y @ tg.ones((len(x), 5))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 5) has 2 rows
