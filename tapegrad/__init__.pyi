@@ -3,6 +3,10 @@ from tapegrad import io as io
 from tapegrad import nn as nn
 from tapegrad import optim as optim
 from tapegrad import testing as testing
+from tapegrad.claims import assert_divides as assert_divides
+from tapegrad.claims import assert_same as assert_same
+from tapegrad.claims import assert_shape as assert_shape
+from tapegrad.claims import reveal_shape as reveal_shape
 from tapegrad.dims import Add as Add
 from tapegrad.dims import FloorDiv as FloorDiv
 from tapegrad.dims import Mul as Mul

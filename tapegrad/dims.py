@@ -7,11 +7,13 @@ Sizes answer no `bool`: a rule asks `surely_differ`, `surely_less` or `surely_di
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, zip_longest
 from math import prod
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias
 
 from typing_extensions import TypeAliasType, TypeVar, override
 
@@ -149,6 +151,25 @@ class Dim:
 Size: TypeAlias = int | Dim
 Dims: TypeAlias = tuple[Size, ...]
 
+
+class Divides(NamedTuple):
+    """The fact that a size divides another without rest."""
+
+    divisor: Size
+    number: Size
+
+
+class Same(NamedTuple):
+    """The fact that a name stands for a size."""
+
+    name: Name
+    size: Size
+
+
+Fact: TypeAlias = Divides | Same
+
+_assumed: ContextVar[tuple[Fact, ...]] = ContextVar("_assumed", default=())
+
 UNKNOWN = Dim(None)
 
 
@@ -235,6 +256,16 @@ def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
     return tuple(reduce(_broadcast_size, sizes) for sizes in aligned)[::-1]
 
 
+@contextmanager
+def assuming(facts: Iterable[Fact]) -> Iterator[None]:
+    """Lets arithmetic use facts about names: which size divides which, and which go by two names."""
+    token = _assumed.set((*_assumed.get(), *facts))
+    try:
+        yield
+    finally:
+        _assumed.reset(token)
+
+
 def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0) -> Size:
     """Returns how many windows of `kernel` cells fit into `size` cells with `padding` more on both sides."""
     padded = size + 2 * padding
@@ -303,6 +334,8 @@ def _broadcast_size(n: Size, m: Size) -> Size:
 
 
 def _terms(size: Size) -> Mapping[Monomial, int] | None:
+    if isinstance(size, Dim) and size.terms is not None and _assumed.get():
+        size = _normal(size.terms)
     if isinstance(size, int):
         return {(): size} if size else {}
     return None if size.terms is None else dict(size.terms)
@@ -313,7 +346,40 @@ def _normal(terms: Iterable[tuple[Monomial, int]]) -> Size:
     for monomial, coefficient in terms:
         total[monomial] += coefficient
     kept = {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
+    for fact in _assumed.get():
+        for monomial, coefficient in kept.items():
+            simpler = _replaced(monomial, coefficient, fact)
+            if simpler is not None:
+                del kept[monomial]
+                return Dim(frozenset(kept.items())) + simpler
     return kept.get((), 0) if kept.keys() <= {()} else Dim(frozenset(kept.items()))
+
+
+def _replaced(monomial: Monomial, coefficient: int, fact: Fact) -> Size | None:
+    """Returns a term by a fact: `H * (D // H)` is `D` where `H` divides `D`; None where it says nothing."""
+    left = list(monomial)
+    if isinstance(fact, Same):
+        if fact.name not in left:
+            return None
+        left.remove(fact.name)
+        return Dim(frozenset({(tuple(left), coefficient)})) * fact.size
+    for factor in monomial:
+        if isinstance(factor, Floor) and _are(factor, fact):
+            left.remove(factor)
+            divisor = factor.denominator.terms or ()
+            ((factors, scale),) = divisor if len(divisor) == 1 else (((), 0),)
+            if scale and coefficient % scale == 0 and not Counter(factors) - Counter(left):
+                rest = tuple((Counter(left) - Counter(factors)).elements())
+                return Dim(frozenset({(_sorted(rest), coefficient // scale)})) * fact.number
+    return None
+
+
+def _are(factor: Floor, fact: Divides) -> bool:
+    return (factor.numerator.terms, factor.denominator.terms) == (_terms_of(fact.number), _terms_of(fact.divisor))
+
+
+def _terms_of(size: Size) -> frozenset[tuple[Monomial, int]] | None:
+    return size.terms if isinstance(size, Dim) else _constant(size).terms
 
 
 def _sorted(monomial: Monomial) -> Monomial:

@@ -160,3 +160,19 @@ def traced_twice() -> str:
 def consumed(call: str, place: str, where: str) -> str:
     """Says that a tape is used after its end: `mul: x was consumed by backward on line 7`."""
     return f"{call}: {place} was consumed by backward {where}"
+
+
+def not_divided(divisor: object, number: object) -> str:
+    """Says that one size leaves a rest of another: `assert_divides: 3 does not divide 8`."""
+    return f"assert_divides: {divisor} does not divide {number}"
+
+
+def not_same(n: object, m: object) -> str:
+    """Says that two sizes differ: `assert_same: 3 is not 4`."""
+    return f"assert_same: {n} is not {m}"
+
+
+def revealed(shape: str, dtype: str, *, owns_tape: bool | None) -> str:
+    """Writes what is known of a tensor: `(N, 2*M) float32, owned tape`."""
+    tape = {True: "owned tape", False: "no tape", None: "any tape"}[owns_tape]
+    return f"{shape} {dtype}, {tape}"

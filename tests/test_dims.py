@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 from tapegrad.dims import (
     UNKNOWN,
     Dims,
+    Divides,
     Name,
     RankUnknownError,
+    Same,
     Size,
     UnknownDims,
+    assuming,
     at_least,
     broadcast,
     is_unknown,
@@ -360,3 +363,31 @@ def test_axes_are_counted_from_either_end() -> None:
         normal_axis(-3, (3, N), "w")
     with pytest.raises(ShapeError, match=r"^axis \(0, -2\) names an axis of x \(3, 5\) twice$"):
         normal_axes((0, -2), (3, 5))
+
+
+def test_a_quotient_times_its_divisor_is_the_number_where_it_is_assumed_to_divide() -> None:
+    d, h, n = named("D"), named("H"), named("N")
+
+    with assuming([Divides(h, d)]):
+        assert str(n * h * (d // h) + 1) == "D*N + 1"
+        assert surely_divides(h, d)
+        assert not surely_differ(h * (d // h) * 2, 2 * d)
+    with assuming([Divides(4, d)]):
+        assert str(d // 4 * 8) == "2*D"
+        assert str(d // 4 * 2) == "2*(D // 4)"
+
+    assert surely_differ(h * (d // h), d)
+    assert not surely_divides(h, d)
+
+
+def test_a_name_assumed_to_be_a_size_is_that_size() -> None:
+    n, m = named("N"), named("M")
+
+    with assuming([Same(Name("N"), m)]):
+        assert not surely_differ(n, m)
+        assert str(n + m) == "2*M"
+    with assuming([Same(Name("N"), 5)]):
+        assert n + 1 == 6
+        assert surely_less(n, 6)
+
+    assert surely_differ(n, m)

@@ -83,6 +83,8 @@ SPELLED = frozenset(
     ]
 )
 
+CLAIMS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
+
 
 class Tapegrad(Plugin):
     """Asks the hooks for everything that may concern a tensor."""
@@ -106,6 +108,8 @@ class Tapegrad(Plugin):
 
     @override
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
+        if fullname.startswith("tapegrad.claims."):
+            return _claims.get(fullname)
         return None if fullname.partition(".")[0] in FOREIGN else _function
 
     @override
@@ -164,6 +168,15 @@ def _lazy(name: str) -> Callable[[Any], Any]:
     return lambda ctx: loaded()(ctx)  # noqa: PLW0108  # loaded at the first call, not here
 
 
+def _lazy_claim(name: str) -> Callable[[Any], Any]:
+    def hook(ctx: FunctionContext) -> Type:
+        from tapegrad.mypy import facts
+
+        return facts.HOOKS[name](ctx)
+
+    return _guard(hook, lambda ctx: ctx.default_return_type)
+
+
 def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
     def hook(ctx: AnalyzeTypeContext) -> Type:
         from tapegrad.mypy import spelling
@@ -174,6 +187,7 @@ def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
 
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
+_claims = {f"tapegrad.claims.{name}": _lazy_claim(name) for name in CLAIMS}
 _signature = _guard(_lazy("loosened_signature"), lambda ctx: ctx.default_signature)
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)

@@ -48,18 +48,24 @@ def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
     return (values[0], True) if len(values) == 1 else (None, False)
 
 
-def _bindings(scope: Node | None) -> Bindings:
-    """Lists what a function or module binds; a value is None where a statement computes it."""
-    found: Bindings = {}
+def inside(scope: Node | None) -> Iterator[Any]:
+    """Yields a function or a file, and every statement and expression in it."""
     pending: list[Any] = [scope]
     while pending:
         node = pending.pop()
         if isinstance(node, list | tuple):
             pending += node
         elif node is not None:
-            for name, value in _bound_by(node):
-                found.setdefault(name, []).append(value)
+            yield node
             pending += [getattr(node, part, None) for part in _PARTS]
+
+
+def _bindings(scope: Node | None) -> Bindings:
+    """Lists what a function or module binds; a value is None where a statement computes it."""
+    found: Bindings = {}
+    for node in inside(scope):
+        for name, value in _bound_by(node):
+            found.setdefault(name, []).append(value)
     return found
 
 

@@ -142,6 +142,7 @@ def item_types(items: Sequence[Size | Many], make: Make) -> list[Type]:
 
 def size_type(size: Size, make: Make) -> Type:
     """Writes a size as a type, one form for each normal form."""
+    size = size + 0  # what has been claimed of it may be simpler
     if isinstance(size, int):
         return LiteralType(size, make("builtins.int", []))
     if size.terms is None:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from mypy.types import Instance, Type, get_proper_type
 
-from tapegrad.mypy import calls, flow, layers
+from tapegrad.mypy import calls, facts, flow, layers
 from tapegrad.mypy.codec import TENSOR, VALUE, tensor_parts
 from tapegrad.mypy.signatures import concerns, declared_for, loosened, remember
 
 if TYPE_CHECKING:
     from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
-    from mypy.types import FunctionLike
+    from mypy.types import CallableType, FunctionLike
 
 
 def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
@@ -27,8 +27,9 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
 def function_result(ctx: FunctionContext) -> Type:
     """Types the call of a function or a class."""
     declared = declared_for(ctx)
-    result = ctx.default_return_type if declared is None else calls.function_call(ctx, declared)
-    return layers.wired(ctx, result)
+    with facts.holding(ctx):
+        result = ctx.default_return_type if declared is None else calls.function_call(ctx, declared)
+        return layers.wired(ctx, result)
 
 
 def method_result(ctx: MethodContext) -> Type:
@@ -36,6 +37,11 @@ def method_result(ctx: MethodContext) -> Type:
     declared = declared_for(ctx)
     if declared is None:
         return ctx.default_return_type
+    with facts.holding(ctx):
+        return _judged_method(ctx, declared)
+
+
+def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
     if layers.is_sequential(ctx.type):
         return layers.threaded(ctx)
     receiver = get_proper_type(ctx.type)

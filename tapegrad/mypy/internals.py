@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.erasetype import erase_typevars
-from mypy.nodes import ARG_POS, Decorator, Expression, FuncDef, FuncItem, MypyFile, TempNode, TypeInfo, Var
+from mypy.nodes import ARG_POS, Decorator, Expression, FuncDef, FuncItem, MypyFile, Node, TempNode, TypeInfo, Var
 from mypy.subtypes import is_subtype
 from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Type, get_proper_type
 
@@ -35,6 +35,17 @@ def enclosing_function(api: Checker) -> FuncItem | None:
     """Returns the function whose body is being checked."""
     function: FuncItem | None = api.scope.current_function()
     return function
+
+
+def outermost_scope(api: Checker) -> Node:
+    """Returns the function at the top of the file, or the file itself, that is being checked."""
+    scope: Node = api.scope.top_level_function() or api.scope.stack[0]
+    return scope
+
+
+def note(api: Checker, words: str, context: Context) -> None:
+    """Says something that is no error."""
+    api.msg.note(words, context)
 
 
 def module_tree(api: Checker, variable: Var) -> MypyFile | None:

@@ -1,0 +1,76 @@
+"""What a program claims of sizes: checked when it runs, and believed by mypy from there on."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tapegrad import sentences
+from tapegrad.dims import show
+from tapegrad.errors import ShapeError
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import D, S, T, Tensor
+
+
+def assert_divides(divisor: int, number: int) -> None:
+    """Claims that one size divides another without rest.
+
+    To mypy `divisor * (number // divisor)` is `number` from here to the end of the block.
+
+    Args:
+        divisor: A size, not 0.
+        number: The size it divides.
+
+    Raises:
+        ShapeError: There is a rest.
+    """
+    if divisor == 0 or number % divisor:
+        raise ShapeError(sentences.not_divided(divisor, number))
+
+
+def assert_same(n: int, m: int) -> None:
+    """Claims that two sizes are one.
+
+    To mypy the name of the first stands for the second from here to the end of the block.
+
+    Args:
+        n: A size.
+        m: The same size by another name.
+
+    Raises:
+        ShapeError: They differ.
+    """
+    if n != m:
+        raise ShapeError(sentences.not_same(n, m))
+
+
+def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
+    """Claims the shape of a tensor, for where types ended; a name given for `x` has that shape from here on.
+
+    Args:
+        x: Any shape.
+        shape: Its sizes.
+
+    Returns:
+        `x` itself.
+
+    Raises:
+        ShapeError: It has other sizes.
+    """
+    if x.shape != shape:
+        raise ShapeError(sentences.other_sizes("assert_shape", "x", x.shape, shape))
+    return x
+
+
+def reveal_shape(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    """Shows shape, dtype and tape of a tensor: mypy as a note, Python on stderr.
+
+    Args:
+        x: Any shape.
+
+    Returns:
+        `x` itself.
+    """
+    sys.stderr.write(f"Runtime shape is {sentences.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)}\n")
+    return x

@@ -1,0 +1,184 @@
+"""What `assert_divides`, `assert_same` and `assert_shape` tell mypy, and where it holds."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mypy.nodes import Block, ExpressionStmt, MemberExpr, MypyFile, NameExpr, Node
+from mypy.types import Instance, Type, get_proper_type
+
+from tapegrad import sentences
+from tapegrad.dims import (
+    UNKNOWN,
+    Dim,
+    Dims,
+    Divides,
+    Fact,
+    Name,
+    Same,
+    Size,
+    UnknownDims,
+    assuming,
+    is_unknown,
+    show,
+    surely_divides,
+)
+from tapegrad.mypy.bound import inside
+from tapegrad.mypy.calls import report
+from tapegrad.mypy.codec import (
+    CONSUMED_TAPE,
+    NONE_TAPE,
+    OWNED_TAPE,
+    Many,
+    dtype_name,
+    is_tape,
+    shape_items,
+    shape_type,
+    tensor_parts,
+)
+from tapegrad.mypy.internals import make, narrow, note, outermost_scope
+from tapegrad.mypy.values import ValueUnknownError, size_value, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy.plugin import FunctionContext, MethodContext
+
+
+class Known(NamedTuple):
+    """A fact, and the lines behind the claim to the end of its block, where it holds."""
+
+    fact: Fact
+    first: int
+    last: int
+
+
+_MOST = 100  # functions that claim something; the claims of one are made and used before the next
+_known: dict[Node, dict[int, Known]] = {}  # by function, and by the line of the claim
+
+
+def holding(ctx: FunctionContext | MethodContext) -> AbstractContextManager[None]:
+    """Lets a call be judged by what has been claimed before it."""
+    if not _known:
+        return nullcontext()
+    line, claims = ctx.context.line, _known.get(outermost_scope(ctx.api), {})
+    facts = [known.fact for known in claims.values() if known.first < line <= known.last]
+    return assuming(facts) if facts else nullcontext()
+
+
+def assert_divides(ctx: FunctionContext) -> Type:
+    """Judges a claim of divisibility, and believes it."""
+    divisor, number = (_size(ctx, position) for position in range(2))
+    if isinstance(divisor, int) and isinstance(number, int) and not surely_divides(divisor, number):
+        report(ctx.api, sentences.not_divided(divisor, number), ctx.context, "shape")
+    elif not is_unknown(divisor) and not is_unknown(number) and not surely_divides(divisor, number):
+        _believe(ctx, Divides(divisor, number))
+    return ctx.default_return_type
+
+
+def assert_same(ctx: FunctionContext) -> Type:
+    """Judges a claim of equality, and believes it."""
+    n, m = (_size(ctx, position) for position in range(2))
+    if isinstance(n, int) and isinstance(m, int) and n != m:
+        report(ctx.api, sentences.not_same(n, m), ctx.context, "shape")
+    for size, other in ((n, m), (m, n)):
+        name = _only_name(size)
+        if name is not None and not is_unknown(other) and not _mentions(other, name):
+            _believe(ctx, Same(name, other))
+            break
+    return ctx.default_return_type
+
+
+def assert_shape(ctx: FunctionContext) -> Type:
+    """Narrows a tensor to the shape it is claimed to have."""
+    parts, claimed = tensor_parts(ctx.arg_types[0][0]) if all(ctx.arg_types) else None, _claimed(ctx)
+    result = get_proper_type(ctx.default_return_type)
+    if parts is None or claimed is None or not isinstance(result, Instance):
+        return result
+    sizes = _sizes(parts.shape)
+    if sizes is not None and _contradict(sizes, claimed):
+        report(ctx.api, sentences.other_sizes("assert_shape", "x", sizes, claimed), ctx.context, "shape")
+        return result
+    shape = [known if is_unknown(n) else n for known, n in zip(sizes or claimed, claimed, strict=True)]
+    result = result.copy_modified(args=[shape_type(tuple(shape), make(ctx.api)), parts.tape, parts.dtype])
+    if isinstance(ctx.args[0][0], NameExpr | MemberExpr):
+        narrow(ctx.api, ctx.args[0][0], result)
+    return result
+
+
+def reveal_shape(ctx: FunctionContext) -> Type:
+    """Notes what is known of a tensor."""
+    parts = tensor_parts(ctx.arg_types[0][0]) if all(ctx.arg_types) else None
+    if parts is not None:
+        items = shape_items(parts.shape)
+        tapes = {NONE_TAPE: False, OWNED_TAPE: True, CONSUMED_TAPE: True}
+        owns = next((owns for tape, owns in tapes.items() if is_tape(parts.tape, tape)), None)
+        words = sentences.revealed(
+            show(UnknownDims()) if items is None else sentences.shown(items), dtype_name(parts.dtype), owns_tape=owns
+        )
+        note(ctx.api, f"Revealed shape is {words}", ctx.context)
+    return ctx.default_return_type
+
+
+HOOKS: dict[str, Callable[[FunctionContext], Type]] = {
+    "assert_divides": assert_divides,
+    "assert_same": assert_same,
+    "assert_shape": assert_shape,
+    "reveal_shape": reveal_shape,
+}
+
+
+def _size(ctx: FunctionContext, position: int) -> Size:
+    types, expressions = ctx.arg_types[position], ctx.args[position]
+    with holding(ctx):
+        return size_value(types[0], expressions[0], ctx.api) + 0 if types else UNKNOWN
+
+
+def _claimed(ctx: FunctionContext) -> Dims | None:
+    try:
+        claimed = value_of(ctx.arg_types[1][0], ctx.args[1][0], ctx.api) if all(ctx.arg_types) else None
+    except ValueUnknownError:
+        return None
+    return claimed if isinstance(claimed, tuple) and not isinstance(claimed, UnknownDims) else None
+
+
+def _sizes(shape: Type) -> Dims | None:
+    items = shape_items(shape)
+    sizes = tuple(item for item in items or () if not isinstance(item, Many))
+    return sizes if items is not None and len(sizes) == len(items) else None
+
+
+def _contradict(sizes: Dims, claimed: Dims) -> bool:
+    """Says whether no names could stand for numbers so that a claim comes true."""
+    return len(sizes) != len(claimed) or any(
+        isinstance(n, int) and isinstance(m, int) and n != m for n, m in zip(sizes, claimed, strict=True)
+    )
+
+
+def _only_name(size: Size) -> Name | None:
+    match tuple(size.terms or ()) if isinstance(size, Dim) else ():
+        case ((((Name() as name),), 1),):
+            return name
+    return None
+
+
+def _mentions(size: Size, name: Name) -> bool:
+    return isinstance(size, Dim) and f"{name!r}" in repr(size)
+
+
+def _believe(ctx: FunctionContext, fact: Fact) -> None:
+    scope, first = outermost_scope(ctx.api), ctx.context.end_line or ctx.context.line
+    last = max((node.end_line or 0 for node in _block_of(scope, ctx.context)), default=0)
+    _known.setdefault(scope, {})[first] = Known(fact, first, last)
+    if len(_known) > _MOST:
+        del _known[next(iter(_known))]
+
+
+def _block_of(scope: Node, call: Any) -> list[Any]:
+    """Returns the statements among which a call stands by itself; none where it is part of an expression."""
+    for node in inside(scope):
+        statements = node.body if isinstance(node, Block) else node.defs if isinstance(node, MypyFile) else []
+        if any(isinstance(one, ExpressionStmt) and one.expr is call for one in statements):
+            return statements
+    return []

@@ -1,0 +1,49 @@
+"""Claims as Python checks them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tapegrad as tg
+
+
+def test_a_claim_that_holds_says_nothing() -> None:
+    x = tg.ones((2, 6)).trace()
+
+    tg.assert_divides(3, 6)
+    tg.assert_same(2, 2)
+
+    assert tg.assert_shape(x, (2, 6)) is x
+
+
+@pytest.mark.parametrize(("divisor", "number"), [(4, 6), (0, 6), (12, 6)])
+def test_a_rest_is_refused(divisor: int, number: int) -> None:
+    with pytest.raises(tg.ShapeError, match=rf"^assert_divides: {divisor} does not divide {number}$"):
+        tg.assert_divides(divisor, number)
+
+
+def test_two_sizes_are_refused() -> None:
+    sizes: Any = (2, 3)
+
+    with pytest.raises(tg.ShapeError, match=r"^assert_same: 2 is not 3$"):
+        tg.assert_same(*sizes)
+
+
+def unknown() -> Any:
+    return tg.ones((2, 6))
+
+
+def test_another_shape_is_refused_with_its_axis() -> None:
+    with pytest.raises(tg.ShapeError, match=r"x is \(2, 6\) but \(2, 5\) is expected: axis 1 is 6, not 5$"):
+        tg.assert_shape(unknown(), (2, 5))
+    with pytest.raises(tg.ShapeError, match=r"x is \(2, 6\) but \(2,\) is expected: rank 2, not 1$"):
+        tg.assert_shape(unknown(), (2,))
+
+
+def test_a_shape_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    x = unknown().trace()
+
+    assert tg.reveal_shape(x) is x
+    assert capsys.readouterr().err == "Runtime shape is (2, 6) float32, owned tape\n"
