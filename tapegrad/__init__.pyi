@@ -65,6 +65,7 @@ from tapegrad.ops import hypot as hypot
 from tapegrad.ops import isfinite as isfinite
 from tapegrad.ops import isinf as isinf
 from tapegrad.ops import isnan as isnan
+from tapegrad.ops import layer_norm as layer_norm
 from tapegrad.ops import leaky_relu as leaky_relu
 from tapegrad.ops import less as less
 from tapegrad.ops import less_equal as less_equal
@@ -91,6 +92,7 @@ from tapegrad.ops import mse as mse
 from tapegrad.ops import mul as mul
 from tapegrad.ops import neg as neg
 from tapegrad.ops import normal as normal
+from tapegrad.ops import normalize as normalize
 from tapegrad.ops import not_equal as not_equal
 from tapegrad.ops import one_hot as one_hot
 from tapegrad.ops import ones as ones
@@ -103,6 +105,7 @@ from tapegrad.ops import reciprocal as reciprocal
 from tapegrad.ops import relu as relu
 from tapegrad.ops import remainder as remainder
 from tapegrad.ops import reshape as reshape
+from tapegrad.ops import rms_norm as rms_norm
 from tapegrad.ops import round as round
 from tapegrad.ops import rsqrt as rsqrt
 from tapegrad.ops import scatter_add as scatter_add

@@ -77,6 +77,21 @@ def accept_residual_and_repeated() -> None:
     assert_type(model(image), Tensor[Shape[L[32], L[3]], NoneTape])
 
 
+def accept_norms() -> None:
+    assert_type(nn.LayerNorm(64), nn.LayerNorm[L[64]])
+    assert_type(nn.LayerNorm(64)(image), Tensor[Shape[L[32], L[64]], NoneTape])
+    assert_type(nn.RMSNorm(5, eps=1e-6)(tg.ones((2, 3, 5)).trace()), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
+    model = nn.Sequential(nn.Linear(64, 48), nn.LayerNorm(48), nn.ReLU(), nn.RMSNorm(48))
+    assert_type(model(image.trace()), Tensor[Shape[L[32], L[48]], OwnedTape])
+
+
+def accept_a_norm_of_a_named_width() -> None:
+    def normed(layer: nn.LayerNorm[H], x: Tensor[Shape[N, H]]) -> None:
+        assert_type(layer(x), Tensor[Shape[N, H], NoneTape])
+
+    normed(nn.LayerNorm(64), image)
+
+
 def accept_embedding_and_linear() -> None:
     model = nn.Sequential(nn.Embedding(100, 16), nn.Linear(16, 5))
     assert_type(model(tg.tensor([[1, 2, 3], [4, 5, 6]])), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
@@ -123,3 +138,17 @@ def reject_a_deep_input() -> None:
 
 def reject_numbers_to_look_up_that_are_not_whole() -> None:
     nn.Embedding(10, 4)(tg.ones((3,)))  # E: Embedding.forward: indices is float32 but integer is expected [tapegrad-dtype]
+
+
+def reject_a_norm_of_another_width() -> None:
+    nn.LayerNorm(63)(image)  # E: LayerNorm.forward: x is (32, 64) but (..., 63) is expected: axis -1 is 64, not 63 [tapegrad-shape]
+
+
+def reject_a_norm_between_two_layers() -> None:
+    model = nn.Sequential(nn.Linear(64, 32), nn.RMSNorm(64))  # E(mypy): Sequential[1] RMSNorm(64): x is (..., 32) but (..., 64) is expected: axis -1 is 32, not 64 [tapegrad-shape]
+    model(image)
+
+
+def reject_a_norm_behind_an_activation() -> None:
+    model = nn.Sequential(nn.ReLU(), nn.RMSNorm(63))
+    model(image)  # E: Sequential[1] RMSNorm(63): x is (32, 64) but (..., 63) is expected: axis -1 is 64, not 63 [tapegrad-shape]

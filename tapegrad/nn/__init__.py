@@ -14,6 +14,8 @@ from tapegrad.nn.embedding import Embedding as Embedding
 from tapegrad.nn.linear import Linear as Linear
 from tapegrad.nn.module import HasForward as HasForward
 from tapegrad.nn.module import Module as Module
+from tapegrad.nn.norm import LayerNorm as LayerNorm
+from tapegrad.nn.norm import RMSNorm as RMSNorm
 from tapegrad.nn.param import Param as Param
 from tapegrad.nn.paths import freeze as freeze
 from tapegrad.nn.paths import unfreeze as unfreeze

@@ -69,6 +69,9 @@ from tapegrad.ops.matmul import matmul as matmul
 from tapegrad.ops.move import broadcast_to as broadcast_to
 from tapegrad.ops.move import reshape as reshape
 from tapegrad.ops.move import transpose as transpose
+from tapegrad.ops.norm import layer_norm as layer_norm
+from tapegrad.ops.norm import normalize as normalize
+from tapegrad.ops.norm import rms_norm as rms_norm
 from tapegrad.ops.places import at_add as at_add
 from tapegrad.ops.places import at_set as at_set
 from tapegrad.ops.places import getitem as getitem

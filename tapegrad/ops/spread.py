@@ -155,10 +155,14 @@ def _safe(y: Any) -> Any:
     return primitives.where(primitives.greater(y, 0.0), y, 1.0)
 
 
-def _centred(x: Any, axis: Axis) -> Any:
+def averaged(x: Any, axis: Axis) -> Any:
+    """Averages a raw value along axes, which stay with size one."""
     total = engine(x).sum(x, axis, keepdims=True)
-    scale = _one_over(x.size / total.size if total.size else 0)
-    return x - spread_over(total * scale, x.shape, axis)
+    return total * _one_over(x.size / total.size if total.size else 0)
+
+
+def _centred(x: Any, axis: Axis) -> Any:
+    return x - spread_over(averaged(x, axis), x.shape, axis)
 
 
 def _count(x: Tensor[Any, Any, Any], axis: Axis) -> float:

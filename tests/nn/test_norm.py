@@ -1,0 +1,76 @@
+"""LayerNorm and RMSNorm: how they start, what they compute and what they refuse."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import ShapeError
+from tapegrad.nn import LayerNorm, Linear, RMSNorm, Sequential
+from tapegrad.ops import normal, ones, tensor
+from tapegrad.optim import SGD
+
+
+def test_a_new_layer_only_normalizes() -> None:
+    x: Any = tensor([[1.0, 3.0, 8.0]])
+
+    # The mean is 4, of the squares about it 26 / 3, and of the squares themselves 74 / 3.
+    np.testing.assert_allclose(LayerNorm(3)(x).numpy() * math.sqrt(26 / 3), [[-3, -1, 4]], rtol=1e-5)
+    np.testing.assert_allclose(RMSNorm(3)(x).numpy() * math.sqrt(74 / 3), [[1, 3, 8]], rtol=1e-5)
+
+
+def test_weight_and_bias_are_those_of_the_columns() -> None:
+    x, layer = normal((2, 5, 3), rng=0), LayerNorm(3)
+    plain = layer(x).numpy()
+
+    layer.weight.assign(tensor([2.0, 3.0, 5.0]))
+    layer.bias.assign(tensor([7.0, 11.0, 13.0]))
+
+    np.testing.assert_allclose(layer(x).numpy(), plain * [2, 3, 5] + [7, 11, 13], rtol=1e-6)
+
+
+def test_eps_is_handed_on() -> None:
+    x: Any = tensor([[1.0, -1.0]])
+
+    np.testing.assert_allclose(LayerNorm(2, eps=3)(x).numpy(), [[0.5, -0.5]])  # 1 / √(1 + 3)
+    np.testing.assert_allclose(RMSNorm(2, eps=3)(x).numpy(), [[0.5, -0.5]])
+
+
+@pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
+def test_parameters_learn(kind: Any) -> None:
+    model, x = Sequential(Linear(3, 4, rng=0), kind(4)), normal((5, 3), rng=1)
+    opt, losses = SGD(model, lr=0.1), []
+
+    for _ in range(30):
+        loss = ((model(x.trace()) - 2.0) ** 2).mean()
+        opt.step(loss.backward(wrt=model))
+        losses.append(loss.item())
+
+    assert losses[-1] < losses[0] / 3
+    assert model[1].weight.tolist() != [1, 1, 1, 1]
+
+
+def test_parameters_go_by_their_names() -> None:
+    assert {path: one.tolist() for path, one in LayerNorm(2).parameters().items()} == {"weight": [1, 1], "bias": [0, 0]}
+    assert {path: one.tolist() for path, one in RMSNorm(2).parameters().items()} == {"weight": [1, 1]}
+
+
+@pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
+def test_another_width_is_refused(kind: Any) -> None:
+    name = kind.__name__
+
+    with pytest.raises(
+        ShapeError, match=rf"^{name}.forward: x is \(2, 4\) but \(\.\.\., 3\) is expected: axis -1 is 4, not 3$"
+    ):
+        kind(3)(ones((2, 4)))
+    with pytest.raises(ShapeError, match=rf"^{name}: Width is 0 in width but a named size is at least 1$"):
+        kind(0)
+
+
+def test_they_say_what_they_are() -> None:
+    assert repr(Sequential(LayerNorm(3), RMSNorm(3))) == (
+        "Sequential(\n  layers.0: LayerNorm(3)\n  layers.1: RMSNorm(3)\n)"
+    )

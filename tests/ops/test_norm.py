@@ -1,0 +1,206 @@
+"""normalize, layer_norm and rms_norm: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import layer_norm, normal, normalize, ones, rms_norm, tensor, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+ALL: dict[str, Callable[..., Any]] = {
+    "normalize": normalize,
+    "layer_norm": lambda x, **options: layer_norm(x, *affine(x), **options),
+    "rms_norm": lambda x, **options: rms_norm(x, affine(x)[0], **options),
+}
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def affine(x: Any) -> tuple[Any, Any]:
+    """Returns the weight and the bias that change nothing."""
+    return ones(x.shape[-1:], x.dtype.type), zeros(x.shape[-1:], x.dtype.type)
+
+
+WHOLE: Any = tensor([1, 2])  # mypy refuses it before it runs
+
+
+def test_values_that_a_reader_can_check() -> None:
+    x: Any = tensor([[1.0, 3.0, 8.0]], np.float64)
+    weight: Any = tensor([2.0, 3.0, 5.0], np.float64)
+    bias: Any = tensor([10.0, 20.0, 30.0], np.float64)
+
+    # The mean of 1, 3, 8 is 4; of the squares 9, 1, 16 it is 26 / 3; of 1, 9, 64 it is 74 / 3.
+    s, rms = math.sqrt(26 / 3 + 0.5), math.sqrt(74 / 3 + 0.5)
+    np.testing.assert_allclose(normalize(x, eps=0.5).numpy(), [[-3 / s, -1 / s, 4 / s]], rtol=1e-15)
+    np.testing.assert_allclose(
+        layer_norm(x, weight, bias, eps=0.5).numpy(), [[10 - 6 / s, 20 - 3 / s, 30 + 20 / s]], rtol=1e-15
+    )
+    np.testing.assert_allclose(rms_norm(x, weight, eps=0.5).numpy(), [[2 / rms, 9 / rms, 40 / rms]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, (0, 2), None], ids=str)
+def test_mean_and_variance_are_those_asked_for(axis: Any) -> None:
+    x = real(2, 3, 5)
+
+    y = normalize(x * 7 + 3, axis, eps=1e-12)
+
+    np.testing.assert_allclose(y.mean(axis).numpy(), 0, atol=1e-14)
+    np.testing.assert_allclose(y.var(axis).numpy(), 1, rtol=1e-10)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1, (0, 2), None], ids=str)
+def test_gradients_of_normalize_can_be_differentiated(axis: Any) -> None:
+    check_gradients(lambda x: normalize(x, axis, eps=0.1), real(2, 3, 2), order=2)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 3)], ids=str)
+@pytest.mark.parametrize("eps", [1e-5, 0.5])
+def test_gradients_reach_all_operands(shape: tuple[int, ...], eps: float) -> None:
+    x, weight, bias = real(*shape), real(3, seed=1), real(3, seed=2)
+
+    check_gradients(lambda x, w, b: layer_norm(x, w, b, eps=eps), x, weight, bias, order=2)
+    check_gradients(lambda x, w: rms_norm(x, w, eps=eps), x, weight, order=2)
+
+
+def test_the_tape_may_be_that_of_any_operand() -> None:
+    x, (weight, bias) = real(2, 3), affine(real(2, 3))
+
+    for operands in ((x.trace(), weight, bias), (x, weight.trace(), bias), (x, weight, bias.trace())):
+        y = layer_norm(*operands)
+        assert y.sum().backward()[next(one for one in operands if one.owns_tape)].shape
+    assert not layer_norm(x, weight, bias).owns_tape
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_large_numbers_do_not_overflow(name: str) -> None:
+    x: Any = tensor([[1e38, 3e38, -3e38], [1.0, -2.0, 3.0]])  # a square, and the sum of the squares, is infinite
+
+    y = ALL[name](x.trace())
+    dx = (y * y * y).sum().backward()[x].numpy()
+
+    small = ALL[name](tensor([[1.0, 3.0, -3.0], [1.0, -2.0, 3.0]]), eps=1e-30)
+    np.testing.assert_allclose(y.numpy()[0], small.numpy()[0], rtol=1e-6)
+    np.testing.assert_allclose(y.numpy()[1], ALL[name](x[1:]).numpy()[0], rtol=1e-6)
+    assert np.isfinite(dx).all()
+    assert np.abs(dx[0]).max() < 1e-37  # a slope in units of 1 / x
+
+
+def test_gradients_are_right_where_squares_overflow() -> None:
+    huge = real(2, 3) * 1e170
+
+    for f in ALL.values():
+        check_gradients(lambda x, f=f: f(x * 1e170), huge / 1e170)
+
+
+def test_a_small_difference_beside_a_large_number_is_kept() -> None:
+    x: Any = tensor([[4096.0, 4097.0, 4098.0]])
+
+    np.testing.assert_allclose(normalize(x).numpy(), [[-math.sqrt(1.5), 0, math.sqrt(1.5)]], rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_zeros_stay_zeros_and_have_a_finite_gradient(name: str) -> None:
+    x: Any = zeros((2, 3), np.float64)
+
+    y = ALL[name](x.trace(), eps=0.25)
+    dx = y.backward(seed=tensor([[1.0, 2.0, 6.0], [0.0, 0.0, 0.0]], np.float64))[x]
+
+    # 1 / √0.25 is 2; the mean of 1, 2, 6 is 3
+    assert y.tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert dx.tolist() == [[2, 4, 12] if name == "rms_norm" else [-4, -2, 6], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_one_element_and_none(name: str) -> None:
+    signs = [[1], [-1]] if name == "rms_norm" else [[0], [0]]  # a number alone is its own mean
+    np.testing.assert_allclose(ALL[name](tensor([[3.0], [-3.0]])).numpy(), signs, rtol=1e-6)
+    assert ALL[name](zeros((0, 3))).shape == (0, 3)
+    assert ALL[name](zeros((2, 0))).shape == (2, 0)
+    check_gradients(ALL[name], zeros((0, 3), np.float64))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_infinities_and_nan_spoil_their_own_row_only(name: str) -> None:
+    y = ALL[name](tensor([[np.inf, 1.0], [np.nan, 1.0], [1.0, 5.0]])).numpy()
+
+    assert np.isnan(y[0, 0])
+    assert np.isnan(y[1]).all()
+    assert np.isfinite(y[2]).all()
+
+
+def test_half_precision_stays_half() -> None:
+    x: Any = tensor([[300.0, -300.0, 600.0]], np.float16)  # 600 squared overflows float16
+
+    y = normalize(x)
+
+    assert y.dtype == np.float16
+    np.testing.assert_allclose(y.numpy(), normalize(x.astype(np.float64)).numpy(), rtol=5e-3)
+
+
+def test_the_law_of_rules() -> None:
+    check_shape_rule(normalize, ((5,),), ((2, 3, 7), 0), ((2, 3, 7), (0, -1)), ((2, 3), None), ((2, 0), 1), ((2,), 1))
+    check_shape_rule(layer_norm, ((5,), (5,), (5,)), ((2, 3, 7), (7,), (7,)), ((2, 1), (1,), (1,)), ((2,), (3,), (2,)))
+    check_shape_rule(rms_norm, ((5,), (5,)), ((2, 3, 7), (7,)), ((0, 3), (3,)), ((2, 3), (1,)))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: normalize(real(2, 3), 2), ShapeError, r"normalize: axis 2 is out of range for x \(2, 3\)"),
+        (
+            lambda: normalize(real(2, 3), (1, -1)),
+            ShapeError,
+            r"normalize: axis \(1, -1\) names an axis of x \(2, 3\) twice",
+        ),
+        (lambda: normalize(real(), 0), ShapeError, r"normalize: axis 0 is out of range for x \(\)"),
+        (lambda: normalize(WHOLE), DTypeError, "normalize: x is int64 but floating is expected"),
+        (lambda: normalize(real(2), eps=0), ValueError, "normalize: eps is 0 but must be above 0"),
+        (
+            lambda: layer_norm(real(2, 3), real(4), real(3)),
+            ShapeError,
+            r"layer_norm: axis -1 of x \(2, 3\) is 3 but weight \(4,\) has 4",
+        ),
+        (
+            lambda: layer_norm(real(2, 3), real(3), real(1)),
+            ShapeError,
+            r"layer_norm: axis -1 of x \(2, 3\) is 3 but bias \(1,\) has 1",
+        ),
+        (
+            lambda: layer_norm(real(), real(1), real(1)),
+            ShapeError,
+            r"layer_norm: x \(\) has rank 0 but needs at least 1",
+        ),
+        (
+            lambda: rms_norm(real(2, 3), real(2, 3)),
+            ShapeError,
+            r"rms_norm: weight \(2, 3\) has rank 2, not 1",
+        ),
+        (
+            lambda: layer_norm(real(2, 3), ones((3,)), real(3)),
+            DTypeError,
+            "layer_norm: x is float64 but weight is float32",
+        ),
+        (
+            lambda: layer_norm(real(2, 3), real(3), ones((3,))),
+            DTypeError,
+            "layer_norm: x is float64 but bias is float32",
+        ),
+        (
+            lambda: rms_norm(WHOLE, WHOLE),
+            DTypeError,
+            "rms_norm: x is int64 but floating is expected",
+        ),
+        (lambda: rms_norm(real(2), real(2), eps=-1), ValueError, "rms_norm: eps is -1 but must be above 0"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{message}$"):
+        call()
