@@ -92,6 +92,16 @@ def accept_a_norm_of_a_named_width() -> None:
     normed(nn.LayerNorm(64), image)
 
 
+def accept_an_untyped_layer_in_the_middle() -> None:
+    class Halves(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x[:, :32]
+
+    # What comes out was once taken for what came out of the layer before.
+    model = nn.Sequential(nn.ReLU(), Halves(), nn.Linear(32, 10))
+    assert model(image).shape == (32, 10)
+
+
 def accept_embedding_and_linear() -> None:
     model = nn.Sequential(nn.Embedding(100, 16), nn.Linear(16, 5))
     assert_type(model(tg.tensor([[1, 2, 3], [4, 5, 6]])), Tensor[Shape[L[2], L[3], L[5]], NoneTape])

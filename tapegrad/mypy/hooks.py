@@ -8,7 +8,7 @@ from mypy.types import Instance, Type, get_proper_type
 
 from tapegrad.mypy import calls, facts, flow, layers
 from tapegrad.mypy.codec import TENSOR, VALUE, tensor_parts
-from tapegrad.mypy.signatures import concerns, declared_for, loosened, remember
+from tapegrad.mypy.signatures import concerns, declared_for, forget, loosened, remember
 
 if TYPE_CHECKING:
     from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
@@ -19,6 +19,7 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
     """Lets a tensor of any shape, tape and dtype through mypy's own check: the call is judged afterwards."""
     declared = ctx.default_signature
     if not concerns(declared):
+        forget(ctx.context, declared)
         return declared
     remember(ctx.context, declared)
     return loosened(declared)

@@ -35,13 +35,17 @@ def remember(context: Context, declared: FunctionLike) -> None:
     """Keeps what a call was declared as until its result is asked for."""
     if not isinstance(declared, CallableType):
         return
-    if is_overload(declared):
-        earlier = [one for one in _declared.get(context, []) if one.definition is not declared.definition]
-        _declared[context] = [*earlier, declared]
-    else:
-        _declared[context] = [declared]
+    forget(context, declared)
+    _declared.setdefault(context, []).append(declared)
     if len(_declared) > _MOST:
         del _declared[next(iter(_declared))]
+
+
+def forget(context: Context, declared: FunctionLike) -> None:
+    """Drops what was called before at this place, as one layer is after another, save other overloads of the same."""
+    earlier = _declared.pop(context, None)
+    if earlier is not None and isinstance(declared, CallableType) and is_overload(declared):
+        _declared[context] = [one for one in earlier if _is_another(one, declared)]
 
 
 def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
@@ -98,6 +102,12 @@ def concerns(t: Type) -> bool:
     if isinstance(p, TypeType):
         return concerns(p.item)
     return isinstance(p, UnpackType) and concerns(p.type)
+
+
+def _is_another(one: CallableType, declared: CallableType) -> bool:
+    """Says whether two signatures are two overloads of one function."""
+    first, second = one.definition, declared.definition
+    return first is not second and getattr(first, "fullname", None) == getattr(second, "fullname", None)
 
 
 def _takes(declared: CallableType, arguments: list[list[Type]]) -> bool:
