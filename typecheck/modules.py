@@ -92,6 +92,32 @@ def accept_a_norm_of_a_named_width() -> None:
     normed(nn.LayerNorm(64), image)
 
 
+def accept_flatten_behind_the_batch() -> None:
+    stack = tg.ones((2, 3, 5, 7))
+    assert_type(nn.Flatten()(stack), Tensor[Shape[L[2], L[105]], NoneTape])
+    assert_type(nn.Flatten()(stack.trace()), Tensor[Shape[L[2], L[105]], OwnedTape])
+    assert_type(nn.Flatten()(image), Tensor[Shape[L[32], L[64]], NoneTape])
+    model = nn.Sequential(nn.ReLU(), nn.Flatten(), nn.Linear(105, 10))
+    assert_type(model(stack), Tensor[Shape[L[2], L[10]], NoneTape])
+
+
+def accept_flatten_with_a_named_batch() -> None:
+    def flat(x: Tensor[Shape[N, L[3], L[5]]], y: Tensor[Shape[N, Any, L[5]]], z: Tensor[Any, OwnedTape]) -> None:
+        assert_type(nn.Flatten()(x), Tensor[Shape[N, L[15]], NoneTape])
+        assert_type(nn.Flatten()(y), Tensor[Shape[N, Any], NoneTape])
+        nn.Flatten()(z)
+
+    flat(tg.ones((2, 3, 5)), tg.ones((2, 3, 5)), tg.ones((2, 3, 5)).trace())
+
+
+def accept_flatten_from_another_axis() -> None:
+    def flat(start_axis: int) -> None:
+        assert_type(nn.Flatten(start_axis=start_axis)(tg.ones((2, 3, 5, 7))), Tensor[Any, NoneTape])
+
+    flat(2)
+    assert_type(nn.Flatten(start_axis=2)(tg.ones((2, 3, 5, 7))), Tensor[Any, NoneTape])
+
+
 def accept_an_untyped_layer_in_the_middle() -> None:
     class Halves(nn.Module):
         def forward(self, x: Any) -> Any:
@@ -100,6 +126,15 @@ def accept_an_untyped_layer_in_the_middle() -> None:
     # What comes out was once taken for what came out of the layer before.
     model = nn.Sequential(nn.ReLU(), Halves(), nn.Linear(32, 10))
     assert model(image).shape == (32, 10)
+
+
+def accept_layers_side_by_side() -> None:
+    heads = nn.SplitInto(nn.Linear(64, 3), nn.Sequential(nn.ReLU(), nn.Linear(64, 5)))
+    assert_type(heads.layers[0], nn.Linear[L[64], L[3]])
+    left, right = heads(image)
+    assert (left.shape, right.shape) == ((32, 3), (32, 5))
+    joined = nn.Sequential(nn.SplitInto(nn.Linear(64, 3), nn.Tanh()), nn.AddInto(nn.Linear(3, 7), nn.Linear(64, 7)))
+    assert joined(image).shape == (32, 7)
 
 
 def accept_embedding_and_linear() -> None:
@@ -162,3 +197,8 @@ def reject_a_norm_between_two_layers() -> None:
 def reject_a_norm_behind_an_activation() -> None:
     model = nn.Sequential(nn.ReLU(), nn.RMSNorm(63))
     model(image)  # E: Sequential[1] RMSNorm(63): x is (32, 64) but (..., 63) is expected: axis -1 is 64, not 63 [tapegrad-shape]
+
+
+def reject_a_layer_behind_flatten() -> None:
+    model = nn.Sequential(nn.ReLU(), nn.Flatten(), nn.Linear(100, 10))
+    model(tg.ones((2, 3, 5, 7)))  # E: Sequential[2] Linear(100, 10): x is (2, 105) but (..., 100) is expected: axis -1 is 105, not 100 [tapegrad-shape]

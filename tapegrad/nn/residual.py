@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, override
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn.module import Module
-from tapegrad.nn.sequential import blamed, placed
+from tapegrad.nn.sequential import blamed, check_module, check_modules, placed
 from tapegrad.ops import add
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Residual(Module, Generic[Layer]):
     """
 
     def __init__(self, layer: Layer) -> None:
-        _check_module("Residual: layer", layer)
+        check_module("Residual: layer", layer)
         self.layer = layer
 
     @override
@@ -71,8 +71,7 @@ class Repeated(Module, Generic[Layer]):
             message = f"Repeated: times is {times} but must be at least 0"
             raise ValueError(message)
         self.layers = tuple(make() for _ in range(times))
-        for index, layer in enumerate(self.layers):
-            _check_module(f"Repeated: layer {index}", layer)
+        check_modules("Repeated", self.layers)
 
     @override
     def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
@@ -92,18 +91,17 @@ class Repeated(Module, Generic[Layer]):
         return len(self.layers)
 
 
-def _check_module(place: str, layer: object) -> None:
-    if not isinstance(layer, Module):
-        message = f"{place} is {sentences.with_article(type(layer).__name__)}, not a module"
-        raise DTypeError(message)
-
-
 def _kept(layer: Module, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
     """Calls a layer whose result has the shape and the dtype of its argument."""
     y: Tensor[S, T, D] = layer.forward(x)
-    call = f"{type(layer).__name__}.forward"
-    if y.shape != x.shape:
-        raise ShapeError(sentences.other_sizes(call, sentences.RESULT, y.shape, x.shape))
-    if y.dtype != x.dtype:
-        raise DTypeError(sentences.wrong_dtype(call, sentences.RESULT, str(y.dtype), str(x.dtype)))
+    same_kind(layer, y, x)
     return y
+
+
+def same_kind(layer: Module, y: Tensor[Any, Any, Any], expected: Tensor[Any, Any, Any]) -> None:
+    """Refuses the result of a layer that has another shape or another dtype than is expected."""
+    call = f"{type(layer).__name__}.forward"
+    if y.shape != expected.shape:
+        raise ShapeError(sentences.other_sizes(call, sentences.RESULT, y.shape, expected.shape))
+    if y.dtype != expected.dtype:
+        raise DTypeError(sentences.wrong_dtype(call, sentences.RESULT, str(y.dtype), str(expected.dtype)))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVarTuple, override
 
+from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn.module import Module
 
@@ -33,11 +34,7 @@ class Sequential(Module, Generic[*Layers]):
     layers: tuple[*Layers]
 
     def __init__(self, *layers: *Layers) -> None:
-        given: tuple[object, ...] = layers
-        for index, layer in enumerate(given):
-            if not isinstance(layer, Module):
-                message = f"Sequential: layer {index} is a {type(layer).__name__}, not a module"
-                raise DTypeError(message)
+        check_modules("Sequential", layers)
         self.layers = layers
 
     @override
@@ -57,6 +54,19 @@ class Sequential(Module, Generic[*Layers]):
 
     def __len__(self) -> int:
         return len(self.layers)
+
+
+def check_modules(name: str, layers: tuple[object, ...]) -> None:
+    """Refuses what cannot be a layer, by its place."""
+    for index, layer in enumerate(layers):
+        check_module(f"{name}: layer {index}", layer)
+
+
+def check_module(place: str, layer: object) -> None:
+    """Refuses what cannot be a layer."""
+    if not isinstance(layer, Module):
+        message = f"{place} is {sentences.with_article(type(layer).__name__)}, not a module"
+        raise DTypeError(message)
 
 
 def placed(name: str, index: int, layer: Module, message: str) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def flatten_shape(x: Dims, start_axis: int = 0, end_axis: int = -1) -> Dims:
     """Joins neighbouring axes into one; a scalar becomes a vector of one."""
-    if len(x) == 0:
+    if len(x) == 0 and {start_axis, end_axis} <= {0, -1}:
         return (1,)
     start, end = normal_axis(start_axis, x), normal_axis(end_axis, x)
     if end < start:

@@ -63,6 +63,11 @@ def test_flatten_makes_a_vector_of_a_scalar_and_keeps_nothing_empty() -> None:
     check_shape_rule(flatten, ((),))
 
 
+def test_flatten_finds_no_second_axis_in_a_scalar() -> None:
+    with pytest.raises(ShapeError, match=r"^flatten: axis 1 is out of range for x \(\)$"):
+        flatten(real(), 1)
+
+
 def test_flatten_multiplies_named_sizes() -> None:
     b, c, h = (named(label) for label in "BCH")
 

@@ -1,0 +1,111 @@
+"""Layers side by side: one argument for several, and several results in one sum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVarTuple, override
+
+from tapegrad import sentences
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.nn.module import Module
+from tapegrad.nn.residual import same_kind
+from tapegrad.nn.sequential import check_modules, placed
+from tapegrad.ops import add
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Tensor
+
+Layers = TypeVarTuple("Layers")
+
+
+class SplitInto(Module, Generic[*Layers]):
+    r"""Gives every layer the same argument, and all their results as a tuple.
+
+    $$y = (f_0(x), f_1(x), \dots)$$
+
+    Args:
+        layers: Modules, each of which takes the argument.
+
+    Raises:
+        DTypeError: A layer is not a module.
+    """
+
+    layers: tuple[*Layers]
+
+    def __init__(self, *layers: *Layers) -> None:
+        check_modules("SplitInto", layers)
+        self.layers = layers
+
+    @override
+    def forward(self, x: Any) -> tuple[Any, ...]:
+        """Computes each layer's result."""
+        layers: tuple[Any, ...] = self.layers
+        return tuple(_called("SplitInto", index, layer, x) for index, layer in enumerate(layers))
+
+    def __getitem__(self, index: int) -> Any:  # the checker knows the class of `layers[index]`
+        return self.layers[index]
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+
+class AddInto(Module, Generic[*Layers]):
+    r"""Gives each layer an argument of its own, and adds their results up.
+
+    $$y = f_0(x_0) + f_1(x_1) + \dots$$
+
+    Args:
+        layers: Modules, at least one, whose results have one shape; nothing is broadcast.
+
+    Raises:
+        DTypeError: A layer is not a module.
+        ValueError: There is no layer.
+    """
+
+    layers: tuple[*Layers]
+
+    def __init__(self, *layers: *Layers) -> None:
+        check_modules("AddInto", layers)
+        if not layers:
+            message = "AddInto: there is no layer, so nothing to add"
+            raise ValueError(message)
+        self.layers = layers
+
+    @override
+    def forward(self, inputs: tuple[Any, ...]) -> Tensor[Any, Any, Any]:
+        """Computes the sum of each layer's result for its place in `inputs`, in the shape that all of them have."""
+        layers: tuple[Any, ...] = self.layers
+        _check_number(inputs, len(layers))
+        total = _called("AddInto", 0, layers[0], inputs[0])
+        for index, layer in enumerate(layers[1:], start=1):
+            total = add(total, _called("AddInto", index, layer, inputs[index], like=total))
+        return total
+
+    def __getitem__(self, index: int) -> Any:  # the checker knows the class of `layers[index]`
+        return self.layers[index]
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+
+def _called(name: str, index: int, layer: Module, x: Any, like: Any = None) -> Any:
+    """Calls the layer at a place, which an error names; its result is to have the shape and dtype of another."""
+    try:
+        y = layer.forward(x)
+        if like is not None:
+            same_kind(layer, y, like)
+    except (ShapeError, DTypeError, TapeError) as error:
+        error.args = (placed(name, index, layer, str(error)),)
+        raise
+    return y
+
+
+def _check_number(inputs: object, count: int) -> None:
+    if not isinstance(inputs, tuple):  # the rows of a tensor would do for inputs
+        kind = sentences.with_article(type(inputs).__name__)
+        message = f"AddInto.forward: inputs is {kind} but a tuple of {count} is expected"
+        raise DTypeError(message)
+    if len(inputs) != count:
+        message = f"AddInto.forward: inputs is a tuple of {len(inputs)} but a tuple of {count} is expected"
+        raise ShapeError(message)

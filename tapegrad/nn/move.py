@@ -1,0 +1,64 @@
+"""Layers that move elements and have nothing to learn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal, overload
+
+from typing_extensions import TypeVar, override
+
+from tapegrad.nn.module import Module
+from tapegrad.ops import flatten
+
+if TYPE_CHECKING:
+    from tapegrad.dims import Mul
+    from tapegrad.shapes import Shape
+    from tapegrad.tensor import D, T, Tensor
+
+BehindTheBatch = TypeVar("BehindTheBatch", bound=bool, default=Any)
+N0 = TypeVar("N0", bound=int)
+N1 = TypeVar("N1", bound=int)
+N2 = TypeVar("N2", bound=int)
+N3 = TypeVar("N3", bound=int)
+N4 = TypeVar("N4", bound=int)
+
+
+class Flatten(Module, Generic[BehindTheBatch]):
+    r"""Joins all axes from one on, in row-major order: behind the batch, unless another is named.
+
+    $$y_{b, i \cdot m + j} = x_{bij}$$
+
+    Args:
+        start_axis: The first axis to join; all before it stay.
+    """
+
+    @overload
+    def __init__(self: Flatten[Literal[True]], *, start_axis: Literal[1] = 1) -> None: ...
+    @overload
+    def __init__(self: Flatten[Literal[False]], *, start_axis: int) -> None: ...
+    def __init__(self, *, start_axis: int = 1) -> None:
+        self.start_axis = start_axis
+
+    @overload
+    def forward(self: Flatten[Literal[True]], x: Tensor[Shape[N0, N1], T, D]) -> Tensor[Shape[N0, N1], T, D]: ...
+    @overload
+    def forward(
+        self: Flatten[Literal[True]], x: Tensor[Shape[N0, N1, N2], T, D]
+    ) -> Tensor[Shape[N0, Mul[N1, N2]], T, D]: ...
+    @overload
+    def forward(
+        self: Flatten[Literal[True]], x: Tensor[Shape[N0, N1, N2, N3], T, D]
+    ) -> Tensor[Shape[N0, Mul[Mul[N1, N2], N3]], T, D]: ...
+    @overload
+    def forward(
+        self: Flatten[Literal[True]], x: Tensor[Shape[N0, N1, N2, N3, N4], T, D]
+    ) -> Tensor[Shape[N0, Mul[Mul[Mul[N1, N2], N3], N4]], T, D]: ...
+    @overload
+    def forward(self, x: Tensor[Any, T, D]) -> Tensor[Any, T, D]: ...
+    @override
+    def forward(self, x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
+        """Computes `flatten(x, start_axis)`; of `(N, C, H, W)` it gives `(N, C * H * W)`."""
+        return flatten(x, self.start_axis)
+
+    @override
+    def __repr__(self) -> str:
+        return "Flatten()" if self.start_axis == 1 else f"Flatten(start_axis={self.start_axis})"

@@ -1,0 +1,155 @@
+"""SplitInto and AddInto: what goes where, and where an error comes from."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.nn import AddInto, Embedding, Linear, Module, ReLU, Sequential, SplitInto, Tanh
+from tapegrad.ops import mse, normal, ones, relu, tanh, tensor, zeros
+
+linear: Any = Linear  # mypy refuses the models below before they run
+add_into: Any = AddInto
+TOO_NARROW = "Linear(5, 6): x is (2, 3) but (..., 5) is expected: axis -1 is 3, not 5"
+
+
+class Double(Module):
+    """Converts to float64."""
+
+    def forward(self, x: Any) -> Any:
+        import numpy as np
+
+        return x.astype(np.float64)
+
+
+class Loss(Module):
+    """Ends in a loss whose target is traced."""
+
+    def forward(self, x: Any) -> Any:
+        return mse(x, x)
+
+
+def test_every_layer_gets_the_argument() -> None:
+    x = normal((2, 3), rng=0)
+
+    left, right = SplitInto(ReLU(), Sequential(Tanh(), ReLU()))(x)
+
+    assert left.tolist() == relu(x).tolist()
+    assert right.tolist() == relu(tanh(x)).tolist()
+
+
+def test_results_are_added_up() -> None:
+    x, y, z = normal((2, 3), rng=0), normal((2, 5), rng=1), normal((2, 7), rng=2)
+    model = AddInto(Linear(3, 7, rng=3), Linear(5, 7, rng=4), Tanh())
+
+    total = model((x, y, z))
+
+    assert total.tolist() == (model[0](x) + model[1](y) + tanh(z)).tolist()
+
+
+def test_gradients_of_all_branches_meet() -> None:
+    x: Any = tensor([[1.0, -2.0]])
+    model: Any = Sequential(SplitInto(ReLU(), ReLU(), Sequential()), AddInto(ReLU(), Sequential(), ReLU()))
+
+    dx = model(x.trace()).sum().backward()[x]
+
+    # Three ways lead through where x is positive; a relu stands in each where it is not.
+    assert dx.tolist() == [[3, 0]]
+
+
+def test_parameters_are_found_in_every_branch() -> None:
+    model = Sequential(SplitInto(Linear(3, 2), Tanh()), AddInto(Linear(2, 5), Linear(3, 5, bias=False)))
+
+    assert list(model.parameters()) == [
+        "layers.0.layers.0.weight",
+        "layers.0.layers.0.bias",
+        "layers.1.layers.0.weight",
+        "layers.1.layers.0.bias",
+        "layers.1.layers.1.weight",
+    ]
+    assert (len(model[0]), len(model[1])) == (2, 2)
+    assert model[1][0] is model[1].layers[0]
+
+
+def test_no_branch_gives_no_result() -> None:
+    assert SplitInto()(ones((2,))) == ()
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "error", "message"),
+    [
+        (
+            SplitInto(ReLU(), linear(5, 6, rng=0)),
+            ones((2, 3)),
+            ShapeError,
+            f"SplitInto[1] {TOO_NARROW}",
+        ),
+        (
+            SplitInto(ReLU(), SplitInto(ReLU(), Embedding(5, 6, rng=0))),
+            ones((2, 3)),
+            DTypeError,
+            "SplitInto[1][1] Embedding(5, 6): indices is float32 but integer is expected",
+        ),
+        (
+            Sequential(ReLU(), SplitInto(Sequential(linear(5, 6, rng=0)))),
+            ones((2, 3)),
+            ShapeError,
+            f"Sequential[1] SplitInto: SplitInto[0] Sequential: Sequential[0] {TOO_NARROW}",
+        ),
+        (
+            SplitInto(Loss()),
+            ones((2, 3)).trace(),
+            TapeError,
+            "SplitInto[0] Loss(): mse: target has a tape but must have none",
+        ),
+        (
+            AddInto(ReLU(), linear(5, 6, rng=0)),
+            (ones((2, 3)), ones((2, 4))),
+            ShapeError,
+            "AddInto[1] Linear(5, 6): x is (2, 4) but (..., 5) is expected: axis -1 is 4, not 5",
+        ),
+        (
+            AddInto(ReLU(), linear(5, 1, rng=0)),
+            (ones((2, 3)), ones((2, 5))),
+            ShapeError,
+            "AddInto[1] Linear(5, 1): the result is (2, 1) but (2, 3) is expected: axis 1 is 1, not 3",
+        ),
+        (
+            AddInto(ReLU(), ReLU(), Double()),
+            (ones((2,)), ones((2,)), ones((2,))),
+            DTypeError,
+            "AddInto[2] Double(): the result is float64 but float32 is expected",
+        ),
+        (
+            AddInto(ReLU(), ReLU()),
+            (ones((2,)),),
+            ShapeError,
+            "AddInto.forward: inputs is a tuple of 1 but a tuple of 2 is expected",
+        ),
+        (
+            Sequential(ReLU(), add_into(ReLU(), ReLU())),
+            ones((2, 3)),
+            DTypeError,
+            "Sequential[1] AddInto: inputs is a Tensor but a tuple of 2 is expected",
+        ),
+    ],
+)
+def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        model(x)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: SplitInto(ReLU(), zeros), DTypeError, "SplitInto: layer 1 is a function, not a module"),
+        (lambda: AddInto(3), DTypeError, "AddInto: layer 0 is an int, not a module"),
+        (AddInto, ValueError, "AddInto: there is no layer, so nothing to add"),
+    ],
+)
+def test_what_cannot_be_a_layer_is_refused(make: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        make()

@@ -1,0 +1,46 @@
+"""Flatten: which axes are joined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import ShapeError
+from tapegrad.nn import Flatten
+from tapegrad.ops import arange, ones
+
+
+def test_all_behind_the_batch_is_joined_in_order() -> None:
+    x: Any = arange(24).reshape((2, 3, 4))
+
+    assert Flatten()(x).tolist() == [list(range(12)), list(range(12, 24))]
+
+
+def test_a_batch_of_none_stays_one() -> None:
+    assert Flatten()(ones((0, 3, 4))).shape == (0, 12)
+    assert Flatten()(ones((5, 0, 4))).shape == (5, 0)
+
+
+@pytest.mark.parametrize(("start_axis", "shape"), [(0, (210,)), (1, (2, 105)), (2, (2, 3, 35)), (-1, (2, 3, 5, 7))])
+def test_another_axis_may_be_the_first(start_axis: int, shape: tuple[int, ...]) -> None:
+    assert Flatten(start_axis=start_axis)(ones((2, 3, 5, 7))).shape == shape
+
+
+def test_the_gradient_gets_the_shape_back() -> None:
+    x = ones((2, 3, 5))
+
+    dx = (Flatten()(x.trace()) * np.arange(15, dtype=np.float32)).sum().backward()[x]
+
+    assert dx.numpy()[1].tolist() == np.arange(15).reshape(3, 5).tolist()
+
+
+@pytest.mark.parametrize(("shape", "shown"), [((3,), r"\(3,\)"), ((), r"\(\)")])
+def test_without_an_axis_behind_the_batch_there_is_nothing_to_join(shape: tuple[int, ...], shown: str) -> None:
+    with pytest.raises(ShapeError, match=rf"^flatten: axis 1 is out of range for x {shown}$"):
+        Flatten()(ones(shape))
+
+
+def test_a_layer_says_where_it_starts() -> None:
+    assert (repr(Flatten()), repr(Flatten(start_axis=2))) == ("Flatten()", "Flatten(start_axis=2)")
