@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -43,10 +43,18 @@ class Op:
         )
 
 
+class NoNumbersError(Exception):
+    """A value was asked for numbers that it has not; for an op it knows another answer."""
+
+    def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Returns what stands for the result of an op that could not be computed."""
+        raise NotImplementedError
+
+
 OPS: dict[str, Op] = {}
 CALLS: dict[str, Callable[..., Any]] = {}
 
-EXPLAINED = (ValueError, TypeError, IndexError, TapeError)
+EXPLAINED = (ValueError, TypeError, IndexError, TapeError, NoNumbersError)
 _OURS = (ShapeError, DTypeError, TapeError, IndexError)
 _CHECK_RULES = bool(os.environ.get("TAPEGRAD_CHECK_RULES"))
 
@@ -96,25 +104,28 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
         try:
             return function(x)
         except EXPLAINED as error:
-            _explain(entry, (x,), {}, error)
+            return _explain(entry, (x,), {}, error)
 
     def binary(x: Any, y: Any) -> Any:
         try:
             return function(x, y)
         except EXPLAINED as error:
-            _explain(entry, (x, y), {}, error)
+            return _explain(entry, (x, y), {}, error)
 
     def general(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except EXPLAINED as error:
-            _explain(entry, args, kwargs, error)
+            return _explain(entry, args, kwargs, error)
 
     alone: dict[tuple[str, ...], Callable[..., Any]] = {("x",): unary, ("x", "y"): binary}
     return functools.wraps(function)(alone.get(_parameters(function), general))
 
 
-def _explain(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> NoReturn:
+def _explain(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+    """Raises what the rule says of an error; of a value without numbers it returns the answer."""
+    if isinstance(error, NoNumbersError):
+        return _answered(entry, args, kwargs, error)
     explained = _explained(entry, args, kwargs, error)
     try:
         if explained is error:
@@ -157,6 +168,13 @@ def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs:
         message = f"{entry.name} gave {', '.join(map(show, given))} but its rule says {', '.join(map(show, wanted))}"
         raise AssertionError(message)
     return result
+
+
+def _answered(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], missing: NoNumbersError) -> Any:
+    try:
+        return missing.answer(entry, args, kwargs)
+    except ShapeError as refusal:
+        raise _named(entry.name, refusal) from None
 
 
 def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:

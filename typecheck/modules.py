@@ -3,6 +3,7 @@
 from typing import Any, Generic, assert_type
 from typing import Literal as L
 
+import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
@@ -135,6 +136,12 @@ def accept_layers_side_by_side() -> None:
     assert (left.shape, right.shape) == ((32, 3), (32, 5))
     joined = nn.Sequential(nn.SplitInto(nn.Linear(64, 3), nn.Tanh()), nn.AddInto(nn.Linear(3, 7), nn.Linear(64, 7)))
     assert joined(image).shape == (32, 7)
+
+
+def accept_a_summary() -> None:
+    table = tg.summary(nn.Sequential(nn.Linear(64, 48), nn.LayerNorm(48)), ("N", 64))
+    assert [row.output for row in table.rows] == ["(N, 48)"] * 3
+    assert tg.summary(nn.AddInto(nn.ReLU(), nn.Tanh()), ((2, 3), image[:2, :3]), dtype=np.float32).rows[0].calls == 1
 
 
 def accept_embedding_and_linear() -> None:

@@ -73,19 +73,20 @@ class Module:
     @override
     @recursive_repr()
     def __repr__(self) -> str:
-        children = "".join(f"  {path}: {_shown(child)}\n" for path, child in _children(self))
-        return f"{type(self).__name__}(\n{children})" if children else f"{type(self).__name__}()"
+        inside = "".join(f"  {path}: {_shown(child)}\n" for path, child in children(self))
+        return f"{type(self).__name__}(\n{inside})" if inside else f"{type(self).__name__}()"
 
 
 def _walk(module: Module, prefix: str, above: tuple[Module, ...]) -> Iterator[tuple[str, Leaf]]:
-    for path, child in _children(module):
+    for path, child in children(module):
         if not isinstance(child, Module):
             yield prefix + path, child
         elif not any(child is one for one in above):  # a child that knows its parent is no second path
             yield from _walk(child, f"{prefix}{path}.", (*above, child))
 
 
-def _children(module: Module) -> Iterator[tuple[str, Leaf | Module]]:
+def children(module: Module) -> Iterator[tuple[str, Leaf | Module]]:
+    """Yields what the attributes of a module hold, by path: what is inside a list or a tuple or a dict as well."""
     for name, value in vars(module).items():
         yield from _found(value, name)
 

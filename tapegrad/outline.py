@@ -1,0 +1,323 @@
+"""The engine whose values are shapes: a program runs through the rules of its ops, and no number is touched."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad.backend import Backend, Elementwise, Value, register
+from tapegrad.dims import Dim, Dims, Size, product, surely_differ, surely_less
+from tapegrad.errors import ShapeError
+from tapegrad.op import OPS, NoNumbersError, Op
+from tapegrad.tensor import handle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class ShapesOnlyError(NoNumbersError):
+    """Somebody asked for numbers where there are shapes only; an op is answered by its rule."""
+
+    @override
+    def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = _outlined(entry, args, kwargs)
+        return tuple(map(handle, found)) if isinstance(found, tuple) else handle(found)
+
+
+class NamedSize(Dim):
+    """A size known by name that answers what is true whatever the name stands for, and refuses all else.
+
+    It stands where a program has a number: `n > 0` and `n == n` are true, and `n == 64` is false, as for the checker.
+    """
+
+    __slots__ = ()
+
+    def _equals(self, other: object) -> bool:
+        return isinstance(other, int | Dim) and not surely_differ(self, other)
+
+    def _differs(self, other: object) -> bool:
+        return not self._equals(other)
+
+    def _is_less(self, other: Size) -> bool:
+        return self._proven(surely_less(self, other), surely_less(other, self + 1))
+
+    def _is_more(self, other: Size) -> bool:
+        return self._proven(surely_less(other, self), surely_less(self, other + 1))
+
+    def _is_at_most(self, other: Size) -> bool:
+        return not self._is_more(other)
+
+    def _is_at_least(self, other: Size) -> bool:
+        return not self._is_less(other)
+
+    def _is_not_zero(self) -> bool:
+        return self._is_more(0)
+
+    def _proven(self, yes: bool, no: bool) -> bool:  # noqa: FBT001  # the two proofs
+        return yes if yes or no else self._refuse()
+
+    def _remainder(self, other: Size) -> Size:
+        return self - self // other * other
+
+    @override
+    def __add__(self, other: Size) -> Size:
+        return answering(super().__add__(other))
+
+    @override
+    def __mul__(self, other: Size) -> Size:
+        return answering(super().__mul__(other))
+
+    @override
+    def __sub__(self, other: Size) -> Size:
+        return answering(super().__sub__(other))
+
+    @override
+    def __rsub__(self, other: int) -> Size:
+        return answering(super().__rsub__(other))
+
+    @override
+    def __floordiv__(self, other: Size) -> Size:
+        return answering(super().__floordiv__(other))
+
+    @override
+    def __rfloordiv__(self, other: int) -> Size:
+        return answering(super().__rfloordiv__(other))
+
+    def __divmod__(self, other: Size) -> tuple[Size, Size]:
+        return self // other, self._remainder(other)
+
+    @override
+    def _refuse(self, *_: object) -> NoReturn:
+        message = f"the number that {self} stands for"
+        raise ShapesOnlyError(message)
+
+    # Any: mypy knows these of a `Dim`, which refuses them all.
+    __eq__: Any = _equals
+    __ne__: Any = _differs
+    __lt__: Any = _is_less
+    __gt__: Any = _is_more
+    __le__: Any = _is_at_most
+    __ge__: Any = _is_at_least
+    __bool__: Any = _is_not_zero
+    __mod__: Any = _remainder
+    __hash__ = Dim.__hash__
+    __radd__ = __add__
+    __rmul__ = __mul__
+    __index__ = __int__ = __float__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __rmod__ = _refuse
+
+
+def answering(size: Size) -> Size:
+    """Returns a size that a program may ask as it asks a number."""
+    return NamedSize(size.terms) if isinstance(size, Dim) else size
+
+
+class Outline(Value[Any, Any]):
+    """A shape and a dtype in the place of an array; its operators are the ops of the same meaning, by their rules."""
+
+    __slots__ = ("dtype", "shape")
+
+    shape: Any
+    dtype: Any
+    __array_ufunc__ = None  # so that numpy_array * outline asks the outline
+
+    def __init__(self, shape: Dims, dtype: Any) -> None:
+        self.shape = tuple(map(answering, shape))
+        self.dtype = np.dtype(dtype)
+
+    @property
+    @override
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    @override
+    def size(self) -> Any:
+        return product(self.shape)
+
+    @property
+    @override
+    def T(self) -> Outline:
+        return self.transpose(None)
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        message = "the numbers of a tensor"
+        raise ShapesOnlyError(message)
+
+    @override
+    def __neg__(self) -> Outline:
+        return ruled("neg", self)
+
+    @override
+    def __add__(self, y: Any, /) -> Outline:
+        return ruled("add", self, y)
+
+    @override
+    def __radd__(self, y: Any, /) -> Outline:
+        return ruled("add", y, self)
+
+    @override
+    def __sub__(self, y: Any, /) -> Outline:
+        return ruled("sub", self, y)
+
+    @override
+    def __rsub__(self, y: Any, /) -> Outline:
+        return ruled("sub", y, self)
+
+    @override
+    def __mul__(self, y: Any, /) -> Outline:
+        return ruled("mul", self, y)
+
+    @override
+    def __rmul__(self, y: Any, /) -> Outline:
+        return ruled("mul", y, self)
+
+    @override
+    def __truediv__(self, y: Any, /) -> Outline:
+        return ruled("div", self, y)
+
+    @override
+    def __rtruediv__(self, y: Any, /) -> Outline:
+        return ruled("div", y, self)
+
+    @override
+    def __matmul__(self, y: Any, /) -> Outline:
+        return ruled("matmul", self, y)
+
+    def __rmatmul__(self, y: Any, /) -> Outline:
+        return ruled("matmul", y, self)
+
+    @override
+    def __eq__(self, y: object) -> Any:
+        return ruled("equal", self, y)
+
+    @override
+    def __ne__(self, y: object) -> Any:
+        return ruled("not_equal", self, y)
+
+    def __lt__(self, y: Any) -> Outline:
+        return ruled("less", self, y)
+
+    def __le__(self, y: Any) -> Outline:
+        return ruled("less_equal", self, y)
+
+    def __gt__(self, y: Any) -> Outline:
+        return ruled("greater", self, y)
+
+    def __ge__(self, y: Any) -> Outline:
+        return ruled("greater_equal", self, y)
+
+    __hash__ = object.__hash__
+
+    @override
+    def reshape(self, shape: Any) -> Outline:
+        return ruled("reshape", self, shape)
+
+    @override
+    def transpose(self, axes: Any) -> Outline:
+        return ruled("transpose", self, axes)
+
+
+def ruled(name: str, *args: Any, **kwargs: Any) -> Outline:
+    """Returns the outline of what an op gives for raw values, by its rule.
+
+    Raises:
+        ShapeError: The rule refuses the shapes.
+    """
+    try:
+        found: Outline = _outlined(OPS[name], args, kwargs)
+    except ShapeError as refusal:
+        message = f"{name}: {refusal}"
+        raise ShapeError(message) from None
+    return found
+
+
+class Outlines(Backend[Outline]):
+    """The primitives over outlines: each by the rule of the op of the same meaning."""
+
+    name = "outlines"
+
+    # Any: mypy compares the signature of `ruled` with the primitive's.
+    exp: Any = staticmethod(partial(ruled, "exp"))
+    log: Any = staticmethod(partial(ruled, "log"))
+    tanh: Any = staticmethod(partial(ruled, "tanh"))
+    relu: Any = staticmethod(partial(ruled, "relu"))
+    sum: Any = staticmethod(partial(ruled, "sum"))
+    max: Any = staticmethod(partial(ruled, "max"))
+    min: Any = staticmethod(partial(ruled, "min"))
+    prod: Any = staticmethod(partial(ruled, "prod"))
+    cumsum: Any = staticmethod(partial(ruled, "cumsum"))
+    argmax: Any = staticmethod(partial(ruled, "argmax"))
+    argmin: Any = staticmethod(partial(ruled, "argmin"))
+    all: Any = staticmethod(partial(ruled, "all"))
+    any: Any = staticmethod(partial(ruled, "any"))
+    equal: Any = staticmethod(partial(ruled, "equal"))
+    greater: Any = staticmethod(partial(ruled, "greater"))
+    where: Any = staticmethod(partial(ruled, "where"))
+    broadcast_to: Any = staticmethod(partial(ruled, "broadcast_to"))
+    concat: Any = staticmethod(partial(ruled, "concat"))
+    getitem: Any = staticmethod(partial(ruled, "getitem"))
+    at_set: Any = staticmethod(partial(ruled, "at_set"))
+    at_add: Any = staticmethod(partial(ruled, "at_add"))
+    take: Any = staticmethod(partial(ruled, "take"))
+    one_hot: Any = staticmethod(partial(ruled, "one_hot"))
+    ones: Any = staticmethod(partial(ruled, "ones"))
+    zeros: Any = staticmethod(partial(ruled, "zeros"))
+    cast: Any = staticmethod(partial(ruled, "astype"))
+
+    @override
+    def map(self, name: Elementwise, *operands: Outline) -> Outline:
+        return ruled(name, *operands)
+
+    @override
+    def pad(self, x: Outline, pad_width: Sequence[tuple[int, int]], value: float) -> Outline:
+        return ruled("pad", x, tuple(pad_width), value=value)
+
+    @override
+    def swap_last_axes(self, x: Outline) -> Outline:
+        axes = tuple(range(x.ndim))
+        return x.transpose((*axes[:-2], *axes[-2:][::-1]))
+
+    @override
+    def scatter_add(self, shape: Sequence[int], indices: Outline, updates: Outline, axis: int) -> Outline:
+        return ruled("scatter_add", updates, indices, tuple(shape), axis)
+
+
+register(Outlines(), Outline)
+
+
+def _outlined(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    sizes = entry.sizes(*args, **kwargs)
+    dtype = _dtype(entry.function, args, kwargs)
+    several = str(entry.function.__annotations__.get("return")).startswith("tuple[")
+    return tuple(Outline(one, dtype) for one in sizes) if several else Outline(sizes, dtype)
+
+
+def _dtype(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Returns the dtype of an op's result: what its annotation names, or what the same name stands for in a call."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    annotations = {name: str(annotation) for name, annotation in function.__annotations__.items()}
+    word = _LAST.search(annotations.get("return", ""))
+    if word is not None and word[1].startswith("np."):
+        return getattr(np, word[1].removeprefix("np."))
+    alike = re.compile(rf"\b{word[1]}\]" if word else "Tensor")
+    values = [value for name, value in bound.arguments.items() if alike.search(annotations.get(name, ""))]
+    found = [dtype for dtype in map(_dtype_of, [*values, *bound.arguments.values()]) if dtype is not None]
+    return found[0] if found else np.float32
+
+
+_LAST = re.compile(r"([\w.]+)\](?:, \.\.\.\])?$")  # of `Tensor[Any, T, D]` and `tuple[Tensor[Any, T, D], ...]` the D
+
+
+def _dtype_of(value: Any) -> Any:
+    """Returns the dtype that an argument has, or is; of a sequence, that of the first."""
+    if isinstance(value, type):
+        return value if issubclass(value, np.generic) else None
+    if isinstance(value, tuple | list):
+        return _dtype_of(value[0]) if value else None
+    return getattr(value, "dtype", None)

@@ -1,0 +1,229 @@
+"""Summaries: what each layer of a model gives, and how much of it there is to learn, without computing anything."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad.dims import named, show
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.nn import Module, Param
+from tapegrad.nn.module import children
+from tapegrad.op import NoNumbersError
+from tapegrad.outline import Outline
+from tapegrad.tensor import Tensor, handle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tapegrad.nn.module import AnyParam
+
+Sized: TypeAlias = "tuple[int | str, ...] | Tensor[Any, Any, Any] | tuple[Any, ...]"
+
+NOT_CALLED = "not called"
+
+
+class Row(NamedTuple):
+    """A layer in a summary."""
+
+    path: str  # of its attributes, empty for the model itself
+    layer: str
+    depth: int  # how many modules it is inside
+    output: str  # the shape, or shapes, that it gave
+    calls: int
+    parameters: int  # of its own, not of the layers inside; one in two places counts at the first
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A model as a table; `str` and `print` lay it out.
+
+    Attributes:
+        rows: The layers in the order in which they were first called.
+        parameters: How many numbers there are to learn, each counted once.
+        frozen: How many of them are frozen.
+        size: What they take up, in bytes.
+    """
+
+    rows: tuple[Row, ...]
+    parameters: int
+    frozen: int
+    size: int
+
+    @override
+    def __str__(self) -> str:
+        cells = [("path", "layer", "output", "parameters"), *map(_cells, self.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join([*map(str.ljust, row[:-1], widths), row[-1].rjust(widths[-1])]).rstrip() for row in cells]
+        frozen = f", {self.frozen:,} of them frozen" if self.frozen else ""
+        return "\n".join([*lines, "", f"{self.parameters:,} parameters{frozen}, {self.size:,} bytes"])
+
+    @override
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32) -> Summary:
+    """Finds what each layer of a model gives for inputs of some shape, by the rules of the ops alone.
+
+    The model runs without a tape, with shapes in the place of its inputs: nothing that is made of them is computed or
+    takes memory, and no parameter changes. A size may be a name, which stands for any number:
+
+        print(summary(model, ("N", 64)))
+
+    Args:
+        module: The model.
+        inputs: What it is called with: for each argument a shape, whose sizes are ints or names, or a tensor, whose
+            shape and dtype are taken; a tuple of such is a tuple of tensors.
+        dtype: The dtype of what is given as a shape, a NumPy scalar type; `numpy.int64` where an embedding comes first.
+
+    Returns:
+        The summary, which prints as a table.
+
+    Raises:
+        ShapeError: The shapes do not fit; the sentence is that of a run, and a note names the path of the layer.
+        DTypeError: The dtypes do not fit, or an input is no shape.
+        TapeError: A layer asks for a tape; a summary has none.
+        ValueError: The model asks for the numbers of a tensor, or for the number that a name stands for.
+    """
+    tree = list(_tree(module, "", 0, set()))
+    calls: dict[tuple[str, str], int] = {}
+    arguments = [_outlined(shape, dtype, f"input {position}") for position, shape in enumerate(inputs)]
+    try:
+        with _watched(tree, calls):
+            module(*arguments)
+    except NoNumbersError as error:
+        message = f"summary: {type(module).__name__} asks for {error}, and a summary has shapes only"
+        refusal = ValueError(message)
+        for note in getattr(error, "__notes__", ()):
+            refusal.add_note(note)
+        raise refusal from None
+    return _summed(tree, calls)
+
+
+class _Node(NamedTuple):
+    module: Module
+    path: str
+    depth: int
+    parameters: tuple[AnyParam, ...]
+
+
+def _tree(module: Module, path: str, depth: int, seen: set[int]) -> Iterator[_Node]:
+    """Yields each module once, with those parameters of its own that no module before it has."""
+    if id(module) in seen:
+        return
+    seen.add(id(module))
+    inside = list(children(module))
+    own = {id(child): child for _, child in inside if isinstance(child, Param) and id(child) not in seen}
+    seen.update(own)
+    yield _Node(module, path, depth, tuple(own.values()))
+    for name, child in inside:
+        if isinstance(child, Module):
+            yield from _tree(child, f"{path}.{name}" if path else name, depth + 1, seen)
+
+
+@contextmanager
+def _watched(tree: list[_Node], calls: dict[tuple[str, str], int]) -> Iterator[None]:
+    """Counts the calls of each module's `forward`, by its path and by what it gave."""
+    # On the instances: a layer may be called as `layer(x)` or as `layer.forward(x)`, and a run pays for neither.
+    before = [vars(node.module).get("forward") for node in tree]
+    for node in tree:
+        vars(node.module)["forward"] = _counting(node, calls)
+    try:
+        yield
+    finally:
+        for node, own in zip(tree, before, strict=True):
+            del vars(node.module)["forward"]
+            if own is not None:
+                vars(node.module)["forward"] = own
+
+
+def _counting(node: _Node, calls: dict[tuple[str, str], int]) -> Any:
+    forward = node.module.forward
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        open_row = (node.path, "")
+        calls.setdefault(open_row, 0)
+        try:
+            y = forward(*args, **kwargs)
+        except (ShapeError, DTypeError, TapeError, NoNumbersError) as error:
+            if node.path and not hasattr(error, "__notes__"):
+                error.add_note(f"in {node.path}, {_named(node.module)}")
+            raise
+        key = (node.path, _shown(y))
+        calls[key] = calls.get(key, 0) + 1
+        return y
+
+    return counted
+
+
+def _summed(tree: list[_Node], calls: dict[tuple[str, str], int]) -> Summary:
+    nodes = {node.path: node for node in tree}
+    order = [path for path, output in calls if not output]
+    rows = []
+    for path in [*order, *(node.path for node in tree if node.path not in order and node.parameters)]:
+        node = nodes[path]
+        outputs = [(output, count) for (one, output), count in calls.items() if one == path and output]
+        for position, (output, count) in enumerate(outputs or [(NOT_CALLED, 0)]):
+            own = 0 if position else sum(one.size for one in node.parameters)
+            rows.append(Row(path, _named(node.module), node.depth, output, count, own))
+    parameters = [one for node in tree for one in node.parameters]
+    return Summary(
+        tuple(rows),
+        parameters=sum(one.size for one in parameters),
+        frozen=sum(one.size for one in parameters if one.frozen),
+        size=sum(one.size * one.dtype.itemsize for one in parameters),
+    )
+
+
+def _outlined(shape: Any, dtype: type[np.generic], place: str) -> Any:
+    if isinstance(shape, Tensor):
+        return _of(shape.shape, shape.dtype)
+    if not isinstance(shape, tuple):
+        message = f"summary: {place} is {shape!r}, neither a shape nor a tensor"
+        raise DTypeError(message)
+    if any(isinstance(one, tuple | Tensor) for one in shape):
+        return tuple(_outlined(one, dtype, f"{place}[{position}]") for position, one in enumerate(shape))
+    return _of(tuple(_size(one, shape, place) for one in shape), dtype)
+
+
+def _of(shape: Any, dtype: Any) -> Tensor[Any, Any, Any]:
+    outline: Any = Outline(shape, dtype)
+    return handle(outline)
+
+
+def _size(size: Any, shape: tuple[Any, ...], place: str) -> Any:
+    if isinstance(size, str) and size.isidentifier():
+        return named(size)
+    if not isinstance(size, int) or isinstance(size, bool):
+        message = f"summary: {place} is {shape}, where {size!r} is neither an int nor a name"
+        raise DTypeError(message)
+    if size < 0:
+        message = f"summary: {place} is {show(shape)}, which has the negative size {size}"
+        raise ShapeError(message)
+    return size
+
+
+def _shown(output: Any) -> str:
+    """Writes the shapes in what a layer gave."""
+    if isinstance(output, Tensor):
+        return show(output.shape)
+    if isinstance(output, tuple | list):
+        return ", ".join(map(_shown, output)) or "nothing"
+    return type(output).__name__
+
+
+def _named(module: Module) -> str:
+    """Names a layer by how it is made, or by its class where that takes lines."""
+    shown = repr(module)
+    return type(module).__name__ if "\n" in shown else shown
+
+
+def _cells(row: Row) -> tuple[str, str, str, str]:
+    times = f" ×{row.calls}" if row.calls > 1 else ""
+    parameters = f"{row.parameters:,}" if row.parameters else ""
+    return row.path, "  " * row.depth + row.layer, row.output + times, parameters
