@@ -50,12 +50,15 @@ def test_digits_are_read() -> None:
     finished = run(RIGHT)
 
     assert finished.returncode == 0, finished.stderr
-    first, *_, last = finished.stdout.splitlines()
+    first, *_, last, _, npz, safetensors = finished.stdout.splitlines()
     accuracy = re.fullmatch(r"test accuracy: ([\d.]+)% of 360 images", first)
     assert accuracy is not None
     assert float(accuracy[1]) >= 97
     assert last.split()[0] == "9"
     assert len(last.split()) == 11
+    loaded = "bytes, and loaded: the same scores for 360 of 360 images"
+    assert re.fullmatch(rf"saved to digits\.npz, [\d,]+ {loaded}", npz)
+    assert re.fullmatch(rf"saved to digits\.safetensors, [\d,]+ {loaded}", safetensors)
 
 
 def test_progress_is_whole_lines_where_there_is_no_terminal() -> None:
