@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,6 +64,16 @@ def test_python_does_what_is_quoted(program: Program) -> None:
 
     only_defines = report is not None and "def " in program.source  # mypy alone reads the body of what is not called
     assert run.stderr.splitlines()[-1:] == ([] if only_defines or not raised else [raised])
+
+
+def test_python_prints_what_is_quoted() -> None:
+    blocks = BLOCK.findall(README)
+    printing = [(source, printed) for (_, source), (language, printed) in pairwise(blocks) if language == "console"]
+
+    for source, printed in printing:
+        run = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert run.stdout == printed
+    assert len(printing) == 1
 
 
 def test_the_settings_are_those_of_the_house() -> None:
