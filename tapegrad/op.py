@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tapegrad.dims import show
+from tapegrad.dims import Dims, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 
 Rule = Callable[..., Any]  # to sizes; to a tuple of them where an op gives several tensors
@@ -164,10 +164,14 @@ def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs:
     several = isinstance(result, tuple)
     given = [one.shape for one in result] if several else [result.shape]
     wanted: Any = expected if several else [expected]
-    if len(given) != len(wanted) or any(tuple(one) != tuple(other) for one, other in zip(given, wanted, strict=True)):
+    if len(given) != len(wanted) or any(map(_differ, given, wanted)):
         message = f"{entry.name} gave {', '.join(map(show, given))} but its rule says {', '.join(map(show, wanted))}"
         raise AssertionError(message)
     return result
+
+
+def _differ(given: Dims, wanted: Dims) -> bool:
+    return len(given) != len(wanted) or any(map(surely_differ, given, wanted))
 
 
 def _answered(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], missing: NoNumbersError) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.backend import Backend, Elementwise, Value, register
-from tapegrad.dims import Dim, Dims, Size, product, surely_differ, surely_less
+from tapegrad.dims import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import OPS, NoNumbersError, Op
 from tapegrad.tensor import handle
@@ -38,7 +38,10 @@ class NamedSize(Dim):
     __slots__ = ()
 
     def _equals(self, other: object) -> bool:
-        return isinstance(other, int | Dim) and not surely_differ(self, other)
+        if not isinstance(other, int | Dim):
+            return False
+        differ, known = surely_differ(self, other), not is_unknown(self) and not is_unknown(other)
+        return self is other or self._proven(known and not differ, differ)
 
     def _differs(self, other: object) -> bool:
         return not self._equals(other)
@@ -93,7 +96,7 @@ class NamedSize(Dim):
 
     @override
     def _refuse(self, *_: object) -> NoReturn:
-        message = f"the number that {self} stands for"
+        message = "a size that no rule knows" if is_unknown(self) else f"the number that {self} stands for"
         raise ShapesOnlyError(message)
 
     # Any: mypy knows these of a `Dim`, which refuses them all.
@@ -113,7 +116,7 @@ class NamedSize(Dim):
 
 def answering(size: Size) -> Size:
     """Returns a size that a program may ask as it asks a number."""
-    return NamedSize(size.terms) if isinstance(size, Dim) else size
+    return NamedSize(size.terms) if isinstance(size, Dim) and not isinstance(size, NamedSize) else size
 
 
 class Outline(Value[Any, Any]):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, TypeAlias, overload
 
 import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import sentences
-from tapegrad.dims import show
+from tapegrad.dims import Dim, show
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
@@ -488,6 +489,8 @@ def _constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any
     if not isinstance(value, _NUMBERS):
         if isinstance(value, np.ndarray | np.generic):
             return handle(np.array(value))  # the array is the caller's, who may write into it before the way back
+        if isinstance(value, Dim):
+            operator.index(value)  # refused, for it is a name; the op is then answered by its rule
         message = f"{_kind(value)} is neither a tensor nor a number nor a NumPy array"
         raise DTypeError(message)
     dtype = like.data.dtype

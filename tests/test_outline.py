@@ -12,7 +12,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad.backend import engine
-from tapegrad.dims import named
+from tapegrad.dims import UNKNOWN, named
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import OPS, NoNumbersError
 from tapegrad.outline import NamedSize, Outline, answering
@@ -176,6 +176,16 @@ def test_a_name_answers_what_holds_for_every_number() -> None:
     assert (N * M) // N == M
     assert {N: 1}[answering(named("N"))] == 1
     assert isinstance(N // 2 + 7 // N, NamedSize)
+
+
+def test_a_size_that_no_rule_knows_is_itself_and_answers_nothing_else() -> None:
+    unknown = outline(N)[: N // 2].shape[0]
+
+    assert str(unknown) == "?"
+    assert unknown == unknown  # noqa: PLR0124  # under test
+    for ask, other in ((operator.eq, 5), (operator.gt, 0), (operator.ne, answering(UNKNOWN))):
+        with pytest.raises(NoNumbersError, match=r"^a size that no rule knows$"):
+            ask(unknown, other)
 
 
 @pytest.mark.parametrize("ask", [operator.lt, operator.gt, operator.le, operator.ge])

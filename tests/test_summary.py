@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+from typing import Literal as L
 
 import numpy as np
 import pytest
+from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import nn
+from tapegrad import Add, FloorDiv, Shape, Tensor, guarded, nn
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
 
 linear: Any = nn.Linear  # mypy refuses some of the models below before they run
 TOO_NARROW = "Linear(64, 32): the result is (2, 32) but (2, 64) is expected: axis 1 is 32, not 64"
@@ -118,6 +123,83 @@ def test_the_model_stays_as_it_was() -> None:
     assert "forward" not in vars(model.body)
     assert own.forward is forward
     assert {path: one.tolist() for path, one in model.parameters().items()} == before
+
+
+class Longer(nn.Module):
+    """Adds a row, and says so."""
+
+    @guarded
+    def forward(self, x: Tensor[Shape[N, M]]) -> Tensor[Shape[Add[N, L[1]], M]]:
+        return tg.concat([x, x[:1]])
+
+
+class Shorter(nn.Module):
+    """Takes a row away, and says so."""
+
+    @guarded
+    def forward(self, x: Tensor[Shape[Add[N, L[2]], M]]) -> Tensor[Shape[Add[N, L[1]], M]]:
+        return x[1:]
+
+
+class Halved(nn.Module):
+    """Says that it halves the columns, and leaves them."""
+
+    @guarded
+    def forward(self, x: Tensor[Shape[N, M]]) -> Any:
+        return self.columns(x, x.shape)
+
+    @guarded
+    def columns(self, x: Tensor[Shape[N, M]], shape: tuple[N, M]) -> Tensor[Shape[N, FloorDiv[M, L[2]]]]:
+        return x.reshape(shape)  # type: ignore[return-value]  # under test
+
+
+class Averaged(nn.Module):
+    """Divides by a size."""
+
+    def forward(self, x: Tensor[Shape[N, M]]) -> Any:
+        return rows(x, x.shape[0])
+
+
+@guarded
+def rows(x: Tensor[Shape[N, M]], n: N) -> Tensor[Shape[M]]:
+    return x.sum(0) / n
+
+
+class Attention(nn.Module):
+    """Computes with sizes in the middle of it."""
+
+    def __init__(self) -> None:
+        self.project = nn.Linear(12, 12)
+
+    def forward(self, x: Any) -> Any:
+        b, t, d = x.shape
+        heads = self.project(x).reshape((b, t, 3, d // 3)).swapaxes(1, 2)
+        scores = tg.softmax(heads @ heads.swapaxes(-1, -2) / (d // 3) ** 0.5)
+        y = (scores @ heads).swapaxes(1, 2).reshape((b, t, d))
+        assert y.shape == x.shape
+        return y.flatten(1)
+
+
+@pytest.mark.parametrize(
+    ("model", "shape", "output"),
+    [
+        (Longer(), ("B", 6), "(B + 1, 6)"),
+        (nn.Sequential(Longer(), Longer(), Shorter()), ("B", "D"), "(B + 1, D)"),
+        (Averaged(), ("B", 3), "(3,)"),
+        (Attention(), ("B", "T", 12), "(B, 12*T)"),
+        (Attention(), (2, 5, 12), "(2, 60)"),
+    ],
+    ids=str,
+)
+def test_names_go_through_guards_and_arithmetic(model: Any, shape: Any, output: str) -> None:
+    assert tg.summary(model, shape).rows[0].output == output
+
+
+def test_a_guard_holds_names_against_what_it_declares() -> None:
+    message = "Halved.columns: the result is (B, D) but (N, M // 2) is expected: axis 1 is D, not M // 2 = D // 2"
+
+    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
+        tg.summary(Halved(), ("B", "D"))
 
 
 def test_inputs_may_be_several_and_tensors() -> None:

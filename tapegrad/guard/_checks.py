@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError
 from tapegrad.guard._names import NoShortFormError
 from tapegrad.guard._parts import is_concrete
@@ -124,7 +125,7 @@ class SizeCheck(Check):
 
     @override
     def admits(self, value: Any) -> bool:
-        return isinstance(value, int)
+        return isinstance(value, int | Dim)  # a summary has names where a run has numbers
 
     @override
     def fit(self, value: int, place: str, bound: Bindings) -> None:
@@ -148,7 +149,7 @@ class ShapeCheck(Check):
 
     @override
     def admits(self, value: Any) -> bool:
-        return isinstance(value, tuple) and all(isinstance(size, int) for size in value)
+        return isinstance(value, tuple) and all(isinstance(size, int | Dim) for size in value)
 
     @override
     def fit(self, value: tuple[int, ...], place: str, bound: Bindings) -> None:

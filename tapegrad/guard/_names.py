@@ -48,6 +48,19 @@ def only_name(size: Size) -> Name | None:
     return None
 
 
+def is_open(size: Size, values: Mapping[Name, Any]) -> bool:
+    """Says whether a size has a name that stands for nothing yet."""
+    if isinstance(size, int):
+        return False
+    factors = [factor for monomial, _ in size.terms or () for factor in monomial]
+    return any(
+        is_open(factor.numerator, values) or is_open(factor.denominator, values)
+        if isinstance(factor, Floor)
+        else factor not in values
+        for factor in factors
+    )
+
+
 class Bindings:
     """What names stand for in one call: numbers, shapes and dtypes, each with the place that said so first."""
 
@@ -117,10 +130,10 @@ class Bindings:
         values, tapes, later = saved
         self.values, self.tapes, self._later = dict(values), dict(tapes), list(later)
 
-    def _settle(self, size: Dim, found: int, place: str, refusal: Callable[[int | None], str]) -> None:
+    def _settle(self, size: Dim, found: int, place: str, refusal: Callable[[Any], str]) -> None:
         values = {name: value for name, (value, _) in self.values.items()} | dict(self.known)
         value = self.valued(size, values)
-        if isinstance(value, int):
+        if isinstance(value, int) or not is_open(size, values):  # in a summary what is not open may be a name as well
             if value != found:
                 raise ShapeError(refusal(value))
             return
