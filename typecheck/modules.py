@@ -74,7 +74,9 @@ def accept_activations_first() -> None:
 def accept_residual_and_repeated() -> None:
     block = nn.Residual(nn.Sequential(nn.Linear(64, 64), nn.ReLU()))
     assert_type(block(image.trace()), Tensor[Shape[L[32], L[64]], OwnedTape])
-    model = nn.Sequential(block, nn.Dropout(0.5), nn.Linear(64, 3))
+    gate = nn.ResidualMul(nn.Sequential(nn.Linear(64, 64), nn.Sigmoid()))
+    assert_type(gate(image.trace()), Tensor[Shape[L[32], L[64]], OwnedTape])
+    model = nn.Sequential(block, gate, nn.Dropout(0.5), nn.Linear(64, 3))
     assert_type(model(image), Tensor[Shape[L[32], L[3]], NoneTape])
 
 

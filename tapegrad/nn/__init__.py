@@ -24,4 +24,5 @@ from tapegrad.nn.paths import freeze as freeze
 from tapegrad.nn.paths import unfreeze as unfreeze
 from tapegrad.nn.residual import Repeated as Repeated
 from tapegrad.nn.residual import Residual as Residual
+from tapegrad.nn.residual import ResidualMul as ResidualMul
 from tapegrad.nn.sequential import Sequential as Sequential

@@ -10,7 +10,7 @@ from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn.module import Module
 from tapegrad.nn.sequential import blamed, check_module, check_modules, placed
-from tapegrad.ops import add
+from tapegrad.ops import add, mul
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,12 +40,27 @@ class Residual(Module, Generic[Layer]):
     @override
     def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
         """Computes `x + layer(x)`, of any shape."""
-        try:
-            y = _kept(self.layer, x)
-        except (ShapeError, DTypeError, TapeError) as error:
-            error.args = (f"Residual.layer {blamed(self.layer, str(error))}",)
-            raise
-        return add(x, y)
+        return add(x, _beside("Residual", self.layer, x))
+
+
+class ResidualMul(Module, Generic[Layer]):
+    r"""Multiplies its argument by what a layer makes of it: $y = x \, f(x)$.
+
+    Args:
+        layer: A module that gives the shape it gets, such as one that ends in a sigmoid; nothing is broadcast.
+
+    Raises:
+        DTypeError: The layer is not a module.
+    """
+
+    def __init__(self, layer: Layer) -> None:
+        check_module("ResidualMul: layer", layer)
+        self.layer = layer
+
+    @override
+    def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+        """Computes `x * layer(x)`, of any shape."""
+        return mul(x, _beside("ResidualMul", self.layer, x))
 
 
 class Repeated(Module, Generic[Layer]):
@@ -89,6 +104,15 @@ class Repeated(Module, Generic[Layer]):
 
     def __len__(self) -> int:
         return len(self.layers)
+
+
+def _beside(name: str, layer: Module, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    """Calls the layer of a shortcut, which an error names."""
+    try:
+        return _kept(layer, x)
+    except (ShapeError, DTypeError, TapeError) as error:
+        error.args = (f"{name}.layer {blamed(layer, str(error))}",)
+        raise
 
 
 def _kept(layer: Module, x: Tensor[S, T, D]) -> Tensor[S, T, D]:

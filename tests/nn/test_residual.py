@@ -1,4 +1,4 @@
-"""Residual and Repeated: their sums, and where an error comes from."""
+"""Residual, ResidualMul and Repeated: their values, and where an error comes from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.nn import Linear, Module, ReLU, Repeated, Residual, Sequential
+from tapegrad.nn import Linear, Module, ReLU, Repeated, Residual, ResidualMul, Sequential
 from tapegrad.ops import add, ones, sum, tensor
 
 
@@ -32,6 +32,15 @@ def test_the_argument_is_added_to_what_is_made_of_it() -> None:
     x: Any = tensor([[1.0, -2.0, 3.0]])
 
     assert Residual(ReLU())(x).tolist() == [[2, -2, 6]]
+
+
+def test_the_argument_is_multiplied_by_what_is_made_of_it() -> None:
+    x: Any = tensor([[1.0, -2.0, 3.0]])
+
+    y = ResidualMul(ReLU())(x.trace())
+
+    assert y.tolist() == [[1, 0, 9]]
+    assert sum(y).backward()[x].tolist() == [[2, 0, 6]]  # of x² where x is positive
 
 
 def test_layers_of_one_kind_have_parameters_of_their_own() -> None:
@@ -81,6 +90,11 @@ linear: Any = Linear  # mypy refuses the models below before they run
             "Residual.layer Linear(3, 4): the result is (2, 4) but (2, 3) is expected: axis 1 is 4, not 3",
         ),
         (
+            ResidualMul(Row()),
+            ShapeError,
+            "ResidualMul.layer Row(): the result is (1, 3) but (2, 3) is expected: axis 0 is 1, not 2",
+        ),
+        (
             Residual(Row()),
             ShapeError,
             "Residual.layer Row(): the result is (1, 3) but (2, 3) is expected: axis 0 is 1, not 2",
@@ -113,6 +127,7 @@ def test_an_error_says_which_layer_it_comes_from(model: Any, error: type[Excepti
 
 
 residual: Any = Residual
+residual_mul: Any = ResidualMul
 repeated: Any = Repeated
 
 
@@ -120,6 +135,7 @@ repeated: Any = Repeated
     ("make", "error", "message"),
     [
         (lambda: residual(add), DTypeError, "Residual: layer is a function, not a module"),
+        (lambda: residual_mul(3.0), DTypeError, "ResidualMul: layer is a float, not a module"),
         (lambda: repeated(lambda: 3, 2), DTypeError, "Repeated: layer 0 is an int, not a module"),
         (lambda: Repeated(ReLU, -1), ValueError, "Repeated: times is -1 but must be at least 0"),
     ],
