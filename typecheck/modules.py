@@ -121,6 +121,24 @@ def accept_flatten_from_another_axis() -> None:
     assert_type(nn.Flatten(start_axis=2)(tg.ones((2, 3, 5, 7))), Tensor[Any, NoneTape])
 
 
+def accept_unflatten() -> None:
+    layer = nn.Unflatten((4, 8, 2))
+    assert_type(layer(image), Tensor[Shape[L[32], L[4], L[8], L[2]], NoneTape])
+    assert_type(nn.Unflatten((64,))(image), Tensor[Any, NoneTape])
+    model = nn.Sequential(nn.Linear(64, 12), nn.Unflatten((3, 4)), nn.Flatten(), nn.Linear(12, 5))
+    assert_type(model(image.trace()), Tensor[Shape[L[32], L[5]], OwnedTape])
+
+
+def accept_unflatten_of_unknown_sizes() -> None:
+    def split(x: Tensor[Shape[N, L[64]]], y: Tensor[Any, OwnedTape], z: Tensor, rows: int) -> None:
+        assert_type(nn.Unflatten((8, 8))(x), Tensor[Shape[N, L[8], L[8]], NoneTape])
+        assert_type(nn.Unflatten((8, 8))(y), Tensor[Shape[Any, L[8], L[8]], OwnedTape])
+        assert_type(nn.Unflatten((rows, 8))(x), Tensor[Shape[N, Any, L[8]], NoneTape])
+        nn.Unflatten((8, 8))(z)
+
+    split(image, image.trace(), image, 8)
+
+
 def accept_an_untyped_layer_in_the_middle() -> None:
     class Halves(nn.Module):
         def forward(self, x: Any) -> Any:
@@ -211,3 +229,8 @@ def reject_a_norm_behind_an_activation() -> None:
 def reject_a_layer_behind_flatten() -> None:
     model = nn.Sequential(nn.ReLU(), nn.Flatten(), nn.Linear(100, 10))
     model(tg.ones((2, 3, 5, 7)))  # E: Sequential[2] Linear(100, 10): x is (2, 105) but (..., 100) is expected: axis -1 is 105, not 100 [tapegrad-shape]
+
+
+def reject_a_layer_behind_unflatten() -> None:
+    model = nn.Sequential(nn.Linear(64, 12), nn.Unflatten((3, 4)), nn.Linear(3, 5))  # E(mypy): Sequential[2] Linear(3, 5): x is (?, 3, 4) but (..., 3) is expected: axis -1 is 4, not 3 [tapegrad-shape]
+    model(image)

@@ -17,6 +17,7 @@ from tapegrad.nn.linear import Linear as Linear
 from tapegrad.nn.module import HasForward as HasForward
 from tapegrad.nn.module import Module as Module
 from tapegrad.nn.move import Flatten as Flatten
+from tapegrad.nn.move import Unflatten as Unflatten
 from tapegrad.nn.norm import LayerNorm as LayerNorm
 from tapegrad.nn.norm import RMSNorm as RMSNorm
 from tapegrad.nn.param import Param as Param

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from typing_extensions import TypeVar, override
 
+from tapegrad.dims import show
+from tapegrad.errors import ShapeError
 from tapegrad.nn.module import Module
-from tapegrad.ops import flatten
+from tapegrad.ops import flatten, reshape
 
 if TYPE_CHECKING:
     from tapegrad.dims import Mul
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from tapegrad.tensor import D, T, Tensor
 
 BehindTheBatch = TypeVar("BehindTheBatch", bound=bool, default=Any)
+Behind = TypeVar("Behind", bound=tuple[Any, ...], default=Any)
 N0 = TypeVar("N0", bound=int)
 N1 = TypeVar("N1", bound=int)
 N2 = TypeVar("N2", bound=int)
@@ -62,3 +65,47 @@ class Flatten(Module, Generic[BehindTheBatch]):
     @override
     def __repr__(self) -> str:
         return "Flatten()" if self.start_axis == 1 else f"Flatten(start_axis={self.start_axis})"
+
+
+class Unflatten(Module, Generic[Behind]):
+    r"""Gives what is behind the batch another shape, in row-major order: undoes `Flatten`.
+
+    $$y_{bij} = x_{b, i \cdot m + j}$$
+
+    That the number of elements is the same is known when it runs.
+
+    Args:
+        shape: The sizes behind the batch, each at least 0.
+
+    Raises:
+        ShapeError: A size is negative.
+    """
+
+    def __init__(self, shape: Behind) -> None:
+        if any(size < 0 for size in shape):
+            message = f"Unflatten: shape {show(shape)} has a negative size"
+            raise ShapeError(message)
+        self.shape = shape
+
+    @overload
+    def forward(
+        self: Unflatten[Shape[N1, N2]], x: Tensor[Shape[N0, *tuple[Any, ...]], T, D]
+    ) -> Tensor[Shape[N0, N1, N2], T, D]: ...
+    @overload
+    def forward(
+        self: Unflatten[Shape[N1, N2, N3]], x: Tensor[Shape[N0, *tuple[Any, ...]], T, D]
+    ) -> Tensor[Shape[N0, N1, N2, N3], T, D]: ...
+    @overload
+    def forward(
+        self: Unflatten[Shape[N1, N2, N3, N4]], x: Tensor[Shape[N0, *tuple[Any, ...]], T, D]
+    ) -> Tensor[Shape[N0, N1, N2, N3, N4], T, D]: ...
+    @overload
+    def forward(self, x: Tensor[Any, T, D]) -> Tensor[Any, T, D]: ...
+    @override
+    def forward(self, x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
+        """Computes `reshape(x, (N, *shape))` of `(N, ...)`."""
+        return reshape(x, (*x.shape[:1], *self.shape))
+
+    @override
+    def __repr__(self) -> str:
+        return f"Unflatten({show(self.shape)})"

@@ -1,4 +1,4 @@
-"""Flatten: which axes are joined."""
+"""Flatten and Unflatten: which axes are joined, and which come back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import ShapeError
-from tapegrad.nn import Flatten
+from tapegrad.nn import Flatten, Sequential, Unflatten
 from tapegrad.ops import arange, ones
 
 
@@ -44,3 +44,31 @@ def test_without_an_axis_behind_the_batch_there_is_nothing_to_join(shape: tuple[
 
 def test_a_layer_says_where_it_starts() -> None:
     assert (repr(Flatten()), repr(Flatten(start_axis=2))) == ("Flatten()", "Flatten(start_axis=2)")
+
+
+def test_unflatten_gives_the_axes_back() -> None:
+    x: Any = arange(48).reshape((2, 4, 3, 2))
+
+    assert Sequential(Flatten(), Unflatten((4, 3, 2)))(x).tolist() == x.tolist()
+    assert Unflatten((8, 3))(x).shape == (2, 8, 3)
+    assert Unflatten(())(ones((5, 1))).shape == (5,)
+    assert Unflatten((4, 3))(ones((0, 12))).shape == (0, 4, 3)
+
+
+def test_the_gradient_of_unflatten_is_flat() -> None:
+    x = ones((2, 15))
+
+    dx = (Unflatten((3, 5))(x.trace()) * np.arange(15, dtype=np.float32).reshape(3, 5)).sum().backward()[x]
+
+    assert dx.numpy()[1].tolist() == list(range(15))
+
+
+def test_another_number_of_elements_is_refused() -> None:
+    with pytest.raises(ShapeError, match=r"^reshape: x \(2, 14\) has 28 elements but shape \(2, 3, 5\) has 30$"):
+        Unflatten((3, 5))(ones((2, 14)))
+    with pytest.raises(ShapeError, match=r"^Unflatten: shape \(3, -1\) has a negative size$"):
+        Unflatten((3, -1))
+
+
+def test_unflatten_says_its_shape() -> None:
+    assert (repr(Unflatten((3, 5))), repr(Unflatten((3,)))) == ("Unflatten((3, 5))", "Unflatten((3,))")
