@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tapegrad.backend import engine
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
@@ -23,7 +25,8 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     $$z = x^y, \quad dx = y \, x^{y-1} \, dz, \quad dy = \ln(x) \, z \, dz$$
 
     Args:
-        x: Any shape, or a number. Below zero `y` has no gradient (NaN), and at zero none to speak of (0).
+        x: Any shape, or a number. Below zero `y` has no gradient (NaN); at zero it has 0, or -inf where the power is
+            infinite.
         y: A shape that broadcasts with `x`, or a number. Where it is 0 the result is 1, and `x` has no gradient.
 
     Returns:
@@ -32,6 +35,7 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+        ValueError: An int is raised to a negative power.
     """
     given = x
     x, y, tape = split(x, y)
@@ -42,15 +46,28 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         if grads.wants(x):
-            exponents = engine(y.data)
-            lower = exponents.where(exponents.equal(y.data, 0), 1, y.data - 1)  # 0 * 0 ** -1 is NaN
-            grads.add(x, summed_to(dz * y.data * apply("pow", x.data, lower), x.data))
+            grads.add(x, summed_to(dz * y.data * apply("pow", x.data, _lower(x.data, y.data)), x.data))
         if grads.wants(y):
-            bases = engine(x.data)
-            logarithm = bases.log(bases.where(bases.equal(x.data, 0), 1, x.data))  # 0 * log(0) is NaN
-            grads.add(y, summed_to(dz * out.data * logarithm, y.data))
+            grads.add(y, summed_to(dz * out.data * _logarithm(x.data, y.data), y.data))
 
     return tape.record(out, (x, y), backward)
+
+
+def _lower(x: Any, y: Any) -> Any:
+    """Returns `y - 1`, and 0 where `x ** 0` has no slope although `x ** -1` is infinite or NaN."""
+    never_zero = isinstance(y, np.ndarray | np.generic) and np.all(y)
+    if never_zero:
+        return y - 1
+    irregular = apply("logical_or", engine(x).equal(x, 0), apply("isnan", x))
+    return engine(x, y).where(apply("logical_and", irregular, engine(y).equal(y, 0)), 0, y - 1)
+
+
+def _logarithm(x: Any, y: Any) -> Any:
+    """Returns `log(x)`, and 0 where `0 ** y` has no slope although `log(0)` is infinite."""
+    exponents = engine(y)
+    flat = apply("logical_or", exponents.greater(y, 0), exponents.equal(y, 0))
+    bases = engine(x, y).where(apply("logical_and", engine(x).equal(x, 0), flat), 1, x)
+    return engine(bases).log(bases)
 
 
 @op(elementwise_shape)

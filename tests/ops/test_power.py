@@ -23,6 +23,9 @@ UNARY: dict[str, Callable[..., Any]] = {
 BINARY: dict[str, Callable[..., Any]] = {"hypot": hypot, "pow": pow}
 
 
+EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+
+
 def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
@@ -47,6 +50,21 @@ def test_one_operand_gives_what_arithmetic_gives(name: str, x: float, expected: 
 
     assert y.tolist() == [pytest.approx(expected)]
     assert y.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("name", "of_numpy"),
+    [
+        ("cbrt", np.cbrt),
+        ("reciprocal", np.reciprocal),
+        ("rsqrt", lambda x: 1 / np.sqrt(x)),
+        ("sqrt", np.sqrt),
+        ("square", np.square),
+    ],
+)
+@np.errstate(all="ignore")
+def test_one_operand_at_its_edges_is_numpys(name: str, of_numpy: Callable[..., Any]) -> None:
+    np.testing.assert_array_equal(UNARY[name](tensor(EDGES)).numpy(), of_numpy(EDGES))
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -142,6 +160,14 @@ def test_shapes_that_do_not_broadcast_are_refused(name: str) -> None:
     assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
 
 
+@pytest.mark.parametrize("name", BINARY)
+@np.errstate(all="ignore")
+def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
+    x, y = EDGES[:, None], EDGES
+
+    np.testing.assert_array_equal(BINARY[name](tensor(x), tensor(y)).numpy(), getattr(np, name)(x, y))
+
+
 def test_powers_are_numpys() -> None:
     # numpy 2.4: np.pow
     x, y = positive(2, 3), real(3, seed=1)
@@ -187,6 +213,24 @@ def test_a_power_of_zero_has_gradients_without_nan() -> None:
     assert z.tolist() == [1, 0, 1]
     assert grads[x].tolist() == [0, 0, 0]
     assert grads[y].tolist() == [0, 0, pytest.approx(math.log(2))]
+
+
+def test_both_derivatives_of_a_power_of_zero_order() -> None:
+    # At y = 0 the derivative by both is 1 / x; it once was x.
+    check_gradients(pow, tensor([0.7, 2.0], np.float64), tensor([0.0, 1.5], np.float64), order=2)
+
+
+def test_gradients_of_powers_where_a_factor_is_infinite_or_nan() -> None:
+    # The slope of x ** 0 at NaN, and that of 0 ** y below zero, were NaN.
+    # torch 2.13: (x**y).sum().backward() of these
+    x: Any = tensor([0.0, 0.0, 0.0, 2.0, np.nan])
+    y: Any = tensor([-1.0, 0.0, 2.0, 0.0, 0.0])
+
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        grads = (x.trace() ** y.trace()).sum().backward()
+
+    assert grads[x].tolist() == [-math.inf, 0, 0, 0, 0]
+    np.testing.assert_allclose(grads[y].numpy(), [-math.inf, 0, 0, math.log(2), math.nan])
 
 
 def test_the_exponent_of_a_negative_number_has_no_gradient() -> None:
