@@ -152,7 +152,7 @@ def _powers(x: Any, axis: Axis) -> tuple[Any, Any]:
 def _safe(y: Any) -> Any:
     """Returns a number, and 1 in the place of 0: what is divided by it is 0 itself."""
     primitives = engine(y)
-    return primitives.where(primitives.greater(y, 0.0), y, 1.0)
+    return primitives.where(primitives.equal(y, 0), 1, y)
 
 
 def averaged(x: Any, axis: Axis) -> Any:
