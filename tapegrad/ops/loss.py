@@ -93,7 +93,9 @@ def cross_entropy(
     rows = x.size // x.shape[-1] if x.size else 0
     scale = 1 / rows if rows else np.nan
     logs = log_normalized(x.data, -1)
-    out = handle(engine(logs).sum(logs * probabilities, None, keepdims=False) * -scale)
+    primitives = engine(logs)
+    logs = primitives.where(engine(probabilities).equal(probabilities, 0), 0, logs)  # 0 * -inf is NaN
+    out = handle(primitives.sum(logs * probabilities, None, keepdims=False) * -scale)
 
     def backward(grads: Gradients) -> None:
         dlogs = probabilities * (grads.take(out) * -scale)

@@ -43,6 +43,12 @@ def test_mse_of_nothing_is_nan() -> None:
     assert math.isnan(mse(zeros((0, 3)), zeros((0, 3))).item())
 
 
+@np.errstate(all="ignore")
+def test_mse_passes_infinities_and_nan_and_overflows() -> None:
+    for x, loss in ((np.inf, math.inf), (np.nan, math.nan), (3e38, math.inf), (0.0, 0.5)):
+        assert mse(tensor([x, 1.0]), tensor([0.0, 0.0])).item() == pytest.approx(loss, nan_ok=True)
+
+
 def test_mse_broadcasts_nothing_and_is_refused() -> None:
     x, target = real(2, 3), real(3)
 
@@ -120,6 +126,25 @@ def test_large_scores_do_not_overflow() -> None:
 
     assert loss.item() == 5e3
     assert loss.backward()[x].tolist() == [[0, 0], [-0.5, 0.5]]
+
+
+def test_a_class_that_is_ruled_out_costs_nothing_unless_it_is_the_label() -> None:
+    # The loss was NaN. torch 2.13: F.cross_entropy(torch.tensor([[-inf, 1., 2.]]), torch.tensor([1]))
+    x: Any = tensor([[-np.inf, 1.0, 2.0]])
+
+    loss = cross_entropy(x.trace(), tensor([1]))
+
+    assert loss.item() == pytest.approx(1.3132616)
+    assert loss.backward()[x].tolist() == [[0, pytest.approx(-0.7310586), pytest.approx(0.7310586)]]
+    assert cross_entropy(x, tensor([0])).item() == math.inf
+    assert cross_entropy(x, tensor([[0.0, 1.0, 0.0]])).item() == pytest.approx(1.3132616)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
+@pytest.mark.parametrize("score", [math.inf, math.nan])
+def test_beside_nan_or_an_infinite_score_the_loss_is_nan(score: float) -> None:
+    # torch 2.13: F.cross_entropy(torch.tensor([[0., score, 2.]]), torch.tensor([1]))
+    assert math.isnan(cross_entropy(tensor([[0.0, score, 2.0]]), tensor([1])).item())
 
 
 def test_cross_entropy_of_nothing_is_nan() -> None:
