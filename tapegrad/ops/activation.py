@@ -67,6 +67,10 @@ def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Source:
+        Dugas et al., [Incorporating second-order functional knowledge for better option pricing](
+            https://papers.nips.cc/paper/1920).
     """
     return mapped(x, lambda x: apply("softplus", x), lambda x, _: apply("sigmoid", x))
 
@@ -197,6 +201,10 @@ def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tenso
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Source:
+        Maas et al., [Rectifier nonlinearities improve neural network acoustic models](
+            https://ai.stanford.edu/~amaas/papers/relu_hybrid_icml2013_final.pdf), §2.
     """
     x, tape = split(x)
     float_only(x)

@@ -130,7 +130,8 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
 
     Raises:
         ShapeError: The lists are ragged.
-        DTypeError: The data are not numbers.
+        DTypeError: The data are not numbers, or a tensor already.
+        TapeError: There is a tensor with a tape among the data.
     """
     if isinstance(data, Tensor):
         message = "data is a tensor already; detach makes a new one of it"

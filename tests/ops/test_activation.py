@@ -56,6 +56,27 @@ def test_the_values_are_those_of_the_formula_in_pythons_math(name: str) -> None:
     assert OPTIONS[name](tensor(x)).dtype == np.float32
 
 
+# torch 2.13: F.elu(x), ... of x = torch.tensor([inf, -inf, nan, 100., 100., 0.], dtype=torch.float64)
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("elu", [math.inf, -1, math.nan, 100, 100, 0]),
+        ("gelu", [math.inf, math.nan, math.nan, 100, 100, 0]),
+        ("gelu(approximate='tanh')", [math.inf, math.nan, math.nan, 100, 100, 0]),
+        ("leaky_relu", [math.inf, -math.inf, math.nan, 100, 100, 0]),
+        ("log_sigmoid", [0, -math.inf, math.nan, -3.720075976020836e-44, -3.720075976020836e-44, -0.6931471805599453]),
+        ("sigmoid", [1, 0, math.nan, 1, 1, 0.5]),
+        ("silu", [math.inf, math.nan, math.nan, 100, 100, 0]),
+        ("softplus", [math.inf, 0, math.nan, 100, 100, 0.6931471805599453]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_the_edges_are_those_of_torch(name: str, expected: list[float]) -> None:
+    y = OPTIONS[name](tensor([math.inf, -math.inf, math.nan, 100.0, 100.0, 0.0], np.float64))
+
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("shape", [(2, 3), (), (1,), (0, 3)], ids=str)
 def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...]) -> None:

@@ -68,6 +68,21 @@ def test_flatten_finds_no_second_axis_in_a_scalar() -> None:
         flatten(real(), 1)
 
 
+@pytest.mark.parametrize(
+    ("f", "arguments", "of_nothing", "of_one"),
+    [
+        (expand_dims, (0,), (1, 0, 1), [[[7]]]),
+        (permute, ((1, 0),), (1, 0), [[7]]),
+        (swapaxes, (0, 1), (1, 0), [[7]]),
+        (flip, (), (0, 1), [[7]]),
+        (squeeze, (1,), (0,), [7]),
+    ],
+)
+def test_of_nothing_and_of_one_element(f: Callable[..., Any], arguments: Any, of_nothing: Any, of_one: Any) -> None:
+    assert f(zeros((0, 1)), *arguments).shape == of_nothing
+    assert f(tensor([[7]]), *arguments).tolist() == of_one
+
+
 def test_flatten_multiplies_named_sizes() -> None:
     b, c, h = (named(label) for label in "BCH")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -28,7 +29,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_comparisons_are_numpys(name: str) -> None:
-    x: Any = tensor([[1.0, 2.0, 3.0], [np.nan, np.inf, -0.0]])
+    x: Any = tensor([[1.0, 2.0, 3e38], [np.nan, np.inf, -0.0]])
     y: Any = tensor([2.0, 2.0, 0.0])
 
     result = COMPARISONS[name](x.trace(), y)
@@ -36,6 +37,12 @@ def test_comparisons_are_numpys(name: str) -> None:
     np.testing.assert_array_equal(result.numpy(), getattr(np, name)(x.numpy(), y.numpy()))
     assert result.dtype == np.bool_
     assert not result.owns_tape
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_nothing_and_one_element_compare(name: str) -> None:
+    assert COMPARISONS[name](ones((0, 3)), ones((3,))).shape == (0, 3)
+    assert COMPARISONS[name](tensor([2.0]), 2).tolist() == [name.endswith("equal") and name != "not_equal"]
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
@@ -69,6 +76,17 @@ def test_where_picks() -> None:
     assert where(condition, tensor([[1.0], [2.0]]), 0).tolist() == [[1, 0, 1], [2, 0, 2]]
     assert where(condition, np.float32(7), tensor(0.0)).tolist() == [7, 0, 7]
     assert where(ones((), np.bool_), tensor([1.0]), tensor([2.0])).tolist() == [1]
+
+
+def test_what_is_not_picked_leaves_nothing_behind() -> None:
+    # 0 * inf would be NaN.
+    condition: Any = tensor([True, False, False, True])
+    x: Any = tensor([np.inf, np.nan, -np.inf, 3e38])
+
+    y = where(condition, x.trace(), 0)
+
+    assert y.tolist() == [math.inf, 0, 0, pytest.approx(3e38)]
+    assert y.sum().backward()[x].tolist() == [1, 0, 0, 1]
 
 
 @pytest.mark.parametrize(

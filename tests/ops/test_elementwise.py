@@ -18,6 +18,7 @@ BINARY: dict[str, Callable[..., Any]] = {"add": add, "sub": sub, "mul": mul, "di
 UNARY: dict[str, Callable[..., Any]] = {"neg": neg, "exp": exp, "log": log, "tanh": tanh, "relu": relu}
 SMOOTH = {name: f for name, f in UNARY.items() if name != "relu"}
 OF_FLOATS = ["exp", "log", "tanh"]
+EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -119,6 +120,16 @@ def test_nothing_is_computed_on_empty_tensors() -> None:
         assert g(x).shape == (0, 3)
 
 
+@pytest.mark.parametrize(
+    ("name", "of_numpy"), [("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("div", np.divide)]
+)
+@np.errstate(all="ignore")
+def test_two_operands_at_their_edges_are_numpys(name: str, of_numpy: Callable[..., Any]) -> None:
+    x, y = EDGES[:, None], EDGES
+
+    np.testing.assert_array_equal(BINARY[name](tensor(x), tensor(y)).numpy(), of_numpy(x, y))
+
+
 # One operand
 
 
@@ -135,6 +146,15 @@ def test_nothing_is_computed_on_empty_tensors() -> None:
 )
 def test_one_operand_gives_what_pythons_math_gives(name: str, x: float, expected: float) -> None:
     assert UNARY[name](tensor([x], np.float64)).item() == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "of_numpy"),
+    [("neg", np.negative), ("exp", np.exp), ("log", np.log), ("tanh", np.tanh), ("relu", lambda x: np.maximum(x, 0))],
+)
+@np.errstate(all="ignore")
+def test_one_operand_at_its_edges_is_numpys(name: str, of_numpy: Callable[..., Any]) -> None:
+    np.testing.assert_array_equal(UNARY[name](tensor(EDGES)).numpy(), of_numpy(EDGES))
 
 
 @pytest.mark.parametrize("name", SMOOTH)
@@ -226,6 +246,14 @@ def test_astype_converts_there_and_its_gradient_back() -> None:
     assert grads[x].tolist() == [3, 3]
     assert astype(x, np.int64).tolist() == [1, -2]
     assert astype(tensor([0, 2]), np.bool_).tolist() == [False, True]
+
+
+def test_conversions_keep_what_is_not_finite_and_make_something_of_what_is_too_large() -> None:
+    np.testing.assert_array_equal(astype(tensor(EDGES), np.float64).numpy(), EDGES.astype(np.float64))
+    assert astype(tensor([7.0]), np.int8).tolist() == [7]
+    assert astype(zeros((0, 3)), np.int64).shape == (0, 3)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert astype(tensor([3e38]), np.float16).tolist() == [math.inf]
 
 
 def test_no_gradient_passes_through_an_int() -> None:

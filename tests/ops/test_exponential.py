@@ -23,6 +23,9 @@ UNARY: dict[str, Callable[..., Any]] = {
 }
 
 
+EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+
+
 def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
@@ -40,6 +43,12 @@ def test_the_values_are_those_of_pythons_math(name: str) -> None:
     of_python = getattr(math, name)
     assert y.numpy().ravel().tolist() == pytest.approx([of_python(v) for v in x.numpy().ravel()], rel=1e-14)
     assert UNARY[name](x.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", [name for name in UNARY if name != "erf"])
+@np.errstate(all="ignore")
+def test_the_edges_are_numpys(name: str) -> None:
+    np.testing.assert_array_equal(UNARY[name](tensor(EDGES)).numpy(), getattr(np, name)(EDGES))
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -89,9 +98,9 @@ def test_the_error_function_is_exact_on_its_whole_range(dtype: Any, error: float
 
 
 def test_the_error_function_keeps_signs_infinities_and_nan() -> None:
-    y = erf(tensor([0.0, -0.0, np.inf, -np.inf, np.nan])).numpy()
+    y = erf(tensor([0.0, -0.0, np.inf, -np.inf, np.nan, 3e38])).numpy()
 
-    np.testing.assert_array_equal(y, [0, 0, 1, -1, np.nan])
+    np.testing.assert_array_equal(y, [0, 0, 1, -1, np.nan, 1])
     assert np.signbit(y[1])
 
 
@@ -130,6 +139,13 @@ def test_minus_infinity_stands_for_nothing() -> None:
     assert z.tolist() == [3, 2, -math.inf]
     assert grads[x].tolist() == [0, 1, 0]
     assert grads[y].tolist() == [1, 0, 0]
+
+
+@np.errstate(all="ignore")
+def test_the_edges_of_a_sum_are_numpys() -> None:
+    x, y = EDGES[:, None], EDGES
+
+    np.testing.assert_allclose(logaddexp(tensor(x), tensor(y)).numpy(), np.logaddexp(x, y), rtol=1e-6)
 
 
 def test_a_sum_keeps_the_law_of_rules() -> None:

@@ -39,6 +39,7 @@ def test_concat_joins_parts_of_other_lengths_and_of_none() -> None:
 def test_stack_of_scalars_is_a_vector() -> None:
     assert stack([tensor(1.0), tensor(2.0)]).tolist() == [1, 2]
     assert stack([tensor(1.0)], -1).shape == (1,)
+    assert stack([zeros((0, 3)), zeros((0, 3))], 1).shape == (0, 2, 3)
 
 
 def test_the_tapes_of_all_parts_become_one() -> None:
@@ -69,6 +70,7 @@ def test_split_gives_numpys_parts() -> None:
     for part, expected in zip(split(x, 2), np.split(x.numpy(), 2), strict=True):
         np.testing.assert_array_equal(part.numpy(), expected)
     assert [part.shape for part in split(zeros((0, 3)), 2)] == [(0, 3), (0, 3)]
+    assert [part.tolist() for part in split(tensor([7]), (0, 1))] == [[], [7]]
 
 
 def test_the_law_of_rules() -> None:

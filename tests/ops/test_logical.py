@@ -73,16 +73,23 @@ def test_what_does_not_hold() -> None:
     ],
 )
 def test_kinds_of_numbers(name: str, expected: list[bool]) -> None:
-    y = KINDS[name](tensor([-0.0, 2.5, np.inf, -np.inf, np.nan]).trace())
+    y = KINDS[name](tensor([-0.0, 2.5, np.inf, -np.inf, np.nan, 3e38, 3e38]).trace())
 
-    assert y.tolist() == expected
+    assert y.tolist() == [*expected, *expected[:1] * 2]
     assert not y.owns_tape
 
 
 def test_nothing_is_said_of_empty_tensors() -> None:
-    assert isnan(zeros((0, 3))).shape == (0, 3)
+    for kind in KINDS.values():
+        assert kind(zeros((0, 3))).shape == (0, 3)
     assert logical_not(zeros((0, 3), np.bool_)).shape == (0, 3)
-    assert logical_or(zeros((0, 3), np.bool_), ones((3,), np.bool_)).shape == (0, 3)
+    for f in BINARY.values():
+        assert f(zeros((0, 3), np.bool_), ones((3,), np.bool_)).shape == (0, 3)
+
+
+def test_one_element_is_one_truth() -> None:
+    assert logical_not(tensor([True])).tolist() == [False]
+    assert [f(tensor([True]), tensor([True])).tolist() for f in BINARY.values()] == [[True], [True], [False]]
 
 
 @pytest.mark.parametrize("name", BINARY)

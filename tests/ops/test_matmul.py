@@ -57,6 +57,14 @@ def test_the_law_of_rules() -> None:
     check_shape_rule(matmul, *OPERANDS, ((0, 5), (5, 7)), ((3, 0), (0, 7)), ((1, 1), (1, 1)), ((3, 5), (7, 5)))
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
+def test_zeros_ties_infinities_and_nan_are_numpys() -> None:
+    x = np.array([[0, 0, 1], [np.inf, 1, 1], [np.nan, 2, 3], [3e38, 3e18, 100]], np.float32)
+    y = np.array([[1, -np.inf], [2, 2], [3, 1e-30]], np.float32)
+
+    np.testing.assert_array_equal(matmul(tensor(x), tensor(y)).numpy(), x @ y)
+
+
 def test_an_empty_inner_axis_sums_to_zero() -> None:
     x, y = real(2, 0), real(0, 3)
 

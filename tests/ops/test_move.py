@@ -99,6 +99,8 @@ def test_transpose_reverses_or_orders_the_axes() -> None:
     assert transpose(zeros((2, 3, 5)), (-1, 0, 1)).shape == (5, 2, 3)
     assert transpose(real()).shape == ()
     assert transpose(real(5)).shape == (5,)
+    assert transpose(tensor([[7.0]])).tolist() == [[7]]
+    assert transpose(zeros((0, 3))).shape == (3, 0)
 
 
 @pytest.mark.parametrize("axes", [None, (-1, 0, 1), *permutations(range(3))], ids=str)
@@ -142,6 +144,7 @@ def test_broadcast_to_repeats_along_new_axes_and_axes_of_one() -> None:
     assert broadcast_to(x, (2, 3)).tolist() == [[1, 1, 1], [2, 2, 2]]
     assert broadcast_to(x, (3, 2, 1)).shape == (3, 2, 1)
     assert broadcast_to(real(1), (0,)).shape == (0,)
+    assert broadcast_to(zeros((0, 1)), (2, 0, 3)).shape == (2, 0, 3)
 
 
 @pytest.mark.parametrize(

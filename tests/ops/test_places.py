@@ -65,7 +65,8 @@ def test_indexing_is_numpys_and_has_its_gradient(index: Any) -> None:
 @pytest.mark.parametrize("index", [*BASIC, *GATHERED], ids=repr)
 def test_the_law_of_rules(index: Any) -> None:
     check_shape_rule(getitem, ((2, 3, 4), index))
-    check_shape_rule(at_set, ((2, 3, 4), index, ()), ((2, 3, 4), index, np.zeros((2, 3, 4))[index].shape))
+    for f in (at_set, at_add):
+        check_shape_rule(f, ((2, 3, 4), index, ()), ((2, 3, 4), index, np.zeros((2, 3, 4))[index].shape))
 
 
 def test_tensors_of_indices_serve_as_arrays_do_and_bring_their_tape() -> None:
@@ -117,6 +118,15 @@ def test_at_set_and_at_add_change_what_numpy_would(index: Any) -> None:
     check_gradients(lambda x, v: at_set(x, index, v), x, value)
     check_gradients(lambda x, v: at_add(x, index, v), x, value)
     check_gradients(lambda x, v: at_set(x * x, index, v * v) * x, x, real(), order=2)
+    check_gradients(lambda x, v: at_add(x * x, index, v * v) * x, x, real(), order=2)
+
+
+def test_of_nothing_and_of_one_element() -> None:
+    x = zeros((0, 3))
+
+    assert x[:, 1].shape == (0,)
+    assert tensor([7])[0].item() == tensor([7])[-1:].item() == 7
+    assert x.at_set((slice(None), 1), 2.0).shape == x.at_add((slice(None), 1), 2.0).shape == (0, 3)
 
 
 def test_places_named_twice_accumulate() -> None:
@@ -178,9 +188,11 @@ def test_values_and_indices_of_another_kind_are_refused() -> None:
 
     with pytest.raises(DTypeError, match=r"^getitem: index is float32 but integer or bool is expected$"):
         x[ones((2,))]
-    with pytest.raises(DTypeError, match=r"^at_set: x is float32 but value is int64$"):
-        x.at_set(0, tensor([1, 2, 3]))
     for name in ("at_set", "at_add"):
+        with pytest.raises(DTypeError, match=rf"^{name}: x is float32 but value is int64$"):
+            getattr(x, name)(0, tensor([1, 2, 3]))
+        with pytest.raises(IndexError, match=rf"^{name}: index 2 is out of bounds for axis 0 with size 2$"):
+            getattr(x, name)(tensor([2]), 1.0)
         with pytest.raises(
             ShapeError, match=rf"^{name}: value \(2,\) does not broadcast to the \(3,\) that index names in x \(2, 3\)$"
         ):

@@ -45,6 +45,11 @@ def test_tensors_like_another_have_its_shape_and_dtype_and_no_tape() -> None:
         assert y.tolist() == [[number] * 3]
         assert y.dtype == np.float64
         assert not y.owns_tape
+    for f in (zeros_like, ones_like):
+        assert f(zeros((0, 3))).shape == (0, 3)
+        assert f(tensor([7])).tolist() == [f is ones_like]
+    assert full_like(zeros((0, 3)), 5).shape == (0, 3)
+    assert full_like(tensor([7]), 5).tolist() == [5]
     check_shape_rule(zeros_like, ((2, 3),), ((),))
     check_shape_rule(ones_like, ((2, 3),))
     check_shape_rule(full_like, ((2, 3), 1.0))
@@ -53,6 +58,7 @@ def test_tensors_like_another_have_its_shape_and_dtype_and_no_tape() -> None:
 def test_one_hot_gives_each_index_its_row() -> None:
     assert one_hot(tensor([0, 2]), 3).tolist() == [[1, 0, 0], [0, 0, 1]]
     assert one_hot(tensor(1), 2).tolist() == [0, 1]
+    assert not one_hot(tensor([0, 2]).trace(), 3).owns_tape
     assert one_hot(zeros((0, 2), np.int64), 3).shape == (0, 2, 3)
     check_shape_rule(one_hot, ((2, 3), 7), ((), 1))
 

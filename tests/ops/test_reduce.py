@@ -18,6 +18,11 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": sum, "mean": mean, "max": ma
 AXES = [None, 0, 1, -1, (0,), (0, 2), (-1, 0), (0, 1, 2), ()]
 
 
+ROWS = np.array(
+    [[0, 0, 2], [3, 3, 3], [np.inf, -np.inf, 100], [-np.inf, -np.inf, 1e38], [1, np.nan, np.inf]], np.float32
+)
+
+
 def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
@@ -42,6 +47,12 @@ def test_every_choice_of_axes_is_numpys_and_has_its_gradient(name: str, axis: An
         f(x, axis, keepdims=keepdims).numpy(), getattr(np, name)(x.numpy(), axis=axis, keepdims=keepdims), rtol=1e-14
     )
     check_gradients(lambda x: f(x, axis, keepdims=keepdims), x)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
+def test_rows_with_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
+    np.testing.assert_allclose(REDUCTIONS[name](tensor(ROWS), 1).numpy(), getattr(np, name)(ROWS, axis=1), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)

@@ -32,6 +32,9 @@ UNARY: dict[str, Callable[..., Any]] = {**STEPS, "abs": abs, "clamp": clamp}
 BINARY: dict[str, Callable[..., Any]] = {"maximum": maximum, "minimum": minimum, "remainder": remainder}
 
 
+EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+
+
 def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
@@ -63,6 +66,15 @@ def test_ints_stay_what_they_are(name: str) -> None:
 
     assert y.tolist() == [0, 1, 1]
     assert y.dtype == np.int8
+
+
+@pytest.mark.parametrize("name", [name for name in UNARY if name != "clamp"])
+def test_one_operand_at_its_edges_is_numpys(name: str) -> None:
+    np.testing.assert_array_equal(UNARY[name](tensor(EDGES)).numpy(), getattr(np, name)(EDGES))
+
+
+def test_clamping_at_its_edges_is_numpys() -> None:
+    np.testing.assert_array_equal(clamp(tensor(EDGES), min=-1, max=100).numpy(), np.clip(EDGES, -1, 100))
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -159,6 +171,14 @@ def test_two_operands_give_what_numpy_gives(name: str) -> None:
     np.testing.assert_array_equal(BINARY[name](x, y).numpy(), getattr(np, name)(x.numpy(), y.numpy()))
     assert BINARY[name](tensor([7, -7]), 4).dtype == np.int64
     assert BINARY[name](x, 2).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", BINARY)
+@np.errstate(all="ignore")
+def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
+    x, y = EDGES[:, None], EDGES
+
+    np.testing.assert_array_equal(BINARY[name](tensor(x), tensor(y)).numpy(), getattr(np, name)(x, y))
 
 
 @pytest.mark.parametrize("name", BINARY)

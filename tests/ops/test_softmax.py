@@ -82,6 +82,20 @@ def test_a_score_of_minus_infinity_has_no_probability_and_no_gradient() -> None:
     assert y.backward(seed=tensor([1.0, 2.0, 3.0]))[x].tolist() == [-0.5, 0, 0.5]
 
 
+def test_equal_scores_are_equally_probable() -> None:
+    x = tensor([100.0, 100.0, 100.0, 100.0])
+
+    assert softmax(x).tolist() == [0.25] * 4
+    assert log_softmax(x).tolist() == [pytest.approx(-math.log(4))] * 4
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
+def test_beside_nan_or_an_infinite_score_nothing_is_known(name: str) -> None:
+    # torch 2.13: torch.softmax(torch.tensor([[nan, 1.], [inf, 1.]]), 1)
+    assert np.isnan(BOTH[name](tensor([[np.nan, 1.0], [np.inf, 1.0]])).numpy()[0]).all()
+
+
 def test_probabilities_add_up_to_one() -> None:
     x = real(3, 5)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import all, any, argmax, argmin, cumsum, normal, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
@@ -18,6 +18,11 @@ SURVEYS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "all": (all, np.all),
     "any": (any, np.any),
 }
+
+
+ROWS = np.array(
+    [[0, 0, 2], [3, 3, 3], [np.inf, -np.inf, 100], [-np.inf, -np.inf, 3e38], [1, np.nan, np.inf]], np.float32
+)
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -37,6 +42,14 @@ def test_surveys_are_numpys_and_have_no_tape(name: str, axis: int | None, keepdi
     assert y.dtype == (np.int64 if name.startswith("arg") else np.bool_)
     assert not y.owns_tape
     check_shape_rule(f, {"x": (2, 3, 7), "axis": axis, "keepdims": keepdims}, {"x": (0, 3), "axis": axis})
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_rows_with_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
+    f, numpys = SURVEYS[name]
+
+    np.testing.assert_array_equal(f(tensor(ROWS), 1).numpy(), numpys(ROWS, 1))
+    assert f(tensor([[3.0]])).item() == numpys([[3.0]])
 
 
 def test_of_several_the_first_is_taken() -> None:
@@ -75,9 +88,16 @@ def test_cumsum_is_numpys_and_has_its_gradients(axis: int | None) -> None:
     check_shape_rule(cumsum, ((2, 3, 7), axis), ((0, 3), axis))
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
+def test_cumsum_of_zeros_ties_infinities_and_nan_is_numpys() -> None:
+    np.testing.assert_array_equal(cumsum(tensor(ROWS), 1).numpy(), np.cumsum(ROWS, 1))
+
+
 def test_cumsum_at_its_edges() -> None:
     assert cumsum(zeros((0,))).shape == (0,)
     assert cumsum(tensor(3)).tolist() == [3]
     assert cumsum(tensor([100, 100], np.int8)).dtype == np.int8
     with pytest.raises(ShapeError, match=r"^cumsum: axis 1 is out of range for x \(2,\)$"):
         cumsum(real(2), 1)
+    with pytest.raises(DTypeError, match=r"^cumsum: x is bool but number is expected$"):
+        cumsum(tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test

@@ -46,6 +46,9 @@ UNARY: dict[str, tuple[Callable[..., Any], float, float]] = {
 }
 
 
+EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+
+
 def inside(name: str, *shape: int) -> Any:
     _, low, high = UNARY[name]
     return uniform(shape, low=low, high=high, dtype=np.float64, rng=0)
@@ -64,6 +67,12 @@ def test_the_values_are_those_of_pythons_math(name: str) -> None:
     of_python = getattr(math, name)
     assert y.numpy().ravel().tolist() == pytest.approx([of_python(v) for v in x.numpy().ravel()], rel=1e-14)
     assert UNARY[name][0](x.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", UNARY)
+@np.errstate(all="ignore")
+def test_the_edges_are_numpys(name: str) -> None:
+    np.testing.assert_array_equal(UNARY[name][0](tensor(EDGES)).numpy(), getattr(np, name)(EDGES))
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -149,6 +158,12 @@ def test_gradients_of_an_angle_beside_a_number() -> None:
     check_gradients(lambda y: atan2(y, 2), real(2, 3), order=2)
     check_gradients(lambda x: atan2(2.0, x), real(2, 3), order=2)
     check_gradients(lambda x: atan2(x, x + 2), real(2, 3), order=2, rtol=1e-4)
+
+
+def test_the_edges_of_an_angle_are_numpys() -> None:
+    y, x = EDGES[:, None], EDGES
+
+    np.testing.assert_array_equal(atan2(tensor(y), tensor(x)).numpy(), np.atan2(y, x))
 
 
 def test_the_origin_has_an_angle_but_no_gradient() -> None:
