@@ -11,7 +11,7 @@ export PIP_NO_INPUT := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test differential format lock clean
+.PHONY: help demo test differential oracle format lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -35,6 +35,10 @@ test: $(VENV)/.ready ## run everything that CI runs
 
 differential: $(VENV)/.ready ## compare what mypy says of 5,000 calls with what they do
 	@$(BIN)/python tests/mypy/test_differential.py 5000
+
+oracle: $(VENV)/.ready ## install PyTorch, and compare every op with it
+	@$(BIN)/python -m pip install --quiet torch==2.13.0
+	@$(BIN)/pytest tests/oracle
 
 format: $(VENV)/.ready ## format, and fix what ruff can fix
 	$(BIN)/ruff check --fix-only

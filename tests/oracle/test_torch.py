@@ -1,0 +1,480 @@
+"""Every op beside PyTorch 2.13: values and gradients over a grid of shapes, options and edges.
+
+`make oracle` installs torch; without it nothing here runs. One line of TORCH is one op: the same function in torch's
+words, and the calls to compare. A call is what both get; its arrays become tensors, and its float arrays are
+differentiated by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from tapegrad import ops
+from tapegrad.op import OPS
+from tapegrad.tensor import Tensor, handle
+
+torch: Any = pytest.importorskip("torch", reason="make oracle installs it")
+F: Any = torch.nn.functional
+
+NAMES = sorted(name for name in vars(ops) if name in OPS)
+
+
+class Call(NamedTuple):
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+
+    def __repr__(self) -> str:
+        words = [written(one) for one in self.args] + [f"{key}={written(one)}" for key, one in self.options.items()]
+        return f"({', '.join(words)})"
+
+
+class Fixed(NamedTuple):
+    """An array that nothing is differentiated by, such as a target."""
+
+    array: Any
+
+
+class Line(NamedTuple):
+    function: Callable[..., Any]
+    calls: list[Call]
+
+
+def written(one: Any) -> str:
+    if isinstance(one, Fixed):
+        return f"Fixed({written(one.array)})"
+    if isinstance(one, list):
+        return f"[{', '.join(map(written, one))}]"
+    return f"{one.dtype}{list(one.shape)}" if isinstance(one, np.ndarray) else str(one)
+
+
+def call(*args: Any, **options: Any) -> Call:
+    return Call(args, options)
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return np.asarray(np.random.default_rng(seed).normal(size=shape))
+
+
+def truth(*shape: int, seed: int = 0) -> Any:
+    return np.asarray(real(*shape, seed=seed) > 0)
+
+
+# Calls that several ops share
+
+EDGES = np.array([0.0, -0.0, 0.5, 1.0, -1.0, 2.0, -2.5, 3.0, 50.0, -50.0, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan])
+SHAPES: list[tuple[int, ...]] = [(), (1,), (5,), (2, 3), (2, 1, 5), (0,), (0, 3), (2, 3, 5, 7)]
+PAIRS: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((2, 3), (2, 3)),
+    ((2, 3), (3,)),
+    ((), (2, 3)),
+    ((2, 1, 5), (3, 1)),
+    ((1,), (1,)),
+    ((0, 3), (1, 3)),
+]
+AXES = [None, 0, 1, -1, (0, 2), (-1, 0)]
+# Rows with zeros, ties, infinities, NaN, and numbers whose exponential overflows.
+ROWS = np.array(
+    [
+        [0.0, 0.0, 2.0],
+        [3.0, 3.0, 3.0],
+        [0.0, 1.0, 4.0],
+        [800.0, -800.0, 1.0],
+        [np.inf, 1.0, 2.0],
+        [-np.inf, 1.0, 2.0],
+        [np.inf, -np.inf, 2.0],
+        [-np.inf, -np.inf, -np.inf],
+        [np.nan, 1.0, 2.0],
+    ]
+)
+
+ONE = [*(call(real(*shape)) for shape in SHAPES), call(EDGES)]
+TWO = [*(call(real(*x), real(*y, seed=1)) for x, y in PAIRS), call(EDGES[:, None], EDGES)]
+REDUCED = [
+    *(call(real(2, 3, 5), axis=axis, keepdims=keep) for axis, keep in product(AXES, [False, True])),
+    call(real()),
+    call(real(1)),
+    call(ROWS, axis=1),
+    call(ROWS[:4]),
+]
+EMPTY = [call(real(0, 3)), call(real(0, 3), axis=0), call(real(0, 3), axis=1)]
+ALONG = [*(call(real(2, 3, 5), axis) for axis in (0, 1, -1)), call(real(1), 0), call(real(0, 3), 1), call(ROWS, 1)]
+FOUND = [
+    *(call(real(2, 3, 5), axis=axis, keepdims=keep) for axis, keep in product([0, 1, -1], [False, True])),
+    call(real(2, 3)),
+    call(ROWS, axis=1),
+]
+LIKE = [call(real(2, 3)), call(real()), call(real(0, 3))]
+CUBE = real(2, 3, 5)
+WHOLE = np.array([[1, 0], [2, -1]])
+
+
+def with_options(calls: list[Call], *options: dict[str, Any]) -> list[Call]:
+    return [Call(one.args, one.options | option) for one, option in product(calls, options)]
+
+
+# What torch says in other words
+
+
+def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
+    return tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+
+
+def over(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, axis=None, keepdims=False: function(x, axes_of(x, axis), keepdims)
+
+
+def over_one(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, axis=None, keepdims=False: function(x) if axis is None else function(x, dim=axis, keepdim=keepdims)
+
+
+def spread(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, axis=None, keepdims=False, correction=0: function(
+        x, axes_of(x, axis), correction=correction, keepdim=keepdims
+    )
+
+
+def multiplied(x: Any, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: FBT001, FBT002  # torch's own
+    for one in sorted((n % x.ndim for n in axes_of(x, axis)), reverse=True):
+        x = torch.prod(x, one, keepdim=keepdims)
+    return x
+
+
+def taken(x: Any, indices: Any, axis: int = 0) -> Any:
+    axis %= x.ndim
+    flat = torch.index_select(x, axis, indices.reshape(-1) % x.shape[axis])
+    return flat.reshape(x.shape[:axis] + indices.shape + x.shape[axis + 1 :])
+
+
+def scattered(updates: Any, indices: Any, shape: tuple[int, ...], axis: int = 0) -> Any:
+    axis %= len(shape)
+    flat = updates.reshape((*shape[:axis], -1, *shape[axis + 1 :]))
+    return torch.zeros(shape, dtype=updates.dtype).index_add(axis, indices.reshape(-1) % shape[axis], flat)
+
+
+def put(x: Any, index: Any, value: Any) -> Any:
+    x = x.clone()
+    x[index] = value
+    return x
+
+
+def added(x: Any, index: Any, value: Any) -> Any:
+    x = x.clone()
+    x[index] += value
+    return x
+
+
+def expanded(x: Any, axis: Any) -> Any:
+    whole = axis if isinstance(axis, tuple) else (axis,)
+    for one in sorted(n % (x.ndim + len(whole)) for n in whole):
+        x = x.unsqueeze(one)
+    return x
+
+
+def padded(x: Any, pad_width: Any, value: float = 0) -> Any:
+    return F.pad(x, [n for pair in reversed(pad_width) for n in pair], value=value)
+
+
+def entropy(x: Any, target: Any) -> Any:
+    weights = target.is_floating_point()
+    return F.cross_entropy(x.movedim(-1, 1 if x.ndim > 1 else 0), target.movedim(-1, 1) if weights else target)
+
+
+def parts(x: Any, sections: Any, axis: int = 0) -> Any:
+    return torch.split(x, x.shape[axis] // sections if isinstance(sections, int) else list(sections), axis)
+
+
+TORCH: dict[str, Line] = {
+    "abs": Line(torch.abs, ONE),
+    "acos": Line(torch.acos, ONE),
+    "acosh": Line(torch.acosh, ONE),
+    "add": Line(torch.add, TWO),
+    "all": Line(over(torch.all), with_options([call(truth(2, 3, 5)), call(truth(0, 3))], {}, {"axis": 1})),
+    "any": Line(over(torch.any), with_options([call(truth(2, 3, 5)), call(truth(0, 3))], {}, {"axis": 1})),
+    "arange": Line(torch.arange, [call(5), call(2, 9, 3), call(9, 2, -3), call(0)]),
+    "argmax": Line(over_one(torch.argmax), FOUND),
+    "argmin": Line(over_one(torch.argmin), FOUND),
+    "asin": Line(torch.asin, ONE),
+    "asinh": Line(torch.asinh, ONE),
+    "astype": Line(lambda x, dtype: x.to(getattr(torch, dtype.__name__)), with_options(ONE, {"dtype": np.float32})),
+    "at_add": Line(added, [call(CUBE, 1, real(3, 5)), call(CUBE, (slice(None), slice(0, 3, 2)), real(5))]),
+    "at_set": Line(put, [call(CUBE, 1, real(3, 5)), call(CUBE, (slice(None), slice(0, 3, 2)), real(5))]),
+    "atan": Line(torch.atan, ONE),
+    "atan2": Line(torch.atan2, TWO),
+    "atanh": Line(torch.atanh, ONE),
+    "broadcast_to": Line(torch.broadcast_to, [call(real(*x), (4, 2, 3)) for x in [(), (3,), (2, 1), (4, 1, 3)]]),
+    "ceil": Line(torch.ceil, ONE),
+    "clamp": Line(torch.clamp, with_options(ONE, {"min": -1.0}, {"max": 1.0}, {"min": -1.0, "max": 1.0})),
+    "concat": Line(torch.cat, [call([CUBE, CUBE[:, :1], CUBE[:, :0]], 1), call([EDGES, real(2)])]),
+    "cos": Line(torch.cos, ONE),
+    "cosh": Line(torch.cosh, ONE),
+    "cross_entropy": Line(
+        entropy,
+        [
+            call(real(4, 3), np.array([2, 0, 1, 1])),
+            call(real(2, 5, 3), np.arange(10).reshape(2, 5) % 3),
+            call(real(3), np.array(1)),
+            call(real(4, 1), np.zeros(4, np.int64)),
+            call(real(0, 3), np.zeros(0, np.int64)),
+            call(ROWS[1:4], np.array([0, 1, 2])),
+            call(ROWS[5:6], np.array([1])),
+        ],
+    ),
+    "cumsum": Line(torch.cumsum, ALONG),
+    "div": Line(torch.div, TWO),
+    "elu": Line(F.elu, with_options(ONE, {}, {"alpha": 0.5})),
+    "equal": Line(torch.eq, TWO),
+    "erf": Line(torch.erf, ONE),
+    "exp": Line(torch.exp, ONE),
+    "exp2": Line(torch.exp2, ONE),
+    "expand_dims": Line(expanded, [call(CUBE, axis) for axis in (0, 1, -1, (0, -1))]),
+    "expm1": Line(torch.expm1, ONE),
+    "eye": Line(torch.eye, [call(3), call(2, 5), call(0)]),
+    "flatten": Line(torch.flatten, [call(CUBE), call(CUBE, 1), call(CUBE, 0, 1), call(real()), call(real(0, 3))]),
+    "flip": Line(lambda x, axis=None: torch.flip(x, axes_of(x, axis)), [call(CUBE), call(CUBE, 1), call(EDGES)]),
+    "floor": Line(torch.floor, ONE),
+    "full": Line(torch.full, [call((2, 3), 0.5), call((), 7.0), call((0, 3), 1.0)]),
+    "full_like": Line(torch.full_like, [Call((*one.args, 0.5), {}) for one in LIKE]),
+    "gelu": Line(F.gelu, with_options(ONE, {}, {"approximate": "tanh"})),
+    "getitem": Line(
+        lambda x, index: x[index],
+        [call(CUBE, index) for index in (1, (0, -1), (..., 2), (slice(None), None, slice(1, 3)), (slice(0, 2, 2), 1))],
+    ),
+    "greater": Line(torch.gt, TWO),
+    "greater_equal": Line(torch.ge, TWO),
+    "hypot": Line(torch.hypot, TWO),
+    "isfinite": Line(torch.isfinite, ONE),
+    "isinf": Line(torch.isinf, ONE),
+    "isnan": Line(torch.isnan, ONE),
+    "leaky_relu": Line(F.leaky_relu, with_options(ONE, {}, {"negative_slope": 0.2})),
+    "less": Line(torch.lt, TWO),
+    "less_equal": Line(torch.le, TWO),
+    "linspace": Line(torch.linspace, [call(0.0, 1.0, 7), call(2.0, -3.0, 4), call(2.0, 3.0, 1), call(0.0, 1.0, 0)]),
+    "log": Line(torch.log, ONE),
+    "log10": Line(torch.log10, ONE),
+    "log1p": Line(torch.log1p, ONE),
+    "log2": Line(torch.log2, ONE),
+    "log_sigmoid": Line(F.logsigmoid, ONE),
+    "log_softmax": Line(torch.log_softmax, ALONG),
+    "logaddexp": Line(torch.logaddexp, TWO),
+    "logical_and": Line(torch.logical_and, [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())]),
+    "logical_not": Line(torch.logical_not, [call(truth(2, 3)), call(truth()), call(truth(0, 3))]),
+    "logical_or": Line(torch.logical_or, [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())]),
+    "logical_xor": Line(torch.logical_xor, [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())]),
+    "logsumexp": Line(over(torch.logsumexp), REDUCED),
+    "matmul": Line(
+        torch.matmul,
+        [
+            call(real(*x), real(*y, seed=1))
+            for x, y in [
+                ((3, 5), (5, 7)),
+                ((5,), (5,)),
+                ((5,), (5, 7)),
+                ((3, 5), (5,)),
+                ((2, 3, 5), (5, 7)),
+                ((4, 1, 3, 5), (2, 5, 7)),
+                ((2, 0), (0, 3)),
+                ((0, 5), (5, 3)),
+            ]
+        ],
+    ),
+    "max": Line(over(torch.amax), REDUCED),
+    "maximum": Line(torch.maximum, TWO),
+    "mean": Line(over(torch.mean), REDUCED + EMPTY),
+    "min": Line(over(torch.amin), REDUCED),
+    "minimum": Line(torch.minimum, TWO),
+    "mse": Line(F.mse_loss, [call(real(*shape), Fixed(real(*shape, seed=1))) for shape in SHAPES]),
+    "mul": Line(torch.mul, TWO),
+    "neg": Line(torch.neg, ONE),
+    "not_equal": Line(torch.ne, TWO),
+    "one_hot": Line(
+        lambda indices, size: F.one_hot(indices, size).to(torch.float32),
+        [call(np.array([0, 2, 1]), 3), call(np.array(1), 2), call(np.zeros((0, 2), int), 3)],
+    ),
+    "ones": Line(torch.ones, [call((2, 3)), call(()), call((0, 3))]),
+    "ones_like": Line(torch.ones_like, LIKE),
+    "pad": Line(padded, [call(CUBE, ((0, 1), (2, 0), (1, 1)), value=n) for n in (0, 0.5)] + [call(EDGES, ((1, 2),))]),
+    "permute": Line(torch.permute, [call(CUBE, (2, 0, 1)), call(CUBE, (-1, 1, 0)), call(real(), ())]),
+    # Not the root of -0 and -inf: torch takes sqrt for it, where IEEE's pow gives 0 and inf.
+    "pow": Line(
+        torch.pow,
+        [*TWO, *(call(EDGES, n) for n in (-2, -1, 0, 1, 2, 3)), call(EDGES[EDGES > 0], 0.5), call(0.0, EDGES)],
+    ),
+    "prod": Line(multiplied, REDUCED + EMPTY),
+    "reciprocal": Line(torch.reciprocal, ONE),
+    "relu": Line(torch.relu, ONE),
+    "remainder": Line(torch.remainder, TWO),
+    "reshape": Line(torch.reshape, [call(CUBE, (5, -1)), call(CUBE, (30,)), call(real(1), ()), call(real(0, 3), (0,))]),
+    "round": Line(torch.round, ONE),
+    "rsqrt": Line(torch.rsqrt, ONE),
+    "scatter_add": Line(scattered, [call(real(2, 2, 5), WHOLE, (4, 5)), call(real(3, 2, 2), WHOLE, (3, 4), -1)]),
+    "sigmoid": Line(torch.sigmoid, ONE),
+    "sign": Line(torch.sign, ONE),
+    "silu": Line(F.silu, ONE),
+    "sin": Line(torch.sin, ONE),
+    "sinh": Line(torch.sinh, ONE),
+    "softmax": Line(torch.softmax, ALONG),
+    "softplus": Line(F.softplus, ONE),
+    "split": Line(parts, [call(CUBE, 3, 1), call(CUBE, (1, 4), -1), call(CUBE, (0, 2)), call(real(0, 3), 3, 1)]),
+    "sqrt": Line(torch.sqrt, ONE),
+    "square": Line(torch.square, ONE),
+    "squeeze": Line(
+        lambda x, axis=None: torch.squeeze(x) if axis is None else torch.squeeze(x, axis),
+        [call(real(1, 3, 1)), call(real(1, 3, 1), 0), call(real(1, 3, 1), (0, -1)), call(real())],
+    ),
+    "stack": Line(torch.stack, [call([CUBE, 2 * CUBE], axis) for axis in (0, 1, -1)] + [call([EDGES, EDGES])]),
+    "std": Line(spread(torch.std), with_options(REDUCED, {}, {"correction": 1})),
+    "sub": Line(torch.sub, TWO),
+    "sum": Line(over(torch.sum), REDUCED + EMPTY),
+    "swapaxes": Line(torch.swapaxes, [call(CUBE, 0, -1), call(CUBE, 1, 2), call(CUBE, 1, 1)]),
+    "take": Line(taken, [call(real(4, 3), WHOLE), call(real(3, 4), WHOLE, -1), call(real(3), np.zeros(0, int))]),
+    "tan": Line(torch.tan, ONE),
+    "tanh": Line(torch.tanh, ONE),
+    "transpose": Line(
+        lambda x, axes=None: torch.permute(x, tuple(range(x.ndim))[::-1] if axes is None else axes),
+        [call(CUBE), call(CUBE, (1, 2, 0)), call(real())],
+    ),
+    "trunc": Line(torch.trunc, ONE),
+    "var": Line(spread(torch.var), with_options(REDUCED, {}, {"correction": 1})),
+    "where": Line(
+        torch.where,
+        [call(truth(*c), real(*x), real(*y, seed=1)) for c, x, y in [((2, 3), (3,), ()), ((), (2, 1), (3,))]]
+        + [call(truth(16), EDGES, EDGES[::-1].copy())],
+    ),
+    "zeros": Line(torch.zeros, [call((2, 3)), call(()), call((0, 3))]),
+    "zeros_like": Line(torch.zeros_like, LIKE),
+}
+
+NOT_IN_TORCH = {
+    "cbrt": "torch has no cube root of negative numbers",
+    "normal": "NumPy's generator draws other numbers",
+    "tensor": "makes what both get here",
+    "uniform": "NumPy's generator draws other numbers",
+}
+
+
+def all_below(x: Any) -> Any:
+    return np.isneginf(x).all(-1, keepdims=True) if x.ndim else np.isneginf(x)
+
+
+# Where an operand is such, another one is compared; a test holds that there is a difference.
+DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "abs": (np.isnan, "the slope of a NaN is NaN; torch's is 0"),
+    "acosh": (lambda x: x < 1, "outside its domain the slope is NaN as the value is; torch goes on with the formula"),
+    "clamp": (np.isnan, "a NaN is not outside, so its gradient passes; torch's is 0"),
+    "elu": (np.isnan, "the slope of a NaN is NaN; torch's is 1 in float32"),
+    "gelu": (np.isposinf, "gelu of infinity is infinity; torch's is NaN in float32"),
+    "logsumexp": (all_below, "of nothing but -inf the gradient is 0; torch's is NaN"),
+    "maximum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
+    "minimum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
+    "relu": (np.isnan, "a NaN is not above 0, so its gradient is 0; torch's passes"),
+    "remainder": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
+    "rsqrt": (lambda x: (x == 0) & np.signbit(x), "towards -0 the slope falls to -inf; torch has inf"),
+    "sign": (np.isnan, "the sign of a NaN is NaN, as NumPy's; torch's is 0"),
+}
+
+
+def test_every_op_has_a_line_or_a_reason() -> None:
+    assert sorted([*TORCH, *NOT_IN_TORCH]) == NAMES
+
+
+def cases() -> list[Any]:
+    return [pytest.param(name, one, id=f"{name}{one}") for name, line in TORCH.items() for one in line.calls]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=lambda dtype: dtype.__name__)
+@pytest.mark.parametrize(("name", "one"), cases())
+@pytest.mark.filterwarnings("ignore")  # both warn of edges, in words of their own
+def test_values_and_gradients_are_those_of_torch(name: str, one: Call, dtype: Any) -> None:
+    compare(name, converted(one, dtype, DIFFERENCES.get(name, (np.zeros_like, ""))[0]))
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+@pytest.mark.filterwarnings("ignore")
+def test_a_difference_that_stands_in_the_table_is_there(name: str) -> None:
+    def compare_all() -> None:
+        for one, dtype in product(TORCH[name].calls, [np.float64, np.float32]):
+            compare(name, converted(one, dtype, np.zeros_like))
+
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        compare_all()
+
+
+def compare(name: str, one: Call) -> None:
+    values, gradients = by_tapegrad(getattr(ops, name), one)
+    torchs, expected = by_torch(TORCH[name].function, one)
+
+    for ours, theirs in zip([*values, *gradients], [*torchs, *expected], strict=True):
+        assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)
+        rtol, atol = (1e-10, 1e-12) if ours.dtype == np.float64 else (2e-5, 1e-6)
+        np.testing.assert_allclose(ours, theirs, rtol, atol)
+
+
+def converted(one: Any, dtype: Any, differs: Callable[[Any], Any]) -> Any:
+    """Returns arguments whose floats are of `dtype`, with an ordinary number where torch differs."""
+    if isinstance(one, Call):
+        return Call(converted(one.args, dtype, differs), one.options)
+    if isinstance(one, Fixed):
+        return Fixed(converted(one.array, dtype, differs))
+    if isinstance(one, tuple | list):
+        return type(one)(converted(each, dtype, differs) for each in one)
+    if isinstance(one, np.ndarray) and one.dtype.kind == "f":
+        return np.where(differs(one), 1.5, one).astype(dtype)
+    return one
+
+
+def by_tapegrad(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]:
+    leaves: list[Tensor[Any, Any, Any]] = []
+
+    def made(array: Any, *, fixed: bool) -> Any:
+        x: Any = handle(array)
+        if fixed or array.dtype.kind != "f":
+            return x
+        leaves.append(x)
+        return x.trace()
+
+    result = f(*replaced(one.args, made), **one.options)
+    several = list(result) if isinstance(result, tuple) else [result]
+    values = [y.numpy() for y in several]
+    if not several[0].owns_tape:
+        return values, [np.zeros(x.shape, x.dtype) for x in leaves]
+    total: Any = sum((y * direction(y)).sum() for y in several)
+    grads = total.backward(wrt=leaves)
+    return values, [grads[x].numpy() for x in leaves]
+
+
+def by_torch(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]:
+    leaves: list[Any] = []
+
+    def made(array: Any, *, fixed: bool) -> Any:
+        x = torch.tensor(array)
+        if not fixed and x.is_floating_point():
+            leaves.append(x.requires_grad_())
+        return x
+
+    result = f(*replaced(one.args, made), **one.options)
+    several = list(result) if isinstance(result, tuple | list) else [result]
+    values = [y.detach().numpy() for y in several]
+    zeros = [np.zeros_like(x.detach().numpy()) for x in leaves]
+    if not several[0].requires_grad:
+        return values, zeros
+    total = sum((y * torch.tensor(direction(y.detach().numpy()))).sum() for y in several)
+    grads = torch.autograd.grad(total, leaves, allow_unused=True)
+    return values, [zero if grad is None else grad.numpy() for zero, grad in zip(zeros, grads, strict=True)]
+
+
+def replaced(one: Any, made: Callable[..., Any]) -> Any:
+    if isinstance(one, Fixed):
+        return made(one.array, fixed=True)
+    if isinstance(one, tuple | list):
+        return type(one)(replaced(each, made) for each in one)
+    return made(one, fixed=False) if isinstance(one, np.ndarray) else one
+
+
+def direction(y: Any) -> Any:
+    """Another number for each element, none of them zero: what the result is differentiated along."""
+    return (np.arange(y.size).reshape(y.shape) % 7 + 0.5).astype(y.dtype)
