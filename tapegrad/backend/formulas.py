@@ -73,8 +73,9 @@ def power(x: Array, y: Array) -> Array:
 
 
 def sigmoid(x: Array) -> Array:
-    """Computes `1 / (1 + exp(-x))` without an exponential that could overflow."""
-    return np.tanh(x / 2) / 2 + 0.5
+    """Computes `1 / (1 + exp(-x))`; by `tanh(x / 2)` what is far below zero would lose all its digits."""
+    with np.errstate(over="ignore"):  # 1 / inf is the 0 that is meant
+        return np.asarray(1 / (1 + np.exp(-x)))
 
 
 def softplus(x: Array) -> Array:

@@ -156,7 +156,7 @@ def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
     r"""Bends what is negative towards a bound.
 
     $$y = \begin{cases} x & x > 0 \\ \alpha (e^x - 1) & x \le 0 \end{cases}, \quad
-    dx = \begin{cases} dy & x > 0 \\ (y + \alpha) \, dy & x \le 0 \end{cases}$$
+    dx = \begin{cases} dy & x > 0 \\ \alpha e^x \, dy & x \le 0 \end{cases}$$
 
     Args:
         x: Any shape, a float dtype.
@@ -173,16 +173,17 @@ def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
     """
 
     def bent(x: Any) -> Any:
-        primitives = engine(x)
-        positive = primitives.greater(x, 0)
-        # What is positive is taken out before: exp(89) overflows float32, and the choice would not undo the warning.
-        return primitives.where(positive, x, alpha * apply("expm1", primitives.where(positive, 0, x)))
+        return engine(x).where(engine(x).greater(x, 0), x, alpha * apply("expm1", _negative(x)))
 
-    def slope(x: Any, y: Any) -> Any:
-        primitives = engine(x)
-        return primitives.where(primitives.greater(x, 0), 1, y + alpha)
+    def slope(x: Any, _: Any) -> Any:
+        return engine(x).where(engine(x).greater(x, 0), 1, alpha * engine(x).exp(_negative(x)))
 
     return mapped(x, bent, slope)
+
+
+def _negative(x: Any) -> Any:
+    """Returns what is negative, and 0 for the rest: exp(89) overflows float32, and no choice undoes the warning."""
+    return engine(x).where(engine(x).greater(x, 0), 0, x)
 
 
 @op(elementwise_shape)

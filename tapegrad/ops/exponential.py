@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Raises e to each element and subtracts 1, exactly where that is little.
 
-    $$y = e^x - 1, \quad dx = (y + 1) \, dy$$
+    $$y = e^x - 1, \quad dx = e^x \, dy$$
 
     Args:
         x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
@@ -32,7 +32,7 @@ def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    return mapped(x, lambda x: apply("expm1", x), lambda _, y: y + 1)
+    return mapped(x, lambda x: apply("expm1", x), lambda x, _: engine(x).exp(x))
 
 
 @op(elementwise_shape)

@@ -118,6 +118,18 @@ def test_a_corner_at_zero_has_the_slope_of_its_left_side(f: Callable[..., Any], 
     assert f(x.trace(), **option).sum().backward()[x].item() == pytest.approx(slope)
 
 
+def test_what_is_far_below_zero_keeps_its_digits() -> None:
+    # In float32 sigmoid was 0 from -17 on, and so were silu, the slopes of softplus and elu, and that of log_sigmoid.
+    x: Any = tensor([-20.0, -50.0, -80.0])
+    powers = [math.exp(-20), math.exp(-50), math.exp(-80)]  # 1 + e^x is 1 to float32
+
+    assert sigmoid(x).tolist() == pytest.approx(powers, rel=1e-6, abs=0)
+    assert silu(x).tolist() == pytest.approx([-20 * powers[0], -50 * powers[1], -80 * powers[2]], rel=1e-6, abs=0)
+    for f in (sigmoid, softplus, elu):
+        assert f(x.trace()).sum().backward()[x].tolist() == pytest.approx(powers, rel=1e-6, abs=0)
+    assert log_sigmoid(-x.trace()).sum().backward()[x].tolist() == pytest.approx([-p for p in powers], rel=1e-6, abs=0)
+
+
 def test_saturated_ends() -> None:
     x = tensor([-100.0, 100.0])
 

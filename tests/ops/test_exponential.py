@@ -74,6 +74,14 @@ def test_little_numbers_keep_all_their_digits() -> None:
     assert expm1(x).tolist() == log1p(x).tolist() == x.tolist()
 
 
+def test_the_slope_of_expm1_keeps_its_digits_far_below_zero() -> None:
+    # 1 + (e^x - 1) was 0 from -17 on.
+    x: Any = tensor([-9.0, -20.0])
+    slopes = [math.exp(-9), math.exp(-20)]
+
+    assert expm1(x.trace()).sum().backward()[x].tolist() == pytest.approx(slopes, rel=1e-6, abs=0)
+
+
 @pytest.mark.parametrize(("f", "x"), [(log2, 0.0), (log10, 0.0), (log1p, -1.0)])
 def test_the_logarithm_of_nothing_is_minus_infinity_with_numpys_warning(f: Callable[..., Any], x: float) -> None:
     with pytest.warns(RuntimeWarning, match="divide by zero"):
