@@ -350,6 +350,24 @@ TORCH: dict[str, Line] = {
     "zeros_like": Line(torch.zeros_like, LIKE),
 }
 
+COUNTS = np.array([[3, -2, 0], [7, 5, -1]])
+COUNTED_ALONE = ["abs", "ceil", "floor", "neg", "relu", "round", "sign", "square", "trunc"]
+COUNTED_BESIDE = ["add", "equal", "greater", "greater_equal", "less", "less_equal", "mul", "not_equal", "sub"]
+COUNTED_ALONG = ["argmax", "argmin", "max", "min", "prod", "sum"]
+INTEGERS: dict[str, list[Call]] = {
+    **{name: [call(COUNTS)] for name in COUNTED_ALONE},
+    **{name: [call(COUNTS, COUNTS[0]), call(COUNTS, 3)] for name in COUNTED_BESIDE},
+    **{name: [call(COUNTS, axis=1), call(COUNTS)] for name in COUNTED_ALONG},
+    "maximum": [call(COUNTS, COUNTS[0])],
+    "minimum": [call(COUNTS, COUNTS[0])],
+    "clamp": [call(COUNTS, min=-1, max=5)],
+    "cumsum": [call(COUNTS, 1)],
+    "matmul": [call(COUNTS, COUNTS.T)],
+    "pow": [call(COUNTS, 3), call(2, np.abs(COUNTS))],
+    "remainder": [call(COUNTS, np.array([2, -3, 5])), call(COUNTS, -2)],
+    "where": [call(COUNTS > 0, COUNTS, 1)],
+}
+
 NOT_IN_TORCH = {
     "cbrt": "torch has no cube root of negative numbers",
     "normal": "NumPy's generator draws other numbers",
@@ -384,7 +402,11 @@ def test_every_op_has_a_line_or_a_reason() -> None:
 
 
 def cases() -> list[Any]:
-    return [pytest.param(name, one, id=f"{name}{one}") for name, line in TORCH.items() for one in line.calls]
+    return [
+        pytest.param(name, one, id=f"{name}{one}")
+        for name, line in TORCH.items()
+        for one in line.calls + INTEGERS.get(name, [])
+    ]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=lambda dtype: dtype.__name__)
