@@ -55,7 +55,7 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
 
 def _lower(x: Any, y: Any) -> Any:
     """Returns `y - 1`, and 0 where `x ** 0` has no slope although `x ** -1` is infinite or NaN."""
-    never_zero = isinstance(y, np.ndarray | np.generic) and np.all(y)
+    never_zero = isinstance(y, np.ndarray | np.generic) and y.all()
     if never_zero:
         return y - 1
     irregular = apply("logical_or", engine(x).equal(x, 0), apply("isnan", x))
