@@ -164,6 +164,11 @@ def test_the_law_of_rules() -> None:
         (lambda: normalize(WHOLE), DTypeError, "normalize: x is int64 but floating is expected"),
         (lambda: normalize(real(2), eps=0), ValueError, "normalize: eps is 0 but must be above 0"),
         (
+            lambda: layer_norm(real(2), real(2), real(2), eps=0),
+            ValueError,
+            "layer_norm: eps is 0 but must be above 0",
+        ),
+        (
             lambda: layer_norm(real(2, 3), real(4), real(3)),
             ShapeError,
             r"layer_norm: axis -1 of x \(2, 3\) is 3 but weight \(4,\) has 4",
