@@ -25,7 +25,7 @@ class Classifier(nn.Module, Generic[H]):
 
     @override
     def forward(self, x: Tensor[Shape[N, L[64]], T]) -> Tensor[Shape[N, L[10]], T]:
-        return self.fall(x)  # E: Linear.forward: x is (N, 64) but (..., H) is expected: axis -1 is 64, not H [tapegrad-shape]
+        return self.fall(x)  # E: Classifier.fall Linear(H, 10): x is (N, 64) but (..., H) is expected: axis -1 is 64, not H [tapegrad-shape]
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
 
     model = nn.Sequential(nn.Linear(64, 48), nn.ReLU(), nn.Linear(32, 10))  # E: Sequential[2] Linear(32, 10): x is (..., 48) but (..., 32) is expected: axis -1 is 48, not 32 [tapegrad-shape]
     model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
-    model(tg.ones((32, 63)))  # E: Sequential[0] Linear(64, 32): x is (32, 63) but (..., 64) is expected: axis -1 is 63, not 64 [tapegrad-shape]
+    model(tg.ones((32, 63)))  # E: model[0] Linear(64, 32): x is (32, 63) but (..., 64) is expected: axis -1 is 63, not 64 [tapegrad-shape]
 
     opt = optim.Adam(model, lr=2e-3)
     for x, y in data.batches(images, labels, size=32):

@@ -17,6 +17,25 @@ def callee(qualname: str) -> str:
     return qualname.rpartition("<locals>.")[2].removesuffix(".__init__")
 
 
+def layer(name: str, sizes: Sequence[object]) -> str:
+    """Writes a layer by its class and what its type says: `Linear(64, 10)`, `ReLU`."""
+    return f"{name}({', '.join(map(str, sizes))})" if sizes else name
+
+
+def of_layer(place: str, layer: str, sentence: str) -> str:
+    """Says which layer refuses and where it stands, in the place of the call that a sentence starts with.
+
+    Args:
+        place: The path to the layer, as its caller writes it; empty where that is none.
+        layer: What `layer` writes.
+        sentence: `Linear.forward: x is ...`
+
+    Returns:
+        `Net.fall Linear(64, 10): x is ...`
+    """
+    return f"{place} {layer}: {sentence.partition(': ')[2]}".lstrip()
+
+
 def with_article(noun: str) -> str:
     """Returns a noun with its `a` or `an`."""
     spoken_with_vowel = noun.startswith(("a", "e", "i", "o", "A", "E", "I", "O", "nd"))  # ndarray

@@ -5,8 +5,10 @@ from tapegrad.sentences import (
     UNNAMED,
     callee,
     conflict,
+    layer,
     mixed_dtypes,
     no_tensor,
+    of_layer,
     shown,
     tape_missing,
     tape_unwanted,
@@ -93,6 +95,14 @@ def test_a_function_goes_by_what_its_caller_writes() -> None:
     assert callee("test_it.<locals>.f") == "f"
     assert callee("Linear.forward") == "Linear.forward"
     assert callee("test_it.<locals>.Linear.__init__") == "Linear"
+
+
+def test_a_layer_goes_by_its_place_and_its_sizes() -> None:
+    said = "Linear.forward: x is (2, 5) but (..., 3) is expected: axis -1 is 5, not 3"
+
+    assert [layer("ReLU", []), layer("Linear", [N, 4])] == ["ReLU", "Linear(N, 4)"]
+    assert of_layer("Net.fall", "Linear(3, 4)", said) == f"Net.fall Linear(3, 4){said.removeprefix('Linear.forward')}"
+    assert of_layer("", "ReLU", "relu: x is bool but number is expected") == "ReLU: x is bool but number is expected"
 
 
 def test_a_shape_is_written_as_python_writes_a_tuple() -> None:

@@ -19,12 +19,12 @@ def reject_a_layer_of_another_width() -> None:
 
 
 def reject_an_input_of_another_width() -> None:
-    nn.Linear(784, 10)(tg.ones((32, 783)))  # E: Linear.forward: x is (32, 783) but (..., 784) is expected: axis -1 is 783, not 784 [tapegrad-shape]
+    nn.Linear(784, 10)(tg.ones((32, 783)))  # E: Linear(784, 10): x is (32, 783) but (..., 784) is expected: axis -1 is 783, not 784 [tapegrad-shape]
 
 
 def reject_an_input_of_another_width_in_a_model() -> None:
     model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 10))
-    model(tg.ones((32, 783)))  # E: Sequential[0] Linear(784, 512): x is (32, 783) but (..., 784) is expected: axis -1 is 783, not 784 [tapegrad-shape]
+    model(tg.ones((32, 783)))  # E: model[0] Linear(784, 512): x is (32, 783) but (..., 784) is expected: axis -1 is 783, not 784 [tapegrad-shape]
 
 
 def reject_adding_other_shapes() -> None:
@@ -93,7 +93,7 @@ def reject_a_module_wired_wrongly_inside() -> None:
             self.fall = nn.Linear(hidden, 10)
 
         def forward(self, image: Tensor[Shape[N, L[64]], NoneTape]) -> Tensor[Shape[N, L[10]], NoneTape]:
-            return self.fall(tg.relu(self.fall(image)))  # E(mypy): Linear.forward: x is (N, 64) but (..., H) is expected: axis -1 is 64, not H [tapegrad-shape]
+            return self.fall(tg.relu(self.fall(image)))  # E(mypy): Wrong.fall Linear(H, 10): x is (N, 64) but (..., H) is expected: axis -1 is 64, not H [tapegrad-shape]
 
     Wrong(32)
 

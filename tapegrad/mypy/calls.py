@@ -46,7 +46,7 @@ from tapegrad.mypy.unify import Bindings, Refusal
 from tapegrad.mypy.values import ValueUnknownError, index_of, size_value, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mypy.nodes import Context
     from mypy.plugin import AttributeContext, FunctionContext
@@ -66,17 +66,14 @@ class Argument(NamedTuple):
 
 
 class Thread:
-    """Which layer of which model is being judged."""
+    """Which layer is being judged: how a sentence of its `forward` is told with the place where it stands."""
 
-    path: str = ""
+    retold: Callable[[str], str] | None = None
 
 
 def report(api: Any, sentence: str, context: Context, kind: str) -> None:
-    """Prints a sentence at the user's line, in a model with the path of the layer in the place of its class."""
-    if Thread.path:
-        layer = Thread.path.partition(" ")[2].partition("(")[0]
-        sentence = f"{Thread.path}: {sentence.removeprefix(f'{layer}.forward: ')}"
-    api.fail(sentence, context, code=CODES[kind])
+    """Prints a sentence at the user's line."""
+    api.fail(sentence if Thread.retold is None else Thread.retold(sentence), context, code=CODES[kind])
 
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mypy.nodes import IndexExpr
 from mypy.types import Instance, Type, get_proper_type
 
 from tapegrad.mypy import calls, facts, flow, layers
@@ -37,14 +38,14 @@ def method_result(ctx: MethodContext) -> Type:
     """Types the call of a method or an operator."""
     declared = declared_for(ctx)
     if declared is None:
-        return ctx.default_return_type
+        return layers.item(ctx) if isinstance(ctx.context, IndexExpr) else ctx.default_return_type
     with facts.holding(ctx):
         return _judged_method(ctx, declared)
 
 
 def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
-    if layers.is_sequential(ctx.type):
-        return layers.threaded(ctx)
+    if calls.method_name(declared) == "forward":
+        return layers.called(ctx, declared)
     receiver = get_proper_type(ctx.type)
     if isinstance(receiver, Instance) and tensor_parts(receiver) is not None:
         name = calls.method_name(declared)

@@ -1,106 +1,141 @@
-"""Sequential: a tensor threaded through the layers, each of which names itself in what it refuses."""
+"""Layers: a call of one says where it stands, and a model is judged as it is made and as it is called."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mypy.types import CallableType, Instance, Type, TypeVarType, get_proper_type
+from mypy.expandtype import expand_type
+from mypy.types import CallableType, Instance, TupleType, Type, TypeVarTupleType, UnpackType, get_proper_type
 
-from tapegrad.mypy.calls import Thread
-from tapegrad.mypy.codec import TENSOR, size_of, tensor_parts, unknown
-from tapegrad.mypy.internals import Trial, method_signature, tried_method
+from tapegrad import sentences
+from tapegrad.mypy.calls import Thread, method_call
+from tapegrad.mypy.codec import TENSOR, shape_items, shape_type, size_of, tensor_parts, unknown
+from tapegrad.mypy.internals import accepts, make, method_signature
+from tapegrad.mypy.passage import MODULE, WAYS, Passage, RefusedError, container, retold
+from tapegrad.mypy.places import called_as, is_forward, shown
 
 if TYPE_CHECKING:
     from mypy.nodes import Context
     from mypy.plugin import FunctionContext, MethodContext
 
-SEQUENTIAL = "tapegrad.nn.sequential.Sequential"
 
-
-def is_sequential(t: Type) -> bool:
-    """Says whether a type is a `Sequential` with known layers."""
-    p = get_proper_type(t)
-    return isinstance(p, Instance) and p.type.fullname == SEQUENTIAL and bool(p.args)
-
-
-def threaded(ctx: MethodContext) -> Type:
-    """Types a call of a `Sequential`: what its last layer gives."""
+def called(ctx: MethodContext, declared: CallableType) -> Type:
+    """Types a call of a `forward`, or of a module, which is one of its `forward`."""
     receiver = get_proper_type(ctx.type)
-    if not isinstance(receiver, Instance) or not ctx.arg_types or len(ctx.arg_types[0]) != 1:
-        return ctx.default_return_type
-    trial = _through(receiver, ctx.arg_types[0][0], ctx.api, ctx.context)
-    if not trial.errors:
-        return trial.result
-    if not _is_miswired(receiver, ctx.api, ctx.context):  # else it was said where the model was made
-        _report(trial, ctx)
-    return unknown()
+    if not isinstance(receiver, Instance) or not receiver.type.has_base(MODULE):
+        return method_call(ctx, declared)
+    if container(receiver) is not None:
+        return _threaded(ctx, declared, receiver)
+    if Thread.retold is not None or is_forward(ctx.context):
+        return _without_int(method_call(ctx, declared), ctx.api)
+    with retold(lambda sentence: sentences.of_layer(called_as(ctx), shown(receiver), sentence)):
+        return _without_int(method_call(ctx, declared), ctx.api)
 
 
 def wired(ctx: FunctionContext, result: Type) -> Type:
-    """Judges a `Sequential` as it is made: what one layer gives must be what the next one takes."""
+    """Judges a model as it is made: what one layer gives must be what the next one takes."""
     made = get_proper_type(result)
-    if isinstance(made, Instance) and is_sequential(made):
-        said = any(_is_miswired(layer, ctx.api, ctx.context) for layer in made.args)
-        x = _first_input(made, ctx.api)
-        if x is not None and not said:
-            _report(_through(made, x, ctx.api, ctx.context), ctx)
+    if (
+        isinstance(made, Instance)
+        and made.type.name in WAYS
+        and not any(_is_miswired(layer, ctx.api, ctx.context) for layer in made.args)
+    ):
+        _report(_miswiring(made, ctx.api, ctx.context), ctx)
     return result
 
 
-def _report(trial: Trial, ctx: FunctionContext | MethodContext) -> None:
-    for message, code in trial.errors:
+def item(ctx: MethodContext) -> Type:
+    """Types `model[1]`: the layer that stands there."""
+    model, arguments = container(ctx.type), [t for types in ctx.arg_types for t in types]
+    if model is None or model.type.name == "Repeated" or len(arguments) != 1:
+        return ctx.default_return_type
+    index, count = size_of(arguments[0]), len(model.args)
+    if any(isinstance(layer, UnpackType) for layer in model.args) or not isinstance(index, int):
+        return ctx.default_return_type
+    return model.args[index] if -count <= index < count else ctx.default_return_type
+
+
+def _without_int(result: Type, api: Any) -> Type:
+    """Makes unknown what was a size of one layer and of another in a list, where mypy has joined them to `int`."""
+    p, parts = get_proper_type(result), tensor_parts(result)
+    shape = get_proper_type(parts.shape) if parts is not None else None
+    if not isinstance(p, Instance) or not isinstance(shape, TupleType):
+        return result
+    items = [get_proper_type(item) for item in shape.items]
+    if not any(isinstance(item, Instance) and item.type.fullname == "builtins.int" for item in items):
+        return result
+    return p.copy_modified(args=[shape_type(shape_items(shape), make(api)), *p.args[1:]])
+
+
+def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Type:
+    """Types a call of a model: what its layers make of the argument."""
+    arguments = [t for types in ctx.arg_types for t in types]
+    if len(arguments) != 1 or not accepts(declared.arg_types[0], arguments[0]):
+        return ctx.default_return_type  # as mypy has said itself
+    place = "" if is_forward(ctx.context) else called_as(ctx)
+    try:
+        return Passage(ctx.api, ctx.context).through(model, arguments[0], place or model.type.name)
+    except RefusedError as refused:
+        if not _is_miswired(model, ctx.api, ctx.context):  # else it was said where the model was made
+            _report(refused, ctx)
+        return ctx.default_return_type
+
+
+def _report(refused: RefusedError | None, ctx: FunctionContext | MethodContext) -> None:
+    for message, code in refused.errors if refused is not None else []:
         ctx.api.fail(message, ctx.context, code=code)
 
 
-def _is_miswired(t: Type, api: Any, context: Context) -> bool:
+def _is_miswired(layer: Type, api: Any, context: Context) -> bool:
     """Says whether a model fails by itself, whatever comes in."""
-    model = get_proper_type(t)
-    if not isinstance(model, Instance) or not is_sequential(model):
-        return False
+    p = get_proper_type(layer)
+    return isinstance(p, Instance) and container(p) is not None and _miswiring(p, api, context) is not None
+
+
+def _miswiring(model: Instance, api: Any, context: Context) -> RefusedError | None:
+    """Returns how a model fails whatever comes in, of any rank."""
     x = _first_input(model, api)
-    return x is not None and bool(_through(model, x, api, context).errors)
-
-
-def _through(model: Instance, x: Type, api: Any, context: Context) -> Trial:
-    outer = Thread.path
-    try:
-        for index, layer in enumerate(map(get_proper_type, model.args)):
-            if not isinstance(layer, Instance):
-                return Trial(unknown(), [])
-            Thread.path = _path(outer, index, layer)
-            trial = tried_method(api, layer, "forward", x, context)
-            if trial.errors:
-                return trial
-            x = trial.result
-    finally:
-        Thread.path = outer
-    return Trial(x, [])
-
-
-def _path(outer: str, index: int, layer: Instance) -> str:
-    start = outer.partition(" ")[0] if outer else "Sequential"
-    return f"{start}[{index}] {_written(layer)}"
-
-
-def _written(layer: Instance) -> str:
-    if layer.type.fullname == SEQUENTIAL:
-        return "Sequential"
-    return f"{layer.type.name}({', '.join(str(size_of(argument)) for argument in layer.args)})"
+    failures: list[RefusedError] = []
+    for one in [x, *_of_each_rank(x)] if x is not None else []:
+        try:
+            Passage(api, context).through(model, one, model.type.name)
+        except RefusedError as refused:
+            failures.append(refused)
+        else:
+            return None
+    # Another rank may only fail sooner; the one that came farthest says what is wrong.
+    return max(failures, key=lambda refused: refused.passed, default=None)
 
 
 def _first_input(layer: Type, api: Any) -> Type | None:
-    p = get_proper_type(layer)
-    if not isinstance(p, Instance):
+    p, holder = get_proper_type(layer), container(layer)
+    if holder is not None:
+        if holder.type.name != "AddInto":
+            return _first_input(holder.args[0], api) if holder.args else None
+        inputs = [_first_input(one, api) or unknown() for one in holder.args]
+        return TupleType(inputs, make(api)("builtins.tuple", [unknown()]))
+    if not isinstance(p, Instance) or not p.type.has_base(MODULE):
         return None
-    if p.type.fullname == SEQUENTIAL:
-        return _first_input(p.args[0], api) if p.args else None
     signature = method_signature(api, p, "forward")
     if not isinstance(signature, CallableType) or not signature.arg_types:
         return None
-    x = get_proper_type(signature.arg_types[0])
-    parts = tensor_parts(x)
-    if not isinstance(x, Instance) or parts is None or x.type.fullname != TENSOR:
-        return None
     # What goes by a name of the layer's own is whatever comes in.
-    shape, dtype = (unknown() if isinstance(get_proper_type(t), TypeVarType) else t for t in (parts.shape, parts.dtype))
-    return x.copy_modified(args=[shape, unknown(), dtype])
+    own = {one.id: unknown() for one in signature.variables if not isinstance(one, TypeVarTupleType)}
+    x = get_proper_type(expand_type(signature.arg_types[0], own))
+    if not isinstance(x, Instance) or x.type.fullname != TENSOR:
+        return None
+    return x.copy_modified(args=[x.args[0], unknown(), x.args[2]])
+
+
+def _of_each_rank(x: Type) -> list[Type]:
+    """Returns a tensor of any rank with none to seven sizes in the place of `...`."""
+    p = get_proper_type(x)
+    shape = get_proper_type(p.args[0]) if isinstance(p, Instance) and p.args else None
+    if not isinstance(p, Instance) or not isinstance(shape, TupleType):
+        return []
+    many = next((position for position, item in enumerate(shape.items) if isinstance(item, UnpackType)), None)
+    if many is None:
+        return []
+    before, after = shape.items[:many], shape.items[many + 1 :]
+    shapes = [shape.copy_modified(items=[*before, *[unknown()] * count, *after]) for count in range(8)]
+    return [p.copy_modified(args=[one, *p.args[1:]]) for one in shapes]

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic
 from typing_extensions import TypeVarTuple, override
 
 from tapegrad import sentences
-from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.nn.module import Module
-from tapegrad.nn.residual import same_kind
-from tapegrad.nn.sequential import check_modules, placed
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.nn.container import Container, check_modules
 from tapegrad.ops import add
 
 if TYPE_CHECKING:
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 Layers = TypeVarTuple("Layers")
 
 
-class SplitInto(Module, Generic[*Layers]):
+class SplitInto(Container, Generic[*Layers]):
     r"""Gives every layer the same argument, and all their results as a tuple.
 
     $$y = (f_0(x), f_1(x), \dots)$$
@@ -38,10 +36,10 @@ class SplitInto(Module, Generic[*Layers]):
         self.layers = layers
 
     @override
-    def forward(self, x: Any) -> tuple[Any, ...]:
+    def forward(self, x: Tensor[Any, Any, Any] | tuple[Any, ...]) -> tuple[Any, ...]:
         """Computes each layer's result."""
         layers: tuple[Any, ...] = self.layers
-        return tuple(_called("SplitInto", index, layer, x) for index, layer in enumerate(layers))
+        return tuple(self._through(index, layer, x) for index, layer in enumerate(layers))
 
     def __getitem__(self, index: int) -> Any:  # the checker knows the class of `layers[index]`
         return self.layers[index]
@@ -50,7 +48,7 @@ class SplitInto(Module, Generic[*Layers]):
         return len(self.layers)
 
 
-class AddInto(Module, Generic[*Layers]):
+class AddInto(Container, Generic[*Layers]):
     r"""Gives each layer an argument of its own, and adds their results up.
 
     $$y = f_0(x_0) + f_1(x_1) + \dots$$
@@ -77,9 +75,9 @@ class AddInto(Module, Generic[*Layers]):
         """Computes the sum of each layer's result for its place in `inputs`, in the shape that all of them have."""
         layers: tuple[Any, ...] = self.layers
         _check_number(inputs, len(layers))
-        total = _called("AddInto", 0, layers[0], inputs[0])
+        total = self._through(0, layers[0], inputs[0])
         for index, layer in enumerate(layers[1:], start=1):
-            total = add(total, _called("AddInto", index, layer, inputs[index], like=total))
+            total = add(total, self._through(index, layer, inputs[index], like=total))
         return total
 
     def __getitem__(self, index: int) -> Any:  # the checker knows the class of `layers[index]`
@@ -89,23 +87,10 @@ class AddInto(Module, Generic[*Layers]):
         return len(self.layers)
 
 
-def _called(name: str, index: int, layer: Module, x: Any, like: Any = None) -> Any:
-    """Calls the layer at a place, which an error names; its result is to have the shape and dtype of another."""
-    try:
-        y = layer.forward(x)
-        if like is not None:
-            same_kind(layer, y, like)
-    except (ShapeError, DTypeError, TapeError) as error:
-        error.args = (placed(name, index, layer, str(error)),)
-        raise
-    return y
-
-
 def _check_number(inputs: object, count: int) -> None:
+    expected = f"a tuple of {count}"
     if not isinstance(inputs, tuple):  # the rows of a tensor would do for inputs
         kind = sentences.with_article(type(inputs).__name__)
-        message = f"AddInto.forward: inputs is {kind} but a tuple of {count} is expected"
-        raise DTypeError(message)
+        raise DTypeError(sentences.wrong_number("AddInto.forward", "inputs", kind, expected))
     if len(inputs) != count:
-        message = f"AddInto.forward: inputs is a tuple of {len(inputs)} but a tuple of {count} is expected"
-        raise ShapeError(message)
+        raise ShapeError(sentences.wrong_number("AddInto.forward", "inputs", f"a tuple of {len(inputs)}", expected))

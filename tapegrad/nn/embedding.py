@@ -15,8 +15,8 @@ from tapegrad.ops import normal, take
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
 
-Count = TypeVar("Count", bound=int, default=Any)
-Width = TypeVar("Width", bound=int, default=Any)
+Count = TypeVar("Count", bound=int, default=Any, covariant=True)
+Width = TypeVar("Width", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
 

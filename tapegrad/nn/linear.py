@@ -15,8 +15,8 @@ from tapegrad.ops import add, matmul, uniform
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
 
-In = TypeVar("In", bound=int, default=Any)
-Out = TypeVar("Out", bound=int, default=Any)
+In = TypeVar("In", bound=int, default=Any, covariant=True)
+Out = TypeVar("Out", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
 

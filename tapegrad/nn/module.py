@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, override
 
+from tapegrad import sentences
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn.param import Param
+from tapegrad.nn.places import called, called_as, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +36,10 @@ class Module:
 
     Parameters are found where attributes hold them: a `Param`, a module, or a list, tuple or dict of those, nested at
     will. Each goes by its attribute path, such as `layers.0.weight`. So are random generators, whose state is saved.
+
+    A call that does not fit says which layer refuses it, by the name that it is called by: `Net.fall Linear(64, 10): x
+    is ...` is said of `self.fall(x)` in the class `Net`. A place in a model that mypy does not see from the line of the
+    mistake is noted below the error: `in Sequential[1] Net`.
     """
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -48,8 +56,12 @@ class Module:
     else:
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            """Computes `forward`."""
-            return self.forward(*args, **kwargs)
+            """Computes `forward`; what it refuses says by which name it was called."""
+            try:
+                return self.forward(*args, **kwargs)
+            except (ShapeError, DTypeError, TapeError) as error:
+                self._place(error, called_as(self, sys._getframe(1)))
+                raise
 
     def parameters(self) -> dict[str, AnyParam]:
         """Returns each parameter once, under the first of its paths, in the order in which attributes were set."""
@@ -69,6 +81,15 @@ class Module:
             if isinstance(leaf, np.random.Generator):
                 first.setdefault(leaf, path)
         return {path: generator for generator, path in first.items()}
+
+    def _place(self, error: Exception, place: str) -> None:
+        """Writes into an error that the module itself refuses, and where it stands; ops inside speak for themselves."""
+        # A layer of the library's has no user inside: what its op says of `x` is said of the layer's own.
+        if self._refuses(error) or getattr(self.forward, "__module__", "").startswith("tapegrad.nn."):
+            error.args = (sentences.of_layer(place, shown(self), str(error)),)
+
+    def _refuses(self, error: Exception) -> bool:
+        return str(error).startswith(f"{called(self)}: ")
 
     @override
     @recursive_repr()

@@ -13,7 +13,7 @@ from tapegrad.ops import layer_norm, ones, rms_norm, zeros
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
 
-Width = TypeVar("Width", bound=int, default=Any)
+Width = TypeVar("Width", bound=int, covariant=True, default=Any)
 Batch = TypeVarTuple("Batch")
 
 

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar, override
 
-from tapegrad import sentences
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.nn.container import Container, check_module, check_modules
 from tapegrad.nn.module import Module
-from tapegrad.nn.sequential import blamed, check_module, check_modules, placed
 from tapegrad.ops import add, mul
 
 if TYPE_CHECKING:
@@ -17,10 +15,11 @@ if TYPE_CHECKING:
 
     from tapegrad.tensor import D, S, T, Tensor
 
-Layer = TypeVar("Layer", bound=Module, default=Any)
+Layer = TypeVar("Layer", bound=Module, default=Any, covariant=True)
+Times = TypeVar("Times", bound=int, default=Any, covariant=True)
 
 
-class Residual(Module, Generic[Layer]):
+class Residual(Container, Generic[Layer]):
     r"""Adds what a layer makes of its argument to the argument: $y = x + f(x)$.
 
     Args:
@@ -40,10 +39,11 @@ class Residual(Module, Generic[Layer]):
     @override
     def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
         """Computes `x + layer(x)`, of any shape."""
-        return add(x, _beside("Residual", self.layer, x))
+        y: Tensor[S, T, D] = self._through("layer", self.layer, x, like=x)
+        return add(x, y)
 
 
-class ResidualMul(Module, Generic[Layer]):
+class ResidualMul(Container, Generic[Layer]):
     r"""Multiplies its argument by what a layer makes of it: $y = x \, f(x)$.
 
     Args:
@@ -60,10 +60,11 @@ class ResidualMul(Module, Generic[Layer]):
     @override
     def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
         """Computes `x * layer(x)`, of any shape."""
-        return mul(x, _beside("ResidualMul", self.layer, x))
+        y: Tensor[S, T, D] = self._through("layer", self.layer, x, like=x)
+        return mul(x, y)
 
 
-class Repeated(Module, Generic[Layer]):
+class Repeated(Container, Generic[Layer, Times]):
     r"""Passes its argument through layers of one kind, each with parameters of its own.
 
     $$y = f_{n - 1}(\dots f_1(f_0(x)))$$
@@ -71,7 +72,7 @@ class Repeated(Module, Generic[Layer]):
     `Repeated(lambda: Linear(64, 64), 3)` has three layers.
 
     Args:
-        make: Makes one layer, a module that gives the shape it gets.
+        make: Makes one layer, a module; one of several must give the shape and the dtype it gets.
         times: How many layers n there are, at least 0.
 
     Raises:
@@ -81,7 +82,7 @@ class Repeated(Module, Generic[Layer]):
 
     layers: tuple[Layer, ...]
 
-    def __init__(self, make: Callable[[], Layer], times: int) -> None:
+    def __init__(self: Repeated[Layer, Any], make: Callable[[], Layer], times: Times) -> None:
         if times < 0:
             message = f"Repeated: times is {times} but must be at least 0"
             raise ValueError(message)
@@ -89,14 +90,11 @@ class Repeated(Module, Generic[Layer]):
         check_modules("Repeated", self.layers)
 
     @override
-    def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
-        """Computes the last layer's result, of any shape."""
+    def forward(self, x: Tensor[Any, T, Any]) -> Tensor[Any, T, Any]:
+        """Computes the last layer's result: of any shape, which more layers than one must keep."""
+        several = len(self.layers) > 1
         for index, layer in enumerate(self.layers):
-            try:
-                x = _kept(layer, x)
-            except (ShapeError, DTypeError, TapeError) as error:
-                error.args = (placed("Repeated", index, layer, str(error)),)
-                raise
+            x = self._through(index, layer, x, like=x if several else None)
         return x
 
     def __getitem__(self, index: int) -> Layer:
@@ -104,28 +102,3 @@ class Repeated(Module, Generic[Layer]):
 
     def __len__(self) -> int:
         return len(self.layers)
-
-
-def _beside(name: str, layer: Module, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
-    """Calls the layer of a shortcut, which an error names."""
-    try:
-        return _kept(layer, x)
-    except (ShapeError, DTypeError, TapeError) as error:
-        error.args = (f"{name}.layer {blamed(layer, str(error))}",)
-        raise
-
-
-def _kept(layer: Module, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
-    """Calls a layer whose result has the shape and the dtype of its argument."""
-    y: Tensor[S, T, D] = layer.forward(x)
-    same_kind(layer, y, x)
-    return y
-
-
-def same_kind(layer: Module, y: Tensor[Any, Any, Any], expected: Tensor[Any, Any, Any]) -> None:
-    """Refuses the result of a layer that has another shape or another dtype than is expected."""
-    call = f"{type(layer).__name__}.forward"
-    if y.shape != expected.shape:
-        raise ShapeError(sentences.other_sizes(call, sentences.RESULT, y.shape, expected.shape))
-    if y.dtype != expected.dtype:
-        raise DTypeError(sentences.wrong_dtype(call, sentences.RESULT, str(y.dtype), str(expected.dtype)))

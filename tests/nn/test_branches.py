@@ -85,61 +85,63 @@ def test_no_branch_gives_no_result() -> None:
             SplitInto(ReLU(), linear(5, 6, rng=0)),
             ones((2, 3)),
             ShapeError,
-            f"SplitInto[1] {TOO_NARROW}",
+            f"model[1] {TOO_NARROW}",
         ),
         (
             SplitInto(ReLU(), SplitInto(ReLU(), Embedding(5, 6, rng=0))),
             ones((2, 3)),
             DTypeError,
-            "SplitInto[1][1] Embedding(5, 6): indices is float32 but integer is expected",
+            "model[1][1] Embedding(5, 6): indices is float32 but integer is expected",
         ),
         (
             Sequential(ReLU(), SplitInto(Sequential(linear(5, 6, rng=0)))),
             ones((2, 3)),
             ShapeError,
-            f"Sequential[1] SplitInto: SplitInto[0] Sequential: Sequential[0] {TOO_NARROW}",
+            f"model[1][0][0] {TOO_NARROW}",
         ),
         (
             SplitInto(Loss()),
             ones((2, 3)).trace(),
             TapeError,
-            "SplitInto[0] Loss(): mse: target has a tape but must have none",
+            "mse: target has a tape but must have none",
         ),
         (
             AddInto(ReLU(), linear(5, 6, rng=0)),
             (ones((2, 3)), ones((2, 4))),
             ShapeError,
-            "AddInto[1] Linear(5, 6): x is (2, 4) but (..., 5) is expected: axis -1 is 4, not 5",
+            "model[1] Linear(5, 6): x is (2, 4) but (..., 5) is expected: axis -1 is 4, not 5",
         ),
         (
             AddInto(ReLU(), linear(5, 1, rng=0)),
             (ones((2, 3)), ones((2, 5))),
             ShapeError,
-            "AddInto[1] Linear(5, 1): the result is (2, 1) but (2, 3) is expected: axis 1 is 1, not 3",
+            "model[1] Linear(5, 1): the result is (2, 1) but (2, 3) is expected: axis 1 is 1, not 3",
         ),
         (
             AddInto(ReLU(), ReLU(), Double()),
             (ones((2,)), ones((2,)), ones((2,))),
             DTypeError,
-            "AddInto[2] Double(): the result is float64 but float32 is expected",
+            "model[2] Double: the result is float64 but float32 is expected",
         ),
         (
             AddInto(ReLU(), ReLU()),
             (ones((2,)),),
             ShapeError,
-            "AddInto.forward: inputs is a tuple of 1 but a tuple of 2 is expected",
+            "model AddInto: inputs is a tuple of 1 but a tuple of 2 is expected",
         ),
         (
             Sequential(ReLU(), add_into(ReLU(), ReLU())),
             ones((2, 3)),
             DTypeError,
-            "Sequential[1] AddInto: inputs is a Tensor but a tuple of 2 is expected",
+            "model[1] AddInto: inputs is a Tensor but a tuple of 2 is expected",
         ),
     ],
 )
 def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+    with pytest.raises(error) as refused:
         model(x)
+
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_an_index_beyond_the_table_is_refused() -> None:
 
 
 def test_floats_are_no_indices() -> None:
-    with pytest.raises(DTypeError, match=r"^Embedding\.forward: indices is float32 but integer is expected$"):
+    with pytest.raises(DTypeError, match=r"^Embedding\(4, 2\): indices is float32 but integer is expected$"):
         table()(ones((2,)))
 
 

@@ -100,11 +100,11 @@ def test_another_width_is_refused() -> None:
     with pytest.raises(ShapeError) as refused:
         layer()(ones((2, 5)))
 
-    assert str(refused.value) == "Linear.forward: x is (2, 5) but (..., 3) is expected: axis -1 is 5, not 3"
+    assert str(refused.value) == "Linear(3, 4): x is (2, 5) but (..., 3) is expected: axis -1 is 5, not 3"
 
 
 def test_another_dtype_is_refused() -> None:
-    with pytest.raises(DTypeError, match=re.escape("Linear.forward: x is float64 but float32 is expected")):
+    with pytest.raises(DTypeError, match=re.escape("Linear(3, 4): x is float64 but float32 is expected")):
         layer()(ones((2, 3), np.float64))
 
 

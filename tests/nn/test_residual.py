@@ -61,6 +61,10 @@ def test_no_layer_changes_nothing() -> None:
     assert Repeated(ReLU, 0)(x) is x
 
 
+def test_one_layer_may_change_the_shape() -> None:
+    assert Repeated(lambda: Linear(3, 4, rng=0), 1)(ones((2, 3))).shape == (2, 4)
+
+
 def test_the_tape_of_the_result_is_that_of_the_argument() -> None:
     model = Residual(Repeated(lambda: Linear(3, 3, rng=0), 2))
 
@@ -87,7 +91,12 @@ linear: Any = Linear  # mypy refuses the models below before they run
         (
             Residual(linear(3, 4, rng=0)),
             ShapeError,
-            "Residual.layer Linear(3, 4): the result is (2, 4) but (2, 3) is expected: axis 1 is 4, not 3",
+            "model.layer Linear(3, 4): the result is (2, 4) but (2, 3) is expected: axis 1 is 4, not 3",
+        ),
+        (
+            ResidualMul(Row()),
+            ShapeError,
+            "model.layer Row: the result is (1, 3) but (2, 3) is expected: axis 0 is 1, not 2",
         ),
         (
             ResidualMul(Row()),
@@ -97,27 +106,32 @@ linear: Any = Linear  # mypy refuses the models below before they run
         (
             Residual(Row()),
             ShapeError,
-            "Residual.layer Row(): the result is (1, 3) but (2, 3) is expected: axis 0 is 1, not 2",
+            "model.layer Row: the result is (1, 3) but (2, 3) is expected: axis 0 is 1, not 2",
         ),
         (
             Residual(Wide()),
             DTypeError,
-            "Residual.layer Wide(): the result is float64 but float32 is expected",
+            "model.layer Wide: the result is float64 but float32 is expected",
         ),
         (
             Repeated(lambda: linear(3, 4, rng=0), 2),
             ShapeError,
-            "Repeated[0] Linear(3, 4): the result is (2, 4) but (2, 3) is expected: axis 1 is 4, not 3",
+            "model[0] Linear(3, 4): the result is (2, 4) but (2, 3) is expected: axis 1 is 4, not 3",
         ),
         (
             Sequential(ReLU(), Repeated(lambda: Repeated(lambda: linear(5, 5, rng=0), 1), 2)),
             ShapeError,
-            f"Sequential[1] Repeated: Repeated[0][0] {TOO_WIDE}",
+            f"model[1][0][0] {TOO_WIDE}",
+        ),
+        (
+            Residual(Sequential(linear(3, 4, rng=0))),
+            ShapeError,
+            "model.layer Sequential: the result is (2, 4) but (2, 3) is expected: axis 1 is 4, not 3",
         ),
         (
             Sequential(Residual(linear(5, 5, rng=0))),
             ShapeError,
-            f"Sequential[0] Residual: Residual.layer {TOO_WIDE}",
+            f"model[0].layer {TOO_WIDE}",
         ),
     ],
 )

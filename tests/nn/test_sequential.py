@@ -8,6 +8,7 @@ import traceback
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
@@ -61,31 +62,25 @@ def test_no_layer_changes_nothing() -> None:
             Sequential(linear(3, 4, rng=0), ReLU(), linear(5, 2, rng=0)),
             ones((6, 3)),
             ShapeError,
-            "Sequential[2] Linear(5, 2): x is (6, 4) but (..., 5) is expected: axis -1 is 4, not 5",
+            "model[2] Linear(5, 2): x is (6, 4) but (..., 5) is expected: axis -1 is 4, not 5",
         ),
         (
             Sequential(linear(3, 4, rng=0), Sequential(linear(3, 2, rng=0), Tanh())),
             ones((6, 3)),
             ShapeError,
-            "Sequential[1][0] Linear(3, 2): x is (6, 4) but (..., 3) is expected: axis -1 is 4, not 3",
+            "model[1][0] Linear(3, 2): x is (6, 4) but (..., 3) is expected: axis -1 is 4, not 3",
         ),
         (
             Sequential(Sequential(ReLU(), Sequential(Embedding(3, 2, rng=0)))),
             ones((6,)),
             DTypeError,
-            "Sequential[0][1][0] Embedding(3, 2): indices is float32 but integer is expected",
+            "model[0][1][0] Embedding(3, 2): indices is float32 but integer is expected",
         ),
         (
-            Sequential(ReLU(), Net()),
-            ones((6, 3)),
-            ShapeError,
-            "Sequential[1] Net: Sequential[0] Linear(4, 5): x is (6, 3) but (..., 4) is expected: axis -1 is 3, not 4",
-        ),
-        (
-            Sequential(Tanh(), Loss()),
-            ones((6, 3)).trace(),
-            TapeError,
-            "Sequential[1] Loss(): mse: target has a tape but must have none",
+            Sequential(Tanh(), ReLU(), Tanh()),
+            zeros((2,), np.bool_),
+            DTypeError,
+            "model[0] Tanh: x is bool but floating is expected",
         ),
     ],
 )
@@ -95,6 +90,37 @@ def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type
 
     assert str(refused.value) == message
     assert any(frame.name == "forward" and "nn" in frame.filename for frame in traceback.extract_tb(refused.tb))
+
+
+def test_what_a_users_own_code_says_is_left_to_it_and_noted() -> None:
+    model = Sequential(Tanh(), Sequential(Net()))
+
+    with pytest.raises(ShapeError) as refused:
+        model(ones((6, 3)))
+
+    assert str(refused.value) == "Net.body[0] Linear(4, 5): x is (6, 3) but (..., 4) is expected: axis -1 is 3, not 4"
+    assert refused.value.__notes__ == ["in Sequential[0] Net", "in Sequential[1] Sequential"]
+
+
+def test_a_path_inside_a_users_own_code_is_no_path_from_outside() -> None:
+    class Anonymous(Module):
+        def forward(self, x: Any) -> Any:
+            return Sequential(linear(4, 5, rng=0))(x)
+
+    with pytest.raises(ShapeError) as refused:
+        Sequential(Sequential(Anonymous()))(ones((6, 3)))
+
+    said = "Sequential[0] Linear(4, 5): x is (6, 3) but (..., 4) is expected: axis -1 is 3, not 4"
+    assert str(refused.value) == said
+    assert refused.value.__notes__ == ["in Sequential[0] Anonymous", "in Sequential[0] Sequential"]
+
+
+def test_what_an_op_says_in_a_users_own_code_is_noted() -> None:
+    with pytest.raises(TapeError) as refused:
+        Sequential(Tanh(), Loss())(ones((6, 3)).trace())
+
+    assert str(refused.value) == "mse: target has a tape but must have none"
+    assert refused.value.__notes__ == ["in Sequential[1] Loss"]
 
 
 def test_errors_of_other_kinds_stay_as_they_are() -> None:

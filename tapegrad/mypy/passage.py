@@ -1,0 +1,244 @@
+"""The passage of an argument through the layers of a model, each of which says where it stands if it refuses."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mypy.maptype import map_instance_to_supertype
+from mypy.nodes import TypeInfo
+from mypy.types import AnyType, Instance, TupleType, Type, UnpackType, get_proper_type
+
+from tapegrad import sentences
+from tapegrad.dims import is_unknown, surely_differ
+from tapegrad.mypy.calls import CODES, Thread
+from tapegrad.mypy.codec import (
+    TENSOR,
+    Many,
+    Parts,
+    dtype_name,
+    merged_tape,
+    shape_items,
+    shape_type,
+    size_of,
+    tensor_parts,
+    unknown,
+)
+from tapegrad.mypy.internals import accepts, make, tried_method
+from tapegrad.mypy.places import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mypy.errorcodes import ErrorCode
+    from mypy.nodes import Context
+
+    from tapegrad.dims import Size
+
+MODULE = "tapegrad.nn.module.Module"
+
+
+class RefusedError(Exception):
+    """A layer of a model refuses what comes; carries what mypy is to say of it, and how many layers it has passed."""
+
+    def __init__(self, errors: list[tuple[str, ErrorCode | None]], passed: int) -> None:
+        super().__init__()
+        self.errors = errors
+        self.passed = passed
+
+
+class Passage:
+    """An argument on its way through the layers of a model."""
+
+    def __init__(self, api: Any, context: Context) -> None:
+        self.api = api
+        self.make = make(api)
+        self._context = context
+        self._passed = 0
+
+    def through(self, layer: Type, x: Type, place: str) -> Type:
+        """Returns what a layer makes of `x`.
+
+        Raises:
+            RefusedError: It refuses.
+        """
+        p, holder = get_proper_type(layer), container(layer)
+        if not isinstance(p, Instance) or not p.type.has_base(MODULE):
+            return unknown()
+        if holder is not None:
+            return WAYS[holder.type.name](self, holder, x, place)
+        with retold(partial(sentences.of_layer, place, shown(p))):
+            trial = tried_method(self.api, p, "forward", x, self._context)
+        if trial.errors:
+            raise RefusedError(trial.errors, self._passed)
+        self._passed += 1
+        return trial.result
+
+    def refuse(self, place: str, layer: Type, sentence: str, kind: str) -> NoReturn:
+        """Refuses what a layer gives.
+
+        Raises:
+            RefusedError: Always.
+        """
+        p = get_proper_type(layer)
+        written = shown(p) if isinstance(p, Instance) else "?"
+        raise RefusedError([(sentences.of_layer(place, written, sentence), CODES[kind])], self._passed)
+
+
+def container(t: Type) -> Instance | None:
+    """Returns a layer that passes its argument through others, as the class that says how; None for any other."""
+    p = get_proper_type(t)
+    symbol = p.type.get("forward") if isinstance(p, Instance) else None
+    owner = getattr(symbol.node, "info", None) if symbol is not None else None
+    if not isinstance(p, Instance) or not isinstance(owner, TypeInfo) or owner.name not in WAYS:
+        return None
+    return map_instance_to_supertype(p, owner) if owner.module_name.startswith("tapegrad.nn.") else None
+
+
+@contextmanager
+def retold(told: Callable[[str], str]) -> Iterator[None]:
+    """Tells every sentence about a call with the place of its layer."""
+    outer, Thread.retold = Thread.retold, told
+    try:
+        yield
+    finally:
+        Thread.retold = outer
+
+
+def _in_turn(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    for index, layer in enumerate(model.args):
+        if isinstance(layer, UnpackType):
+            return unknown()
+        x = passage.through(layer, x, f"{place}[{index}]")
+    return x
+
+
+def _beside(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    return _both(passage, x, _kept(passage, model.args[0], x, f"{place}.layer"))
+
+
+def _again(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    layer, times = model.args[0], size_of(model.args[1])
+    if not isinstance(times, int):
+        y = passage.through(layer, x, f"{place}[0]")
+        return y if _change(y, x) is None else unknown()
+    if not times:
+        return x
+    through = partial(_kept, passage) if times > 1 else passage.through
+    return through(layer, x, f"{place}[0]")
+
+
+def _each(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    if any(isinstance(layer, UnpackType) for layer in model.args):
+        return unknown()
+    results = [passage.through(layer, x, f"{place}[{index}]") for index, layer in enumerate(model.args)]
+    return TupleType(results, passage.make("builtins.tuple", [unknown()]))
+
+
+def _summed(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    if any(isinstance(layer, UnpackType) for layer in model.args):
+        return unknown()
+    results: list[Type] = []
+    for index, (layer, one) in enumerate(zip(model.args, _inputs(passage, model, x, place), strict=True)):
+        y = passage.through(layer, one, f"{place}[{index}]")
+        change = _change(y, results[0]) if results else None
+        if change is not None:
+            passage.refuse(f"{place}[{index}]", layer, *change)
+        results.append(y)
+    return reduce(partial(_both, passage), results)
+
+
+def _inputs(passage: Passage, model: Instance, x: Type, place: str) -> list[Type]:
+    """Returns what `AddInto` has for each of its layers."""
+    p, count = get_proper_type(x), len(model.args)
+    given, kind = "a Tensor" if tensor_parts(x) is not None else "", "dtype"
+    if isinstance(p, TupleType) and not any(isinstance(one, UnpackType) for one in p.items):
+        if len(p.items) == count:
+            return p.items
+        given, kind = f"a tuple of {len(p.items)}", "shape"
+    if given:
+        sentence = sentences.wrong_number("forward", "inputs", given, f"a tuple of {count}")
+        passage.refuse(place, model, sentence, kind)
+    return [unknown()] * count
+
+
+WAYS: dict[str, Callable[[Passage, Instance, Type, str], Type]] = {
+    "Sequential": _in_turn,
+    "Residual": _beside,
+    "ResidualMul": _beside,
+    "Repeated": _again,
+    "SplitInto": _each,
+    "AddInto": _summed,
+}
+
+
+def _kept(passage: Passage, layer: Type, x: Type, place: str) -> Type:
+    """Returns what a layer makes of `x`, whose shape and dtype it must keep."""
+    y = passage.through(layer, x, place)
+    change = _change(y, x)
+    if change is not None:
+        passage.refuse(place, layer, *change)
+    return _known(passage, y, x)
+
+
+def _change(y: Type, x: Type) -> tuple[str, str] | None:
+    """Returns the sentence, and its kind, that says how `y` surely differs from `x` in shape or dtype."""
+    before, after = tensor_parts(x), tensor_parts(y)
+    if before is None or after is None:
+        return None
+    expected, shape = shape_items(before.shape), shape_items(after.shape)
+    if expected is not None and shape is not None:
+        sentence = _other_sizes(shape, expected)
+        if sentence:
+            return sentence, "shape"
+    ours, theirs = get_proper_type(after.dtype), get_proper_type(before.dtype)
+    if not isinstance(ours, Instance) or not isinstance(theirs, Instance):
+        return None
+    if accepts(ours, theirs) or accepts(theirs, ours):
+        return None
+    return sentences.wrong_dtype("forward", sentences.RESULT, dtype_name(ours), dtype_name(theirs)), "dtype"
+
+
+def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
+    """Returns the sentence that says where a shape surely differs; behind a `...` axes count from the back."""
+    ours, theirs = _behind(shape), _behind(expected)
+    whole = len(ours) == len(shape) and len(theirs) == len(expected)
+    if whole and len(shape) != len(expected):
+        return sentences.wrong_rank("forward", sentences.RESULT, shape, expected)
+    common = min(len(ours), len(theirs))
+    for axis in range(common) if whole else range(-common, 0):
+        if surely_differ(ours[axis], theirs[axis]):
+            return sentences.wrong_size("forward", sentences.RESULT, shape, expected, axis)
+    return ""
+
+
+def _behind(shape: list[Size | Many]) -> list[Size]:
+    """Returns the sizes behind the last `...`, or all where there is none."""
+    behind: list[Size] = []
+    for n in shape:
+        behind = [] if isinstance(n, Many) else [*behind, n]
+    return behind
+
+
+def _both(passage: Passage, x: Type, y: Type) -> Type:
+    """Returns the sum or the product of two tensors of one shape."""
+    known = _known(passage, x, y)
+    tape = merged_tape([_parts(x).tape, _parts(y).tape], passage.make)
+    return known.copy_modified(args=[known.args[0], tape, known.args[2]])
+
+
+def _known(passage: Passage, y: Type, x: Type) -> Instance:
+    """Returns `y`, which has the shape and the dtype of `x`, with what either knows of them."""
+    ours, theirs = _parts(y), _parts(x)
+    shape, other = shape_items(ours.shape), shape_items(theirs.shape)
+    if shape is None or other is None or len(shape) != len(other):
+        shape = other if shape is None else shape
+    else:
+        shape = [m if not isinstance(n, Many) and is_unknown(n) else n for n, m in zip(shape, other, strict=True)]
+    dtype = theirs.dtype if isinstance(get_proper_type(ours.dtype), AnyType) else ours.dtype
+    return passage.make(TENSOR, [shape_type(shape, passage.make), ours.tape, dtype])
+
+
+def _parts(t: Type) -> Parts:
+    return tensor_parts(t) or Parts(unknown(), unknown(), unknown())

@@ -1,0 +1,68 @@
+"""Where the layer stands that is called: the twin of `tapegrad.nn.places`, for mypy's expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mypy.nodes import (
+    CallExpr,
+    Decorator,
+    Expression,
+    IndexExpr,
+    IntExpr,
+    MemberExpr,
+    NameExpr,
+    StrExpr,
+    SuperExpr,
+    UnaryExpr,
+)
+from mypy.types import Instance, get_proper_type
+
+from tapegrad import sentences
+from tapegrad.mypy.codec import kind_of, size_of
+
+if TYPE_CHECKING:
+    from mypy.nodes import Context
+    from mypy.plugin import MethodContext
+
+
+def called_as(ctx: MethodContext) -> str:
+    """Returns what a layer is called by, `self` by its class: `Net.layers[1]`; empty for what is no such path."""
+    return _path(ctx.context.callee, ctx.api) if isinstance(ctx.context, CallExpr) else ""
+
+
+def shown(layer: Instance) -> str:
+    """Writes a layer by its class, with the sizes that a guarded `__init__` remembers at run time."""
+    symbol = layer.type.names.get("__init__")
+    # Of a decorator mypy's cache keeps only that there is one.
+    guarded = symbol is not None and isinstance(symbol.node, Decorator)
+    sized = guarded and all(kind_of(variable) == "size" for variable in layer.type.defn.type_vars)
+    return sentences.layer(layer.type.name, [size_of(argument) for argument in layer.args] if sized else [])
+
+
+def is_forward(call: Context) -> bool:
+    """Says whether `forward` itself is called, and not the module."""
+    return (
+        isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr | SuperExpr) and call.callee.name == "forward"
+    )
+
+
+def _path(expression: Expression, api: Any) -> str:
+    if isinstance(expression, NameExpr):
+        owner = get_proper_type(api.get_expression_type(expression)) if expression.name == "self" else None
+        return owner.type.name if isinstance(owner, Instance) else expression.name
+    if isinstance(expression, MemberExpr):
+        owner_path = _path(expression.expr, api)
+        return f"{owner_path}.{expression.name}" if owner_path else ""
+    if isinstance(expression, IndexExpr):
+        base, key = _path(expression.base, api), _key(expression.index)
+        return f"{base}[{key}]" if base and key else ""
+    return ""
+
+
+def _key(index: Expression) -> str:
+    if isinstance(index, IntExpr | StrExpr):
+        return repr(index.value)
+    if isinstance(index, UnaryExpr) and index.op == "-" and isinstance(index.expr, IntExpr):
+        return f"-{index.expr.value}"
+    return index.name if isinstance(index, NameExpr) else ""

@@ -1,0 +1,67 @@
+"""Layers that hold layers: an error from inside one says the path to where it comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import override
+
+from tapegrad import sentences
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.nn.module import Module
+from tapegrad.nn.places import called, shown
+
+
+class Container(Module):
+    """A layer that passes what it gets through layers of its own."""
+
+    def _through(self, part: int | str, layer: Module, x: Any, *, like: Any = None) -> Any:
+        """Computes what a layer, `[1]` or `.layer`, makes of `x`: of the shape and dtype of `like`, if there is one."""
+        try:
+            y = layer.forward(x)
+            if like is not None:
+                _check_kind(layer, y, like)
+        except (ShapeError, DTypeError, TapeError) as error:
+            self._point(error, part, layer)
+            raise
+        return y
+
+    def _point(self, error: Exception, part: int | str, layer: Module) -> None:
+        """Writes into an error which layer it comes from; what code of the user's says is left to itself."""
+        message = str(error)
+        place = f"{type(self).__name__}{f'[{part}]' if isinstance(part, int) else f'.{part}'}"
+        layer._place(error, place)
+        if str(error) == message:
+            error.add_note(f"in {place} {shown(layer)}")
+
+    @override
+    def _place(self, error: Exception, place: str) -> None:
+        """Puts its own place in front of that of the layer inside."""
+        name, message = type(self).__name__, str(error)
+        if self._refuses(error):
+            super()._place(error, place)
+        elif hasattr(error, "__notes__"):
+            return  # the path that it starts with, if any, is one inside code of the user's
+        elif place and message.startswith((f"{name}[", f"{name}.")):
+            error.args = (place + message.removeprefix(name),)
+
+
+def check_modules(name: str, layers: tuple[object, ...]) -> None:
+    """Refuses what cannot be a layer, by its place: `Sequential: layer 0 is a list, not a module`."""
+    for index, layer in enumerate(layers):
+        check_module(f"{name}: layer {index}", layer)
+
+
+def check_module(place: str, layer: object) -> None:
+    """Refuses what cannot be a layer."""
+    if not isinstance(layer, Module):
+        message = f"{place} is {sentences.with_article(type(layer).__name__)}, not a module"
+        raise DTypeError(message)
+
+
+def _check_kind(layer: Module, y: Any, expected: Any) -> None:
+    """Refuses the result of a layer that has another shape or another dtype than is expected."""
+    if y.shape != expected.shape:
+        raise ShapeError(sentences.other_sizes(called(layer), sentences.RESULT, y.shape, expected.shape))
+    if y.dtype != expected.dtype:
+        raise DTypeError(sentences.wrong_dtype(called(layer), sentences.RESULT, str(y.dtype), str(expected.dtype)))

@@ -1,0 +1,81 @@
+"""Where the layer stands that refuses its argument: in an attribute, in a variable, in another layer."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from typing import TYPE_CHECKING, Any
+
+from tapegrad import sentences
+from tapegrad.guard import remembered
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from tapegrad.nn.module import Module
+
+
+def called_as(layer: Module, frame: FrameType) -> str:
+    """Returns what stands in front of the call that a frame is in, `self` by its class: `Net.layers[1]`.
+
+    It is read off the source, as mypy reads it. Where there is no source, or something else is called that calls the
+    layer in turn, it is empty.
+    """
+    try:
+        path, found = _followed(_callee(frame), frame)
+    except Exception:  # noqa: BLE001  # an error is on its way to the user, and this one must not come before it
+        return ""
+    return path if found is layer else ""
+
+
+def called(layer: Module) -> str:
+    """Returns how a refusal of the guard's calls a layer: `Linear.forward`, also of a class that inherits it."""
+    return sentences.callee(getattr(layer.forward, "__qualname__", ""))
+
+
+def shown(layer: Module) -> str:
+    """Writes a layer by its class, with the sizes that a guarded `__init__` was given: `Linear(64, 10)`."""
+    owner = type(layer)
+    sizes = [remembered(layer, owner).get(one.__name__) for one in getattr(owner, "__parameters__", ())]
+    return sentences.layer(owner.__name__, sizes if all(isinstance(size, int) for size in sizes) else [])
+
+
+def _callee(frame: FrameType) -> ast.expr:
+    place: Any = inspect.getframeinfo(frame, context=0).positions  # which are None where Python was told to keep none
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[place.lineno - 1 : place.end_lineno]
+    written = [line.encode() for line in lines]  # columns count bytes
+    written[-1] = written[-1][: place.end_col_offset]
+    written[0] = written[0][place.col_offset :]
+    match ast.parse(b"(" + b"".join(written) + b")", mode="eval").body:
+        case ast.Call(func=callee):
+            return callee
+    raise LookupError
+
+
+def _followed(expression: ast.expr, frame: FrameType) -> tuple[str, Any]:
+    """Returns how a name, an attribute or an item is written, and what it is."""
+    match expression:
+        case ast.Name(name):
+            value = frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
+            return (_class_of(value, frame) if name == "self" else name), value
+        case ast.Attribute(of, name):
+            path, owner = _followed(of, frame)
+            return f"{path}.{name}", getattr(owner, name)
+        case ast.Subscript(of, ast.Name() as index):
+            path, owner = _followed(of, frame)
+            name, key = _followed(index, frame)
+            return f"{path}[{name}]", owner[key]
+        case ast.Subscript(of, ast.Constant(int() | str() as key)):
+            path, owner = _followed(of, frame)
+            return f"{path}[{key!r}]", owner[key]
+        case ast.Subscript(of, ast.UnaryOp(ast.USub(), ast.Constant(int() as key))):
+            path, owner = _followed(of, frame)
+            return f"{path}[-{key}]", owner[-key]
+    raise LookupError
+
+
+def _class_of(self: object, frame: FrameType) -> str:
+    """Returns the class whose body a method stands in; of a function within one, that of its `self`."""
+    owner = sentences.callee(frame.f_code.co_qualname).rpartition(".")[0]
+    return owner.rpartition(".")[2] or type(self).__name__

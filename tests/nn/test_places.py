@@ -1,0 +1,143 @@
+"""Places: by which name the layer was called that refuses."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tapegrad import Tensor, guarded
+from tapegrad.errors import ShapeError
+from tapegrad.nn import Linear, Module, Sequential
+from tapegrad.ops import ones
+
+SAID = "Linear(3, 4): x is (2, 5) but (..., 3) is expected: axis -1 is 5, not 3"
+layer: Any = Linear(3, 4)
+x: Any = ones((2, 5))
+
+
+class Base(Module):
+    """Calls a layer in every way that a method may."""
+
+    def __init__(self) -> None:
+        self.fall = layer
+        self.layers = [layer, Sequential(layer)]
+
+    def plain(self) -> Any:
+        return self.fall(x)
+
+    def in_a_function(self) -> Any:
+        def called() -> Any:
+            return self.layers[0](x)
+
+        return called()
+
+    def over_lines(self) -> Any:
+        return "über" and self.layers[
+            -1
+        ](
+            x
+        )  # fmt: skip
+
+    @property
+    def made(self) -> Any:
+        return Linear(3, 4)
+
+
+class Derived(Base):
+    """Inherits the methods."""
+
+
+class Own(Linear[Any, Any]):
+    """Inherits the guard too."""
+
+
+def refused(call: Any) -> str:
+    with pytest.raises(ShapeError) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_an_attribute_goes_by_the_class_that_calls_it() -> None:
+    assert refused(Base().plain) == f"Base.fall {SAID}"
+    assert refused(Derived().plain) == f"Base.fall {SAID}"
+    assert refused(Derived().in_a_function) == f"Derived.layers[0] {SAID}"
+
+
+def test_a_call_may_stand_on_several_lines_behind_letters_of_several_bytes() -> None:
+    assert refused(Base().over_lines) == f"Base.layers[-1][0] {SAID}"
+
+
+def test_a_variable_goes_by_its_name() -> None:
+    local, by_name, key = layer, {"ü": {1: layer}}, 1
+
+    assert refused(lambda: local(x)) == f"local {SAID}"
+    assert refused(lambda: layer(x)) == f"layer {SAID}"
+    assert refused(lambda: by_name["ü"][key](x)) == f"by_name['ü'][key] {SAID}"
+    assert refused(lambda: SimpleNamespace(fall=layer).fall(x)) == SAID
+
+
+def test_what_is_called_in_turn_by_something_else_has_no_place() -> None:
+    assert refused(lambda: list(map(layer, [x]))) == SAID
+    assert refused(lambda: max([x], key=layer)) == SAID
+
+
+def test_a_property_that_makes_a_layer_anew_has_no_place() -> None:
+    base = Base()
+
+    assert refused(lambda: base.made(x)) == SAID
+
+
+def test_where_no_source_is_only_the_class_is_said() -> None:
+    def run(written: str, kept: str | None) -> str:
+        if kept is not None:
+            linecache.cache["<kept>"] = (len(kept), None, [f"{kept}\n"], "<kept>")
+        return refused(lambda: exec(compile(written, "<kept>", "exec"), {"layer": layer, "x": x}))  # noqa: S102  # code of no file
+
+    assert run("layer(x)", None) == SAID
+    assert run("layer(x)", "layer(x)") == f"layer {SAID}"
+    assert run("layer(x)", "lay   r(") == SAID
+    del linecache.cache["<kept>"]
+
+
+def test_forward_itself_is_called_by_its_class() -> None:
+    assert refused(lambda: layer.forward(x)) == SAID.replace("Linear(3, 4)", "Linear.forward")
+    assert refused(lambda: Sequential(layer).forward(x)) == f"Sequential[0] {SAID}"
+
+
+def test_a_subclass_goes_by_its_own_name() -> None:
+    own = Own(3, 4)
+
+    assert refused(lambda: own(x)) == f"own {SAID.replace('Linear(3, 4)', 'Own')}"
+
+
+def test_a_module_of_the_users_refuses_for_itself() -> None:
+    class Narrow(Module):
+        @guarded
+        def forward(self, y: Tensor[tuple[Any, Any, Any], Any]) -> Any:
+            return y
+
+    narrow = Narrow()
+
+    assert refused(lambda: narrow(x)) == "narrow Narrow: y is (2, 5) but (?, ?, ?) is expected: rank 2, not 3"
+
+
+def test_a_forward_of_one_object_alone_speaks_for_itself() -> None:
+    module = Module()
+    vars(module)["forward"] = lambda y: y @ y
+
+    assert refused(lambda: module(x)) == "matmul: inner sizes differ: x (2, 5) has 5 columns but y (2, 5) has 2 rows"
+
+
+def test_an_error_of_the_users_own_is_left_as_it_is() -> None:
+    class Strict(Module):
+        def forward(self, _: Any) -> Any:
+            raise ShapeError("never", 7)
+
+    with pytest.raises(ShapeError, match=re.escape("('never', 7)")) as caught:
+        Strict()(x)
+
+    assert caught.value.args == ("never", 7)
