@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -92,17 +93,25 @@ def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32
     """
     tree = list(_tree(module, "", 0, set()))
     calls: dict[tuple[str, str], int] = {}
+    failed: list[str] = []
     arguments = [_outlined(shape, dtype, f"input {position}") for position, shape in enumerate(inputs)]
     try:
-        with _watched(tree, calls):
-            module(*arguments)
+        with _watched(tree, calls, failed):
+            module.forward(*arguments)
     except NoNumbersError as error:
         message = f"summary: {type(module).__name__} asks for {error}, and a summary has shapes only"
-        refusal = ValueError(message)
-        for note in getattr(error, "__notes__", ()):
-            refusal.add_note(note)
-        raise refusal from None
+        raise _noted(ValueError(message), failed) from None
+    except (ShapeError, DTypeError, TapeError) as error:
+        _noted(error, failed)
+        raise
     return _summed(tree, calls)
+
+
+def _noted(error: Exception, failed: list[str]) -> Exception:
+    """Notes the innermost of the layers that an error came through."""
+    if failed and failed[0]:
+        error.add_note(failed[0])
+    return error
 
 
 class _Node(NamedTuple):
@@ -127,12 +136,12 @@ def _tree(module: Module, path: str, depth: int, seen: set[int]) -> Iterator[_No
 
 
 @contextmanager
-def _watched(tree: list[_Node], calls: dict[tuple[str, str], int]) -> Iterator[None]:
+def _watched(tree: list[_Node], calls: dict[tuple[str, str], int], failed: list[str]) -> Iterator[None]:
     """Counts the calls of each module's `forward`, by its path and by what it gave."""
     # On the instances: a layer may be called as `layer(x)` or as `layer.forward(x)`, and a run pays for neither.
     before = [vars(node.module).get("forward") for node in tree]
     for node in tree:
-        vars(node.module)["forward"] = _counting(node, calls)
+        vars(node.module)["forward"] = _counting(node, calls, failed)
     try:
         yield
     finally:
@@ -142,17 +151,17 @@ def _watched(tree: list[_Node], calls: dict[tuple[str, str], int]) -> Iterator[N
                 vars(node.module)["forward"] = own
 
 
-def _counting(node: _Node, calls: dict[tuple[str, str], int]) -> Any:
+def _counting(node: _Node, calls: dict[tuple[str, str], int], failed: list[str]) -> Any:
     forward = node.module.forward
 
+    @wraps(forward)
     def counted(*args: Any, **kwargs: Any) -> Any:
         open_row = (node.path, "")
         calls.setdefault(open_row, 0)
         try:
             y = forward(*args, **kwargs)
-        except (ShapeError, DTypeError, TapeError, NoNumbersError) as error:
-            if node.path and not hasattr(error, "__notes__"):
-                error.add_note(f"in {node.path}, {_named(node.module)}")
+        except (ShapeError, DTypeError, TapeError, NoNumbersError):
+            failed.append(f"in {node.path}, {_named(node.module)}" if node.path else "")
             raise
         key = (node.path, _shown(y))
         calls[key] = calls.get(key, 0) + 1

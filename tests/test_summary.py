@@ -224,12 +224,12 @@ def test_inputs_may_be_several_and_tensors() -> None:
         (
             nn.Sequential(nn.Tanh(), nn.Residual(linear(64, 32))),
             "layers.1, Residual",
-            f"Sequential[1] Residual: Residual.layer {TOO_NARROW}",
+            f"Sequential[1].layer {TOO_NARROW}",
         ),
         (
             nn.Sequential(Asking(lambda x: tg.matmul(x, tg.ones((63, 5))))),
             "layers.0, Asking()",
-            "Sequential[0] Asking(): matmul: inner sizes differ: x (2, 64) has 64 columns but y (63, 5) has 63 rows",
+            "matmul: inner sizes differ: x (2, 64) has 64 columns but y (63, 5) has 63 rows",
         ),
     ],
 )
@@ -237,16 +237,14 @@ def test_a_wrong_shape_is_refused_in_the_words_of_a_run(model: Any, path: str, m
     with pytest.raises(ShapeError) as outlined:
         tg.summary(model, (2, 64))
     with pytest.raises(ShapeError) as run:
-        model(tg.ones((2, 64)))
+        model.forward(tg.ones((2, 64)))
 
     assert str(outlined.value) == str(run.value) == message
-    assert outlined.value.__notes__ == [f"in {path}"]
+    assert outlined.value.__notes__[-1] == f"in {path}"
 
 
 def test_the_tape_that_a_layer_needs_is_missed() -> None:
-    with pytest.raises(
-        TapeError, match=r"^Sequential\[0\] Asking\(\): backward: the tensor has no tape; trace an input"
-    ):
+    with pytest.raises(TapeError, match=r"^backward: the tensor has no tape; trace an input"):
         tg.summary(nn.Sequential(Asking(lambda x: x.sum().backward())), (2, 3))
 
 

@@ -38,7 +38,7 @@ def test_the_gradient_gets_the_shape_back() -> None:
 
 @pytest.mark.parametrize(("shape", "shown"), [((3,), r"\(3,\)"), ((), r"\(\)")])
 def test_without_an_axis_behind_the_batch_there_is_nothing_to_join(shape: tuple[int, ...], shown: str) -> None:
-    with pytest.raises(ShapeError, match=rf"^flatten: axis 1 is out of range for x {shown}$"):
+    with pytest.raises(ShapeError, match=rf"^Flatten: axis 1 is out of range for x {shown}$"):
         Flatten()(ones(shape))
 
 
@@ -64,7 +64,7 @@ def test_the_gradient_of_unflatten_is_flat() -> None:
 
 
 def test_another_number_of_elements_is_refused() -> None:
-    with pytest.raises(ShapeError, match=r"^reshape: x \(2, 14\) has 28 elements but shape \(2, 3, 5\) has 30$"):
+    with pytest.raises(ShapeError, match=r"^Unflatten: x \(2, 14\) has 28 elements but shape \(2, 3, 5\) has 30$"):
         Unflatten((3, 5))(ones((2, 14)))
     with pytest.raises(ShapeError, match=r"^Unflatten: shape \(3, -1\) has a negative size$"):
         Unflatten((3, -1))

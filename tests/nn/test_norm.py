@@ -63,7 +63,7 @@ def test_another_width_is_refused(kind: Any) -> None:
     name = kind.__name__
 
     with pytest.raises(
-        ShapeError, match=rf"^{name}.forward: x is \(2, 4\) but \(\.\.\., 3\) is expected: axis -1 is 4, not 3$"
+        ShapeError, match=rf"^{name}\(3\): x is \(2, 4\) but \(\.\.\., 3\) is expected: axis -1 is 4, not 3$"
     ):
         kind(3)(ones((2, 4)))
     with pytest.raises(ShapeError, match=rf"^{name}: Width is 0 in width but a named size is at least 1$"):

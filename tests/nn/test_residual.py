@@ -99,11 +99,6 @@ linear: Any = Linear  # mypy refuses the models below before they run
             "model.layer Row: the result is (1, 3) but (2, 3) is expected: axis 0 is 1, not 2",
         ),
         (
-            ResidualMul(Row()),
-            ShapeError,
-            "ResidualMul.layer Row(): the result is (1, 3) but (2, 3) is expected: axis 0 is 1, not 2",
-        ),
-        (
             Residual(Row()),
             ShapeError,
             "model.layer Row: the result is (1, 3) but (2, 3) is expected: axis 0 is 1, not 2",
