@@ -1,0 +1,166 @@
+"""What is shipped: built without a network, installed outside the tree, and used there by Python, mypy and pyright."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from importlib.metadata import PathDistribution
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = """\
+import tapegrad as tg
+from tapegrad import nn, optim
+
+x = tg.normal((32, 5), rng=0)
+y = x.sum(axis=1, keepdims=True)
+model = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 1))
+opt = optim.Adam(model, lr=0.02)
+first = tg.mse(model(x), y).item()
+for _ in range(100):
+    loss = tg.mse(model(x.trace()), y)
+    opt.step(loss.backward(wrt=model))
+assert loss.item() < first / 10
+"""
+WRONG = "\nmodel(tg.zeros((32, 4)))\n"
+SENTENCE = "Sequential[0] Linear(5, 7): x is (32, 4) but (..., 5) is expected: axis -1 is 4, not 5"
+SETTINGS = '[tool.mypy]\nstrict = true\nplugins = ["tapegrad.mypy"]\nallow_redefinition = true\n'
+
+
+class Place(NamedTuple):
+    """A folder outside the tree, with an environment that has the wheel and, of the tree's, its third parties alone."""
+
+    folder: Path
+    wheel: Path
+    sdist: Path
+    python: str
+    package: Path
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return run(self.folder, self.python, *arguments)
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
+    return subprocess.run(command, cwd=folder, env=outside, capture_output=True, text=True, check=False)
+
+
+def build(source: Path, target: Path) -> tuple[Path, Path]:
+    """Builds in this environment, whose back end is the locked one; a front end would fetch its own."""
+    built = run(source, sys.executable, "-m", "hatchling", "build", "--directory", str(target))
+
+    assert built.returncode == 0, built.stderr
+    (wheel,), (sdist,) = target.glob("*.whl"), target.glob("*.tar.gz")
+    return wheel, sdist
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    folder = tmp_path_factory.mktemp("outside")
+    wheel, sdist = build(ROOT, folder / "dist")
+    venv.create(folder / "venv", symlinks=os.name != "nt")
+    python = next(str(path) for path in (folder / "venv").glob("*/python*") if path.stem == "python")
+    asked = run(folder, python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+    packages = Path(asked.stdout.strip())
+    # Python reads no .pth file in a folder that a .pth file names: the editable install in there stays unseen.
+    (packages / "third_parties.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
+
+    before = run(folder, python, "-c", "import numpy, mypy, tapegrad")
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", str(wheel))
+    installed = run(folder, *pip)
+
+    assert before.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'tapegrad'"
+    assert installed.returncode == 0, installed.stderr
+    (folder / "pyproject.toml").write_text(SETTINGS, "utf-8")
+    (folder / "right.py").write_text(PROGRAM, "utf-8")
+    (folder / "wrong.py").write_text(PROGRAM + WRONG, "utf-8")
+    return Place(folder, wheel, sdist, python, packages / "tapegrad")
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(place: Place) -> None:
+    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tapegrad").rglob("*.py*") if path.suffix != ".pyc"}
+    files |= {"tapegrad/py.typed"}
+
+    names = set(zipfile.ZipFile(place.wheel).namelist())
+
+    assert {name for name in names if ".dist-info/" not in name} == files
+    assert {"tapegrad/__init__.pyi", "tapegrad/mypy/__init__.py"} < names
+    assert {name.partition(".dist-info/")[2] for name in names - files} == {
+        "METADATA",
+        "WHEEL",
+        "RECORD",
+        "licenses/LICENSE",
+    }
+
+
+def test_the_wheel_of_the_sdist_is_that_of_the_tree(place: Place, tmp_path: Path) -> None:
+    with tarfile.open(place.sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+
+    wheel, _ = build(source, tmp_path / "dist")
+
+    assert zipfile.ZipFile(wheel).namelist() == zipfile.ZipFile(place.wheel).namelist()
+    assert wheel.read_bytes() == place.wheel.read_bytes()
+
+
+def test_the_sdist_brings_what_its_own_tests_need(place: Place) -> None:
+    with tarfile.open(place.sdist) as archive:
+        folders = {name.split("/")[1] for name in archive.getnames()}
+
+    assert {"tapegrad", "tests", "typecheck", "stubs", "examples", "requirements", "Makefile", "LICENSE"} < folders
+
+
+def test_the_tools_of_the_index_have_nothing_to_say(place: Place) -> None:
+    upload = run(place.folder, sys.executable, "-m", "twine", "check", "--strict", str(place.wheel), str(place.sdist))
+    contents = run(place.folder, sys.executable, "-m", "check_wheel_contents", str(place.wheel))
+
+    assert upload.stdout.count("PASSED") == 2, upload.stdout
+    assert contents.stdout == f"{place.wheel}: OK\n"
+
+
+def test_python_trains_with_what_is_installed(place: Place) -> None:
+    trained = place.run("-c", f"{PROGRAM}print(tg.__file__)")
+    refused = place.run("wrong.py")
+
+    assert trained.stderr == ""
+    assert Path(trained.stdout.strip()) == place.package / "__init__.py"
+    assert refused.stderr.splitlines()[-1] == f"tapegrad.errors.ShapeError: {SENTENCE}"
+
+
+def test_mypy_accepts_and_refuses_with_what_is_installed(place: Place) -> None:
+    said = place.run("-m", "mypy", "--verbose", "--no-error-summary", "right.py", "wrong.py")
+
+    line = PROGRAM.count("\n") + 2
+    assert said.stdout.splitlines() == [f"wrong.py:{line}: error: {SENTENCE}  [tapegrad-shape]"]
+    assert f"Parsing {place.package / '__init__.pyi'} (tapegrad)" in said.stderr
+    assert str(ROOT / "tapegrad") not in said.stderr
+
+
+def test_pyright_reads_the_installed_types(place: Place) -> None:
+    (place.folder / "known.py").write_text("import tapegrad as tg\n\nreveal_type(tg.zeros((3, 5)).ndim)\n", "utf-8")
+
+    said = json.loads(place.run("-m", "pyright", "--outputjson", "--pythonpath", place.python, "known.py").stdout)
+
+    (report,) = said["generalDiagnostics"]
+    assert (report["severity"], report["message"]) == ("information", 'Type of "tg.zeros((3, 5)).ndim" is "int"')
+
+
+def test_the_metadata_says_what_the_package_is(place: Place) -> None:
+    (info,) = place.package.parent.glob("tapegrad-*.dist-info")
+
+    metadata = PathDistribution(info).metadata
+
+    assert (metadata["License-Expression"], metadata["Requires-Python"]) == ("MIT", ">=3.11")
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert "Typing :: Typed" in metadata.get_all("Classifier", [])
+    assert not any(" @ " in requirement for requirement in metadata.get_all("Requires-Dist", []))
