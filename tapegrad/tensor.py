@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, TypeAlias, overload
 
 import numpy as np
@@ -59,6 +60,12 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def __init__(self, data: Value[S_co, D_co], tape: T_co = NONE) -> None:  # type: ignore[assignment]  # a tapeless default serves every checker that leaves T_co open
         self.data = data
         self.tape = tape
+
+    @classmethod
+    def __class_getitem__(cls, parameters: Any) -> GenericAlias:
+        """Returns NumPy's kind of alias, for typing's own forgets the defaults of its variables in Python 3.13.0."""
+        alias: Any = super().__class_getitem__(parameters)  # type: ignore[misc]  # Generic has it at run time alone
+        return GenericAlias(alias.__origin__, alias.__args__)
 
     @property
     def shape(self) -> S_co:

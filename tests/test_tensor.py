@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, TypeVar, get_args
+from typing import Literal as L
 
 import numpy as np
 import pytest
@@ -13,7 +14,11 @@ import pytest
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS
 from tapegrad.ops import normal, ones, tensor, zeros
-from tapegrad.tensor import Tensor
+from tapegrad.tape import NoneTape, OwnedTape
+from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor6D
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -33,6 +38,31 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
+
+
+# Types
+
+
+def test_an_alias_of_ranks_fills_in_what_is_left_out() -> None:
+    # Python 3.13.0 fails where typing's own alias gets fewer arguments than it has variables.
+    aliases: Any = (Tensor0D, Tensor1D, Tensor2D, Tensor6D)
+    scalar, vector, matrix, last = aliases
+
+    assert scalar[NoneTape] == Tensor[tuple[()], NoneTape, np.float32]
+    assert vector[L[3]] == Tensor[tuple[L[3]], Any, np.float32]
+    assert matrix[L[3], L[5], OwnedTape] == Tensor[tuple[L[3], L[5]], OwnedTape, np.float32]
+    assert matrix[N, M, NoneTape, np.int64][L[3], L[5]] == Tensor[tuple[L[3], L[5]], NoneTape, np.int64]
+    assert last[L[3], L[5]] == Tensor[tuple[L[3], L[5], Any, Any, Any, Any], Any, np.float32]
+
+
+def test_a_tensor_type_may_be_united_and_inherited() -> None:
+    class Pixels(Tensor2D[N, L[3]]): ...
+
+    united: Any = Tensor1D[L[3]] | None
+
+    assert Pixels.__mro__[1] is Tensor
+    assert get_args(Pixels[L[5]]) == (L[5],)
+    assert get_args(united) == (Tensor1D[L[3]], type(None))
 
 
 # Operators
