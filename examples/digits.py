@@ -18,8 +18,7 @@ from sklearn.datasets import load_digits
 from typing_extensions import TypeVar, override
 
 import tapegrad as tg
-from tapegrad import NoneTape, Shape, Tensor, data, guarded, io, nn, optim
-from tapegrad.tape import Tape
+from tapegrad import NoneTape, Shape, Tape, Tensor, data, guarded, io, nn, optim
 
 N = TypeVar("N", bound=int)  # images
 H = TypeVar("H", bound=int)  # hidden units

@@ -8,8 +8,7 @@ from sklearn.datasets import load_digits
 from typing_extensions import TypeVar, override
 
 import tapegrad as tg
-from tapegrad import Shape, Tensor, data, nn, optim
-from tapegrad.tape import Tape
+from tapegrad import Shape, Tape, Tensor, data, nn, optim
 
 N = TypeVar("N", bound=int)  # images
 H = TypeVar("H", bound=int)  # hidden units
@@ -46,7 +45,7 @@ def main() -> None:
         tg.log_softmax(model(x.trace())).backward(wrt=model)  # E: backward: x (32, 10) is not a scalar; reduce it or pass seed= [tapegrad-shape]
         loss = tg.cross_entropy(model(x.trace()), y)
         opt.step(loss.backward(wrt=model))
-        opt.step(loss.backward(wrt=model))  # E: backward: loss was consumed by backward on line 48 [tapegrad-tape]
+        opt.step(loss.backward(wrt=model))  # E: backward: loss was consumed by backward on line 47 [tapegrad-tape]
 
 
 if __name__ == "__main__":

@@ -150,6 +150,7 @@ from tapegrad.tape import GradientTape as GradientTape
 from tapegrad.tape import Merge as Merge
 from tapegrad.tape import NoneTape as NoneTape
 from tapegrad.tape import OwnedTape as OwnedTape
+from tapegrad.tape import Tape as Tape
 from tapegrad.tensor import Tensor as Tensor
 from tapegrad.tensor import Tensor0D as Tensor0D
 from tapegrad.tensor import Tensor1D as Tensor1D

@@ -7,8 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple
 
 import tapegrad as tg
-from tapegrad import Add, FloorDiv, Merge, Mul, NoneTape, OwnedTape, Shape, Sub, Tensor
-from tapegrad.tape import Tape
+from tapegrad import Add, FloorDiv, Merge, Mul, NoneTape, OwnedTape, Shape, Sub, Tape, Tensor
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

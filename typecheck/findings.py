@@ -15,6 +15,7 @@ from tapegrad import (
     Rank2,
     Rank3,
     Shape,
+    Tape,
     Tensor,
     Tensor0D,
     Tensor1D,
@@ -22,7 +23,6 @@ from tapegrad import (
     Tensor4D,
     nn,
 )
-from tapegrad.tape import Tape
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

@@ -7,8 +7,7 @@ from typing import Literal as L
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn
-from tapegrad.tape import Tape
+from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor, nn
 
 N = TypeVar("N", bound=int)
 T = TypeVar("T", bound=Tape)

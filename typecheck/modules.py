@@ -7,8 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn
-from tapegrad.tape import Tape
+from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor, nn
 
 N = TypeVar("N", bound=int)
 H = TypeVar("H", bound=int)

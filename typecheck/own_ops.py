@@ -7,8 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import Gradients, Merge, NoneTape, OwnedTape, Shape, Tensor
-from tapegrad.tape import Tape
+from tapegrad import Gradients, Merge, NoneTape, OwnedTape, Shape, Tape, Tensor
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

@@ -7,8 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tensor, nn
-from tapegrad.tape import Tape
+from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tape, Tensor, nn
 
 N = TypeVar("N", bound=int)
 T = TypeVar("T", bound=Tape)
