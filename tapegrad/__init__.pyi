@@ -16,6 +16,7 @@ from tapegrad.errors import ShapeError as ShapeError
 from tapegrad.errors import TapeError as TapeError
 from tapegrad.generator import random as random
 from tapegrad.guard import guarded as guarded
+from tapegrad.guard import install_import_hook as install_import_hook
 from tapegrad.op import op as op
 from tapegrad.ops import abs as abs
 from tapegrad.ops import acos as acos

@@ -1,4 +1,6 @@
 """The guard: annotations that mypy checks, enforced when the function is called."""
 
+from tapegrad.guard._import_hook import ImportHook as ImportHook
+from tapegrad.guard._import_hook import install_import_hook as install_import_hook
 from tapegrad.guard._memory import remembered as remembered
 from tapegrad.guard._wrapper import guarded as guarded

@@ -62,6 +62,31 @@ class UnionCheck(Check):
         return f"({' or '.join(members)})"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DefaultCheck(Check):
+    """Asks nothing of a default, and of anything else what another check asks."""
+
+    declared: Check
+    default: Any
+
+    @override
+    def kind(self) -> str:
+        return self.declared.kind()
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return value is self.default or self.declared.admits(value)
+
+    @override
+    def is_complete(self) -> bool:
+        return self.declared.is_complete()
+
+    @override
+    def fit(self, value: Any, place: str, bound: Bindings) -> None:
+        if value is not self.default:
+            self.declared.fit(value, place, bound)
+
+
 @dataclass(frozen=True, slots=True)
 class TupleCheck(Check):
     """Asks for a tuple with one check for each item."""

@@ -8,18 +8,22 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import InitVar
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from tapegrad.guard._annotations import UnreadableError, read
 from tapegrad.guard._checks import Anything, Check, kind_of
+from tapegrad.guard._containers import DefaultCheck
 from tapegrad.guard._leftover import with_beartype
 from tapegrad.guard._memory import class_of, remember, remembered
+from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
 from tapegrad.sentences import RESULT, callee
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
     from tapegrad.dims import Name
@@ -61,13 +65,15 @@ def guarded(function: F) -> F:
     if not isinstance(function, FunctionType):
         kind = "a class" if isinstance(function, type) else kind_of(function)
         raise TypeError(f"guarded: {getattr(function, '__name__', function)} is {kind}, not a function")
-    guard = _Guard(function, _mentioned(function, sys._getframe(1)))
-    stub = _called_async if inspect.iscoroutinefunction(function) else _called
-    # Compiling waits for the first call, for a module of a hundred guarded methods must import fast.
-    guard.wrapper = FunctionType(stub.__code__, {"_compiled": guard.compiled})
-    functools.update_wrapper(guard.wrapper, function)
-    wrapper: F = guard.wrapper
+    if is_guarded(function):  # by the import hook, with more indulgence
+        function = function.__wrapped__  # type: ignore[attr-defined]  # a wrapper of ours has it
+    wrapper: F = Guard(function, mentioned(function, sys._getframe(1))).wrapper
     return wrapper
+
+
+def is_guarded(function: FunctionType) -> bool:
+    """Says whether a function is a wrapper of ours."""
+    return isinstance(getattr(function.__globals__.get("_compiled"), "__self__", None), Guard)
 
 
 def _compiled(*_: Any) -> Callable[..., Any]:
@@ -82,20 +88,35 @@ async def _called_async(*args: Any, **kwargs: Any) -> Any:
     return await _compiled(args, kwargs)(*args, **kwargs)
 
 
-class _Guard:
-    """Compiles the wrapper of one function, and explains to it what does not fit."""
+class Guard:
+    """Compiles the wrapper of one function, and explains to it what does not fit.
+
+    Args:
+        function: What is guarded.
+        names: Locals around it that its annotations mention.
+        sparing: Whether it is let alone if its annotations turn out to name no tensor.
+        generated: Whether it was written from the fields of a class, where a default stands for what is made later.
+    """
 
     wrapper: Any  # a FunctionType, which mypy would bind as a method
 
-    def __init__(self, function: FunctionType, mentioned: dict[str, Any]) -> None:
+    def __init__(
+        self, function: FunctionType, names: Mapping[str, Any], *, sparing: bool = False, generated: bool = False
+    ) -> None:
         self.function = function
         self.definition: Any = inspect.unwrap(function)
         self.call = callee(function.__qualname__)
-        self.mentioned = mentioned
+        self.mentioned = names
+        self.sparing = sparing
+        self.generated = generated
         self.owner: type | None = None  # the class whose body has it
         self.class_names: dict[Name, str] = {}
         self.checks: dict[str, Check] = {}
         self.result: Check = Anything()
+        stub = _called_async if inspect.iscoroutinefunction(function) else _called
+        # Compiling waits for the first call, for a module of a hundred guarded methods must import fast.
+        self.wrapper = FunctionType(stub.__code__, {"_compiled": self.compiled})
+        functools.update_wrapper(self.wrapper, function)
 
     def compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns the wrapper, its code exchanged for one that guards, for its first call."""
@@ -160,11 +181,31 @@ class _Guard:
     def _read(self, parameters: Parameters) -> dict[str, Any]:
         """Turns annotations into checks, and returns those that are left to beartype."""
         hints = self._hints()
+        if self.sparing and not self._concerns_tensors(hints):
+            hints, self.class_names = {}, {}
         declared = {place: self._read_one(place, hint) for place, hint in hints.items()}
         left = {place: hint for place, hint in hints.items() if not declared[place].is_complete()}
         self.result = declared.pop("return", Anything())
         self.checks = {name: parameters.check(name, declared.get(name)) for name in parameters.names}
+        for name, default in self._defaults_made_later():
+            self.checks[name] = DefaultCheck(self.checks[name], default)
+            left.pop(name, None)
         return left
+
+    def _concerns_tensors(self, hints: dict[str, Any]) -> bool:
+        if getattr(self.wrapper, "__no_type_check__", False):
+            return False
+        binds = bool(self._starts() and self.class_names) and any(
+            isinstance(member, FunctionType) and is_guarded(member) and member.__wrapped__ is not self.function  # type: ignore[attr-defined]  # a wrapper of ours has it
+            for member in vars(self.owner).values()
+        )
+        return binds or any(mentions(hint).tensor for hint in hints.values())
+
+    def _defaults_made_later(self) -> Iterator[tuple[str, Any]]:
+        if self.generated:
+            for name, parameter in inspect.signature(self.definition).parameters.items():
+                if parameter.default is not parameter.empty:
+                    yield name, parameter.default
 
     def _read_one(self, place: str, hint: Any) -> Check:
         try:
@@ -185,16 +226,36 @@ class _Guard:
         hints.pop("self", None)
         if self.definition.__code__.co_flags & _GENERATOR:
             hints.pop("return", None)
-        return {place: self._resolved(place, hint) for place, hint in hints.items()}
+        resolved = {}
+        for place, hint in hints.items():
+            try:
+                resolved[place] = self._resolved(place, hint)
+            except TypeError:
+                if not self.sparing or self._surely_names_tensor(hint):
+                    raise
+        return resolved
 
     def _resolved(self, place: str, hint: Any) -> Any:
-        def annotated() -> None: ...
-
-        annotated.__annotations__ = {place: hint}
         try:
-            return get_type_hints(annotated, self.definition.__globals__, self._locals(), include_extras=True)[place]
+            try:
+                meant = self._evaluated(hint, {})
+            except NameError:
+                meant = self._evaluated(hint, names_for_checkers(self.definition.__globals__))
         except Exception as error:
             raise TypeError(f"{self.call}: the annotation of {_shown(place)} cannot be resolved: {error}") from error
+        if isinstance(meant, InitVar):
+            return meant.type
+        return get_args(meant)[0] if get_origin(meant) is Final else meant
+
+    def _evaluated(self, hint: Any, names: dict[str, Any]) -> Any:
+        def annotated() -> None: ...
+
+        annotated.__annotations__ = {"x": hint}
+        return get_type_hints(annotated, self.definition.__globals__, names | self._locals(), include_extras=True)["x"]
+
+    def _surely_names_tensor(self, hint: Any) -> bool:
+        names = self.definition.__globals__
+        return mentions(hint, self._locals(), names, names_for_checkers(names)).tensor
 
     def _locals(self) -> dict[str, Any]:
         definition = self.definition
@@ -207,7 +268,7 @@ class _Guard:
         return {**own, **self.mentioned, **free, **{variable.__name__: variable for variable in variables}}
 
 
-def _mentioned(function: FunctionType, frame: FrameType | None) -> dict[str, Any]:
+def mentioned(function: FunctionType, frame: FrameType | None) -> dict[str, Any]:
     """Returns those locals around a definition that its annotations may mention, which are gone at the first call."""
     found: dict[str, Any] = {}
     with suppress(NameError):  # Python 3.14 evaluates annotations here, and finds locals by itself

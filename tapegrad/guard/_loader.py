@@ -1,0 +1,110 @@
+"""Loads a module with a guard over each function that has annotations, whatever else another loader does to it."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache, partial
+from importlib.machinery import SourceFileLoader
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, Final
+
+from typing_extensions import override
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+
+    from _typeshed import ReadableBuffer, StrPath
+
+_GUARD: Final = "__tapegrad_guard__"
+_CACHE_TAG: Final = "tapegrad1"  # the next number with each change of what is put into a module
+
+
+def with_guard(loader: Any) -> Any:
+    """Gives a loader of source files a guard; any other is left as it is."""
+    if isinstance(loader, SourceFileLoader) and not is_guarding(loader):
+        loader.__class__ = _guarding(type(loader))
+    return loader
+
+
+def is_guarding(loader: object) -> bool:
+    """Says whether a loader guards what it loads."""
+    return isinstance(loader, _Guarding)
+
+
+class _Guarding(SourceFileLoader):
+    """Guards what another loader compiles, at the last moment: so the guard is the innermost decorator."""
+
+    @override
+    def source_to_code(self, data: ReadableBuffer | str | ast.AST, path: StrPath, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]  # typeshed leaves out `_optimize`
+        code: CodeType = _with_globals(super().source_to_code, compile=_compile_guarded)(
+            data, path, _optimize=_optimize
+        )
+        return code
+
+    @override
+    def get_code(self, fullname: str) -> CodeType | None:
+        method = super().get_code
+        plain = method.__func__.__globals__["cache_from_source"]  # type: ignore[attr-defined]  # of a method
+        code: CodeType | None = _with_globals(method, cache_from_source=partial(_cache_from_source, plain))(fullname)
+        return code
+
+
+@cache
+def _guarding(kind: type[SourceFileLoader]) -> type[SourceFileLoader]:
+    return type(f"Guarding{kind.__name__.lstrip('_')}", (_Guarding, kind), {})
+
+
+def _with_globals(method: Any, **names: Any) -> Callable[..., Any]:
+    """Returns a method that finds some of its global names elsewhere: another hook has no other door."""
+    function = method.__func__
+    copy = FunctionType(
+        function.__code__, function.__globals__ | names, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return MethodType(copy, method.__self__)
+
+
+def _cache_from_source(plain: Callable[..., str], path: str) -> str:
+    return f"{plain(path).removesuffix('.pyc')}.{_CACHE_TAG}.pyc"
+
+
+def _compile_guarded(source: Any, filename: Any, mode: str, flags: int = 0, *, optimize: int = -1, **_: bool) -> Any:
+    """Compiles as `compile` does, with a guard over each annotated function where it makes code."""
+    compiled: Any = partial(compile, filename=filename, mode=mode, dont_inherit=True, optimize=optimize)
+    if flags & ast.PyCF_ONLY_AST:
+        return compiled(source, flags=flags)
+    tree: Any = source if isinstance(source, ast.AST) else compiled(source, flags=flags | ast.PyCF_ONLY_AST)
+    _put_guards(tree)
+    return compiled(tree, flags=flags)
+
+
+def _put_guards(module: ast.Module) -> None:
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef):
+            node.decorator_list.insert(0, _decorator("guard_class", node))  # over @dataclass, which writes an __init__
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_annotated(node):
+            node.decorator_list.append(_decorator("guard_function", node))
+    first = next((place for place, node in enumerate(module.body) if not _stands_first(node)), len(module.body))
+    module.body.insert(first, ast.ImportFrom("tapegrad.guard", [ast.alias("_tensors", _GUARD)], 0))
+    ast.fix_missing_locations(module)
+
+
+def _decorator(name: str, node: ast.AST) -> ast.expr:
+    decorator = ast.Attribute(ast.Name(_GUARD, ast.Load()), name, ast.Load())
+    for part in ast.walk(decorator):
+        if isinstance(part, ast.expr):
+            ast.copy_location(part, node)
+    return decorator
+
+
+def _is_annotated(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    arguments = function.args
+    places = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    return function.returns is not None or any(place is not None and place.annotation for place in places)
+
+
+def _stands_first(node: ast.stmt) -> bool:
+    """Says whether a statement is a docstring or an import from `__future__`."""
+    is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return is_docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")

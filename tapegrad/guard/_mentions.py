@@ -1,0 +1,104 @@
+"""What an annotation mentions, also one that cannot be resolved yet."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+import re
+from collections import ChainMap
+from contextlib import suppress
+from dataclasses import InitVar, dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ForwardRef, Literal, TypeVar, TypeVarTuple, get_args, get_origin
+
+from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_DOTTED_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+@dataclass(slots=True)
+class Mentions:
+    """What is named anywhere in an annotation."""
+
+    tensor: bool = False
+    variable: bool = False
+    unknown: bool = False  # a word that nothing is known by yet
+
+
+def mentions(annotation: Any, *names: Mapping[str, Any]) -> Mentions:
+    """Looks through an annotation, through its aliases and bounds, and through the words of what is a string.
+
+    Args:
+        annotation: As it is written, or resolved.
+        names: What words stand for beside builtins, the nearest first.
+    """
+    known = ChainMap(*map(dict, names), vars(builtins))
+    found = Mentions()
+    seen: list[Any] = []
+    waiting = [annotation]
+    while waiting:
+        one = waiting.pop()
+        if any(one is other for other in seen):  # an alias may mention itself
+            continue
+        seen.append(one)
+        if isinstance(one, str | ForwardRef):
+            text = one if isinstance(one, str) else one.__forward_arg__
+            values = [_value_of(word, known) for word in _DOTTED_NAME.findall(text)]
+            found.unknown |= _UNKNOWN in values
+            waiting += values
+        else:
+            origin = get_origin(one) or one
+            found.tensor |= isinstance(origin, type) and issubclass(origin, Tensor)
+            found.variable |= isinstance(one, TypeVar | TypeVarTuple)
+            waiting += _parts(one, origin)
+    return found
+
+
+def _parts(annotation: Any, origin: Any) -> Iterable[Any]:
+    if isinstance(annotation, list | tuple):  # the parameters of a Callable
+        return annotation
+    if isinstance(annotation, InitVar):
+        return [annotation.type]
+    if isinstance(annotation, TypeVar):
+        return [annotation.__bound__, *annotation.__constraints__]
+    value = [origin.__value__] if hasattr(origin, "__value__") else []
+    return [] if origin is Literal else [*value, *get_args(annotation)]
+
+
+_UNKNOWN = object()
+
+
+def _value_of(name: str, names: Mapping[str, Any]) -> Any:
+    first, *attributes = name.split(".")
+    value = names.get(first, _UNKNOWN)
+    for attribute in attributes:
+        value = getattr(value, attribute, _UNKNOWN)
+    return value
+
+
+def names_for_checkers(module: dict[str, Any]) -> dict[str, Any]:
+    """Returns what a module defines under `if TYPE_CHECKING:`, as far as that can be had when it runs.
+
+    Args:
+        module: The globals of the module.
+    """
+    names = module.copy()
+    for statement in _statements_for_checkers(module.get("__file__", ""), module.get("__name__", "")):
+        with suppress(Exception):  # some of it is there for checkers alone
+            exec(compile(ast.Module([statement], []), "<if TYPE_CHECKING>", "exec"), names)  # noqa: S102  # the user's own
+    return {name: value for name, value in names.items() if name not in module}
+
+
+@lru_cache
+def _statements_for_checkers(file: str, _module: str) -> list[ast.stmt]:
+    blocks = ast.parse("".join(linecache.getlines(file))).body
+    return [
+        statement
+        for block in blocks
+        if isinstance(block, ast.If) and ast.unparse(block.test).rpartition(".")[2] == "TYPE_CHECKING"
+        for statement in block.body
+    ]

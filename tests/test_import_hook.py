@@ -1,0 +1,527 @@
+"""The import hook, tried on packages that each test writes: beside jaxtyping's, beside decorators, and taken away."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import importlib
+import inspect
+import pickle
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jaxtyping
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad import DTypeError, ShapeError, Tensor, install_import_hook
+from tapegrad.guard import ImportHook
+
+HEAD = """
+from dataclasses import InitVar, dataclass, field
+from typing import Any, Generic, Literal as L, TypeVar
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tape, Tensor, Tensor2D, guarded
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+T = TypeVar("T", bound=Tape)
+"""
+ROWS = HEAD + "def rows(x: Tensor[Shape[N, L[3]], T]) -> Tensor[Shape[N], T]:\n    return x.sum(axis=1)\n"
+ROWS_REFUSED = "rows: x is (2, 4) but (N, 3) is expected: axis 1 is 4, not 3"
+Package = Callable[..., str]
+
+
+def some(*shape: int) -> Tensor[Any, Any, Any]:
+    return tg.zeros(shape)
+
+
+def refuses(sentence: str, call: Callable[..., Any], *args: Any, error: type[Exception] = ShapeError) -> None:
+    with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
+        call(*args)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Package]:
+    """Writes a package, and forgets all that was imported of it."""
+    before, finders = set(sys.modules), list(sys.meta_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(init: str = "", name: str = "digits", **modules: str) -> str:
+        for module, source in {"__init__": init, **modules}.items():
+            file = tmp_path / name / f"{module.replace('.', '/')}.py"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(source, "utf-8")
+        importlib.invalidate_caches()
+        return name
+
+    yield write
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] in {path.name for path in tmp_path.iterdir()}:
+            del sys.modules[name]
+    assert sys.meta_path == finders  # every test uninstalls what it installs
+
+
+def imported(package: str, *submodules: str) -> Any:
+    """Imports a package under the hook."""
+    with install_import_hook(package):
+        for submodule in submodules:
+            importlib.import_module(f"{package}.{submodule}")
+        return importlib.import_module(package)
+
+
+def defined(package: Package, source: str, *, future: bool = False) -> Any:
+    """Imports one module under the hook."""
+    return imported(package(("from __future__ import annotations\n" if future else "") + HEAD + source))
+
+
+# What is guarded, and from when on
+
+
+def test_a_package_is_guarded_with_its_submodules(package: Package) -> None:
+    name = package(ROWS, **{"model": ROWS, "parts.__init__": ROWS, "parts.rise": ROWS})
+
+    digits = imported(name, "model", "parts.rise")
+
+    for module in (digits, digits.model, digits.parts, digits.parts.rise):
+        assert module.rows(some(2, 3)).shape == (2,)
+        refuses(ROWS_REFUSED, module.rows, some(2, 4))
+
+
+def test_what_is_imported_before_and_after_is_let_be(package: Package) -> None:
+    name = package(early=ROWS, during=ROWS, late=ROWS)
+    early = importlib.import_module("digits.early")
+    with pytest.warns(
+        RuntimeWarning, match=r"^install_import_hook: imported already, hence unguarded: digits, digits\.early$"
+    ):
+        hook = install_import_hook(name)
+
+    during = importlib.import_module("digits.during")
+    hook.uninstall()
+    hook.uninstall()
+    late = importlib.import_module("digits.late")
+
+    assert not hasattr(early.rows, "__wrapped__")
+    assert not hasattr(late.rows, "__wrapped__")
+    refuses(ROWS_REFUSED, during.rows, some(2, 4))
+
+
+def test_a_package_of_another_name_is_let_be(package: Package) -> None:
+    package(ROWS, name="digits2")
+    package(ROWS, name="other")
+
+    with install_import_hook("digits", "digits2.parts"):
+        modules = [importlib.import_module(name) for name in ("digits2", "other")]
+
+    assert not any(hasattr(module.rows, "__wrapped__") for module in modules)
+
+
+def test_several_hooks_guard_once(package: Package) -> None:
+    name = package(ROWS, model=ROWS)
+    first, second = install_import_hook(name), install_import_hook(name, "other")
+
+    first.uninstall()
+    digits = importlib.import_module("digits.model")
+    second.uninstall()
+
+    assert not hasattr(digits.rows.__wrapped__, "__wrapped__")
+    refuses(ROWS_REFUSED, digits.rows, some(2, 4))
+
+
+def test_a_package_may_install_the_hook_for_itself(package: Package) -> None:
+    init = "import tapegrad\nwith tapegrad.install_import_hook(__name__):\n    from digits import model\n"
+    name = package(init, model=ROWS)
+
+    digits: Any = importlib.import_module(name)
+
+    refuses(ROWS_REFUSED, digits.model.rows, some(2, 4))
+
+
+def test_a_module_loaded_anew_is_guarded_anew(package: Package) -> None:
+    name = package(ROWS)
+
+    with install_import_hook(name):
+        digits = importlib.import_module(name)
+        package(ROWS.replace("L[3]", "L[5]"))
+        digits = importlib.reload(digits)
+
+    refuses("rows: x is (2, 4) but (N, 5) is expected: axis 1 is 4, not 5", digits.rows, some(2, 4))
+
+
+def test_a_namespace_package_and_data_files_are_no_matter(package: Package, tmp_path: Path) -> None:
+    package(name="unused")
+    (tmp_path / "digits" / "deep").mkdir(parents=True)
+    (tmp_path / "digits" / "deep" / "model.py").write_text(ROWS, "utf-8")
+
+    with install_import_hook("digits"):
+        model: Any = importlib.import_module("digits.deep.model")
+
+    refuses(ROWS_REFUSED, model.rows, some(2, 4))
+
+
+def test_the_hook_says_what_it_is() -> None:
+    hook = install_import_hook("digits", "letters")
+
+    assert isinstance(hook, ImportHook)
+    assert repr(hook) == "<import hook of tapegrad for digits, letters, installed>"
+    hook.uninstall()
+    assert repr(hook) == "<import hook of tapegrad for digits, letters, uninstalled>"
+
+
+def test_what_is_no_name_of_a_package_is_refused() -> None:
+    before = list(sys.meta_path)
+    install: Any = install_import_hook
+
+    refuses("install_import_hook: a name of a package is expected", install, error=TypeError)
+    refuses(
+        "install_import_hook: a name of a package is a string but 3 is of type int",
+        lambda: install("digits", 3),
+        error=TypeError,
+    )
+    with pytest.raises(TypeError, match=r"is a string but <module 'tapegrad' .*> is a module; write its name$"):
+        install(tg)
+    refuses("install_import_hook: 'dig its' is no name of a package", install, "dig its", error=ValueError)
+    refuses("install_import_hook: '' is no name of a package", install, "", error=ValueError)
+    assert sys.meta_path == before
+
+
+# What is let be
+
+
+def test_a_function_without_tensors_is_left_as_it_is(package: Package) -> None:
+    source = """
+def plain(n: int, names: list[str], mode: L[3, 5] = 3) -> dict[str, int]: ...
+def generic(n: N) -> N: return n
+def bare(x): return x
+class Counter(Generic[N]):
+    def __init__(self, n: N) -> None: self.n = n
+    def plus(self, n: N) -> int: return self.n + n
+"""
+
+    for future in (False, True):
+        digits = defined(package, source, future=future)
+
+        assert not any(hasattr(one, "__wrapped__") for one in (digits.plain, digits.generic, digits.bare))
+        assert digits.Counter(0).plus(1) == 1  # a size would be at least 1
+        assert vars(digits.Counter(3)) == {"n": 3}
+        del sys.modules["digits"]
+
+
+def test_a_function_that_turns_out_to_name_no_tensor_is_not_held_against_anything(package: Package) -> None:
+    digits = defined(package, 'def f(x: "Later", n: int) -> "Later": return x\nclass Later: ...\n')
+
+    assert digits.f(3, "n") == 3
+
+
+def test_no_type_check_is_respected(package: Package) -> None:
+    source = """
+from typing import no_type_check
+@no_type_check
+def f(x: Tensor[Shape[L[3]], Any]) -> None: ...
+@no_type_check
+class Model:
+    def forward(self, x: Tensor[Shape[L[3]], Any]) -> None: ...
+"""
+
+    digits = defined(package, source)
+
+    digits.f(some(4))
+    digits.Model().forward("x")
+
+
+def test_an_own_guard_is_the_only_one(package: Package) -> None:
+    digits = defined(package, "@guarded\ndef f(n: N, x: Tensor[Shape[N], Any]) -> None: ...\n")
+
+    assert not hasattr(digits.f.__wrapped__, "__wrapped__")
+    refuses("f: N is 3 in n but 4 in x", digits.f, 3, some(4))
+
+
+def test_decorators_stand_over_the_guard(package: Package) -> None:
+    source = """
+import functools
+from contextlib import contextmanager
+class Model:
+    @staticmethod
+    def still(x: Tensor[Shape[L[3]], Any]) -> int: return 1
+    @classmethod
+    def of(cls, x: Tensor[Shape[L[3]], Any]) -> "Model": return cls()
+    @property
+    def weight(self) -> Tensor[Shape[L[3]], Any]: return tg.zeros((4,))
+    @functools.cached_property
+    def bias(self) -> Tensor[Shape[L[3]], Any]: return tg.zeros((4,))
+@functools.cache
+def cached(x: Tensor[Shape[L[3]], Any]) -> int: return 3
+@contextmanager
+def managed(x: Tensor[Shape[L[3]], Any]): yield x
+"""
+
+    digits = defined(package, source)
+
+    refused = "is (4,) but (3,) is expected: axis 0 is 4, not 3"
+    model = digits.Model.of(some(3))
+    assert isinstance(model, digits.Model)
+    assert digits.Model.still(some(3)) == 1
+    refuses(f"Model.still: x {refused}", digits.Model.still, some(4))
+    refuses(f"Model.of: x {refused}", digits.Model.of, some(4))
+    refuses(f"Model.weight: the result {refused}", lambda: model.weight)
+    refuses(f"Model.bias: the result {refused}", lambda: model.bias)
+    refuses(f"cached: x {refused}", digits.cached, some(4))
+    refuses(f"managed: x {refused}", digits.managed, some(4))
+    with digits.managed(some(3)) as x:
+        assert x.shape == (3,)
+
+
+# Kinds of functions and classes
+
+
+@pytest.mark.parametrize("future", [False, True])
+def test_the_initializer_of_a_dataclass_is_guarded(package: Package, *, future: bool) -> None:
+    source = """
+@dataclass(frozen=True)
+class Batch(Generic[N]):
+    images: Tensor[Shape[N, L[64]], NoneTape]
+    labels: Tensor[Shape[N], NoneTape] = field(default_factory=lambda: tg.zeros((2,)))
+    names: list[str] = field(default_factory=list)
+    scale: InitVar[Tensor[Shape[()], Any] | None] = None
+    def __post_init__(self, scale): ...
+@dataclass(frozen=True)
+class Weighed(Batch[N]):
+    def second(self, x: Tensor[Shape[N], Any]) -> None: ...
+"""
+    digits = defined(package, source, future=future)
+
+    batch = digits.Batch(some(2, 64))
+    assert batch.names == []
+    assert digits.Batch(some(5, 64), some(5)).labels.shape == (5,)
+    refuses("Batch: N is 2 in images but 3 in labels", digits.Batch, some(2, 64), some(3))
+    refuses("Batch: labels is an int but a tensor is expected", digits.Batch, some(2, 64), 3, error=DTypeError)
+    refuses("Batch: scale is (3,) but () is expected: rank 1, not 0", digits.Batch, some(2, 64), some(2), [], some(3))
+    weighed = digits.Weighed(some(5, 64), some(5))
+    refuses("Weighed: N is 2 in images but 3 in labels", digits.Weighed, some(2, 64), some(3))
+    weighed.second(some(5))
+
+
+def test_a_generic_class_knows_what_its_initializer_bound(package: Package) -> None:
+    source = """
+class Classifier(Generic[N]):
+    def __init__(self, hidden: N) -> None: ...
+    def forward(self, x: Tensor[Shape[M, N], T]) -> Tensor[Shape[M], T]: return x.sum(axis=1)
+"""
+    digits = defined(package, source, future=True)
+
+    model = digits.Classifier(7)
+
+    assert model.forward(some(2, 7)).shape == (2,)
+    refused = "Classifier.forward: x is (2, 5) but (M, 7) is expected: axis 1 is 5, not 7"
+    for one in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):  # noqa: S301  # our own
+        refuses(refused, one.forward, some(2, 5))
+
+
+def test_nested_functions_are_guarded(package: Package) -> None:
+    source = """
+def outer(n):
+    K = TypeVar("K", bound=int)
+    def inner(x: Tensor[Shape[K, K], T], y: "Tensor[Shape[K], Any]") -> int:
+        return n
+    return inner
+"""
+    digits = defined(package, source)
+
+    assert digits.outer(3)(some(2, 2), some(2)) == 3
+    assert digits.outer(4)(some(5, 5), some(5)) == 4
+    refuses(
+        "outer.<locals>.inner: K is 2 in x but 3 in y".rpartition("<locals>.")[2], digits.outer(3), some(2, 2), some(3)
+    )
+
+
+def test_coroutines_and_generators_are_guarded(package: Package) -> None:
+    source = """
+from collections.abc import AsyncIterator, Iterator
+async def waits(x: Tensor[Shape[N, L[3]], T]) -> Tensor[Shape[N], T]: return x
+def yields(x: Tensor[Shape[N, L[3]], T]) -> Iterator[Tensor[Shape[N], T]]: yield x
+async def both(x: Tensor[Shape[N, L[3]], T]) -> AsyncIterator[Tensor[Shape[N], T]]: yield x
+"""
+    digits = defined(package, source, future=True)
+
+    assert inspect.iscoroutinefunction(digits.waits)
+    refuses(
+        "waits: the result is (2, 3) but (N,) is expected: rank 2, not 1", lambda: asyncio.run(digits.waits(some(2, 3)))
+    )
+    refused = "x is (2, 4) but (N, 3) is expected: axis 1 is 4, not 3"
+    refuses(f"waits: {refused}", lambda: asyncio.run(digits.waits(some(2, 4))))
+    refuses(f"yields: {refused}", digits.yields, some(2, 4))
+    refuses(f"both: {refused}", digits.both, some(2, 4))
+    assert [x.shape for x in digits.yields(some(2, 3))] == [(2, 3)]
+
+
+def test_a_function_is_pickled_by_its_name(package: Package) -> None:
+    digits = imported(package(ROWS))
+
+    assert pickle.loads(pickle.dumps(digits.rows)) is digits.rows  # noqa: S301  # our own
+
+
+def test_aliases_and_callables_name_tensors(package: Package) -> None:
+    source = """
+from collections.abc import Callable
+Matrix = Tensor2D[N, M, T]
+Maybe = "Tensor[Shape[L[3]], Any] | None"
+def alias(x: Matrix[L[3], N, T]) -> None: ...
+def text(x: Maybe) -> None: ...
+def calls(f: Callable[[Tensor[Shape[N], T]], int], x: Tensor[Shape[L[3]], Any]) -> int: return f(x)
+"""
+    digits = defined(package, source)
+
+    refuses("alias: x is (2, 4) but (3, N) is expected: axis 0 is 2, not 3", digits.alias, some(2, 4))
+    refuses("calls: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.calls, len, some(4))
+    refuses("text: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.text, some(4))
+
+
+# Names
+
+
+def test_what_is_imported_for_checkers_is_found(package: Package) -> None:
+    source = """
+from __future__ import annotations
+import typing
+from typing import TYPE_CHECKING, TypeVar
+if TYPE_CHECKING:
+    from _typeshed import SupportsRead
+    from tapegrad import Shape, Tensor
+    from digits.kinds import Kind
+if typing.TYPE_CHECKING:
+    from typing import Any
+N = TypeVar("N", bound=int)
+def f(x: Tensor[Shape[N], Any], kind: Kind, n: N) -> None: ...
+def reads(file: SupportsRead[str], x: Tensor[Shape[N], Any], n: N) -> None: ...
+"""
+    digits = imported(package(model=source, kinds="class Kind: ...\n"), "model")
+
+    assert "digits.kinds" not in sys.modules
+    refuses("f: kind is an int but a Kind is expected", digits.model.f, some(3), 3, 3, error=DTypeError)
+    refuses("f: N is 3 in x but 4 in n", digits.model.f, some(3), sys.modules["digits.kinds"].Kind(), 4)
+    refuses("reads: N is 3 in x but 4 in n", digits.model.reads, None, some(3), 4)
+    assert not hasattr(digits.model, "Kind")
+
+
+def test_a_tensor_beside_what_does_not_resolve_is_an_error_that_names_the_function(package: Package) -> None:
+    source = """
+class Model:
+    def forward(self, x: "Tensor[Shape[Nowhere], Any]") -> None: ...
+def plain(x: "Nowhere") -> int: return 3
+"""
+    digits = defined(package, source)
+
+    sentence = "Model.forward: the annotation of x cannot be resolved: name 'Nowhere' is not defined"
+    refuses(sentence, digits.Model().forward, some(3), error=TypeError)
+    assert digits.plain(3) == 3
+
+
+# Source, bytecode
+
+
+def test_lines_and_sources_are_those_of_the_file(package: Package) -> None:
+    source = '"""Words."""\nfrom __future__ import annotations\n' + ROWS + "    # the end\ndef g(): 1 / 0\n"
+    digits = imported(package(source))
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        digits.g()
+
+    assert traceback.extract_tb(caught.tb)[-1].lineno == len(source.splitlines())
+    assert inspect.getsource(digits.rows).startswith("def rows(x: Tensor[Shape[N, L[3]], T])")
+    assert digits.__doc__ == "Words."
+
+
+def test_guarded_bytecode_is_kept_beside_the_plain_one(
+    package: Package, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    name = package(ROWS)
+
+    def forgotten() -> None:
+        del sys.modules[name]
+
+    plain = importlib.import_module(name)
+    forgotten()
+    first = imported(name)
+    forgotten()
+    monkeypatch.setattr("tapegrad.guard._loader._put_guards", None)  # not called again
+    second = imported(name)
+    forgotten()
+    last = importlib.import_module(name)
+
+    tags = sorted(path.name.split(".", 2)[2] for path in (tmp_path / name / "__pycache__").iterdir())
+    assert tags == ["pyc", "tapegrad1.pyc"]
+    for guarded in (first, second):
+        refuses(ROWS_REFUSED, guarded.rows, some(2, 4))
+    for bare in (plain, last):
+        assert not hasattr(bare.rows, "__wrapped__")
+
+
+# Beside jaxtyping
+
+BESIDE = (
+    HEAD
+    + """
+import numpy as np
+from beartype import beartype
+from jaxtyping import Float, jaxtyped
+def array(x: Float[np.ndarray, "b 3"], y: Float[np.ndarray, "b"]) -> None: ...
+def mixed(x: Float[np.ndarray, "b 3"], y: Float[np.ndarray, "b"], z: Tensor[Shape[N, L[3]], T], n: N) -> None: ...
+@jaxtyped(typechecker=beartype)
+def own(x: Float[np.ndarray, "b 3"], y: Float[np.ndarray, "b"]) -> None: ...
+@jaxtyped(typechecker=beartype)
+def own_mixed(x: Float[np.ndarray, "b 3"], y: Float[np.ndarray, "b"], z: Tensor[Shape[N, L[3]], T], n: N) -> None: ...
+@dataclass
+class Both:
+    x: Float[np.ndarray, "b 3"]
+    y: Float[np.ndarray, "b"]
+    z: Tensor[Shape[N, L[3]], Any]
+    n: N
+"""
+)
+
+
+def check_beside(digits: ModuleType, *, hooked: bool) -> None:
+    right, wrong = (np.zeros((2, 3)), np.zeros(2)), (np.zeros((2, 3)), np.zeros(5))
+    functions: Any = digits
+    both = (functions.mixed, functions.own_mixed, functions.Both)
+    for function in (functions.array, functions.own):
+        function(*right)
+    for function in (functions.own, *both[:2], *([functions.array, functions.Both] if hooked else [])):
+        extra = (some(4, 3), 4) if function in both else ()
+        with pytest.raises(jaxtyping.TypeCheckError, match=r"typechecking parameter 'y'|Both"):
+            function(*wrong, *extra)
+    for function in both:
+        function(*right, some(4, 3), 4)
+        refuses(f"{function.__name__}: N is 4 in z but 5 in n", function, *right, some(4, 3), 5)
+
+
+def test_jaxtypings_annotations_and_decorator_keep_working(package: Package) -> None:
+    check_beside(imported(package(BESIDE)), hooked=False)
+
+
+@pytest.mark.parametrize("first", ["ours", "theirs"])
+def test_jaxtypings_hook_works_beside_ours(package: Package, first: str) -> None:
+    name = package(BESIDE, model=BESIDE)
+    finders = list(sys.meta_path)
+
+    def ours() -> ImportHook:
+        return install_import_hook(name)
+
+    def theirs() -> Any:
+        return jaxtyping.install_import_hook(name, "beartype.beartype")
+
+    hooks = [install() for install in ((ours, theirs) if first == "ours" else (theirs, ours))]
+    digits: Any = importlib.import_module(name)
+    importlib.import_module(f"{name}.model")
+    for hook in hooks:
+        hook.uninstall()
+
+    check_beside(digits, hooked=True)
+    check_beside(digits.model, hooked=True)
+    assert sys.meta_path == finders
