@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -151,8 +152,9 @@ def _entry(rule: Rule, function: Callable[..., Any], operator: str | None) -> Op
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    code = function.__code__
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    code = inspect.unwrap(function).__code__  # under a guard it is the wrapper's
+    names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return names
 
 
 def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -194,6 +196,7 @@ def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: 
 
 
 def _named(name: str, error: Exception) -> Exception:
-    named = type(error)(f"{name}: {error}")
+    sentence = str(error)  # in which a guard under the op has named it
+    named = type(error)(sentence if sentence.startswith(f"{name}: ") else f"{name}: {sentence}")
     named.op = name  # type: ignore[attr-defined]  # the sentence is complete: an op around this one leaves it alone
     return named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, TypeAlias, Union, overload
 
 import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, override
@@ -40,6 +40,24 @@ Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
 Real = TypeVar("Real", bound=np.number[Any], default=np.float32)  # all that has a sign
 
 
+class _Alias(GenericAlias):
+    """A tensor type: NumPy's kind of alias, for typing's own forgets the defaults of its variables in Python 3.13.0."""
+
+    @override
+    def __getitem__(self, parameters: Any) -> GenericAlias:
+        alias: Any = super().__getitem__(parameters)
+        return _Alias(alias.__origin__, alias.__args__)
+
+    # Unlike NumPy's it may be united with an alias that is still a string.
+    @override
+    def __or__(self, other: Any) -> Any:
+        return Union[self, other]  # noqa: UP007  # it is what defines `|`
+
+    @override
+    def __ror__(self, other: Any) -> Any:
+        return Union[other, self]  # noqa: UP007  # it is what defines `|`
+
+
 class Tensor(Generic[S_co, T_co, D_co]):
     """An immutable array whose sizes, gradient tape and dtype stand in its type.
 
@@ -63,9 +81,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     @classmethod
     def __class_getitem__(cls, parameters: Any) -> GenericAlias:
-        """Returns NumPy's kind of alias, for typing's own forgets the defaults of its variables in Python 3.13.0."""
         alias: Any = super().__class_getitem__(parameters)  # type: ignore[misc]  # Generic has it at run time alone
-        return GenericAlias(alias.__origin__, alias.__args__)
+        return _Alias(alias.__origin__, alias.__args__)
 
     @property
     def shape(self) -> S_co:

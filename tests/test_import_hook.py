@@ -381,6 +381,31 @@ def calls(f: Callable[[Tensor[Shape[N], T]], int], x: Tensor[Shape[L[3]], Any]) 
     refuses("text: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.text, some(4))
 
 
+def test_an_op_of_ones_own_is_guarded(package: Package) -> None:
+    source = """
+from typing import Protocol, overload
+S = TypeVar("S", bound=tuple[Any, ...])
+def halved_shape(x): return x
+@tg.op(halved_shape)
+def halved(x: Tensor[S, T]) -> Tensor[S, T]:
+    operand, tape = tg.split_tape(x)
+    return tape.record(tg.handle(operand.data * 0.5), (operand,), lambda grads: None)
+@overload
+def f(x: Tensor[Shape[L[3]], Any]) -> int: ...
+@overload
+def f(x: None) -> None: ...
+def f(x: Tensor[Shape[L[3]], Any] | None) -> int | None: return None if x is None else 3
+class HasForward(Protocol):
+    def forward(self, x: Tensor[Shape[L[3]], Any]) -> int: ...
+"""
+    digits = defined(package, source)
+
+    assert digits.halved(some(3)).shape == (3,)
+    refuses("halved: x is an int but a tensor is expected", digits.halved, 3, error=DTypeError)
+    assert digits.f(None) is None
+    refuses("f: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.f, some(4))
+
+
 # Names
 
 

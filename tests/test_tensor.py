@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from inspect import Parameter, signature
-from typing import Any, TypeVar, get_args
+from typing import Any, ForwardRef, TypeVar, get_args
 from typing import Literal as L
 
 import numpy as np
@@ -58,11 +58,12 @@ def test_an_alias_of_ranks_fills_in_what_is_left_out() -> None:
 def test_a_tensor_type_may_be_united_and_inherited() -> None:
     class Pixels(Tensor2D[N, L[3]]): ...
 
-    united: Any = Tensor1D[L[3]] | None
+    vector: Any = Tensor1D[L[3]]
 
     assert Pixels.__mro__[1] is Tensor
     assert get_args(Pixels[L[5]]) == (L[5],)
-    assert get_args(united) == (Tensor1D[L[3]], type(None))
+    assert get_args(vector | None) == (vector, type(None))
+    assert get_args("Number" | vector | "Later") == (ForwardRef("Number"), vector, ForwardRef("Later"))
 
 
 # Operators

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from typing_extensions import override
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import CodeType
 
     from _typeshed import ReadableBuffer, StrPath
@@ -80,22 +80,27 @@ def _compile_guarded(source: Any, filename: Any, mode: str, flags: int = 0, *, o
 
 
 def _put_guards(module: ast.Module) -> None:
-    for node in ast.walk(module):
+    for node in _statements(module):
         if isinstance(node, ast.ClassDef):
             node.decorator_list.insert(0, _decorator("guard_class", node))  # over @dataclass, which writes an __init__
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_annotated(node):
             node.decorator_list.append(_decorator("guard_function", node))
     first = next((place for place, node in enumerate(module.body) if not _stands_first(node)), len(module.body))
-    module.body.insert(first, ast.ImportFrom("tapegrad.guard", [ast.alias("_tensors", _GUARD)], 0))
-    ast.fix_missing_locations(module)
+    start = ast.ImportFrom("tapegrad.guard", [ast.alias("_tensors", _GUARD)], 0)
+    module.body.insert(first, ast.fix_missing_locations(start))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Goes through all statements; to go through all expressions as well would take three times as long."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for statement in getattr(node, block, ()):
+            yield statement
+            yield from _statements(statement)
 
 
 def _decorator(name: str, node: ast.AST) -> ast.expr:
-    decorator = ast.Attribute(ast.Name(_GUARD, ast.Load()), name, ast.Load())
-    for part in ast.walk(decorator):
-        if isinstance(part, ast.expr):
-            ast.copy_location(part, node)
-    return decorator
+    guard = ast.copy_location(ast.Name(_GUARD, ast.Load()), node)
+    return ast.copy_location(ast.Attribute(guard, name, ast.Load()), node)
 
 
 def _is_annotated(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -6,7 +6,6 @@ import ast
 import builtins
 import linecache
 import re
-from collections import ChainMap
 from contextlib import suppress
 from dataclasses import InitVar, dataclass
 from functools import lru_cache
@@ -36,23 +35,24 @@ def mentions(annotation: Any, *names: Mapping[str, Any]) -> Mentions:
         annotation: As it is written, or resolved.
         names: What words stand for beside builtins, the nearest first.
     """
-    known = ChainMap(*map(dict, names), vars(builtins))
     found = Mentions()
     seen: list[Any] = []
     waiting = [annotation]
     while waiting:
         one = waiting.pop()
+        if isinstance(one, type):
+            found.tensor |= issubclass(one, Tensor)
+            continue
         if any(one is other for other in seen):  # an alias may mention itself
             continue
         seen.append(one)
         if isinstance(one, str | ForwardRef):
             text = one if isinstance(one, str) else one.__forward_arg__
-            values = [_value_of(word, known) for word in _DOTTED_NAME.findall(text)]
-            found.unknown |= _UNKNOWN in values
-            waiting += values
+            values = [_value_of(word, *names, vars(builtins)) for word in _DOTTED_NAME.findall(text)]
+            found.unknown |= any(value is _UNKNOWN for value in values)
+            waiting += [value for value in values if not isinstance(value, list | tuple)]  # quoted in a Literal
         else:
             origin = get_origin(one) or one
-            found.tensor |= isinstance(origin, type) and issubclass(origin, Tensor)
             found.variable |= isinstance(one, TypeVar | TypeVarTuple)
             waiting += _parts(one, origin)
     return found
@@ -65,16 +65,18 @@ def _parts(annotation: Any, origin: Any) -> Iterable[Any]:
         return [annotation.type]
     if isinstance(annotation, TypeVar):
         return [annotation.__bound__, *annotation.__constraints__]
-    value = [origin.__value__] if hasattr(origin, "__value__") else []
-    return [] if origin is Literal else [*value, *get_args(annotation)]
+    if origin is Literal:
+        return []
+    origins = [origin] if isinstance(origin, type) else [origin.__value__] if hasattr(origin, "__value__") else []
+    return [*origins, *get_args(annotation)]
 
 
 _UNKNOWN = object()
 
 
-def _value_of(name: str, names: Mapping[str, Any]) -> Any:
+def _value_of(name: str, *names: Mapping[str, Any]) -> Any:
     first, *attributes = name.split(".")
-    value = names.get(first, _UNKNOWN)
+    value = next((known[first] for known in names if first in known), _UNKNOWN)
     for attribute in attributes:
         value = getattr(value, attribute, _UNKNOWN)
     return value

@@ -240,7 +240,7 @@ class Guard:
             try:
                 meant = self._evaluated(hint, {})
             except NameError:
-                meant = self._evaluated(hint, names_for_checkers(self.definition.__globals__))
+                meant = self._evaluated(hint, self._for_checkers)
         except Exception as error:
             raise TypeError(f"{self.call}: the annotation of {_shown(place)} cannot be resolved: {error}") from error
         if isinstance(meant, InitVar):
@@ -254,8 +254,11 @@ class Guard:
         return get_type_hints(annotated, self.definition.__globals__, names | self._locals(), include_extras=True)["x"]
 
     def _surely_names_tensor(self, hint: Any) -> bool:
-        names = self.definition.__globals__
-        return mentions(hint, self._locals(), names, names_for_checkers(names)).tensor
+        return mentions(hint, self._locals(), self.definition.__globals__, self._for_checkers).tensor
+
+    @functools.cached_property
+    def _for_checkers(self) -> dict[str, Any]:
+        return names_for_checkers(self.definition.__globals__)
 
     def _locals(self) -> dict[str, Any]:
         definition = self.definition
@@ -271,6 +274,8 @@ class Guard:
 def mentioned(function: FunctionType, frame: FrameType | None) -> dict[str, Any]:
     """Returns those locals around a definition that its annotations may mention, which are gone at the first call."""
     found: dict[str, Any] = {}
+    if frame and frame.f_locals is frame.f_globals:
+        return found
     with suppress(NameError):  # Python 3.14 evaluates annotations here, and finds locals by itself
         words = set(re.findall(r"\w+", " ".join(map(str, function.__annotations__.values()))))
         while frame and frame.f_locals is not frame.f_globals:
