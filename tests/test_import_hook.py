@@ -10,6 +10,7 @@ import pickle
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -133,6 +134,15 @@ def test_several_hooks_guard_once(package: Package) -> None:
     refuses(ROWS_REFUSED, digits.rows, some(2, 4))
 
 
+def test_a_package_that_is_guarded_may_get_another_hook(package: Package) -> None:
+    name = package(ROWS)
+    imported(name)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        install_import_hook(name).uninstall()
+
+
 def test_a_package_may_install_the_hook_for_itself(package: Package) -> None:
     init = "import tapegrad\nwith tapegrad.install_import_hook(__name__):\n    from digits import model\n"
     name = package(init, model=ROWS)
@@ -198,6 +208,11 @@ def test_a_function_without_tensors_is_left_as_it_is(package: Package) -> None:
 def plain(n: int, names: list[str], mode: L[3, 5] = 3) -> dict[str, int]: ...
 def generic(n: N) -> N: return n
 def bare(x): return x
+from typing_extensions import TypeAliasType
+big = ["Tensor"]
+def quoted(mode: L["big"]) -> None: ...
+Json = TypeAliasType("Json", "dict[str, Json] | list[Json] | int")
+def loads(text: str) -> Json: ...
 class Counter(Generic[N]):
     def __init__(self, n: N) -> None: self.n = n
     def plus(self, n: N) -> int: return self.n + n
@@ -206,10 +221,17 @@ class Counter(Generic[N]):
     for future in (False, True):
         digits = defined(package, source, future=future)
 
-        assert not any(hasattr(one, "__wrapped__") for one in (digits.plain, digits.generic, digits.bare))
+        functions = (digits.plain, digits.generic, digits.bare, digits.quoted, digits.loads)
+        assert not any(hasattr(one, "__wrapped__") for one in functions)
         assert digits.Counter(0).plus(1) == 1  # a size would be at least 1
         assert vars(digits.Counter(3)) == {"n": 3}
         del sys.modules["digits"]
+
+
+def test_a_quoted_word_names_nothing(package: Package) -> None:
+    digits = defined(package, 'def f(mode: L["Tensor"]) -> None: ...\n')
+
+    assert not hasattr(digits.f, "__wrapped__")
 
 
 def test_a_function_that_turns_out_to_name_no_tensor_is_not_held_against_anything(package: Package) -> None:
@@ -304,6 +326,13 @@ class Weighed(Batch[N]):
     weighed = digits.Weighed(some(5, 64), some(5))
     refuses("Weighed: N is 2 in images but 3 in labels", digits.Weighed, some(2, 64), some(3))
     weighed.second(some(5))
+
+
+def test_a_dataclass_may_take_a_tensor_for_its_initializer_alone(package: Package) -> None:
+    digits = defined(package, "@dataclass\nclass Scaled:\n    by: InitVar[Tensor[Shape[L[3]], Any]]\n")
+
+    digits.Scaled(some(3))
+    refuses("Scaled: by is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.Scaled, some(4))
 
 
 def test_a_generic_class_knows_what_its_initializer_bound(package: Package) -> None:

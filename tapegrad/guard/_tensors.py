@@ -51,7 +51,7 @@ def _may_name_tensors(function: FunctionType, names: Mapping[str, Any]) -> bool:
         annotations = function.__annotations__
     except NameError:  # Python 3.14 evaluates them here, and what they name may come later
         return True
-    found = [mentions(annotation, names, function.__globals__) for annotation in annotations.values()]
+    found = (mentions(annotation, names, function.__globals__) for annotation in annotations.values())
     # An initializer may bind the sizes that the methods of its class name.
     starts = function.__name__ == "__init__"
     return any(one.tensor or one.unknown or (starts and one.variable) for one in found)
