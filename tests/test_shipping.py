@@ -32,7 +32,7 @@ for _ in range(100):
 assert loss.item() < first / 10
 """
 WRONG = "\nmodel(tg.zeros((32, 4)))\n"
-SENTENCE = "Sequential[0] Linear(5, 7): x is (32, 4) but (..., 5) is expected: axis -1 is 4, not 5"
+SENTENCE = "model[0] Linear(5, 7): x is (32, 4) but (..., 5) is expected: axis -1 is 4, not 5"
 SETTINGS = '[tool.mypy]\nstrict = true\nplugins = ["tapegrad.mypy"]\nallow_redefinition = true\n'
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import NoneTape, OwnedTape, Shape, Tensor, guarded, nn
-from tapegrad.tape import Tape
+from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor, guarded, nn
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
