@@ -10,11 +10,14 @@ export PIP_NO_INPUT := 1
 # Pyright's launcher otherwise asks a registry at each run whether there is a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
+# mkdocs-material otherwise announces its end in 2027 at each build; the tests build with its successor as well.
+export NO_MKDOCS_2_WARNING := 1
+
 .DEFAULT_GOAL := help
-.PHONY: help demo test differential oracle format lock clean
+.PHONY: help demo test differential oracle docs docs-serve format lock clean
 
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1: \2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
 
 demo: $(VENV)/.ready ## check the examples with mypy, train on real digits
 	@$(BIN)/python examples/demo.py
@@ -40,6 +43,13 @@ oracle: $(VENV)/.ready ## install PyTorch, and compare every op with it
 	@$(BIN)/python -m pip install --quiet torch==2.13.0
 	@$(BIN)/pytest tests/oracle
 
+docs: $(VENV)/.ready ## build the pages into site/
+	@$(BIN)/python -m docs.reference
+	@$(BIN)/python -m mkdocs build --strict
+
+docs-serve: docs ## show the pages at http://localhost:8000, and again whenever one is saved
+	@$(BIN)/python -m mkdocs serve
+
 format: $(VENV)/.ready ## format, and fix what ruff can fix
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
@@ -50,7 +60,7 @@ lock: $(VENV)/.locked ## lock the newest versions, for every platform
 		--custom-compile-command "make lock" --output-file $(LOCK)
 
 clean: ## remove the environment, the builds and the caches
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist docs/api site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 # A new lock makes a new environment; a new pyproject.toml only installs tapegrad again.
 $(VENV)/.locked: $(LOCK)

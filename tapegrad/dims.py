@@ -27,9 +27,13 @@ N1 = TypeVar("N1", bound=int, default=Any)
 
 # Other checkers see Any; the plugin reads the name before the alias expands and puts an `Arithmetic` in its place.
 Add = TypeAliasType("Add", Any, type_params=(N0, N1))
+"""`Add[N, M]` is the size N + M; each of the two is a name, a literal, or computed in turn."""
 Sub = TypeAliasType("Sub", Any, type_params=(N0, N1))
+"""`Sub[N, M]` is the size N - M; each of the two is a name, a literal, or computed in turn."""
 Mul = TypeAliasType("Mul", Any, type_params=(N0, N1))
+"""`Mul[N, M]` is the size N * M; each of the two is a name, a literal, or computed in turn."""
 FloorDiv = TypeAliasType("FloorDiv", Any, type_params=(N0, N1))
+"""`FloorDiv[N, M]` is the size N // M; each of the two is a name, a literal, or computed in turn."""
 
 
 class Arithmetic(int, Generic[N0, N1]):

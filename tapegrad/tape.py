@@ -54,6 +54,7 @@ T2 = TypeVar("T2", bound=Tape, default=Any)
 
 # Other checkers see Any; the plugin reads the name before the alias expands and puts a `Merged` in its place.
 Merge = TypeAliasType("Merge", Any, type_params=(T1, T2))
+"""`Merge[T1, T2]` is the tape of a result of two operands: `NoneTape` if both of theirs are, else `OwnedTape`."""
 
 
 class NoneTape(Tape):

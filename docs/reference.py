@@ -1,0 +1,221 @@
+"""Writes the pages under docs/api: one for each room that the faces show names of, in the order of its source.
+
+A name is found where it is defined, through the faces that hand it on. Nothing is imported, so a page is there for
+whatever stands in a face, and a name without words is an error here before it is a gap on a page.
+"""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parent.parent
+API = Path(__file__).parent / "api"
+FACE = "tapegrad"
+OUTSIDE_THE_FACE = ("tapegrad.autodiff", "tapegrad.backend")  # public rooms that `import tapegrad` does not show
+
+Definition: TypeAlias = ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.Assign | ast.ImportFrom
+
+
+class Name(NamedTuple):
+    """A public name: what users call it, the room whose source defines it, and where there."""
+
+    public: str
+    room: str
+    definition: Definition
+
+    @property
+    def short(self) -> str:
+        return self.public.rpartition(".")[2]
+
+    @property
+    def path(self) -> str:
+        return f"{self.room}.{self.short}"
+
+    @property
+    def page(self) -> str:
+        """The page it stands on, which mirrors the room; the names of a private room stand on its face's."""
+        *_, last = parts = self.room.removeprefix(f"{FACE}.").split(".")
+        return "/".join(parts[:-1] if last.startswith("_") else parts) + ".md"
+
+    @property
+    def is_plain_alias(self) -> bool:
+        """Whether it is a type under another name, whose definition says it all."""
+        return not isinstance(self.definition, ast.FunctionDef | ast.ClassDef) and not words(self)
+
+
+@cache
+def source(room: str) -> ast.Module:
+    """Returns the syntax tree of a room: of the stub, where a face has one."""
+    path = ROOT.joinpath(*room.split("."))
+    choices = (path / "__init__.pyi", path / "__init__.py", path.with_suffix(".py"))
+    return ast.parse(next(choice for choice in choices if choice.exists()).read_text("utf-8"))
+
+
+def faces() -> list[str]:
+    """Returns the rooms whose names are public."""
+    shown = [one.name for node in imports(FACE) if node.module == FACE for one in node.names]
+    return [FACE, *(f"{FACE}.{name}" for name in shown), *OUTSIDE_THE_FACE]
+
+
+def imports(room: str) -> list[ast.ImportFrom]:
+    """Returns the imports at the top of a room."""
+    return [node for node in source(room).body if isinstance(node, ast.ImportFrom)]
+
+
+def names() -> list[Name]:
+    """Returns every public name once, under the first of its faces."""
+    found: dict[str, Name] = {}
+    for face in faces():
+        for name in public(face):
+            found.setdefault(name.path, name)
+    return list(found.values())
+
+
+def public(face: str) -> list[Name]:
+    """Returns the names of one face: what it hands on as `X as X`, and what it defines itself."""
+    handed_on = [
+        one.name for node in imports(face) if node.module != FACE for one in node.names if one.asname == one.name
+    ]
+    defined = [
+        node.name
+        for node in source(face).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+    ]
+    return [Name(f"{face}.{name}", *home(face, name)) for name in (*handed_on, *dict.fromkeys(defined))]
+
+
+def home(room: str, name: str) -> tuple[str, Definition]:
+    """Returns the room that defines a name, and the definition."""
+    for node in source(room).body:
+        if isinstance(node, ast.ImportFrom) and node.module and any(one.asname == name for one in node.names):
+            return home(node.module, name) if node.module.startswith(FACE) else (room, node)
+        if isinstance(node, Definition) and name in defined_by(node):
+            return room, node
+    message = f"{room} hands on {name}, which it does not define"
+    raise LookupError(message)
+
+
+def defined_by(node: Definition) -> list[str]:
+    """Returns the names that a statement defines."""
+    match node:
+        case ast.FunctionDef() | ast.ClassDef():
+            return [node.name]
+        case ast.AnnAssign(target=ast.Name(name)):
+            return [name]
+        case ast.Assign():
+            return [target.id for target in node.targets if isinstance(target, ast.Name)]
+        case _:
+            return []
+
+
+def words(name: Name) -> str | None:
+    """Returns the docstring of a name; that of an assignment is the string under it."""
+    if isinstance(name.definition, ast.FunctionDef):
+        return next(filter(None, map(ast.get_docstring, overloads(name))), None)
+    if isinstance(name.definition, ast.ClassDef):
+        return ast.get_docstring(name.definition)
+    body = source(name.room).body
+    below = body.index(name.definition) + 1
+    match body[below : below + 1]:
+        case [ast.Expr(ast.Constant(str(text)))]:
+            return text
+        case _:
+            return None
+
+
+def overloads(name: Name) -> list[ast.FunctionDef]:
+    """Returns all definitions of a function: the last of several has the docstring."""
+    return [node for node in source(name.room).body if isinstance(node, ast.FunctionDef) and node.name == name.short]
+
+
+def pages() -> dict[str, str]:
+    """Returns the text of each page by its path under docs/api."""
+    by_page: dict[str, list[Name]] = {}
+    for name in sorted(names(), key=lambda name: name.definition.lineno):
+        by_page.setdefault(name.page, []).append(name)
+    return {page: text(page, on_it) for page, on_it in by_page.items()}
+
+
+def text(page: str, on_it: list[Name]) -> str:
+    """Returns one page: what the room says of itself, name after name, and its aliases in a table."""
+    room = page.removesuffix(".md").replace("/", ".")
+    aliases = [name for name in on_it if name.is_plain_alias]
+    rows = [f"| `{name.public}` | `{meaning(name)}` |" for name in aliases]
+    table = ["## Aliases", "", "| alias | stands for |", "| --- | --- |", *rows, ""] if rows else []
+    entries = [entry(name) for name in on_it if name not in aliases]
+    return "\n".join([f"# {room}", "", ast.get_docstring(source(f"{FACE}.{room}")) or "", "", *entries, *table])
+
+
+def meaning(name: Name) -> str:
+    """Returns what an alias stands for, as its source has it."""
+    match name.definition:
+        case ast.AnnAssign(value=ast.expr() as value) | ast.Assign(value=value):
+            return ast.unparse(value).strip("'")
+        case ast.ImportFrom(module=module, names=imported):
+            original = next(one.name for one in imported if one.asname == name.short)
+            return original if module == "builtins" else f"{module}.{original}"
+    message = f"{name.public} is no alias"
+    raise TypeError(message)
+
+
+def entry(name: Name) -> str:
+    """Returns the lines that mkdocstrings puts the docstring in the place of."""
+    if not words(name):
+        message = f"{name.public} has no docstring in {name.room}, so the API pages could say nothing of it"
+        raise LookupError(message)
+    options = {"heading": name.public, "toc_label": name.short}
+    if not isinstance(name.definition, ast.FunctionDef | ast.ClassDef):
+        options |= {"separate_signature": "false", "show_labels": "false"}  # how an alias is made says nothing
+    return "\n".join([f"::: {name.path}", "    options:", *(f"      {key}: {options[key]}" for key in options), ""])
+
+
+def main() -> None:
+    """Writes all pages anew."""
+    try:
+        written = pages()
+    except LookupError as error:
+        sys.exit(f"docs: {error}")
+    shutil.rmtree(API, ignore_errors=True)
+    for page, content in written.items():
+        path = API / page
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, "utf-8")
+
+
+def on_config(config: Any) -> None:
+    """Puts each page that the nav does not name behind the others of its folder; mkdocs calls this."""
+    named = set(named_pages(config.nav))
+    for path in sorted(API.rglob("*.md")):
+        page = path.relative_to(API.parent).as_posix()
+        if page not in named:
+            folder = page.rpartition("/")[0]
+            (section_of(config.nav, folder) or section_of(config.nav, API.name) or config.nav).append(page)
+
+
+def named_pages(nav: list[Any]) -> Iterator[str]:
+    """Yields the pages of a nav, those of its sections as well."""
+    for item in nav:
+        for below in [item] if isinstance(item, str) else item.values():
+            yield from [below] if isinstance(below, str) else named_pages(below)
+
+
+def section_of(nav: list[Any], folder: str) -> list[Any] | None:
+    """Returns the first section that has a page of a folder."""
+    sections = [below for item in nav if isinstance(item, dict) for below in item.values()]
+    here = [page for page in [*nav, *sections] if isinstance(page, str)]
+    if any(page.rpartition("/")[0] == folder for page in here):
+        return nav
+    found = (section_of(below, folder) for below in sections if isinstance(below, list))
+    return next(filter(None, found), None)
+
+
+if __name__ == "__main__":
+    main()

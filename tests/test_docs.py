@@ -1,0 +1,302 @@
+"""The pages are true: their programs print, are refused and fail as they say, and no public name is without words.
+
+A Python block that imports tapegrad begins a program, one that does not goes on with it. Behind `# > ` stands what the
+block prints. A text block under it quotes whom its title names: a checker, by the line in the block, or Python, by the
+end of the traceback; `mypy and Python` say one sentence.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.util
+import io
+import json
+import linecache
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import traceback
+from pathlib import Path
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+import tapegrad
+from tapegrad import autodiff, backend
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+BLOCK = re.compile(r'^```(\w+)(?: title="(.*?)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+REPORT = re.compile(r"^(.*?):(\d+):(?:\d+ -)? (error|warning|note|information): (.*)$")
+CODE = re.compile(r"  \[[\w-]+\]$")
+
+
+class Report(NamedTuple):
+    """What a checker says of a line, counted from the top of its block."""
+
+    block: int
+    line: int
+    kind: str
+    text: str
+
+
+class Block(NamedTuple):
+    """A Python block, and what is quoted under it, by who says it."""
+
+    source: str
+    quotes: dict[str, str]
+
+    def quoted(self, who: str) -> list[str]:
+        return [line for title, text in self.quotes.items() if who == title for line in text.splitlines()]
+
+    @property
+    def said_by_both(self) -> list[str]:
+        return self.quoted("mypy and Python")
+
+    @property
+    def printed(self) -> str:
+        return "".join(f"{line}\n" for line in re.findall(r"# > ?(.*)", self.source))
+
+
+class Program(NamedTuple):
+    """The blocks of a page that make one file."""
+
+    name: str
+    blocks: list[Block]
+
+    @property
+    def source(self) -> str:
+        return "".join(block.source for block in self.blocks)
+
+    def place(self, line: int) -> tuple[int, int]:
+        """Returns the block that a line of the file is in, and its line there."""
+        for position, block in enumerate(self.blocks):
+            length = block.source.count("\n")
+            if line <= length:
+                return position, line
+            line -= length
+        raise LookupError(line)
+
+    def report(self, line: int, kind: str, text: str) -> Report:
+        """Returns what is said of a line of the file, in the lines of its block."""
+        inside = re.sub(r"(?<=on line )\d+", lambda match: str(self.place(int(match[0]))[1]), text)
+        return Report(*self.place(line), kind, inside)
+
+    def quoted(self, who: str) -> list[Report]:
+        """Returns what a checker is quoted with."""
+        lines = [
+            (position, REPORT.match(line))
+            for position, block in enumerate(self.blocks)
+            for line in block.quoted(who) + (block.said_by_both if who == "mypy" else [])
+        ]
+        assert all(match is not None for _, match in lines), f"{self.name} quotes {who} without a line"
+        return sorted(Report(position, int(match[2]), match[3], match[4]) for position, match in lines if match)
+
+
+def programs() -> list[Program]:
+    """Returns the programs of all pages."""
+    found: list[Program] = []
+    for page in PAGES:
+        for language, title, text in BLOCK.findall(page.read_text("utf-8")):
+            if language == "python":
+                if re.search(r"^(?:import|from) tapegrad\b", text, re.MULTILINE):
+                    found.append(Program(f"{page.stem.replace('-', '_').lower()}_{len(found)}", []))
+                found[-1].blocks.append(Block(text, {}))
+            elif language == "text":
+                assert title, f"{page.name} does not say who says {text}"
+                assert title not in found[-1].blocks[-1].quotes, f"{page.name} quotes {title} twice under one block"
+                found[-1].blocks[-1].quotes[title] = text
+    return found
+
+
+def test_mypy_says_what_is_quoted(tmp_path: Path) -> None:
+    assert_quoted("mypy", mypy(tmp_path, settings() | {"strict": True}), programs())
+
+
+def test_mypy_without_the_plugin_says_what_is_quoted(tmp_path: Path) -> None:
+    found = mypy(tmp_path, settings() | {"strict": True, "plugins": []})
+
+    assert_quoted("mypy without the plugin", found, [one for one in programs() if one.name.startswith("without")])
+
+
+def test_pyright_says_what_is_quoted(tmp_path: Path) -> None:
+    write(tmp_path)
+
+    run = python("pyright", "--outputjson", "--pythonpath", sys.executable, folder=tmp_path)
+
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for said in json.loads(run.stdout)["generalDiagnostics"]:
+        first_line, *_ = said["message"].splitlines()
+        report = (said["range"]["start"]["line"] + 1, said["severity"], f"{first_line} ({said['rule']})")
+        found.setdefault(Path(said["file"]).stem, []).append(report)
+    assert_quoted("pyright", found, [one for one in programs() if one.name.startswith("without")])
+
+
+def assert_quoted(who: str, found: dict[str, list[tuple[int, str, str]]], pages: list[Program]) -> None:
+    said = [(one.name, *one.report(*report)) for one in pages for report in sorted(found.get(one.name, []))]
+
+    assert said == [(one.name, *report) for one in pages for report in one.quoted(who)]
+    assert said
+
+
+def mypy(folder: Path, options: dict[str, Any]) -> dict[str, list[tuple[int, str, str]]]:
+    """Returns what mypy says of each program, under the settings that the README tells its reader to write."""
+    write(folder)
+    lines = [f"{key} = {','.join(value) if isinstance(value, list) else value}" for key, value in options.items()]
+    (folder / "mypy.ini").write_text("\n".join(["[mypy]", *lines]), "utf-8")
+    cache = ROOT / ".mypy_cache" / ("docs" if options["plugins"] else "docs_without_the_plugin")
+    run = python("mypy", f"--cache-dir={cache}", "--no-error-summary", ".", folder=folder)
+    assert run.returncode in (0, 1), run.stdout + run.stderr
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for report in map(REPORT.match, run.stdout.splitlines()):
+        assert report is not None, run.stdout
+        found.setdefault(Path(report[1]).stem, []).append((int(report[2]), report[3], report[4]))
+    return found
+
+
+def settings() -> dict[str, Any]:
+    """Returns mypy's settings, as the README has them."""
+    (toml,) = [text for language, _, text in BLOCK.findall(README.read_text("utf-8")) if language == "toml"]
+    tool: dict[str, Any] = tomllib.loads(toml)["tool"]["mypy"]
+    return tool
+
+
+def write(folder: Path) -> None:
+    for program in programs():
+        (folder / f"{program.name}.py").write_text(program.source, "utf-8")
+
+
+def python(*command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_python_does_what_is_quoted(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType(program.name)
+    monkeypatch.setitem(sys.modules, program.name, module)
+
+    for block in program.blocks:
+        shared = {CODE.sub("", match[4]) for match in map(REPORT.match, block.said_by_both) if match is not None}
+
+        printed, raised = execute(block.source, module)
+
+        assert printed == block.printed
+        said = {str(error) if str(error) in shared else traceback.format_exception_only(error)[-1] for error in raised}
+        quoted = "\n".join(block.quoted("Python"))
+        assert said == shared | ({f"{quoted}\n"} if quoted else set())
+
+
+def execute(source: str, module: ModuleType) -> tuple[str, list[Exception]]:
+    """Runs a block statement by statement, so that what follows a mistake runs as well."""
+    printed, raised = io.StringIO(), []
+    file = f"{module.__name__.rpartition('_')[0]}.py"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # a layer's name is read off it
+    for statement in ast.parse(source).body:
+        code = compile(ast.Module([statement], []), file, "exec", dont_inherit=True)
+        with contextlib.redirect_stdout(printed):
+            try:
+                exec(code, vars(module))  # noqa: S102  # the pages are our own
+            except Exception as error:  # noqa: BLE001  # whatever it is, the page has to say it
+                raised.append(error)
+    return printed.getvalue(), raised
+
+
+def test_every_page_has_the_settings_of_the_house() -> None:
+    house = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]
+    written = [
+        text for page in PAGES for language, _, text in BLOCK.findall(page.read_text("utf-8")) if language == "toml"
+    ]
+
+    assert settings().items() <= house.items()
+    assert [tomllib.loads(text)["tool"]["mypy"] for text in written] == [settings()] * len(written)
+
+
+@pytest.fixture(scope="module", params=["mkdocs", "zensical"])
+def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """Builds a copy of the pages as `make docs` does, and by its successor: two workers may be here at a time."""
+    folder = tmp_path_factory.mktemp("house")
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api", "__pycache__"))
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    (folder / "tapegrad").symlink_to(ROOT / "tapegrad")
+    for command in (["docs.reference"], [request.param, "build", "--strict"]):
+        run = python(*command, folder=folder)
+        assert run.returncode == 0, run.stdout + run.stderr
+    return folder / "site"
+
+
+def test_every_public_name_is_on_a_page(site: Path) -> None:
+    written = "".join(page.read_text("utf-8") for page in (site / "api").rglob("*.html"))
+    rooms = [value for name in dir(tapegrad) if isinstance(value := getattr(tapegrad, name), ModuleType)]
+    names = {f"{face.__name__}.{name}" for face in (tapegrad, *rooms, autodiff, backend) for name in public(face)}
+
+    shown = set(re.findall(r'<h2 id="[^"]*" class="doc doc-heading">\s*(tapegrad[\w.]+)', written))
+    shown |= set(re.findall(r"<td><code>(tapegrad[\w.]+)</code></td>", written))
+
+    assert sorted(names - shown) == []
+
+
+def public(face: ModuleType) -> list[str]:
+    """Returns the names a face hands on; a room without one shows what it defines."""
+    is_face = str(face.__file__).endswith("__init__.py")
+    return [
+        name
+        for name in (dir(face) if face is tapegrad else vars(face))
+        if not name.startswith("_") and not isinstance(value := getattr(face, name), ModuleType)
+        if is_face or (getattr(value, "__module__", None) == face.__name__ and isinstance(value, type | FunctionType))
+    ]
+
+
+def test_a_browser_shows_the_site_without_another_host_and_formulas_without_a_script(site: Path) -> None:
+    pages = "".join(page.read_text("utf-8") for page in site.rglob("*.html"))
+
+    asked = re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', pages)
+    formulas = re.findall(r'class="arithmatex">(.*?)</(?:div|span)>', pages)
+
+    assert asked == []
+    assert formulas
+    assert [formula for formula in formulas if not formula.startswith("<math") or "\\" in formula] == []
+    assert "$$" not in pages
+
+
+def test_a_public_name_without_words_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tapegrad").mkdir()
+    (tmp_path / "tapegrad" / "__init__.pyi").write_text("from tapegrad.room import bare as bare\n", "utf-8")
+    (tmp_path / "tapegrad" / "room.py").write_text("def bare() -> None: ...\n", "utf-8")
+    reference = loaded(ROOT / "docs" / "reference.py")
+    monkeypatch.setattr(reference, "ROOT", tmp_path)
+    monkeypatch.setattr(reference, "OUTSIDE_THE_FACE", ())
+
+    with pytest.raises(SystemExit, match=r"^docs: tapegrad\.bare has no docstring in tapegrad\.room,"):
+        reference.main()
+
+
+def test_a_page_that_the_nav_does_not_name_comes_last_in_its_section(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for page in ("tensor.md", "ops/conv.md", "ops/loss.md", "tapem/tape.md"):
+        path = tmp_path / "api" / page
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    config = SimpleNamespace(nav=["index.md", {"API": ["api/tensor.md", {"Ops": [{"Loss": "api/ops/loss.md"}]}]}])
+    reference = loaded(ROOT / "docs" / "reference.py")
+    monkeypatch.setattr(reference, "API", tmp_path / "api")
+
+    reference.on_config(config)
+
+    ops = [{"Loss": "api/ops/loss.md"}, "api/ops/conv.md"]
+    assert config.nav == ["index.md", {"API": ["api/tensor.md", {"Ops": ops}, "api/tapem/tape.md"]}]
+
+
+def loaded(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
