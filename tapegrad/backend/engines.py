@@ -5,21 +5,25 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tapegrad.backend.numpy import NumPy
-
 if TYPE_CHECKING:
     from tapegrad.backend.value import Backend
 
 _by_type: dict[type, Backend[Any]] = {}
-# Engines above this floor register when they are imported, and that is when the first of their values is seen.
-_rooms = {"tapegrad.tensor.Tensor": "tapegrad.autodiff"}
+_numpy_types: set[type] = set()
+# An engine registers when its room is imported, and that is when the first of its values is seen: some rooms are on a
+# floor above this one, and whoever only reads the rules of the ops needs no NumPy.
+_rooms = {
+    "numpy.generic": "tapegrad.backend.numpy",
+    "numpy.ndarray": "tapegrad.backend.numpy",
+    "tapegrad.tensor.Tensor": "tapegrad.autodiff",
+}
 
 
 def register(backend: Backend[Any], *types: type) -> None:
     """Makes `backend` the engine of all values of these types."""
     _by_type.update(dict.fromkeys(types, backend))
+    if backend.name == "numpy":
+        _numpy_types.update(types)
 
 
 def engine(*values: Any) -> Backend[Any]:
@@ -36,20 +40,18 @@ def engine(*values: Any) -> Backend[Any]:
     try:
         return _by_type[kind]
     except KeyError:
-        return _entered(kind)
+        _enter(kind)
+        return engine(*values)  # of which more may now be known to be NumPy's
 
 
-def _entered(kind: type) -> Backend[Any]:
-    """Enters the engine of the nearest base in the table."""
+def _enter(kind: type) -> None:
+    """Enters a type beside the nearest of its bases in the table."""
     for base in kind.__mro__:
         room = _rooms.get(f"{base.__module__}.{base.__qualname__}")
         if room is not None:
             importlib.import_module(room)
         if base in _by_type:
-            return _by_type.setdefault(kind, _by_type[base])
+            register(_by_type[base], kind)
+            return
     message = f"no engine computes with a {kind.__name__}"
     raise TypeError(message)
-
-
-_numpy_types: frozenset[type] = frozenset({np.ndarray, *np.sctypeDict.values()})
-register(NumPy(), *_numpy_types)

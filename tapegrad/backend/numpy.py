@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.backend.engines import register
 from tapegrad.backend.formulas import erf, power, sigmoid, softplus
 from tapegrad.backend.value import Backend, Elementwise
 
@@ -143,3 +144,6 @@ class NumPy(Backend[Array]):
 def _is_basic(index: Any) -> bool:
     """Says whether an index names no place twice, for it has no arrays in it."""
     return not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))
+
+
+register(NumPy(), np.ndarray, *np.sctypeDict.values())

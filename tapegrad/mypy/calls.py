@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.errorcodes import ErrorCode
@@ -41,6 +40,7 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
+from tapegrad.mypy.rules import op_of_method, ops
 from tapegrad.mypy.signatures import is_overload, parameter_names
 from tapegrad.mypy.unify import Bindings, Refusal
 from tapegrad.mypy.values import ValueUnknownError, index_of, size_value, value_of
@@ -90,7 +90,7 @@ def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
     """Types an operator, or a method that is an op, by the op of the same meaning."""
     if name == "__iter__":
         return rows(ctx, declared)
-    found = _op_of_method(name)
+    found = op_of_method(name)
     if found is None:
         return method_call(ctx, declared)
     op, reflected = found
@@ -314,24 +314,7 @@ def _op_named(declared: CallableType) -> Op | None:
     definition = declared.definition
     if definition is None or not definition.fullname.startswith("tapegrad.ops."):
         return None
-    return _ops().get(definition.name)
-
-
-@cache
-def _op_of_method(name: str) -> tuple[Op, bool] | None:
-    operators = {op.operator: op for op in _ops().values() if op.operator is not None}
-    if name in operators:
-        return operators[name], False
-    if name.startswith("__r") and f"__{name[3:]}" in operators:
-        return operators[f"__{name[3:]}"], True
-    return (_ops()[name], False) if name in _ops() else None
-
-
-def _ops() -> dict[str, Op]:
-    import tapegrad.ops  # noqa: F401  # the ops enter themselves into the table
-    from tapegrad.op import OPS
-
-    return OPS
+    return ops().get(definition.name)
 
 
 class Parts(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from inspect import signature
 from typing import Any, get_args
 
@@ -40,6 +42,20 @@ def test_a_subclass_belongs_to_the_engine_of_its_base() -> None:
 
     assert isinstance(engine(Labelled(array)), Autodiff)
     assert isinstance(engine(array.view(Rows)), NumPy)
+    assert isinstance(engine(Labelled(array), array.view(Rows)), Autodiff)
+
+
+@pytest.mark.parametrize("order", ["x, array", "array, x"])
+def test_an_engine_is_found_whichever_value_is_the_first_that_is_seen(order: str) -> None:
+    program = (
+        "import sys, numpy as np; from tapegrad.backend import engine; from tapegrad.tensor import Tensor;"
+        "x, array = Tensor(np.ones(3)), np.ones(3); assert 'tapegrad.backend.numpy' not in sys.modules;"
+        f"print(type(engine({order})).__name__)"
+    )
+
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert run.stdout == "Autodiff\n", run.stderr
 
 
 def test_a_value_of_no_engine_is_refused() -> None:

@@ -163,6 +163,50 @@ def test_an_op_file_that_cannot_be_imported_is_an_error_at_each_line_that_asks(p
     assert LENGTH in run.stdout
 
 
+def test_checking_a_program_imports_no_numpy(project: Project) -> None:
+    run = project.python(
+        "-c", "import sys; from mypy import api; print(api.run(['program.py'])[0], 'numpy' in sys.modules)"
+    )
+
+    assert [line for line in run.stdout.splitlines() if "program.py:" in line] == OUTPUT
+    assert run.stdout.endswith(" False\n")
+
+
+@pytest.mark.parametrize(
+    ("beside", "inside"),
+    [
+        ("import numpy as np", "assert np.add(1, 1) == 2 and isinstance(np.zeros(()), np.ndarray)"),
+        ("import numpy as np\n\nLEAST = float(np.finfo(np.float32).tiny)", "assert 0 < LEAST < 1"),
+        ("from numpy.linalg import norm", "assert norm([3, 4]) == 5"),
+    ],
+    ids=["in the rule", "when its file loads", "of another module"],
+)
+def test_a_rule_that_asks_for_numpy_gets_it(project: Project, beside: str, inside: str) -> None:
+    project.edit(project.rules, "\n\ndef matmul_shape", f"\n{beside}\n\n\ndef matmul_shape")
+    project.edit(project.rules, "    *rows, k = at_least(1, x=x)\n", f"    {inside}\n    *rows, k = at_least(1, x=x)\n")
+
+    run = project.mypy()
+
+    assert [line for line in run.stdout.splitlines() if line.startswith("program.py:")] == OUTPUT
+
+
+@pytest.mark.parametrize("use", ["k == NARROW", "NARROW in {k}", "NARROW", "NARROW(1)", "isinstance(k, NARROW)"])
+def test_a_name_kept_from_when_numpy_was_not_there_is_refused_and_not_misread(project: Project, use: str) -> None:
+    beside = "import numpy as np\n\nNARROW = np.float32"
+    project.edit(project.rules, "\n\ndef matmul_shape", f"\n{beside}\n\n\ndef matmul_shape")
+    project.edit(
+        project.rules,
+        "    if surely_differ(k, k_y):\n",
+        f"    if {use}:\n        k = 0\n    if surely_differ(k, k_y):\n",
+    )
+
+    run = project.mypy()
+
+    sentence = "TypeError: numpy.float32 is only a name: an op file was loaded without NumPy"
+    assert f"program.py:5: error: tapegrad failed here: {sentence}  [tapegrad-internal]" in run.stdout
+    assert all(line in run.stdout for line in OUTPUT[1:2] + OUTPUT[3:])
+
+
 def test_an_op_file_with_a_syntax_error_is_named_and_concerns_only_those_who_import_it(project: Project) -> None:
     with project.rules.open("a", encoding="utf-8") as file:
         file.write("\ndef broken(:\n")
