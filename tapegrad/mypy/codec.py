@@ -36,7 +36,8 @@ ARRAY = "numpy.ndarray"
 
 Make: TypeAlias = Callable[[str, list[Type]], Instance]
 
-_variables: dict[Name, TypeVarType] = {}
+_variables: dict[tuple[str, str], TypeVarType] = {}  # by label and scope
+_names: dict[tuple[str, str], Dim] = {}
 
 
 class Many(NamedTuple):
@@ -90,20 +91,26 @@ def bounded(t: Type) -> ProperType:
 def size_of(t: Type) -> Size:
     """Reads a size."""
     p = get_proper_type(t)
+    if isinstance(p, TypeVarType):
+        return _named(p)
     if isinstance(p, Instance) and p.last_known_value is not None:
         p = p.last_known_value
-    if isinstance(p, LiteralType) and isinstance(p.value, int):
-        return p.value
-    if isinstance(p, TypeVarType):
-        name = Name(p.name, f"{p.id.raw_id}@{p.id.namespace}")
-        _variables[name] = p
-        return named(name.label, name.scope)
+    if isinstance(p, LiteralType):
+        return p.value if isinstance(p.value, int) else UNKNOWN
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         left, right = map(size_of, p.args)
         return {SUM: lambda: left + right, PRODUCT: lambda: left * right, QUOTIENT: lambda: left // right}[
             p.type.fullname
         ]()
     return UNKNOWN
+
+
+def _named(variable: TypeVarType) -> Dim:
+    key = variable.name, f"{variable.id.raw_id}@{variable.id.namespace}"
+    _variables[key] = variable  # the newest, for a daemon reads files again
+    if key not in _names:
+        _names[key] = named(*key)
+    return _names[key]
 
 
 def shape_items(shape: Type) -> list[Size | Many] | None:
@@ -129,7 +136,8 @@ def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
     """Writes a shape as a type."""
     if items is None or isinstance(items, UnknownDims):
         return unknown()
-    if any(isinstance(item, Many) and isinstance(item.variable, TypeVarType) for item in items):
+    many = [item for item in items if isinstance(item, Many)]
+    if many and any(isinstance(item.variable, TypeVarType) for item in many):
         # A whole shape by name is a type by itself, but nothing can stand beside it.
         return items[0].variable if len(items) == 1 and isinstance(items[0], Many) else unknown()
     return TupleType(item_types(items, make), make("builtins.tuple", [unknown()]))
@@ -153,6 +161,8 @@ def size_type(size: Size, make: Make) -> Type:
 
 def merged_tape(tapes: list[Type], make: Make) -> Type:
     """Returns the tape of a result: none if all are none, owned if any is, else what is still open."""
+    if len(tapes) == 1 and isinstance(tapes[0], TypeVarType):
+        return tapes[0]
     parts: list[Type] = []
     for tape in tapes:
         parts += _tape_parts(tape)
@@ -242,7 +252,7 @@ def _term_type(monomial: Monomial, factor: int, make: Make) -> Type:
 
 def _factor_type(factor: Name | Floor, make: Make) -> Type:
     if isinstance(factor, Name):
-        return _variables[factor]
+        return _variables[factor.label, factor.scope]
     return make(QUOTIENT, [size_type(_plain(factor.numerator), make), size_type(_plain(factor.denominator), make)])
 
 

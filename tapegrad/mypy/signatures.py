@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from mypy.types import (
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from mypy.types import FunctionLike
 
 _MOST = 1000  # calls in each other's arguments are far fewer
-_declared: dict[Context, list[CallableType]] = {}
+_declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # a dict is slow to forget its oldest
 
 
 def remember(context: Context, declared: FunctionLike) -> None:
@@ -38,7 +39,7 @@ def remember(context: Context, declared: FunctionLike) -> None:
     forget(context, declared)
     _declared.setdefault(context, []).append(declared)
     if len(_declared) > _MOST:
-        del _declared[next(iter(_declared))]
+        _declared.popitem(last=False)
 
 
 def forget(context: Context, declared: FunctionLike) -> None:

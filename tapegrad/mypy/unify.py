@@ -14,6 +14,7 @@ from mypy.types import (
     ProperType,
     TupleType,
     Type,
+    TypeAliasType,
     TypeType,
     TypeVarId,
     TypeVarTupleType,
@@ -86,8 +87,10 @@ class Bindings:
         Raises:
             Refusal: They do not fit.
         """
+        if isinstance(formal, TypeAliasType) and is_endless(formal):
+            return
         declared, given = get_proper_type(formal), get_proper_type(actual)
-        if is_endless(formal):
+        if isinstance(declared, AnyType):
             return
         if isinstance(given, AnyType):
             self._forget_tapes(declared)
@@ -146,15 +149,15 @@ class Bindings:
 
     def applied(self, declared: Type, default: Type | None) -> Type:
         """Returns a declared type with everything bound; `default`, mypy's own answer, fills in the rest."""
-        p, answer = get_proper_type(declared), get_proper_type(default) if default is not None else None
-        if is_endless(declared):
+        if isinstance(declared, TypeAliasType) and is_endless(declared):
             return default if default is not None else declared
+        p, answer = get_proper_type(declared), get_proper_type(default) if default is not None else None
+        if isinstance(p, Instance):
+            return self._applied_instance(p, answer) if p.args else p
         if isinstance(p, TypeVarType):
             return self._applied_variable(p, answer)
         if isinstance(p, TupleType):
             return self._applied_tuple(p, answer)
-        if isinstance(p, Instance):
-            return self._applied_instance(p, answer)
         if isinstance(p, UnionType):
             items = p.items
             answers = answer.items if isinstance(answer, UnionType) else []
@@ -206,8 +209,6 @@ class Bindings:
             return size_type(self.size(p), self.make)
         if p.type.fullname == MERGED:
             return merged_tape([self.applied(argument, None) for argument in p.args], self.make)
-        if not p.args:
-            return p
         others = answer.args if isinstance(answer, Instance) and answer.type is p.type else ()
         if len(others) != len(p.args):
             return p.copy_modified(args=[self.applied(argument, None) for argument in p.args])
