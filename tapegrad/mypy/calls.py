@@ -31,6 +31,7 @@ from tapegrad.mypy.codec import (
     VALUE,
     Make,
     Many,
+    TensorParts,
     is_tape,
     kind_of,
     shape_items,
@@ -41,7 +42,7 @@ from tapegrad.mypy.codec import (
 )
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
 from tapegrad.mypy.rules import op_of_method, ops
-from tapegrad.mypy.signatures import is_overload, parameter_names
+from tapegrad.mypy.signatures import Signature, is_overload, parameter_names, signature_of_op
 from tapegrad.mypy.unify import Bindings, Refusal
 from tapegrad.mypy.values import ValueUnknownError, index_of, size_value, value_of
 
@@ -59,10 +60,11 @@ CODES = {
 
 
 class Argument(NamedTuple):
-    """One actual argument: its type, and the expression it stands in where there is one."""
+    """One actual argument: its type, the expression it stands in where there is one, and what it is as a tensor."""
 
     type: Type
     expression: Expression | None
+    tensor: TensorParts | None
 
 
 class Thread:
@@ -78,12 +80,15 @@ def report(api: Any, sentence: str, context: Context, kind: str) -> None:
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
     """Types the call of a function: an op by its rule, any other by its signature."""
-    return _judged(ctx, declared, _arguments(ctx, declared), _op_named(declared))
+    op = _op_named(declared)
+    signature = Signature(declared) if op is None else signature_of_op(declared)
+    return _judged(ctx, signature, _arguments(ctx, signature.names), op)
 
 
 def method_call(ctx: MethodContext, declared: CallableType) -> Type:
     """Types the call of a method by its signature."""
-    return _judged(ctx, declared, _arguments(ctx, declared), None)
+    signature = Signature(declared)
+    return _judged(ctx, signature, _arguments(ctx, signature.names), None)
 
 
 def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
@@ -94,12 +99,13 @@ def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
     if found is None:
         return method_call(ctx, declared)
     op, reflected = found
-    signature = declared_function(ctx.api, f"{op.function.__module__}.{op.name}")
-    if signature is None:
+    function = declared_function(ctx.api, f"{op.function.__module__}.{op.name}")
+    if function is None:
         return ctx.default_return_type
-    given = _arguments(ctx, declared)
-    receiver = [Argument(ctx.type, None)]
-    first, second = [*parameter_names(signature)[:2], ""][:2]
+    signature = signature_of_op(function)
+    given = _arguments(ctx, parameter_names(declared))
+    receiver = [Argument(ctx.type, None, tensor_parts(ctx.type))]
+    first, second = [*signature.names[:2], ""][:2]
     if reflected:
         arguments = {second: receiver, first: next(iter(given.values()))}
     elif name.startswith("__") and given:
@@ -136,13 +142,13 @@ def method_name(declared: CallableType) -> str:
 
 def _judged(
     ctx: FunctionContext | MethodContext,
-    declared: CallableType,
+    signature: Signature,
     arguments: dict[str, list[Argument]],
     op: Op | None,
 ) -> Type:
-    bindings = Bindings(_call_name(declared, op), declared, make(ctx.api))
+    bindings = Bindings(_call_name(signature.declared, op), signature, make(ctx.api))
     try:
-        for name, formal in zip(parameter_names(declared), declared.arg_types, strict=True):
+        for name, formal in signature.formals.items():
             actuals = arguments.get(name, [])
             if op is not None and name in op.sequences:
                 bindings.given.append(formal)
@@ -151,47 +157,54 @@ def _judged(
                 continue
             for position, argument in enumerate(actuals):
                 place = name if len(actuals) == 1 else f"{name}[{position}]"
-                _refuse_consumed(bindings.name, place, argument.type)
+                _refuse_consumed(bindings.name, place, argument.tensor)
                 bindings.given.append(formal)
-                bindings.unify(formal, _refined(argument, ctx.api), place)
+                expected = signature.tensors[name]
+                if argument.tensor is not None and expected is not None:
+                    bindings.unify_tensor(expected, argument.tensor, place)
+                else:
+                    bindings.unify(formal, _refined(argument, ctx.api), place)
         if op is not None:
             _refuse_no_tensor(
-                bindings.name, declared, {name: arguments[name] for name in arguments if name in op.operands}
+                bindings.name, signature, {name: arguments[name] for name in arguments if name in op.operands}
             )
-        bindings.finish(raw=_is_raw(ctx))
-        items = _ruled(op, declared, arguments, ctx.api) if op is not None else None
+        bindings.finish(raw=_raw_receiver(ctx) is not None)
+        items = _ruled(op, signature, arguments, ctx.api) if op is not None else None
     except Refusal as refusal:
         with past_trial(ctx.api) if _is_operation(ctx, op) else nullcontext():
             report(ctx.api, str(refusal), ctx.context, refusal.kind)
-        return _unknown_result(ctx, declared, bindings.make)
+        return _unknown_result(ctx, signature, bindings.make)
     except ShapeError as refusal:
         # All overloads of an op have one rule: were this one only not chosen, mypy would list them.
-        with past_trial(ctx.api) if is_overload(declared) or _is_operation(ctx, op) else nullcontext():
+        with past_trial(ctx.api) if is_overload(signature.declared) or _is_operation(ctx, op) else nullcontext():
             report(ctx.api, f"{bindings.name}: {refusal}", ctx.context, "shape")
-        return _unknown_result(ctx, declared, bindings.make)
-    return _result(ctx, declared, bindings, items, is_op=op is not None)
+        return _unknown_result(ctx, signature, bindings.make)
+    return _result(ctx, signature, bindings, items, is_op=op is not None)
 
 
 def _result(
     ctx: FunctionContext | MethodContext,
-    declared: CallableType,
+    signature: Signature,
     bindings: Bindings,
     items: list[Any] | None,
     *,
     is_op: bool,
 ) -> Type:
-    declared_result = get_proper_type(declared.ret_type)
-    if declared.is_type_obj() and isinstance(declared_result, Instance):
+    declared_result = signature.result
+    if signature.declared.is_type_obj() and isinstance(declared_result, Instance):
         return _constructed(declared_result, bindings, ctx.default_return_type)
+    if is_op and items is not None and _is_several(items):
+        return _several(bindings.applied(declared_result, ctx.default_return_type), items, bindings.make)
+    if is_op and items is not None and _is_open(declared_result):
+        return _raw(ctx, bindings.applied_beside(shape_type(items, bindings.make), declared_result))
     result = bindings.applied(declared_result, ctx.default_return_type)
-    if not is_op:
-        return result
-    if items is not None and _is_several(items):
-        return _several(result, items, bindings.make)
-    parts = tensor_parts(declared_result)
-    if items is not None and parts is not None and not isinstance(get_proper_type(parts.shape), TupleType):
-        result = _with_shape(result, shape_type(items, bindings.make))
-    return _raw(ctx, result)
+    return _raw(ctx, result) if is_op else result
+
+
+def _is_open(declared: Type) -> bool:
+    """Says whether a result is a tensor of a shape that the rule knows more of than the declaration."""
+    parts = tensor_parts(declared)
+    return parts is not None and not isinstance(get_proper_type(parts.shape), TupleType)
 
 
 def _several(result: Type, items: list[Dims], make: Make) -> Type:
@@ -208,16 +221,14 @@ def _is_several(answer: Sequence[Any]) -> bool:
 
 def _raw(ctx: FunctionContext | MethodContext, result: Type) -> Type:
     """Makes a raw value of a tensor, where an operator was called on one."""
-    receiver = get_proper_type(ctx.type) if isinstance(ctx, MethodContext) else None
-    parts = tensor_parts(result)
-    if isinstance(receiver, Instance) and _is_raw(ctx) and parts is not None:
-        return receiver.copy_modified(args=[parts.shape, parts.dtype])
-    return result
+    receiver = _raw_receiver(ctx)
+    parts = tensor_parts(result) if receiver is not None else None
+    return receiver.copy_modified(args=[parts.shape, parts.dtype]) if receiver is not None and parts else result
 
 
-def _is_raw(ctx: FunctionContext | MethodContext) -> bool:
+def _raw_receiver(ctx: FunctionContext | MethodContext) -> Instance | None:
     receiver = get_proper_type(ctx.type) if isinstance(ctx, MethodContext) else None
-    return isinstance(receiver, Instance) and receiver.type.fullname == VALUE
+    return receiver if isinstance(receiver, Instance) and receiver.type.fullname == VALUE else None
 
 
 def _constructed(declared: Instance, bindings: Bindings, default: Type) -> Type:
@@ -240,9 +251,9 @@ def _with_shape(t: Type, shape: Type) -> Type:
     return p.copy_modified(args=[shape, *p.args[1:]]) if isinstance(p, Instance) and p.args else t
 
 
-def _unknown_result(ctx: FunctionContext | MethodContext, declared: CallableType, make: Make) -> Type:
+def _unknown_result(ctx: FunctionContext | MethodContext, signature: Signature, make: Make) -> Type:
     """Types what a refused call would have given, so that one mistake is one message."""
-    return _raw(ctx, Bindings("", declared, make).applied(declared.ret_type, ctx.default_return_type))
+    return _raw(ctx, Bindings("", signature, make).applied(signature.result, ctx.default_return_type))
 
 
 def _call_name(declared: CallableType, op: Op | None) -> str:
@@ -256,16 +267,14 @@ def _call_name(declared: CallableType, op: Op | None) -> str:
     return sentences.callee(qualname)
 
 
-def _arguments(ctx: FunctionContext | MethodContext, declared: CallableType) -> dict[str, list[Argument]]:
+def _arguments(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[str, list[Argument]]:
     """Returns the actual arguments by parameter; of one that hides behind a star nothing is known."""
     return {
         name: [
-            Argument(unknown(), None) if _is_starred(kind) else Argument(t, expression)
+            Argument(unknown(), None, None) if _is_starred(kind) else Argument(t, expression, tensor_parts(t))
             for t, expression, kind in zip(types, expressions, kinds, strict=True)
         ]
-        for name, types, expressions, kinds in zip(
-            parameter_names(declared), ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True
-        )
+        for name, types, expressions, kinds in zip(names, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True)
         if types
     }
 
@@ -283,8 +292,7 @@ def _refined(argument: Argument, api: Any) -> Type:
     return argument.type
 
 
-def _refuse_consumed(call: str, name: str, t: Type) -> None:
-    parts = tensor_parts(t)
+def _refuse_consumed(call: str, name: str, parts: TensorParts | None) -> None:
     if parts is not None and is_tape(parts.tape, CONSUMED_TAPE):
         raise Refusal(sentences.consumed(call, name, f"on line {get_proper_type(parts.tape).line}"), "tape")
 
@@ -294,13 +302,13 @@ def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
     return op is not None and isinstance(ctx.context, OpExpr | ComparisonExpr | OperatorAssignmentStmt)
 
 
-def _refuse_no_tensor(call: str, declared: CallableType, arguments: dict[str, list[Argument]]) -> None:
+def _refuse_no_tensor(call: str, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
     """Refuses two operands each of which may be a number, where both are."""
-    if sum(tensor_parts(argument.type) is None for actuals in arguments.values() for argument in actuals) < 2:
+    if sum(argument.tensor is None for actuals in arguments.values() for argument in actuals) < 2:
         return
     either = [
         name
-        for name, formal in zip(parameter_names(declared), declared.arg_types, strict=True)
+        for name, formal in signature.formals.items()
         if name in arguments and isinstance(p := get_proper_type(formal), UnionType) and any(map(tensor_parts, p.items))
     ]
     given = [get_proper_type(arguments[name][0].type) for name in either if name in arguments]
@@ -341,12 +349,12 @@ def _unify_parts(bindings: Bindings, formal: Type, name: str, parts: Parts) -> N
     p = get_proper_type(formal)
     for position, part in enumerate(parts.types):
         place = f"{name}[{position}]" if parts.counted else name
-        _refuse_consumed(bindings.name, place, part)
+        _refuse_consumed(bindings.name, place, tensor_parts(part))
         if isinstance(p, Instance):
             bindings.unify(p.args[0], part, place)
 
 
-def _ruled(op: Op, declared: CallableType, arguments: dict[str, list[Argument]], api: Any) -> list[Any] | None:
+def _ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> list[Any] | None:
     """Returns the sizes that the op's rule gives, or None where it needs to know more or mypy itself has refused.
 
     Raises:
@@ -355,7 +363,6 @@ def _ruled(op: Op, declared: CallableType, arguments: dict[str, list[Argument]],
     shapes: dict[str, Any] = {}
     values: dict[str, Any] = {}
     uncounted = ""
-    formals = dict(zip(parameter_names(declared), declared.arg_types, strict=True))
     annotations = op.rule.__annotations__
     for name in op.parameters:
         if name not in arguments:
@@ -363,13 +370,13 @@ def _ruled(op: Op, declared: CallableType, arguments: dict[str, list[Argument]],
         argument, *more = arguments[name]
         if name in op.sequences:
             parts = _parts(argument, api)
-            shapes[name] = tuple(_operand_shape(part) for part in parts.types)
+            shapes[name] = tuple(_operand_shape(part, tensor_parts(part)) for part in parts.types)
             uncounted = uncounted if parts.counted else name
             continue
         if name in op.operands:
-            shapes[name] = _operand_shape(argument.type)
+            shapes[name] = _operand_shape(argument.type, argument.tensor)
             continue
-        if more or not accepts(formals[name], argument.type):
+        if more or not accepts(signature.formals[name], argument.type):
             return None
         try:
             read = index_of if annotations.get(name) == "Index" else value_of
@@ -478,9 +485,8 @@ def _as_dims(shape: Any, stand_ins: dict[Many, Dims] | None = None) -> Any:
     return tuple(dims)
 
 
-def _operand_shape(t: Type) -> list[Size | Many] | None:
+def _operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | None:
     """Returns the sizes of whatever stands where a tensor may: a number has none."""
-    parts = tensor_parts(t)
     if parts is not None:
         return shape_items(parts.shape)
     p = get_proper_type(t)

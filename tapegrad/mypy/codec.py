@@ -49,7 +49,7 @@ class Many(NamedTuple):
         return "..."
 
 
-class Parts(NamedTuple):
+class TensorParts(NamedTuple):
     """The three type arguments of a tensor."""
 
     shape: Type
@@ -62,19 +62,20 @@ def unknown() -> AnyType:
     return AnyType(TypeOfAny.special_form)
 
 
-def tensor_parts(declared: Type) -> Parts | None:
+def tensor_parts(declared: Type) -> TensorParts | None:
     """Returns shape, tape and dtype of a tensor or a raw value; None for any other type."""
     t = get_proper_type(declared)
-    if isinstance(t, Instance) and t.type.fullname == TENSOR and len(t.args) == 3:
-        return Parts(*t.args)
-    t = bounded(t)
     if not isinstance(t, Instance):
-        return None
+        t = bounded(t)
+        if not isinstance(t, Instance):
+            return None
+    if t.type.fullname == TENSOR and len(t.args) == 3:
+        return TensorParts(*t.args)
     if t.type.has_base(TENSOR):
         shape, tape, dtype = map_instance_to_supertype(t, _base(t, TENSOR)).args
-        return Parts(shape, tape, dtype)
+        return TensorParts(shape, tape, dtype)
     if t.type.fullname == VALUE:
-        return Parts(t.args[0], unknown(), t.args[1])
+        return TensorParts(t.args[0], unknown(), t.args[1])
     return None
 
 

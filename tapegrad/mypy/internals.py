@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.erasetype import erase_typevars
@@ -24,7 +25,7 @@ def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
     """Returns what makes instances of classes by full name, whether or not the file being checked imports them."""
 
     def made(fullname: str, arguments: list[Type]) -> Instance:
-        module, _, name = fullname.rpartition(".")
+        module, name = _split(fullname)
         info: TypeInfo = api.modules[module].names[name].node
         return Instance(info, arguments)
 
@@ -56,13 +57,19 @@ def module_tree(api: Checker, variable: Var) -> MypyFile | None:
 
 def declared_function(api: Checker, fullname: str) -> CallableType | None:
     """Returns the signature that a function, decorated or not, was written with."""
-    module, _, name = fullname.rpartition(".")
+    module, name = _split(fullname)
     tree = api.modules.get(module)
     symbol = tree.names.get(name) if tree is not None else None
     node = symbol.node if symbol is not None else None
     function = node.func if isinstance(node, Decorator) else node
     declared = get_proper_type(function.type) if isinstance(function, FuncDef) else None
     return declared if isinstance(declared, CallableType) else None
+
+
+@cache
+def _split(fullname: str) -> tuple[str, str]:
+    module, _, name = fullname.rpartition(".")
+    return module, name
 
 
 class Trial(NamedTuple):

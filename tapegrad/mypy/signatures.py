@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.codec import PRODUCT, QUOTIENT, SUM, TENSOR, VALUE, is_endless, kind_of
+from tapegrad.mypy.codec import PRODUCT, QUOTIENT, SUM, TENSOR, VALUE, TensorParts, is_endless, kind_of, tensor_parts
 from tapegrad.mypy.internals import accepts
 
 if TYPE_CHECKING:
@@ -28,6 +29,31 @@ if TYPE_CHECKING:
     from mypy.plugin import FunctionContext, MethodContext
     from mypy.types import FunctionLike
 
+
+class Signature:
+    """A declared signature, read once: its parameters by name, what may be a tensor, what its variables stand for."""
+
+    __slots__ = ("bounds", "declared", "formals", "kinds", "names", "result", "tensors")
+
+    def __init__(self, declared: CallableType) -> None:
+        self.declared = declared
+        self.names = parameter_names(declared)
+        self.formals = dict(zip(self.names, declared.arg_types, strict=True))
+        self.tensors = {name: _tensor_of(formal) for name, formal in self.formals.items()}
+        self.kinds = {variable.id: kind_of(variable) for variable in declared.variables}
+        self.bounds = {variable.id: variable.upper_bound for variable in declared.variables}
+        self.result = get_proper_type(declared.ret_type)
+
+
+def signature_of_op(declared: CallableType) -> Signature:
+    """Reads the signature of an op, which it has as often as it is called."""
+    signature = _signatures.get(declared.definition)
+    if signature is None or signature.declared is not declared:
+        signature = _signatures[declared.definition] = Signature(declared)
+    return signature
+
+
+_signatures: dict[Context | None, Signature] = {}
 _MOST = 1000  # calls in each other's arguments are far fewer
 _declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # a dict is slow to forget its oldest
 
@@ -79,7 +105,10 @@ def loosened(declared: FunctionLike) -> FunctionLike:
     """Opens every parameter that is a tensor, so that whatever does not fit is said in tapegrad's words."""
     if not isinstance(declared, CallableType) or is_overload(declared):
         return declared
-    return declared.copy_modified(arg_types=[_open(t) for t in declared.arg_types])
+    opened = [_open(t) for t in declared.arg_types]
+    if all(map(operator.is_, opened, declared.arg_types)):
+        return declared
+    return declared.copy_modified(arg_types=opened)
 
 
 def concerns(t: Type) -> bool:
@@ -118,6 +147,16 @@ def _takes(declared: CallableType, arguments: list[list[Type]]) -> bool:
     )
 
 
+def _tensor_of(formal: Type) -> TensorParts | None:
+    """Returns the parts of a parameter that is a tensor, or a tensor or something else."""
+    p = get_proper_type(formal)
+    for item in map(get_proper_type, p.items if isinstance(p, UnionType) else [p]):
+        parts = tensor_parts(item)
+        if parts is not None:
+            return TensorParts(*map(get_proper_type, parts)) if isinstance(item, Instance) else None
+    return None
+
+
 def _open(t: Type) -> Type:
     if is_endless(t):
         return t
@@ -129,5 +168,6 @@ def _open(t: Type) -> Type:
     if isinstance(p, Instance) and p.type.fullname == "typing.Sequence":
         return p.copy_modified(args=[_open(argument) for argument in p.args])
     if isinstance(p, UnionType):
-        return UnionType([_open(item) for item in p.items], p.line, p.column)
+        items = [_open(item) for item in p.items]
+        return t if all(map(operator.is_, items, p.items)) else UnionType(items, p.line, p.column)
     return t

@@ -5,6 +5,8 @@ mypy has checked the call before, against parameters of any shape: covariant siz
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mypy.maptype import map_instance_to_supertype
 from mypy.types import (
     AnyType,
@@ -38,11 +40,11 @@ from tapegrad.mypy.codec import (
     SUM,
     Make,
     Many,
+    TensorParts,
     dtype_name,
     is_endless,
     is_tape,
     item_types,
-    kind_of,
     merged_tape,
     shape_items,
     shape_type,
@@ -52,6 +54,9 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import accepts
+
+if TYPE_CHECKING:
+    from tapegrad.mypy.signatures import Signature
 
 
 class Refusal(Exception):  # noqa: N818  # no error: a sentence on its way to the user
@@ -65,11 +70,11 @@ class Refusal(Exception):  # noqa: N818  # no error: a sentence on its way to th
 class Bindings:
     """What the type variables of one call stand for."""
 
-    def __init__(self, name: str, callee: CallableType, make: Make) -> None:
+    def __init__(self, name: str, signature: Signature, make: Make) -> None:
         self.name = name
         self.make = make
-        self.own: dict[TypeVarId, str] = {variable.id: kind_of(variable) for variable in callee.variables}
-        self.bounds: dict[TypeVarId, Type] = {variable.id: variable.upper_bound for variable in callee.variables}
+        self.own = signature.kinds
+        self.bounds = signature.bounds
         self.sizes: dict[TypeVarId, tuple[Size, str]] = {}
         self.many: dict[TypeVarId, tuple[list[Size | Many], str]] = {}
         self.shapes: dict[TypeVarId, tuple[Type, str]] = {}
@@ -108,6 +113,16 @@ class Bindings:
         elif isinstance(declared, Instance):
             self._unify_instance(declared, given, where)
 
+    def unify_tensor(self, formal: TensorParts, actual: TensorParts, where: str) -> None:
+        """Binds what a parameter that is a tensor names.
+
+        Raises:
+            Refusal: They do not fit.
+        """
+        self._unify_shape(get_proper_type(formal.shape), get_proper_type(actual.shape), where)
+        self._unify_tape(get_proper_type(formal.tape), get_proper_type(actual.tape), where)
+        self._unify_dtype(get_proper_type(formal.dtype), get_proper_type(actual.dtype), where)
+
     def finish(self, *, raw: bool = False) -> None:
         """Compares computed sizes and bounds of dtypes, now that all names are bound.
 
@@ -131,8 +146,9 @@ class Bindings:
             self._refuse_number(variable, number, where)
         for variable in self._bounded:
             dtype, where = self.dtypes[variable]
-            if not accepts(self.bounds[variable], dtype):
-                expected = dtype_name(self.bounds[variable])
+            bound = self.bounds[variable]
+            if not _is_any(bound, dtype) and not accepts(bound, dtype):
+                expected = dtype_name(bound)
                 raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
 
     def size(self, t: Type) -> Size:
@@ -171,6 +187,13 @@ class Bindings:
                 return answer.copy_modified(arg_types=types, ret_type=self.applied(p.ret_type, answer.ret_type))
         return default if default is not None else p
 
+    def applied_beside(self, shape: Type, declared: Type) -> Type:
+        """Returns a declared tensor with tape and dtype bound, beside a shape that is known."""
+        p = get_proper_type(declared)
+        if not isinstance(p, Instance):
+            return p
+        return p.copy_modified(args=[shape, *(self.applied(argument, None) for argument in p.args[1:])])
+
     def _applied_variable(self, p: TypeVarType, answer: ProperType | None) -> Type:
         kind = self.own.get(p.id)
         if kind is None:
@@ -208,11 +231,17 @@ class Bindings:
         if p.type.fullname in (SUM, PRODUCT, QUOTIENT):
             return size_type(self.size(p), self.make)
         if p.type.fullname == MERGED:
-            return merged_tape([self.applied(argument, None) for argument in p.args], self.make)
+            return merged_tape([tape for argument in p.args for tape in self._tapes_of(argument)], self.make)
         others = answer.args if isinstance(answer, Instance) and answer.type is p.type else ()
         if len(others) != len(p.args):
             return p.copy_modified(args=[self.applied(argument, None) for argument in p.args])
         return p.copy_modified(args=[self.applied(one, other) for one, other in zip(p.args, others, strict=True)])
+
+    def _tapes_of(self, declared: Type) -> list[Type]:
+        p = get_proper_type(declared)
+        if isinstance(p, TypeVarType) and p.id in self.tapes:
+            return self.tapes[p.id]
+        return [self.applied(p, None)]
 
     def _bind(self, variable: TypeVarType, given: ProperType, where: str) -> None:
         kind = self.own.get(variable.id)
@@ -247,7 +276,10 @@ class Bindings:
     def _bind_shape(self, variable: TypeVarType, shape: ProperType, where: str) -> None:
         if isinstance(shape, AnyType):
             return
-        bound, place = self.shapes.setdefault(variable.id, (shape, where))
+        if variable.id not in self.shapes:
+            self.shapes[variable.id] = shape, where
+            return
+        bound, place = self.shapes[variable.id]
         ours, theirs = shape_items(bound), shape_items(shape)
         if ours is None or theirs is None:
             if get_proper_type(bound) != shape and (
@@ -265,12 +297,13 @@ class Bindings:
         if isinstance(dtype, AnyType | UninhabitedType):
             return
         bound, place = self.dtypes.setdefault(variable.id, (dtype, where))
-        if not accepts(bound, dtype) and not accepts(dtype, bound):
+        if bound != dtype and not accepts(bound, dtype) and not accepts(dtype, bound):
             ours, theirs = dtype_name(bound), dtype_name(dtype)
             raise Refusal(sentences.mixed_dtypes(self.name, ours, place, theirs, where), "dtype")
 
     def _unify_union(self, declared: UnionType, given: ProperType, where: str) -> None:
-        if tensor_parts(given) is None and not isinstance(given, UnionType):
+        actual = tensor_parts(given)
+        if actual is None and not isinstance(given, UnionType):
             self._tape_of_no_tensor(declared)
             self._dtype_of_no_tensor(declared, given, where)
         if isinstance(given, UnionType):
@@ -282,7 +315,7 @@ class Bindings:
                     self._unify_instance(item, given, where)
             return
         for item in map(get_proper_type, declared.items):
-            both_tensors = tensor_parts(item) is not None and tensor_parts(given) is not None
+            both_tensors = actual is not None and tensor_parts(item) is not None
             if both_tensors or (isinstance(item, Instance) and isinstance(given, Instance) and given.type is item.type):
                 self.unify(item, given, where)
                 return
@@ -343,9 +376,7 @@ class Bindings:
             return
         formal, actual = tensor_parts(declared), tensor_parts(given)
         if formal is not None and actual is not None:
-            self._unify_shape(get_proper_type(formal.shape), get_proper_type(actual.shape), where)
-            self._unify_tape(get_proper_type(formal.tape), get_proper_type(actual.tape), where)
-            self._unify_dtype(get_proper_type(formal.dtype), get_proper_type(actual.dtype), where)
+            self.unify_tensor(formal, actual, where)
         elif isinstance(given, Instance) and given.type.has_base(declared.type.fullname) and declared.args:
             mapped = map_instance_to_supertype(given, declared.type)
             for one, other in zip(declared.args, mapped.args, strict=False):
@@ -356,12 +387,14 @@ class Bindings:
                     self.unify(declared.args[0], item, where)
 
     def _unify_shape(self, formal: ProperType, actual: ProperType, where: str) -> None:
+        if isinstance(formal, AnyType):
+            return
         if isinstance(formal, TypeVarType) and formal.id in self.own:
             self._bind_shape(formal, actual, where)
             return
         expected, shape = shape_items(formal), shape_items(actual)
         if isinstance(formal, TypeVarType) or isinstance(actual, TypeVarType):
-            if formal != actual and not isinstance(formal, AnyType) and not isinstance(actual, AnyType):
+            if formal != actual and not isinstance(actual, AnyType):
                 raise Refusal(sentences.other_shape(self.name, where, _name(actual), _name(formal)))
             return
         if expected is None or shape is None or not isinstance(formal, TupleType):
@@ -422,6 +455,14 @@ SEQUENCES = frozenset({"builtins.tuple", "typing.Sequence", "typing.Iterable", "
 def is_owned(tape: Type) -> bool:
     """Says whether a tape is an owned one, consumed or not."""
     return is_tape(tape, OWNED_TAPE) or is_tape(tape, CONSUMED_TAPE)
+
+
+def _is_any(bound: Type, dtype: Type) -> bool:
+    """Says whether a dtype is one of a class of dtypes, whatever its bits, which is told without asking mypy."""
+    p, given = get_proper_type(bound), get_proper_type(dtype)
+    if not isinstance(p, Instance) or not isinstance(given, Instance) or not given.type.has_base(p.type.fullname):
+        return False
+    return all(isinstance(get_proper_type(argument), AnyType) for argument in p.args)
 
 
 def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
