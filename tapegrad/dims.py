@@ -346,9 +346,9 @@ def _terms(size: Size) -> Mapping[Monomial, int] | None:
 
 
 def _normal(terms: Iterable[tuple[Monomial, int]]) -> Size:
-    total: Counter[Monomial] = Counter()
+    total: dict[Monomial, int] = {}  # a Counter takes four times as long
     for monomial, coefficient in terms:
-        total[monomial] += coefficient
+        total[monomial] = total.get(monomial, 0) + coefficient
     kept = {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
     for fact in _assumed.get():
         for monomial, coefficient in kept.items():
@@ -387,7 +387,7 @@ def _terms_of(size: Size) -> frozenset[tuple[Monomial, int]] | None:
 
 
 def _sorted(monomial: Monomial) -> Monomial:
-    return tuple(sorted(monomial, key=repr))
+    return monomial if len(monomial) < 2 else tuple(sorted(monomial, key=repr))
 
 
 def _floor_divided(a: Size, b: Size) -> Size:

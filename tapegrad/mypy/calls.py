@@ -414,8 +414,10 @@ def _is_one(n: Size | Many, m: Size | Many) -> bool:
 
 
 def _shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] | None:
-    whole = [one for shape in shapes.values() for one in (shape if isinstance(shape, tuple) else (shape,))]
-    many = dict.fromkeys(item for shape in whole for item in shape or () if isinstance(item, Many))
+    many: dict[Many, None] = {}
+    for shape in shapes.values():
+        for one in shape if isinstance(shape, tuple) else (shape,):
+            many |= {item: None for item in one or () if isinstance(item, Many)}
     if many:
         return _for_any_rank(op, shapes, values, many)
     return _answer(op, {name: _as_dims(shape) for name, shape in shapes.items()} | values)
@@ -476,10 +478,12 @@ def _as_dims(shape: Any, stand_ins: dict[Many, Dims] | None = None) -> Any:
         return tuple(_as_dims(part, stand_ins) for part in shape)
     if shape is None:
         return UnknownDims()
+    if stand_ins is None:
+        return tuple(shape)
     dims: list[Size] = []
     for item in shape:
         if isinstance(item, Many):
-            dims += (stand_ins or {})[item]
+            dims += stand_ins[item]
         else:
             dims.append(item)
     return tuple(dims)

@@ -156,6 +156,9 @@ def size_type(size: Size, make: Make) -> Type:
         return LiteralType(size, make("builtins.int", []))
     if size.terms is None:
         return unknown()
+    if len(size.terms) == 1:
+        ((monomial, factor),) = size.terms
+        return _term_type(monomial, factor, make)
     terms = sorted(size.terms, key=lambda term: (-len(term[0]), repr(term[0])))
     return _nested(SUM, [_term_type(monomial, factor, make) for monomial, factor in terms], make)
 
@@ -164,9 +167,9 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
     """Returns the tape of a result: none if all are none, owned if any is, else what is still open."""
     if len(tapes) == 1 and isinstance(tapes[0], TypeVarType):
         return tapes[0]
-    parts: list[Type] = []
-    for tape in tapes:
-        parts += _tape_parts(tape)
+    if all(is_tape(tape, NONE_TAPE) for tape in tapes):
+        return make(NONE_TAPE, [])
+    parts = [part for tape in tapes for part in _tape_parts(tape)]
     names = [t.type.fullname if isinstance(t, Instance) else "" for t in map(get_proper_type, parts)]
     if any(name in (OWNED_TAPE, CONSUMED_TAPE) for name in names):
         return make(OWNED_TAPE, [])

@@ -304,8 +304,9 @@ class Bindings:
     def _unify_union(self, declared: UnionType, given: ProperType, where: str) -> None:
         actual = tensor_parts(given)
         if actual is None and not isinstance(given, UnionType):
-            self._tape_of_no_tensor(declared)
-            self._dtype_of_no_tensor(declared, given, where)
+            for formal in filter(None, map(tensor_parts, declared.items)):
+                self._tape_of_no_tensor(get_proper_type(formal.tape))
+                self._dtype_of_no_tensor(get_proper_type(formal.dtype), given, where)
         if isinstance(given, UnionType):
             self._unify_unions(declared, given, where)
             return
@@ -329,28 +330,24 @@ class Bindings:
                 self._unify_tape(get_proper_type(formal.tape), get_proper_type(actual.tape), where)
                 self._unify_dtype(get_proper_type(formal.dtype), get_proper_type(actual.dtype), where)
 
-    def _tape_of_no_tensor(self, declared: UnionType) -> None:
+    def _tape_of_no_tensor(self, tape: ProperType) -> None:
         """Binds the tape of a parameter that may be a tensor and is a number: there is none."""
-        for parts in filter(None, map(tensor_parts, declared.items)):
-            tape = get_proper_type(parts.tape)
-            if isinstance(tape, TypeVarType) and tape.id in self.own:
-                self.tapes.setdefault(tape.id, []).append(self.make(NONE_TAPE, []))
+        if isinstance(tape, TypeVarType) and tape.id in self.own:
+            self.tapes.setdefault(tape.id, []).append(self.make(NONE_TAPE, []))
 
-    def _dtype_of_no_tensor(self, declared: UnionType, given: ProperType, where: str) -> None:
+    def _dtype_of_no_tensor(self, formal: ProperType, given: ProperType, where: str) -> None:
         """Holds the dtype of an array, or the class of a number, against that of the tensor it stands beside."""
-        for parts in filter(None, map(tensor_parts, declared.items)):
-            formal = get_proper_type(parts.dtype)
-            if not isinstance(given, Instance) or not isinstance(formal, TypeVarType):
-                continue
-            if given.type.has_base("builtins.int") or given.type.has_base("builtins.float"):
-                if formal.id in self.own:
-                    self._beside.append((formal.id, given.type.name, where))
-            elif given.type.fullname == ARRAY:
-                dtype = get_proper_type(given.args[1])
-                if isinstance(dtype, Instance) and dtype.args:
-                    self._unify_dtype(formal, get_proper_type(dtype.args[0]), where)
-            elif given.type.has_base("numpy.generic"):
-                self._unify_dtype(formal, given, where)
+        if not isinstance(given, Instance) or not isinstance(formal, TypeVarType):
+            return
+        if given.type.has_base("builtins.int") or given.type.has_base("builtins.float"):
+            if formal.id in self.own:
+                self._beside.append((formal.id, given.type.name, where))
+        elif given.type.fullname == ARRAY:
+            dtype = get_proper_type(given.args[1])
+            if isinstance(dtype, Instance) and dtype.args:
+                self._unify_dtype(formal, get_proper_type(dtype.args[0]), where)
+        elif given.type.has_base("numpy.generic"):
+            self._unify_dtype(formal, given, where)
 
     def _refuse_number(self, variable: TypeVarId, number: str, where: str) -> None:
         """Refuses a number that the dtype it would be turned into cannot hold."""
