@@ -165,9 +165,7 @@ def _judged(
                 else:
                     bindings.unify(formal, _refined(argument, ctx.api), place)
         if op is not None:
-            _refuse_no_tensor(
-                bindings.name, signature, {name: arguments[name] for name in arguments if name in op.operands}
-            )
+            _refuse_no_tensor(op, signature, arguments)
         bindings.finish(raw=_raw_receiver(ctx) is not None)
         items = _ruled(op, signature, arguments, ctx.api) if op is not None else None
     except Refusal as refusal:
@@ -302,9 +300,9 @@ def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
     return op is not None and isinstance(ctx.context, OpExpr | ComparisonExpr | OperatorAssignmentStmt)
 
 
-def _refuse_no_tensor(call: str, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
+def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
     """Refuses two operands each of which may be a number, where both are."""
-    if sum(argument.tensor is None for actuals in arguments.values() for argument in actuals) < 2:
+    if sum(arguments[name][0].tensor is None for name in arguments if name in op.operands) < 2:
         return
     either = [
         name
@@ -315,7 +313,7 @@ def _refuse_no_tensor(call: str, signature: Signature, arguments: dict[str, list
     numbers = [t for t in given if isinstance(t, Instance) and t.type.fullname in (*NUMBERS, ARRAY)]
     if len(numbers) == len(either) > 1:
         x, y = (sentences.with_article(t.type.name) for t in numbers)
-        raise Refusal(sentences.no_tensor(call, x, y), "dtype")
+        raise Refusal(sentences.no_tensor(op.name, x, y), "dtype")
 
 
 def _op_named(declared: CallableType) -> Op | None:
