@@ -234,7 +234,7 @@ def _gathered(item: Any, axis: int, x: Dims) -> Dims:
                 f"the mask {show(item.shape)} has {n} where axis {axis + along} of x {show(x)} is {x[axis + along]}"
             )
             raise ShapeError(message)
-    return (int(np.count_nonzero(_raw(item))) if isinstance(item, Tensor | np.ndarray) else UNKNOWN,)
+    return (int(np.count_nonzero(_raw(item))) if hasattr(item, "data") else UNKNOWN,)
 
 
 def _sliced(n: Size, item: slice) -> Size:
