@@ -42,7 +42,7 @@ from tapegrad.mypy.codec import (
 )
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
 from tapegrad.mypy.rules import op_of_method, ops
-from tapegrad.mypy.signatures import Signature, is_overload, parameter_names, signature_of_op
+from tapegrad.mypy.signatures import Signature, is_op, is_overload, parameter_names, signature_of_op
 from tapegrad.mypy.unify import Bindings, Refusal
 from tapegrad.mypy.values import ValueUnknownError, index_of, size_value, value_of
 
@@ -318,9 +318,7 @@ def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Ar
 
 def _op_named(declared: CallableType) -> Op | None:
     definition = declared.definition
-    if definition is None or not definition.fullname.startswith("tapegrad.ops."):
-        return None
-    return ops().get(definition.name)
+    return ops().get(definition.name) if definition is not None and is_op(declared) else None
 
 
 class Parts(NamedTuple):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Signature:
     """A declared signature, read once: its parameters by name, what may be a tensor, what its variables stand for."""
 
-    __slots__ = ("bounds", "declared", "formals", "kinds", "names", "result", "tensors")
+    __slots__ = ("bounds", "declared", "formals", "kinds", "names", "opened", "result", "tensors")
 
     def __init__(self, declared: CallableType) -> None:
         self.declared = declared
@@ -43,6 +43,7 @@ class Signature:
         self.kinds = {variable.id: kind_of(variable) for variable in declared.variables}
         self.bounds = {variable.id: variable.upper_bound for variable in declared.variables}
         self.result = get_proper_type(declared.ret_type)
+        self.opened: CallableType | None = None  # until it is asked for
 
 
 def signature_of_op(declared: CallableType) -> Signature:
@@ -105,6 +106,21 @@ def loosened(declared: FunctionLike) -> FunctionLike:
     """Opens every parameter that is a tensor, so that whatever does not fit is said in tapegrad's words."""
     if not isinstance(declared, CallableType) or is_overload(declared):
         return declared
+    if not is_op(declared):
+        return _loosened(declared)
+    signature = signature_of_op(declared)
+    if signature.opened is None:
+        signature.opened = _loosened(declared)
+    return signature.opened
+
+
+def is_op(declared: CallableType) -> bool:
+    """Says whether a signature is that of an op, as a function."""
+    definition = declared.definition
+    return definition is not None and definition.fullname.startswith("tapegrad.ops.")
+
+
+def _loosened(declared: CallableType) -> CallableType:
     opened = [_open(t) for t in declared.arg_types]
     if all(map(operator.is_, opened, declared.arg_types)):
         return declared
