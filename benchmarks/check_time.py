@@ -132,18 +132,20 @@ def measured(folder: Path, rounds: int) -> dict[tuple[str, str], list[float]]:
         (folder / f"{plugin}.ini").write_text(f"[mypy]\nplugins = {module}\nallow_redefinition = true\n")
         checked(folder, plugin)  # compiles
         answered(folder, plugin)
-    for number in range(rounds):
-        for plugin in PLUGINS:
-            shutil.rmtree(folder / f".cache-{plugin}", ignore_errors=True)
-        for state in STATES[:3]:
-            if state == "edited":
-                edit(folder, number)
+    try:
+        for number in range(rounds):
             for plugin in PLUGINS:
-                taken[state, plugin].append(checked(folder, plugin))
+                shutil.rmtree(folder / f".cache-{plugin}", ignore_errors=True)
+            for state in STATES[:3]:
+                if state == "edited":
+                    edit(folder, number)
+                for plugin in PLUGINS:
+                    taken[state, plugin].append(checked(folder, plugin))
+            for plugin in PLUGINS:
+                taken["daemon", plugin].append(answered(folder, plugin))
+    finally:
         for plugin in PLUGINS:
-            taken["daemon", plugin].append(answered(folder, plugin))
-    for plugin in PLUGINS:
-        run(folder, plugin, "mypy.dmypy", "--status-file", f"{plugin}.json", "stop")
+            run(folder, plugin, "mypy.dmypy", "--status-file", f"{plugin}.json", "stop")
     return taken
 
 
