@@ -16,7 +16,7 @@ from tapegrad.mypy.calls import CODES, Thread
 from tapegrad.mypy.codec import (
     TENSOR,
     Many,
-    Parts,
+    TensorParts,
     dtype_name,
     merged_tape,
     shape_items,
@@ -240,5 +240,5 @@ def _known(passage: Passage, y: Type, x: Type) -> Instance:
     return passage.make(TENSOR, [shape_type(shape, passage.make), ours.tape, dtype])
 
 
-def _parts(t: Type) -> Parts:
-    return tensor_parts(t) or Parts(unknown(), unknown(), unknown())
+def _parts(t: Type) -> TensorParts:
+    return tensor_parts(t) or TensorParts(unknown(), unknown(), unknown())
