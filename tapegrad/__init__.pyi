@@ -2,6 +2,8 @@ from tapegrad import data as data
 from tapegrad import io as io
 from tapegrad import nn as nn
 from tapegrad import optim as optim
+from tapegrad import slot_tape as slot_tape
+from tapegrad import tapem as tapem
 from tapegrad import testing as testing
 from tapegrad.claims import assert_divides as assert_divides
 from tapegrad.claims import assert_same as assert_same
@@ -121,6 +123,7 @@ from tapegrad.ops import split as split
 from tapegrad.ops import sqrt as sqrt
 from tapegrad.ops import square as square
 from tapegrad.ops import squeeze as squeeze
+from tapegrad.ops import ssm_scan as ssm_scan
 from tapegrad.ops import stack as stack
 from tapegrad.ops import std as std
 from tapegrad.ops import sub as sub

@@ -22,6 +22,7 @@ import typing_extensions
 
 from tapegrad.dims import Add, FloorDiv, Mul, Sub
 from tapegrad.tape import NoneTape, OwnedTape
+from tapegrad.tapem import Node
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -135,6 +136,9 @@ def test_python_raises_what_mypy_refuses(path: Path, name: str) -> None:
 
 def assert_real_type(value: object, annotation: Any) -> None:
     """Compares a value with the type it was claimed to have; what the type leaves open fits anything."""
+    if get_origin(annotation) is Node:
+        assert isinstance(value, Node)
+        value, annotation = value.value, tensor_of(annotation)
     if get_origin(annotation) is not Tensor and annotation is not Tensor:
         return
     assert isinstance(value, Tensor)
@@ -147,6 +151,13 @@ def assert_real_type(value: object, annotation: Any) -> None:
         assert value.owns_tape == (tape is OwnedTape)
     if dtype is not Any and isinstance(dtype, type):
         assert value.dtype == dtype
+
+
+def tensor_of(node: Any) -> Any:
+    """Returns the type of the tensor in a node of a type."""
+    shape, dtype = (*get_args(node), Any)[:2]
+    tensor: Any = Tensor
+    return tensor[shape, NoneTape, dtype]
 
 
 def assert_sizes(shape: tuple[int, ...], sizes: tuple[Any, ...]) -> None:

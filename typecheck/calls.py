@@ -212,3 +212,7 @@ def reject_a_return_of_another_shape() -> None:
         return a.T  # E(mypy): Incompatible return value type (got "Tensor[tuple[M, N], NoneTape, floating[_32Bit]]", expected "Tensor[tuple[N, M], NoneTape, floating[_32Bit]]") [return-value]
 
     wrong(x)
+
+
+def reject_an_operand_that_is_missing() -> None:
+    tg.matmul(x)  # E(mypy): Missing positional argument "y" in call to "matmul" [call-arg]

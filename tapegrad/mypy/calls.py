@@ -91,6 +91,12 @@ def method_call(ctx: MethodContext, declared: CallableType) -> Type:
     return _judged(ctx, signature, _arguments(ctx, signature.names), None)
 
 
+def signed_call(ctx: MethodContext, declared: CallableType) -> Type:
+    """Types a call by the signature of the op that it stands for."""
+    signature = Signature(declared)
+    return _judged(ctx, signature, _arguments(ctx, signature.names), _op_named(declared))
+
+
 def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
     """Types an operator, or a method that is an op, by the op of the same meaning."""
     if name == "__iter__":
@@ -359,6 +365,11 @@ def _ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], a
     shapes: dict[str, Any] = {}
     values: dict[str, Any] = {}
     uncounted = ""
+    required = {
+        name for name, kind in zip(signature.names, signature.declared.arg_kinds, strict=True) if kind.is_required()
+    }
+    if not required <= arguments.keys():
+        return None
     annotations = op.rule.__annotations__
     for name in op.parameters:
         if name not in arguments:

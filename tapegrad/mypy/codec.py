@@ -27,6 +27,7 @@ from tapegrad.dims import UNKNOWN, Dim, Dims, Floor, Monomial, Name, Size, Unkno
 
 TENSOR = "tapegrad.tensor.Tensor"
 VALUE = "tapegrad.backend.value.Value"
+NODE = "tapegrad.tapem.tape.Node"
 NONE_TAPE = "tapegrad.tape.NoneTape"
 OWNED_TAPE = "tapegrad.tape.OwnedTape"
 CONSUMED_TAPE = "tapegrad.tape.ConsumedTape"
@@ -63,7 +64,7 @@ def unknown() -> AnyType:
 
 
 def tensor_parts(declared: Type) -> TensorParts | None:
-    """Returns shape, tape and dtype of a tensor or a raw value; None for any other type."""
+    """Returns shape, tape and dtype of a tensor, a raw value or a node; None for any other type."""
     t = get_proper_type(declared)
     if not isinstance(t, Instance):
         t = bounded(t)
@@ -74,7 +75,7 @@ def tensor_parts(declared: Type) -> TensorParts | None:
     if t.type.has_base(TENSOR):
         shape, tape, dtype = map_instance_to_supertype(t, _base(t, TENSOR)).args
         return TensorParts(shape, tape, dtype)
-    if t.type.fullname == VALUE:
+    if t.type.fullname in (VALUE, NODE):
         return TensorParts(t.args[0], unknown(), t.args[1])
     return None
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import IndexExpr
+from mypy.plugin import MethodSigContext
 from mypy.types import Instance, Type, get_proper_type
 
-from tapegrad.mypy import calls, facts, flow, layers
+from tapegrad.mypy import calls, facts, flow, layers, lifted
 from tapegrad.mypy.codec import TENSOR, VALUE, tensor_parts
 from tapegrad.mypy.signatures import concerns, declared_for, forget, loosened, remember
 
 if TYPE_CHECKING:
-    from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
+    from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext
     from mypy.types import CallableType, FunctionLike
 
 
 def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
     """Lets a tensor of any shape, tape and dtype through mypy's own check: the call is judged afterwards."""
     declared = ctx.default_signature
+    if isinstance(ctx, MethodSigContext) and (op := lifted.op_called(ctx)) is not None:
+        remember(ctx.context, op)
+        return lifted.signature(ctx, op)
     if not concerns(declared):
         forget(ctx.context, declared)
         return declared
@@ -44,11 +48,15 @@ def method_result(ctx: MethodContext) -> Type:
 
 
 def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
-    if calls.method_name(declared) == "forward":
+    if lifted.op_of(ctx.type, ctx.api) is not None:
+        return lifted.call(ctx, declared)
+    name = calls.method_name(declared)
+    if name == "bind" and (result := lifted.bound(ctx)) is not None:
+        return result
+    if name == "forward":
         return layers.called(ctx, declared)
     receiver = get_proper_type(ctx.type)
     if isinstance(receiver, Instance) and tensor_parts(receiver) is not None:
-        name = calls.method_name(declared)
         if name in flow.METHODS:
             return flow.METHODS[name](ctx, calls.method_call(ctx, declared))
         return calls.operation(ctx, declared, name)

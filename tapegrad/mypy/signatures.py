@@ -21,7 +21,18 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.codec import PRODUCT, QUOTIENT, SUM, TENSOR, VALUE, TensorParts, is_endless, kind_of, tensor_parts
+from tapegrad.mypy.codec import (
+    NODE,
+    PRODUCT,
+    QUOTIENT,
+    SUM,
+    TENSOR,
+    VALUE,
+    TensorParts,
+    is_endless,
+    kind_of,
+    tensor_parts,
+)
 from tapegrad.mypy.internals import accepts
 
 if TYPE_CHECKING:
@@ -61,7 +72,8 @@ _declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # a dict is
 
 def remember(context: Context, declared: FunctionLike) -> None:
     """Keeps what a call was declared as until its result is asked for."""
-    if not isinstance(declared, CallableType):
+    # Of a `yield from` the context is a type, which equals that of any other; its call has nothing to judge.
+    if not isinstance(declared, CallableType) or isinstance(context, Type):
         return
     forget(context, declared)
     _declared.setdefault(context, []).append(declared)
@@ -136,7 +148,7 @@ def concerns(t: Type) -> bool:
         return (
             p.type.fullname in (SUM, PRODUCT, QUOTIENT)
             or p.type.has_base(TENSOR)
-            or p.type.fullname == VALUE
+            or p.type.fullname in (VALUE, NODE)
             or any(map(concerns, p.args))
         )
     if isinstance(p, TypeVarType):
@@ -177,7 +189,7 @@ def _open(t: Type) -> Type:
     if is_endless(t):
         return t
     p = get_proper_type(t)
-    if isinstance(p, Instance) and p.type.fullname in (TENSOR, VALUE):
+    if isinstance(p, Instance) and p.type.fullname in (TENSOR, VALUE, NODE):
         return p.copy_modified(args=[AnyType(TypeOfAny.special_form) for _ in p.args])
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         return Instance(next(base for base in p.type.mro if base.fullname == "builtins.int"), [])

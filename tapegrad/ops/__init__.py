@@ -97,6 +97,7 @@ from tapegrad.ops.rounding import remainder as remainder
 from tapegrad.ops.rounding import round as round
 from tapegrad.ops.rounding import sign as sign
 from tapegrad.ops.rounding import trunc as trunc
+from tapegrad.ops.scan import ssm_scan as ssm_scan
 from tapegrad.ops.softmax import log_softmax as log_softmax
 from tapegrad.ops.softmax import softmax as softmax
 from tapegrad.ops.spread import logsumexp as logsumexp

@@ -374,6 +374,7 @@ INTEGERS: dict[str, list[Call]] = {
 NOT_IN_TORCH = {
     "cbrt": "torch has no cube root of negative numbers",
     "normal": "NumPy's generator draws other numbers",
+    "ssm_scan": "torch has no scan",
     "tensor": "makes what both get here",
     "uniform": "NumPy's generator draws other numbers",
 }

@@ -1,0 +1,29 @@
+"""Pictures of tapes as text, which GitHub, Jupyter and most editors draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def flow(boxes: Iterable[str], arrows: Iterable[tuple[int, int]]) -> str:
+    """Writes a graph in the language of Mermaid, from top to bottom.
+
+    Args:
+        boxes: What stands in each.
+        arrows: From which box to which, counted from 0.
+
+    Returns:
+        One line a box and one an arrow, below `graph TD`.
+
+    Source:
+        [Mermaid](https://mermaid.js.org/syntax/flowchart.html), flowcharts, "Entity codes to escape characters".
+    """
+    drawn = [f'    n{number}["{_escaped(box)}"]' for number, box in enumerate(boxes)]
+    return "\n".join(["graph TD", *drawn, *(f"    n{start} --> n{end}" for start, end in arrows)])
+
+
+def _escaped(box: str) -> str:
+    return box.replace("#", "#35;").replace('"', "#quot;")

@@ -1,0 +1,112 @@
+"""Recurrences along an axis: each state is made of the one before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad import sentences
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, normal_axis, show, surely_differ
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.op import op
+from tapegrad.tensor import T1, T2, Float, T, Tensor, handle, split_all, tensor_only
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, Merge
+
+
+def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: int = 0) -> Dims:
+    """Keeps the shape, which all three have."""
+    for name, dims in {"b": b, "x": x}.items():
+        if len(dims) != len(a) or any(surely_differ(n, m) for n, m in zip(a, dims, strict=True)):
+            message = f"a is {show(a)} but {name} is {show(dims)}"
+            raise ShapeError(message)
+    normal_axis(axis, a, "a")
+    return a
+
+
+@op(ssm_scan_shape, eager=True)
+def ssm_scan(
+    a: Tensor[Any, T1, Float], b: Tensor[Any, T2, Float], x: Tensor[Any, T, Float], axis: int = 0
+) -> Tensor[Any, Merge[T1, Merge[T2, T]], Float]:
+    r"""Runs a diagonal state space model along an axis: every channel forgets, and takes in, at its own rate.
+
+    $$h_t = a_t h_{t-1} + b_t x_t, \quad h_{-1} = 0$$
+
+    $$\lambda_t = dh_t + a_{t+1} \lambda_{t+1}, \quad
+    da_t = \lambda_t h_{t-1}, \quad db_t = \lambda_t x_t, \quad dx_t = \lambda_t b_t$$
+
+    Args:
+        a: What is kept of the state before; the first along the axis meets no state. Any shape but a scalar, a float
+            dtype.
+        b: How much of the input is taken in, the shape of `a`.
+        x: The input, the shape of `a`.
+        axis: The axis along which time runs, one step an element.
+
+    Returns:
+        Every state h, in the shape of `a`.
+
+    Raises:
+        ShapeError: The shapes differ, for nothing is broadcast; or the axis is out of range.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Gu & Dao, [Mamba](https://arxiv.org/abs/2312.00752), eq. 2a, with a diagonal A.
+    """
+    _one_float_dtype(a=a, b=b, x=x)
+    (a, b, x), tape = split_all((a, b, x), "operands")
+    out = handle(_scanned(a.data, b.data * x.data, axis))
+
+    def backward(grads: Gradients) -> None:
+        adjoint = _scanned(_later(a.data, axis), grads.take(out), axis, back=True)
+        if grads.wants(a):
+            grads.add(a, adjoint * _earlier(out.data, axis))
+        if grads.wants(b):
+            grads.add(b, adjoint * x.data)
+        if grads.wants(x):
+            grads.add(x, adjoint * b.data)
+
+    return tape.record(out, (a, b, x), backward)
+
+
+def _scanned(kept: Any, taken: Any, axis: int, *, back: bool = False) -> Any:
+    """Adds to each element what is kept of the state before it, or behind it."""
+    # One step at a time: a tree of products of `kept` has fewer, but overflows where no state does.
+    count = taken.shape[axis]
+    order = range(count)[::-1] if back else range(count)
+    states: list[Any] = []
+    for step in order:
+        state = _steps(taken, axis, step, step + 1)
+        states.append(state if not states else _steps(kept, axis, step, step + 1) * states[-1] + state)
+    return engine(*states).concat(states[::-1] if back else states, axis) if states else taken
+
+
+def _later(value: Any, axis: int) -> Any:
+    """Moves every step one step to the front; behind the last there are zeros."""
+    return _padded(_steps(value, axis, 1, value.shape[axis]), axis, 0, 1)
+
+
+def _earlier(value: Any, axis: int) -> Any:
+    """Moves every step one step to the back; before the first there are zeros."""
+    return _padded(_steps(value, axis, 0, value.shape[axis] - 1), axis, 1, 0)
+
+
+def _steps(value: Any, axis: int, start: int, end: int) -> Any:
+    return engine(value).getitem(value, (*[slice(None)] * (axis % value.ndim), slice(start, end)))
+
+
+def _padded(value: Any, axis: int, before: int, after: int) -> Any:
+    widths = [(0, 0)] * value.ndim
+    widths[axis] = before, after
+    return engine(value).pad(value, widths, 0)
+
+
+def _one_float_dtype(**operands: Tensor[Any, Any, Any]) -> None:
+    (first, x), *others = operands.items()
+    for name, operand in operands.items():
+        tensor_only(operand, name)
+    for name, other in others:
+        if other.dtype != x.dtype:
+            raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(x.dtype), first, str(other.dtype), name))
+    if not x.is_float:
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, first, str(x.dtype), "floating"))

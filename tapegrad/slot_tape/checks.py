@@ -1,0 +1,110 @@
+"""What a slot is, and what is refused in its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+class NumericalInstabilityError(TapeError, ArithmeticError):
+    """A gradient is NaN or infinite.
+
+    Attributes:
+        op: What was being differentiated: an op, `loss` for the gradient that came in, or `buffers` where only the sum
+            with what the caller's buffer held is not finite.
+        slot: Whose gradient it is.
+    """
+
+    def __init__(self, op: str, slot: int, count: int, length: int) -> None:
+        super().__init__(f"{op}: the gradient of slot {slot} is NaN or infinite at {count} of {length} elements")
+        self.op = op
+        self.slot = slot
+
+
+class Slot(NamedTuple):
+    """A number of elements of one dtype, and the op that made them."""
+
+    op: str
+    length: int
+    dtype: np.dtype[Any]
+
+
+def floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None = None) -> Array:
+    """Returns a copy of an array of floats, of one dtype if one is given, which a Python number takes over.
+
+    A copy, because the array is the caller's, who may write into it before the way back.
+    """
+    if dtype is not None and isinstance(value, int | float):
+        return np.array(value, dtype)
+    check_floats(call, value, name, dtype)
+    return np.array(value)
+
+
+def check_floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None = None) -> None:
+    """Refuses what is no array of floats, or of another dtype than asked for."""
+    if not isinstance(value, np.ndarray | np.generic):
+        message = f"{call}: {name} is {sentences.with_article(type(value).__name__)}, not a NumPy array"
+        raise DTypeError(message)
+    if value.dtype.kind != "f" or (dtype is not None and value.dtype != dtype):
+        raise DTypeError(sentences.wrong_dtype(call, name, str(value.dtype), str(dtype or "floating")))
+
+
+def check_length(call: str, value: Array, name: str, number: int, slot: Slot) -> None:
+    """Refuses an array that has another length than its slot."""
+    if value.size != slot.length:
+        message = f"{call}: {name} has {value.size} elements but slot {number} has {slot.length}"
+        raise ShapeError(message)
+
+
+def check_alike(call: str, a: Slot, b: Slot, *, by_length: bool = True) -> None:
+    """Refuses two slots of two dtypes, and of two lengths, for nothing is broadcast."""
+    if by_length and a.length != b.length:
+        message = f"{call}: a has {a.length} elements but b has {b.length}"
+        raise ShapeError(message)
+    if a.dtype != b.dtype:
+        raise DTypeError(sentences.mixed_dtypes(call, str(a.dtype), "a", str(b.dtype), "b"))
+
+
+def check_moment(name: str, given: Array, real: Array, largest: float) -> None:
+    """Refuses a mean or a variance that is not that of its row, up to the rounding of a sum of terms so large."""
+    tolerance = float(np.finfo(real.dtype).eps) ** 0.5
+    with np.errstate(invalid="ignore"):  # what is no number is found on the way back, as in any other gradient
+        wrong = np.abs(np.subtract(given, real, dtype=np.float64)) > tolerance * (np.abs(real) + largest)
+    if wrong.any():
+        row = int(wrong.argmax())
+        message = f"record_layer_norm: {name} of row {row} is {given[row]:.6g} but that of x_data is {real[row]:.6g}"
+        raise ValueError(message)
+
+
+def check_buffers(slots: Sequence[Slot], tensors: Sequence[Any]) -> None:
+    """Refuses gradient buffers that are too few, of another length or dtype, read-only, or one for two slots."""
+    if len(tensors) < len(slots):
+        message = f"backward: there are {len(tensors)} buffers but {len(slots)} slots"
+        raise ShapeError(message)
+    owners: dict[int, int] = {}
+    for number, (slot, buffer) in enumerate(zip(slots, tensors, strict=False)):
+        name = f"tensors[{number}]"
+        check_floats("backward", buffer, name, slot.dtype)
+        check_length("backward", buffer, name, number, slot)
+        if not buffer.flags.writeable:
+            message = f"backward: {name} is read-only"
+            raise ValueError(message)
+        if owners.setdefault(id(buffer), number) != number:
+            message = f"backward: tensors[{owners[id(buffer)]}] and {name} are one buffer"
+            raise TapeError(message)
+
+
+def check_finite(gradient: Array, op: str, slot: int) -> None:
+    """Refuses a gradient with a NaN or an infinity."""
+    finite = np.isfinite(gradient)
+    if not finite.all():
+        raise NumericalInstabilityError(op, slot, int((~finite).sum()), finite.size)

@@ -1,0 +1,335 @@
+"""The tape that goes by slot number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad import ops, sentences
+from tapegrad.dims import show
+from tapegrad.errors import ShapeError, TapeError
+from tapegrad.mermaid import flow
+from tapegrad.slot_tape.checks import (
+    Array,
+    Slot,
+    check_alike,
+    check_buffers,
+    check_finite,
+    check_floats,
+    check_length,
+    check_moment,
+    floats,
+)
+from tapegrad.slot_tape.pullback import Pullback, Unseen, of_function, of_op
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tapegrad.tensor import Tensor
+
+EPS: Final = 1e-5  # what layer norm adds to a variance
+
+
+class Step(NamedTuple):
+    """One recorded op: which slot it made, and how a gradient reaches the slots it was made of."""
+
+    inputs: tuple[int, ...]
+    slot: int
+    pull: Pullback
+
+
+class SlotTape:
+    """Records which op made which slot of which others, and fills a gradient buffer for each slot.
+
+    A slot is a number of elements; an array of any shape stands for its elements in row-major order. The caller
+    computes, in NumPy or elsewhere, and passes what the way back needs, which is copied. The gradients are those of the
+    library's own ops: of `add`, `mul` and `matmul` nothing but the closure runs, while `silu`, `layer_norm` and
+    `ssm_scan`, whose gradients are made of more than the caller passes, are computed once more on the way back.
+
+        tape = SlotTape()
+        x, w = tape.leaf(x_data), tape.leaf(w_data)
+        tape.record_mul(x, x_data, w, w_data)
+        gradients = [np.zeros(5) for _ in range(tape.num_tensors)]
+        tape.backward(np.ones(5), gradients)
+
+    Every method raises a `ShapeError` where the length of an array is not that of its slot or two lengths that have to
+    be one differ, a `DTypeError` where an array is not one of floats or has another dtype than its slot, and a
+    `TapeError` where a slot is not on this tape. A refused call records nothing.
+    """
+
+    def __init__(self) -> None:
+        self._slots: list[Slot] = []
+        self._steps: list[Step] = []
+
+    @property
+    def num_tensors(self) -> int:
+        """How many slots there are, and so how many gradient buffers `backward` asks for."""
+        return len(self._slots)
+
+    def leaf(self, value: Array) -> int:
+        """Returns a new slot for a value that no op has made.
+
+        Args:
+            value: Any shape, a float dtype; its length and its dtype are what counts.
+        """
+        check_floats("leaf", value, "value")
+        return self._new_slot("leaf", value.size, value.dtype)
+
+    def record_add(self, a: int, b: int) -> int:
+        r"""Records a sum.
+
+        $$y = a + b, \quad da = db = dy$$
+
+        Args:
+            a: A slot.
+            b: A slot of the same length.
+
+        Returns:
+            The slot of the sum, of that length.
+        """
+        x, y = self._slot("record_add", a, "a"), self._slot("record_add", b, "b")
+        check_alike("record_add", x, y)
+        pull = of_op(ops.add, Unseen((x.length,), x.dtype), Unseen((y.length,), y.dtype))
+        return self._record("add", (a, b), x, pull)
+
+    def record_mul(self, a: int, a_data: Array, b: int, b_data: Array) -> int:
+        r"""Records a product, element by element.
+
+        $$y = a \, b, \quad da = b \, dy, \quad db = a \, dy$$
+
+        Args:
+            a: A slot.
+            a_data: Its value.
+            b: A slot of the same length.
+            b_data: Its value.
+
+        Returns:
+            The slot of the product, of that length.
+        """
+        x, y = self._value("record_mul", a, a_data, "a"), self._value("record_mul", b, b_data, "b")
+        check_alike("record_mul", self._slots[a], self._slots[b])
+        return self._record("mul", (a, b), self._slots[a], of_op(ops.mul, x.reshape(-1), y.reshape(-1)))
+
+    def record_matmul(self, a: int, a_mat: Array, b: int, b_mat: Array) -> int:
+        r"""Records a product of matrices.
+
+        $$y_{nm} = \sum_k a_{nk} \, b_{km}, \quad da = dy \, b^T, \quad db = a^T dy$$
+
+        Args:
+            a: A slot.
+            a_mat: Its value, `(N, K)`.
+            b: A slot.
+            b_mat: Its value, `(K, M)`.
+
+        Returns:
+            The slot of the product, flattened: its length is N M.
+        """
+        x, y = self._value("record_matmul", a, a_mat, "a"), self._value("record_matmul", b, b_mat, "b")
+        check_alike("record_matmul", self._slots[a], self._slots[b], by_length=False)
+        if x.ndim != 2:
+            raise ShapeError(sentences.wrong_rank("record_matmul", "a_mat", x.shape, ("N", "K")))
+        if y.ndim != 2:
+            raise ShapeError(sentences.wrong_rank("record_matmul", "b_mat", y.shape, ("K", "M")))
+        pull = of_op(ops.matmul, x, y)
+        return self._record("matmul", (a, b), Slot("matmul", x.shape[0] * y.shape[1], x.dtype), pull)
+
+    def record_silu(self, x: int, x_data: Array) -> int:
+        r"""Records a sigmoid linear unit.
+
+        $$y = x \, \sigma(x), \quad dx = (\sigma(x) + y (1 - \sigma(x))) \, dy$$
+
+        Args:
+            x: A slot.
+            x_data: Its value.
+
+        Returns:
+            The slot of the result, of the length of `x`.
+        """
+        value = self._value("record_silu", x, x_data, "x")
+        return self._record("silu", (x,), self._slots[x], of_function(ops.silu, value))
+
+    def record_layer_norm(
+        self, x: int, mean: Array | float, var: Array | float, scale: Array, x_data: Array | None = None
+    ) -> int:
+        r"""Records a layer norm: each row is given mean 0 and variance 1, and then a scale.
+
+        $$y = s \, \hat x, \quad \hat x = r (x - \mu), \quad r = 1 / \sqrt{\sigma^2 + 10^{-5}}$$
+
+        $$dx = r (g - \bar g - \hat x \, \overline{g \hat x}), \quad g = s \, dy$$
+
+        Without `x_data` the last term, which is what the variance passes on, is left out: the gradient is then
+        $r (g - \bar g)$, that of a norm by a variance that does not depend on `x`.
+
+        Args:
+            x: A slot, of N rows of C elements.
+            mean: The mean μ of each row, N of them; one may be a number.
+            var: The variance σ² of each row, N of them, not corrected.
+            scale: The factor s of each column, C of them. It is no slot, and gets no gradient.
+            x_data: The value of `x`, of which `mean` and `var` are.
+
+        Returns:
+            The slot of the result, of the length of `x`.
+
+        Raises:
+            ValueError: `mean` or `var` is not that of `x_data`, or a variance is negative.
+        """
+        call, slot = "record_layer_norm", self._slot("record_layer_norm", x, "x")
+        given = {"mean": mean, "var": var, "scale": scale}
+        means, variances, scales = (floats(call, given[name], name, slot.dtype).reshape(-1) for name in given)
+        rows, columns = means.size, scales.size
+        if variances.size != rows or rows * columns != slot.length:
+            message = (
+                f"{call}: {rows} means, {variances.size} variances and {columns} scales "
+                f"do not make up slot {x}, which has {slot.length} elements"
+            )
+            raise ShapeError(message)
+        if (variances < 0).any():
+            message = f"{call}: a variance is {variances.min():.6g} but must be at least 0"
+            raise ValueError(message)
+        if x_data is None or not slot.length:
+            slope = scales / np.sqrt(variances.reshape((rows, 1)) + slot.dtype.type(EPS))
+            anywhere = np.zeros((rows, columns), slot.dtype)  # what is linear has one gradient everywhere
+            return self._record("layer_norm", (x,), slot, of_function(lambda x: _centred(x) * slope, anywhere))
+        value = self._value(call, x, x_data, "x").reshape((rows, columns))
+        largest = np.abs(value).max().astype(np.float64)
+        check_moment("mean", means, value.mean(1), largest)
+        check_moment("var", variances, value.var(1), largest * largest)
+        return self._record("layer_norm", (x,), slot, of_function(lambda x: ops.normalize(x, eps=EPS) * scales, value))
+
+    def record_ssm_scan(
+        self,
+        x: int,
+        a_vals: Array,
+        b_vals: Array,
+        *,
+        x_data: Array | None = None,
+        a: int | None = None,
+        b: int | None = None,
+    ) -> int:
+        r"""Records a diagonal recurrence along the first axis.
+
+        $$h_t = a_t h_{t-1} + b_t x_t, \quad \lambda_t = dh_t + a_{t+1} \lambda_{t+1}$$
+
+        $$dx_t = \lambda_t b_t, \quad da_t = \lambda_t h_{t-1}, \quad db_t = \lambda_t x_t$$
+
+        Args:
+            x: A slot.
+            a_vals: What is kept of the state before, one a step, or `(T, ...)`, a row of channels a step.
+            b_vals: How much of the input is taken in, the shape of `a_vals`.
+            x_data: The value of `x`; without it there is neither da nor db.
+            a: The slot of `a_vals`, if its gradient is asked for.
+            b: The slot of `b_vals`, if its gradient is asked for.
+
+        Returns:
+            The slot of all states, of the length of `x`.
+        """
+        call, slot = "record_ssm_scan", self._slot("record_ssm_scan", x, "x")
+        for name, number in {"a": a, "b": b}.items():
+            if number is not None and x_data is None:
+                message = f"{call}: {name} is slot {number}, whose gradient needs x_data"
+                raise TapeError(message)
+        kept = self._of_slot_or_none(call, a, a_vals, "a", slot.dtype)
+        taken = self._of_slot_or_none(call, b, b_vals, "b", slot.dtype)
+        if kept.shape != taken.shape or kept.size != slot.length or not kept.ndim:
+            message = (
+                f"{call}: a_vals is {show(kept.shape)} and b_vals is {show(taken.shape)} "
+                f"but slot {x} has {slot.length} elements"
+            )
+            raise ShapeError(message)
+        # dx is made of a and b alone, so that any x will do where only that is asked for.
+        value = np.zeros(slot.length, slot.dtype) if x_data is None else self._value(call, x, x_data, "x")
+        slots = {position: number for position, number in enumerate((a, b, x)) if number is not None}
+        pull = of_function(ops.ssm_scan, kept, taken, value.reshape(kept.shape), wanted=[*slots])
+        return self._record("ssm_scan", tuple(slots.values()), slot, pull)
+
+    def backward(self, loss_grad: Array | float, tensors: Sequence[Array]) -> None:
+        """Adds to each buffer the gradient of its slot; the newest slot is the loss.
+
+        Called twice it gives twice the gradient. Where it raises, every buffer is as it was.
+
+        Args:
+            loss_grad: The gradient of the newest slot, of its length.
+            tensors: A buffer for each slot, in their order, of the length and dtype of the slot and zero to begin with.
+                What stands behind the last slot is left alone.
+
+        Raises:
+            NumericalInstabilityError: A gradient, that of a leaf included, has a NaN or an infinity.
+            ShapeError: There are fewer buffers than slots, or one has another length than its slot.
+            DTypeError: A buffer has another dtype than its slot.
+            TapeError: There is no slot, or one buffer stands for two.
+            ValueError: A buffer is read-only.
+        """
+        if not self._slots:
+            message = "backward: nothing is recorded"
+            raise TapeError(message)
+        check_buffers(self._slots, tensors)
+        totals: dict[int, Array] = {}
+        for number, gradient in self._gradients(loss_grad).items():
+            with np.errstate(all="ignore"):
+                totals[number] = tensors[number] + gradient.reshape(tensors[number].shape)
+            check_finite(totals[number], "buffers", number)
+        for number, total in totals.items():
+            tensors[number][...] = total
+
+    def graph(self) -> str:
+        """Returns the tape as a Mermaid graph: what flows into what."""
+        return flow(self._boxes(), ((slot, step.slot) for step in self._steps for slot in step.inputs))
+
+    @override
+    def __repr__(self) -> str:
+        return f"SlotTape({', '.join(self._boxes())})"
+
+    def _boxes(self) -> list[str]:
+        return [f"{number}: {slot.op} ({slot.length},)" for number, slot in enumerate(self._slots)]
+
+    def _gradients(self, loss_grad: Array | float) -> dict[int, Array]:
+        """Returns the gradient of each slot that the loss depends on."""
+        last = self.num_tensors - 1
+        seed = floats("backward", loss_grad, "loss_grad", self._slots[last].dtype)
+        check_length("backward", seed, "loss_grad", last, self._slots[last])
+        check_finite(seed, "loss", last)
+        gradients = {last: seed.reshape(-1)}
+        for inputs, slot, pull in reversed(self._steps):
+            if slot not in gradients:
+                continue
+            with np.errstate(all="ignore"):  # what overflows is refused below, with the op and the slot
+                for number, gradient in zip(inputs, pull(gradients[slot]), strict=True):
+                    flat = gradient.reshape(-1)
+                    gradients[number] = gradients[number] + flat if number in gradients else flat
+            for number in inputs:
+                check_finite(gradients[number], self._slots[slot].op, number)
+        return gradients
+
+    def _slot(self, call: str, number: int, name: str) -> Slot:
+        if not 0 <= number < len(self._slots):
+            message = f"{call}: {name} is slot {number} but there are {len(self._slots)} slots"
+            raise TapeError(message)
+        return self._slots[number]
+
+    def _value(self, call: str, number: int, value: Array, name: str) -> Array:
+        """Returns a copy of the value of a slot."""
+        slot = self._slot(call, number, name)
+        copy = floats(call, value, name, slot.dtype)
+        check_length(call, copy, name, number, slot)
+        return copy
+
+    def _of_slot_or_none(self, call: str, number: int | None, value: Array, name: str, dtype: np.dtype[Any]) -> Array:
+        copy = floats(call, value, f"{name}_vals", dtype)
+        if number is not None:
+            check_length(call, copy, f"{name}_vals", number, self._slot(call, number, name))
+        return copy
+
+    def _new_slot(self, op: str, length: int, dtype: np.dtype[Any]) -> int:
+        self._slots.append(Slot(op, length, dtype))
+        return len(self._slots) - 1
+
+    def _record(self, op: str, inputs: tuple[int, ...], like: Slot, pull: Pullback) -> int:
+        slot = self._new_slot(op, like.length, like.dtype)
+        self._steps.append(Step(inputs, slot, pull))
+        return slot
+
+
+def _centred(x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
+    return x - ops.mean(x, -1, keepdims=True)

@@ -1,0 +1,133 @@
+"""Gradients of a loss on a tape, and what is read off it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import TypeVar, override
+
+from tapegrad import sentences
+from tapegrad.backend import engine
+from tapegrad.errors import ShapeError, TapeError
+from tapegrad.tape import Gradients, GradientTape, MissingGradientError
+from tapegrad.tapem.lift import check_on
+from tapegrad.tapem.program import Question
+
+if TYPE_CHECKING:
+    from tapegrad.tape import NoneTape
+    from tapegrad.tapem.program import TapeM
+    from tapegrad.tapem.tape import Node, Tape
+    from tapegrad.tensor import Tensor
+
+S = TypeVar("S", bound=tuple[Any, ...], default=Any)
+D = TypeVar("D", bound=np.generic, default=np.float32)
+Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
+
+
+class NodeGradients:
+    """The gradients of one loss by node, each of the shape and dtype of its node.
+
+    Attributes:
+        tape: The tape that the loss is on; nodes of another are refused.
+        gradients: The same gradients by tensor, as the library's optimizers want them.
+    """
+
+    def __init__(self, tape: Tape, gradients: Gradients) -> None:
+        self.tape = tape
+        self.gradients = gradients
+
+    def of(self, node: Node[S, D]) -> Tensor[S, NoneTape, D]:
+        """Returns the gradient of a node.
+
+        Raises:
+            TapeError: The node is of another tape, or of a fork of this one.
+            MissingGradientError: No gradient has reached it, and zeros were not asked for by `dense`.
+        """
+        check_on(self.tape, node)
+        if node not in self:
+            message = f"no gradient for node {node}: the loss does not depend on it, or no gradient flows there"
+            raise MissingGradientError(message)
+        return self.gradients[node.value]
+
+    def __contains__(self, node: Node[Any, Any]) -> bool:
+        return node in self.tape and node.value in self.gradients
+
+    def __len__(self) -> int:
+        return len(self.gradients)
+
+    @override
+    def __repr__(self) -> str:
+        return f"NodeGradients({', '.join(str(node) for node in self.tape if node in self)})"
+
+
+def backward(loss: Node[tuple[()], Float], *, dense: bool = False) -> TapeM[NodeGradients]:
+    """Returns the program whose value is the gradients of a scalar; the tape stays as it is, so it may run again.
+
+    Args:
+        loss: A scalar, which depends on a leaf that requires a gradient.
+        dense: Whether the float nodes that no gradient reaches have one of zeros, in the place of none.
+    """
+    return Question("backward", lambda tape: _gradients(tape, loss, dense=dense))
+
+
+def gradient(gradients: NodeGradients, node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
+    """Returns the program whose value is the gradient of a node; it is an `Err` where there is none."""
+    return Question("gradient", lambda _: gradients.of(node))
+
+
+def value(node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
+    """Returns the program whose value is what a node holds."""
+
+    def held(tape: Tape) -> Tensor[S, NoneTape, D]:
+        check_on(tape, node)
+        return node.value
+
+    return Question("value", held)
+
+
+def item(loss: Node[tuple[()], Any]) -> TapeM[float]:
+    """Returns the program whose value is the number that a scalar holds."""
+
+    def number(tape: Tape) -> float:
+        check_on(tape, loss)
+        _scalar_only("item", loss)
+        held: float = loss.value.item()
+        return held
+
+    return Question("item", number)
+
+
+def _gradients(tape: Tape, loss: Node[Any, Any], *, dense: bool) -> NodeGradients:
+    check_on(tape, loss)
+    _scalar_only("backward", loss)
+    if not loss.requires_grad:
+        message = "the loss depends on no leaf that requires a gradient"
+        raise TapeError(message)
+    reached = _reached(loss)
+    recorded = GradientTape()
+    recorded.entries += [entry for node in reached for entry in node.entries]
+    one = np.ones((), loss.dtype)
+    gradients = recorded.backward(loss.value, one, [node.value for node in reached])
+    if dense:
+        for node in tape:
+            if node.value.is_float and node.value not in gradients:
+                gradients.add(node.value, engine(node.value.data).zeros(node.shape, node.dtype))
+    return NodeGradients(tape, gradients)
+
+
+def _reached(loss: Node[Any, Any]) -> list[Node[Any, Any]]:
+    """Returns the nodes that the gradient of a loss flows to, in the order in which they were made."""
+    found = {loss.id: loss}
+    left = [loss]
+    while left:
+        for parent in left.pop().parents:
+            if parent.requires_grad and parent.id not in found:
+                found[parent.id] = parent
+                left.append(parent)
+    return [found[id] for id in sorted(found)]
+
+
+def _scalar_only(call: str, loss: Node[Any, Any]) -> None:
+    if loss.shape:
+        raise ShapeError(sentences.wrong_rank(call, "loss", loss.shape, ()))

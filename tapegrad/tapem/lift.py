@@ -1,0 +1,175 @@
+"""Ops on nodes: each is the library's own op on tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+
+import numpy as np
+from typing_extensions import TypeVar, override
+
+from tapegrad import sentences
+from tapegrad.dims import show
+from tapegrad.errors import TapeError
+from tapegrad.tape import OwnedTape
+from tapegrad.tapem.program import Action, TapeM
+from tapegrad.tapem.result import REFUSALS, Err
+from tapegrad.tapem.tape import Node, Tape
+from tapegrad.tensor import Tensor, handle
+
+if TYPE_CHECKING:
+    from tapegrad.tape import NoneTape
+
+F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S", bound=tuple[Any, ...], default=Any)
+D = TypeVar("D", bound=np.generic, default=np.float32)
+
+
+class Lifted(Generic[F]):
+    """An op of tensors as one of nodes: called with nodes it gives the program that appends its result to the tape.
+
+    It takes the op's arguments, with a node for each tensor, and the plugin types it by the op's own rule. Whatever the
+    op refuses is an `Err`, and so is a node that is not on the tape; the sentence is the library's.
+    """
+
+    def __init__(self, op: F, check: Callable[..., None] | None = None) -> None:
+        self.op = op
+        self.check = check
+        functools.update_wrapper(self, op)
+
+    def __call__(self, *operands: Any, **settings: Any) -> TapeM[Node[Any, Any]]:
+        """Returns the program that computes the op when it is run."""
+        return _Applied(self, _kept(operands), {name: _kept(setting) for name, setting in settings.items()})
+
+    @override
+    def __repr__(self) -> str:
+        return f"lift({_name(self.op)})"
+
+
+def lift(op: F, check: Callable[..., None] | None = None) -> Lifted[F]:
+    """Makes an op on nodes of an op of tensors, the library's or your own.
+
+        relu = lift(tapegrad.relu)
+
+    Args:
+        op: A function from tensors, and settings, to one tensor.
+        check: What is asked of the operands before it, if the op itself would be silent; raises `ValueError`.
+
+    Returns:
+        The function from nodes, and the same settings, to a program whose value is a node.
+    """
+    return Lifted(op, check)
+
+
+def leaf(
+    value: Tensor[S, NoneTape, D] | np.ndarray[S, np.dtype[D]],
+    requires_grad: bool = True,  # noqa: FBT001, FBT002  # in every framework of the field by this name, and by position
+    name: str | None = None,
+) -> TapeM[Node[S, D]]:
+    """Returns the program that appends a value which no op has made.
+
+    Args:
+        value: A tensor without a tape; or an array or a parameter, which is copied at once.
+        requires_grad: Whether a gradient flows to it. One of ints or bools has none, whatever is asked.
+        name: What pictures of the tape call it.
+    """
+    return _Entered(_kept(value), requires_grad, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entered(Action[Node[Any, Any]]):
+    value: Any
+    requires_grad: bool
+    name: str | None
+
+    @override
+    def step(self, tape: Tape) -> tuple[Node[Any, Any], Tape] | Err:
+        value = self.value
+        if isinstance(value, Tensor) and value.owns_tape:
+            return Err("tape", "leaf", "must have none", "value has a tape")
+        if not isinstance(value, Tensor | np.ndarray | np.generic):
+            kind = sentences.with_article(type(value).__name__)
+            return Err("dtype", "leaf", "a tensor or an array is expected", f"value is {kind}")
+        data: Any = value.data if isinstance(value, Tensor) else value
+        entered: Tensor[Any, NoneTape, Any] = handle(data)
+        node = Node(len(tape), "leaf", (), entered, self.requires_grad and entered.is_float, self.name)
+        return node, tape.push(node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Applied(Action[Node[Any, Any]]):
+    lifted: Lifted[Any]
+    operands: tuple[Any, ...]
+    settings: dict[str, Any]
+
+    @override
+    def step(self, tape: Tape) -> tuple[Node[Any, Any], Tape] | Err:
+        op, name = self.lifted.op, _name(self.lifted.op)
+        call = _Call(tape, OwnedTape(), [])
+        try:
+            operands = [call.tensor_of(operand) for operand in self.operands]
+            settings = {key: call.tensor_of(setting) for key, setting in self.settings.items()}
+            if self.lifted.check is not None:
+                self.lifted.check(*operands, **settings)
+            result = op(*operands, **settings)
+        except REFUSALS as refusal:
+            return Err.of(name, refusal)
+        if not isinstance(result, Tensor):
+            kind = sentences.with_article(type(result).__name__)
+            message = f"{name}: an op that is lifted gives one tensor, not {kind}"
+            raise TypeError(message)
+        value = result.handle if result.owns_tape else result
+        entries = tuple(call.owned.tape.entries)
+        node = Node(len(tape), name, tuple(call.parents), value, result.owns_tape and value.is_float, None, entries)
+        return node, tape.push(node)
+
+
+class _Call(NamedTuple):
+    """One call of an op: the tape of the program, that of the library, and the nodes met so far."""
+
+    tape: Tape
+    owned: OwnedTape
+    parents: list[Node[Any, Any]]
+
+    def tensor_of(self, value: Any) -> Any:
+        """Returns the tensor for a node, tensors for any number of nodes, and any other value as it is.
+
+        Raises:
+            TapeError: A node is of another tape, or a tensor is given that is on none.
+        """
+        if isinstance(value, tuple):
+            return tuple(map(self.tensor_of, value))
+        if isinstance(value, Tensor):
+            message = f"a tensor {show(value.shape)} is on no tape but a node is expected"
+            raise TapeError(message)
+        if not isinstance(value, Node):
+            return value
+        check_on(self.tape, value)
+        self.parents.append(value)
+        return value.value.put_tape(self.owned) if value.requires_grad else value.value
+
+
+def check_on(tape: Tape, node: Node[Any, Any]) -> None:
+    """Refuses a node of another tape, or of a fork of this one, in constant time.
+
+    Raises:
+        TapeError: It is not on the tape.
+    """
+    if node not in tape:
+        message = f"node {node.id} is of another tape but one of this tape of {len(tape)} nodes is expected"
+        raise TapeError(message)
+
+
+def _kept(value: Any) -> Any:
+    """Returns what a program keeps of an argument: who changes a list or an array later changes no program."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_kept, value))
+    if isinstance(value, Tensor) and value.version is not None:
+        return handle(value.numpy(copy=True))  # a tensor is immutable, save a parameter, which optimizers write to
+    return np.array(value) if isinstance(value, np.ndarray | np.generic) else value
+
+
+def _name(op: Callable[..., Any]) -> str:
+    return getattr(op, "__name__", type(op).__name__)

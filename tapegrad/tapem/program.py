@@ -1,0 +1,258 @@
+"""Programs: what is to be done to a tape, as a value, and the loop that does it."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeAlias, overload
+
+from typing_extensions import TypeVar, override
+
+from tapegrad import sentences
+from tapegrad.tapem.result import REFUSALS, Err, Ok, Result
+
+if TYPE_CHECKING:
+    from tapegrad.tapem.tape import Tape
+
+A = TypeVar("A")
+B = TypeVar("B")
+A_co = TypeVar("A_co", covariant=True)
+P = ParamSpec("P")
+
+
+class TapeM(ABC, Generic[A_co]):
+    """A program: given a tape it gives a value and a longer tape, or an error.
+
+    It is a value itself: nothing happens until it is run, and two runs have nothing to do with each other. In a
+    generator under `do` it is run by `y = yield from program`, in an `async def` by `y = await program`. Under mypy's
+    `unused-awaitable` a program that is dropped, and so would never run, is an error.
+    """
+
+    __slots__ = ()
+
+    def bind(self, then: Callable[[A_co], TapeM[B]]) -> TapeM[B]:
+        """Returns the program that runs this one, and then the one that `then` makes of its value."""
+        return _Bound(self, then)
+
+    def map(self, change: Callable[[A_co], B]) -> TapeM[B]:
+        """Returns the program that runs this one and changes its value."""
+        return _Bound(self, lambda value: pure(change(value)))
+
+    def run(self, tape: Tape) -> Result[tuple[A_co, Tape]]:
+        """Returns the value and the longer tape; `tape` stays as it is, whatever happens."""
+        return _interpreted(self, tape)
+
+    def eval(self, tape: Tape) -> Result[A_co]:
+        """Returns the value alone."""
+        outcome = self.run(tape)
+        return outcome if isinstance(outcome, Err) else Ok(outcome.value[0])
+
+    def exec(self, tape: Tape) -> Result[Tape]:
+        """Returns the longer tape alone."""
+        outcome = self.run(tape)
+        return outcome if isinstance(outcome, Err) else Ok(outcome.value[1])
+
+    def __iter__(self) -> Generator[TapeM[Any], Any, A_co]:
+        value: A_co = yield self
+        return value
+
+    def __await__(self) -> Generator[TapeM[Any], Any, A_co]:
+        return iter(self)
+
+
+class Action(TapeM[A_co]):
+    """A program of one step."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def step(self, tape: Tape) -> tuple[A_co, Tape] | Err:
+        """Returns what `run` does, without the `Ok` around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Action[A]):
+    """A program that reads the tape and leaves it as it is."""
+
+    op: str
+    answer: Callable[[Tape], A]
+
+    @override
+    def step(self, tape: Tape) -> tuple[A, Tape] | Err:
+        try:
+            return self.answer(tape), tape
+        except REFUSALS as refusal:
+            return Err.of(self.op, refusal)
+
+
+Do: TypeAlias = Generator[TapeM[Any], Any, A]  # what a generator under `do` returns: it ends with an `A`
+
+
+@overload
+def do(function: Callable[P, Do[A]]) -> Callable[P, TapeM[A]]: ...
+@overload
+def do(function: Callable[P, Coroutine[Any, Any, A]]) -> Callable[P, TapeM[A]]: ...
+def do(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a program of a generator, or of an `async def`, whose steps are programs.
+
+        @tapem.do
+        def squared_error(w: Node[Shape[N]], x: Node[Shape[N]]) -> tapem.Do[Node[tuple[()]]]:
+            error = yield from tapem.sub(w, x)
+            square = yield from tapem.mul(error, error)
+            return (yield from tapem.sum(square))
+
+    The function is called anew at each run. An error ends it where it stands, and its `finally` clauses run.
+
+    Args:
+        function: Where it is a generator its result is annotated with `Do[A]`, where it is an `async def` with `A`.
+
+    Returns:
+        The function that takes the same arguments and returns a program.
+    """
+
+    @functools.wraps(function)
+    def program(*args: Any, **kwargs: Any) -> TapeM[Any]:
+        return _Done(function, args, kwargs)
+
+    return program
+
+
+def pure(value: A) -> TapeM[A]:
+    """Returns the program that does nothing and has this value."""
+    return _Pure(value)
+
+
+def fail(error: Err) -> TapeM[Never]:
+    """Returns the program that ends all that it is part of with an error."""
+    return _Failed(error)
+
+
+def get_tape() -> TapeM[Tape]:
+    """Returns the program whose value is the tape as it is there."""
+    return Question("get_tape", lambda tape: tape)
+
+
+def set_tape(tape: Tape) -> TapeM[None]:
+    """Returns the program after which the tape is this one; nodes that are not on it are refused from then on."""
+    return _TapeSet(tape)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pure(Action[A]):
+    value: A
+
+    @override
+    def step(self, tape: Tape) -> tuple[A, Tape]:
+        return self.value, tape
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed(Action[Never]):
+    error: Err
+
+    @override
+    def step(self, tape: Tape) -> Err:
+        return self.error
+
+
+@dataclass(frozen=True, slots=True)
+class _TapeSet(Action[None]):
+    other: Tape
+
+    @override
+    def step(self, tape: Tape) -> tuple[None, Tape]:
+        return None, self.other
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)  # of a long chain both would recurse
+class _Bound(TapeM[B]):
+    first: TapeM[Any]
+    then: Callable[[Any], TapeM[B]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(TapeM[A]):
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def started(self) -> _Body:
+        body = self.function(*self.args, **self.kwargs)
+        if not isinstance(body, Generator | Coroutine):
+            message = f"do: {self.function.__name__} is neither a generator nor an async def"
+            raise TypeError(message)
+        return body
+
+
+def _interpreted(program: TapeM[A], tape: Tape) -> Result[tuple[A, Tape]]:
+    """Runs a program by a loop with a stack of its own: Python's would end after a thousand steps."""
+    waiting: list[_Waiting] = []  # for the value of the program in hand, the innermost last
+    action: TapeM[Any] | _End = program
+    error: Exception | None = None
+    try:
+        while not isinstance(action, _End):
+            if isinstance(action, _Bound):
+                waiting.append(action.then)
+                action = action.first
+                continue
+            value, error = None, None
+            try:
+                if isinstance(action, _Done):
+                    waiting.append(action.started())
+                else:
+                    outcome = _action(action).step(tape)
+                    if isinstance(outcome, Err):
+                        return outcome
+                    value, tape = outcome
+            except Exception as raised:  # noqa: BLE001  # it goes to whoever waits, as from a call
+                error = raised
+            action = _handed_on(waiting, value, error)
+        return Ok((action.value, tape))
+    finally:
+        del error  # a frame that holds its own error is a cycle, and keeps the tape
+        for body in reversed(waiting):
+            if not callable(body):
+                body.close()
+
+
+def _handed_on(waiting: list[_Waiting], value: Any, error: Exception | None) -> TapeM[Any] | _End:
+    """Gives a value, or what was raised, to the innermost that waits, and returns what that wants to run next."""
+    try:
+        while waiting:
+            innermost = waiting.pop()
+            try:
+                if callable(innermost):
+                    if error is None:
+                        return innermost(value)
+                    continue
+                action = innermost.send(value) if error is None else innermost.throw(error)
+            except StopIteration as stop:
+                value, error = (None, stop) if callable(innermost) else (stop.value, None)
+            except Exception as raised:  # noqa: BLE001  # it goes to whoever waits, as from a call
+                error = raised
+            else:
+                waiting.append(innermost)
+                return action
+        if error is not None:
+            raise error
+        return _End(value)
+    finally:
+        del error
+
+
+def _action(action: TapeM[A]) -> Action[A]:
+    if not isinstance(action, Action):
+        message = f"run: {sentences.with_article(type(action).__name__)} is no program, and no step of one"
+        raise TypeError(message)
+    return action
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    value: Any
+
+
+_Body: TypeAlias = "Generator[TapeM[Any], Any, Any] | Coroutine[TapeM[Any], Any, Any]"
+_Waiting: TypeAlias = "_Body | Callable[[Any], TapeM[Any]]"

@@ -1,0 +1,82 @@
+"""What a program comes to: a value, or an error that is a value too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Generic, Literal, NoReturn, TypeAlias
+
+from typing_extensions import TypeVar, override
+
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.tape import MissingGradientError
+
+A_co = TypeVar("A_co", covariant=True)
+Code: TypeAlias = Literal["shape", "dtype", "tape", "missing", "index", "domain"]
+
+_BUT: Final = " but "  # between what is and what was expected, in every sentence of the house
+_RAISED: Final[dict[Code, type[Exception]]] = {
+    "shape": ShapeError,
+    "dtype": DTypeError,
+    "tape": TapeError,
+    "missing": MissingGradientError,
+    "index": IndexError,
+    "domain": ValueError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ok(Generic[A_co]):
+    """The value of a program that came to its end."""
+
+    value: A_co
+
+    def unwrap(self) -> A_co:
+        """Returns the value."""
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Err:
+    """Why a program did not come to its end: `str` gives the sentence that the library would have raised.
+
+    Attributes:
+        code: What does not fit: a shape, a dtype, a tape, a gradient that is missing, an index, or a value outside the
+            domain of the op.
+        op: Which op refused.
+        expected: What it asks for; empty where what was there says all.
+        got: What was there.
+    """
+
+    code: Code
+    op: str
+    expected: str
+    got: str
+
+    @classmethod
+    def of(cls, op: str, error: Exception) -> Err:
+        """Returns what an op, or one inside it that says its name, has raised as a value."""
+        op = getattr(error, "op", op)
+        code = next(code for code, raised in _RAISED.items() if isinstance(error, raised))
+        got, _, expected = str(error).removeprefix(f"{op}: ").partition(_BUT)
+        return cls(code, op, expected, got)
+
+    def unwrap(self) -> NoReturn:
+        """Raises the error.
+
+        Raises:
+            ShapeError: The code is `shape`.
+            DTypeError: The code is `dtype`.
+            TapeError: The code is `tape`.
+            MissingGradientError: The code is `missing`.
+            IndexError: The code is `index`.
+            ValueError: The code is `domain`.
+        """
+        raise _RAISED[self.code](str(self))
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.op}: {self.got}{_BUT if self.expected else ''}{self.expected}"
+
+
+Result: TypeAlias = Ok[A_co] | Err
+REFUSALS: Final = tuple(_RAISED.values())  # what an op raises

@@ -1,0 +1,136 @@
+"""The tape as a value: what was computed, one node an op."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic
+
+import numpy as np
+from typing_extensions import TypeVar, override
+
+from tapegrad.dims import show
+from tapegrad.mermaid import flow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tapegrad.tape import Entry, NoneTape
+    from tapegrad.tensor import Tensor
+
+S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
+D_co = TypeVar("D_co", bound=np.generic, covariant=True, default=np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node(Generic[S_co, D_co]):
+    """A value on a tape, by its position there: what programs hand on, in the place of tensors.
+
+    Attributes:
+        id: The position, from 0; every parent has a lower one.
+        op: What made it: the library's name of the op, or `leaf`.
+        parents: The nodes it was made of.
+        value: What it is.
+        requires_grad: Whether a gradient flows to it.
+        name: What its maker calls it, or None.
+        entries: What the library's op recorded: how a gradient reaches the parents.
+    """
+
+    id: int
+    op: str
+    parents: tuple[Node[Any, Any], ...]
+    value: Tensor[S_co, NoneTape, D_co]
+    requires_grad: bool
+    name: str | None = None
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def shape(self) -> S_co:
+        """The sizes."""
+        return self.value.shape
+
+    @property
+    def dtype(self) -> np.dtype[D_co]:
+        """The NumPy dtype of an element."""
+        return self.value.dtype
+
+    @override
+    def __repr__(self) -> str:
+        return f"Node({self})"
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.id}: {self.op}{f' {self.name}' if self.name else ''} {show(self.shape)}"
+
+
+class Tape:
+    """An immutable sequence of nodes, parents before children.
+
+    A longer tape shares its nodes with the one it was made from, which stays as it is. The newest tape of a line
+    appends in constant time on average; the first push onto an older one is a fork, which is noticed in constant time
+    and copies the references up to there. A tape keeps all nodes of its line alive, save an empty one.
+    """
+
+    __slots__ = ("_length", "_nodes")
+
+    def __init__(self, nodes: list[Node[Any, Any]], length: int) -> None:
+        self._nodes = nodes  # of the whole line; this tape is its first `_length`
+        self._length = length
+
+    @classmethod
+    def empty(cls) -> Tape:
+        """Returns a tape without nodes."""
+        return cls([], 0)
+
+    def push(self, node: Node[Any, Any]) -> Tape:
+        """Returns a tape with one more node, whose id is the length of this one."""
+        is_newest = len(self._nodes) == self._length > 0  # an empty tape starts a line: it keeps no node alive
+        nodes = self._nodes if is_newest else self._nodes[: self._length]
+        nodes.append(node)
+        return Tape(nodes, self._length + 1)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, id: int) -> Node[Any, Any]:  # noqa: A002  # the attribute of a node
+        if not 0 <= id < self._length:
+            message = f"the tape has {self._length} nodes but node {id} was asked for"
+            raise IndexError(message)
+        return self._nodes[id]
+
+    def __iter__(self) -> Iterator[Node[Any, Any]]:
+        return iter(self._nodes[: self._length])
+
+    def __contains__(self, node: object) -> bool:
+        return isinstance(node, Node) and node.id < self._length and self._nodes[node.id] is node
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        """Compares ops, parents and values; two runs of one program are equal."""
+        if not isinstance(other, Tape):
+            return NotImplemented
+        return len(self) == len(other) and all(map(_alike, self, other))
+
+    __hash__ = None  # type: ignore[assignment]  # compared by values, which would all have to be hashed
+
+    @override
+    def __repr__(self) -> str:
+        return f"Tape({', '.join(map(str, self))})"
+
+    def graph(self) -> str:
+        """Returns the tape as a Mermaid graph: what flows into what."""
+        return flow(map(str, self), ((parent.id, node.id) for node in self for parent in node.parents))
+
+
+def _alike(node: Node[Any, Any], other: Node[Any, Any]) -> bool:
+    if node is other:
+        return True
+    x, y = node.value.numpy(), other.value.numpy()
+    return (
+        _description(node) == _description(other)
+        and x.dtype == y.dtype
+        and np.array_equal(x, y, equal_nan=x.dtype.kind == "f")
+    )
+
+
+def _description(node: Node[Any, Any]) -> tuple[Any, ...]:
+    return node.op, node.name, node.requires_grad, [parent.id for parent in node.parents]

@@ -1,0 +1,69 @@
+"""A small loop: a loss is a program, and each step runs it on a tape of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tapegrad.nn import Param
+from tapegrad.optim import SGD
+from tapegrad.tape import Gradients, NoneTape
+from tapegrad.tapem.backward import backward, item
+from tapegrad.tapem.lift import leaf
+from tapegrad.tapem.program import Do, TapeM, do
+from tapegrad.tapem.result import Err, Ok, Result
+from tapegrad.tapem.tape import Node, Tape
+from tapegrad.tensor import Tensor
+
+Loss = Callable[..., TapeM[Node[tuple[()], Any]]]
+Plain = Tensor[Any, NoneTape, Any]
+
+
+class Trained(NamedTuple):
+    """What a loop comes to."""
+
+    parameters: tuple[Plain, ...]
+    losses: tuple[float, ...]  # before each step
+
+
+def sgd(loss: Loss, parameters: Sequence[Plain], *, lr: float, steps: int) -> Result[Trained]:
+    r"""Goes down the gradient of a loss, by the library's own `SGD`.
+
+    $$x \leftarrow x - \eta \, dL/dx$$
+
+    Args:
+        loss: From a node for each parameter to a program whose value is a scalar node.
+        parameters: Where the loop starts; they stay as they are.
+        lr: The step size η, at least 0.
+        steps: How often to go.
+
+    Returns:
+        The parameters behind the last step and the losses before each, or the error that ended the first run to fail.
+
+    Raises:
+        ValueError: `lr` is negative.
+    """
+    places = [Param(x) for x in parameters]
+    optimizer = SGD(places, lr)
+    losses: list[float] = []
+    for _ in range(steps):
+        outcome = _differentiated(loss, places).eval(Tape.empty())
+        if isinstance(outcome, Err):
+            return outcome
+        number, gradients = outcome.value
+        losses.append(number)
+        optimizer.step(gradients)
+    return Ok(Trained(tuple(place.detach() for place in places), tuple(losses)))
+
+
+@do
+def _differentiated(loss: Loss, places: Sequence[Param[Any, Any]]) -> Do[tuple[float, Gradients]]:
+    nodes = []
+    for place in places:
+        nodes.append((yield from leaf(place)))  # noqa: PERF401  # no comprehension can yield
+    scalar = yield from loss(*nodes)
+    grads = yield from backward(scalar)
+    by_place = Gradients()
+    for place, node in zip(places, nodes, strict=True):
+        by_place.add(place, grads.of(node).data)
+    return (yield from item(scalar)), by_place
