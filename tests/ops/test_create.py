@@ -1,4 +1,4 @@
-"""Ops that make tensors: values, dtypes, random numbers and refusals."""
+"""Ops that make tensors: values, dtypes and refusals."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.generator import random
-from tapegrad.ops import normal, ones, tensor, uniform, zeros
+from tapegrad.ops import full, full_like, normal, ones, ones_like, tensor, uniform, zeros, zeros_like
 from tapegrad.ops.create import filled_shape, tensor_shape
 from tapegrad.testing import check_shape_rule
 
@@ -112,9 +111,10 @@ def test_the_shape_is_the_one_asked_for(name: str, shape: tuple[int, ...]) -> No
     assert FILLED[name](shape, dtype=np.float64).dtype == np.float64
 
 
-def test_zeros_and_ones() -> None:
+def test_zeros_ones_and_full() -> None:
     assert zeros((2, 3)).tolist() == [[0, 0, 0], [0, 0, 0]]
     assert ones((3,), np.int64).tolist() == [1, 1, 1]
+    assert full((2, 1), 7, np.int64).tolist() == [[7], [7]]
 
 
 @pytest.mark.parametrize("name", FILLED)
@@ -125,49 +125,30 @@ def test_a_negative_size_is_refused(name: str) -> None:
         FILLED[name](shape)
 
 
+def test_a_negative_size_to_fill_is_refused() -> None:
+    shape: Any = (-1,)
+
+    with pytest.raises(ShapeError, match=r"^full: shape \(-1,\) has the negative size -1$"):
+        full(shape, 1)
+
+
 def test_the_law_of_rules() -> None:
     check_shape_rule(filled_shape, ((),), ((2, 3, 7),), ((0, 1),), ((-1,),))
+    check_shape_rule(full, ((2, 0, 3), 1.0))
 
 
-# Random numbers
+def test_tensors_like_another_have_its_shape_and_dtype_and_no_tape() -> None:
+    x: Any = tensor([[1.0, 2.0, 3.0]], np.float64).trace()
 
-
-@pytest.mark.parametrize("name", ["normal", "uniform"])
-def test_one_seed_gives_one_tensor(name: str) -> None:
-    f = FILLED[name]
-
-    assert f((3, 5), rng=7).tolist() == f((3, 5), rng=7).tolist()
-    assert f((3, 5), rng=7).tolist() != f((3, 5), rng=8).tolist()
-    with random(7):
-        drawn = f((3, 5)).tolist()
-    assert drawn == f((3, 5), rng=7).tolist()
-
-
-def test_random_numbers_are_numpys() -> None:
-    normals = np.random.default_rng(7).normal(2, 3, (3, 5))
-    uniforms = np.random.default_rng(7).uniform(-1, 4, (3, 5))
-
-    np.testing.assert_array_equal(normal((3, 5), mean=2, std=3, dtype=np.float64, rng=7).numpy(), normals)
-    np.testing.assert_array_equal(uniform((3, 5), low=-1, high=4, dtype=np.float64, rng=7).numpy(), uniforms)
-
-
-def test_random_numbers_spread_as_they_should() -> None:
-    x, y = normal((10_000,), mean=2, std=3, rng=0).numpy(), uniform((10_000,), low=-1, high=4, rng=0).numpy()
-
-    # Ten standard errors: 3 / sqrt(10,000) = 0.03 for the mean.
-    assert abs(x.mean() - 2) < 0.3
-    assert abs(x.std() - 3) < 0.3
-    assert y.min() >= -1
-    assert y.max() < 4
-    assert abs(y.mean() - 1.5) < 0.15
-
-
-@pytest.mark.parametrize("name", ["normal", "uniform"])
-def test_random_numbers_that_are_no_floats_are_refused(name: str) -> None:
-    with pytest.raises(DTypeError, match=f"^{name}: dtype is int64 but floating is expected$"):
-        FILLED[name]((3,), dtype=np.int64)
-
-
-def test_a_negative_deviation_is_refused() -> None:
-    with pytest.raises(ValueError, match="scale < 0"):
-        normal((3,), std=-1)
+    for y, number in ((zeros_like(x), 0), (ones_like(x), 1), (full_like(x, 7.0), 7)):
+        assert y.tolist() == [[number] * 3]
+        assert y.dtype == np.float64
+        assert not y.owns_tape
+    for f in (zeros_like, ones_like):
+        assert f(zeros((0, 3))).shape == (0, 3)
+        assert f(tensor([7])).tolist() == [f is ones_like]
+    assert full_like(zeros((0, 3)), 5).shape == (0, 3)
+    assert full_like(tensor([7]), 5).tolist() == [5]
+    check_shape_rule(zeros_like, ((2, 3),), ((),))
+    check_shape_rule(ones_like, ((2, 3),))
+    check_shape_rule(full_like, ((2, 3), 1.0))

@@ -1,4 +1,4 @@
-"""Tensors that are counted, filled, or made like another: NumPy's values, edges and refusals."""
+"""Tensors that are counted: NumPy's values, edges and refusals."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from tapegrad.dims import named, show
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import arange, eye, full, full_like, linspace, one_hot, ones_like, tensor, zeros, zeros_like
-from tapegrad.ops.create import arange_shape
+from tapegrad.ops import arange, eye, linspace, one_hot, tensor, zeros
+from tapegrad.ops.ranges import arange_shape
 from tapegrad.testing import check_shape_rule
 
 
@@ -26,33 +26,14 @@ def test_arange_counts_up_to_a_name() -> None:
     assert show(arange_shape(0, named("N"), 2)) == "((N + 1) // 2,)"
 
 
-def test_linspace_eye_and_full_are_numpys() -> None:
+def test_linspace_and_eye_are_numpys() -> None:
     np.testing.assert_allclose(linspace(0, 1, 7, dtype=np.float64).numpy(), np.linspace(0, 1, 7))
     assert linspace(2, 3, 1).tolist() == [2]
     assert linspace(2, 3, 0).shape == (0,)
     assert eye(2, 3).tolist() == [[1, 0, 0], [0, 1, 0]]
     assert eye(0).shape == (0, 0)
-    assert full((2, 1), 7, np.int64).tolist() == [[7], [7]]
     check_shape_rule(eye, (2, 3), (5,))
     check_shape_rule(linspace, (0.0, 1.0, 7))
-    check_shape_rule(full, ((2, 0, 3), 1.0))
-
-
-def test_tensors_like_another_have_its_shape_and_dtype_and_no_tape() -> None:
-    x: Any = tensor([[1.0, 2.0, 3.0]], np.float64).trace()
-
-    for y, number in ((zeros_like(x), 0), (ones_like(x), 1), (full_like(x, 7.0), 7)):
-        assert y.tolist() == [[number] * 3]
-        assert y.dtype == np.float64
-        assert not y.owns_tape
-    for f in (zeros_like, ones_like):
-        assert f(zeros((0, 3))).shape == (0, 3)
-        assert f(tensor([7])).tolist() == [f is ones_like]
-    assert full_like(zeros((0, 3)), 5).shape == (0, 3)
-    assert full_like(tensor([7]), 5).tolist() == [5]
-    check_shape_rule(zeros_like, ((2, 3),), ((),))
-    check_shape_rule(ones_like, ((2, 3),))
-    check_shape_rule(full_like, ((2, 3), 1.0))
 
 
 def test_one_hot_gives_each_index_its_row() -> None:
@@ -74,8 +55,6 @@ def test_what_does_not_fit_is_refused() -> None:
         linspace(0, 1, 3, dtype=np.int64)  # type: ignore[type-var]  # the mistake under test
     with pytest.raises(ShapeError, match=r"^eye: shape \(-1, 3\) has the negative size -1$"):
         eye(size, 3)
-    with pytest.raises(ShapeError, match=r"^full: shape \(-1,\) has the negative size -1$"):
-        full((size,), 1)
     with pytest.raises(ShapeError, match=r"^one_hot: size is -1, below 0$"):
         one_hot(tensor([0]), size)
     with pytest.raises(IndexError, match=r"^one_hot: index 3 is out of range for rows of 3$"):

@@ -1,4 +1,4 @@
-"""Making tensors: nested lists, arrays, constants, random numbers; what the lists and the sizes say is kept."""
+"""Making tensors: nested lists, arrays, constants; what the lists and the sizes say is kept."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias, assert_type
@@ -75,19 +75,14 @@ def accept_filled() -> None:
     assert_type(tg.ones((5,)), Tensor[Shape[L[5]], NoneTape])
     assert_type(tg.zeros(()), Tensor[tuple[()], NoneTape])
     assert_type(tg.ones((2, 0, 3)), Tensor[Shape[L[2], L[0], L[3]], NoneTape])
+    assert_type(tg.full((2, 3), 0.5), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.full_like(x.trace(), 0.5), Tensor[Shape[L[2], L[3]], NoneTape])
 
 
 def accept_a_dtype() -> None:
     assert_type(tg.zeros((2, 3), np.int64), Tensor[Shape[L[2], L[3]], NoneTape, np.int64])
     assert_type(tg.ones((2,), dtype=np.bool_), Tensor[Shape[L[2]], NoneTape, np.bool_])
     assert_type(tg.normal((2,), dtype=np.float64), Tensor[Shape[L[2]], NoneTape, np.float64])
-
-
-def accept_random_numbers() -> None:
-    assert_type(tg.normal((2, 3), mean=1.0, std=0.5, rng=0), Tensor[Shape[L[2], L[3]], NoneTape])
-    assert_type(tg.uniform((7,), low=-1, high=1, rng=np.random.default_rng(0)), Tensor[Shape[L[7]], NoneTape])
-    with tg.random(0):
-        assert_type(tg.normal((2,)), Tensor[Shape[L[2]], NoneTape])
 
 
 def accept_a_tape_at_once() -> None:
@@ -143,18 +138,6 @@ def reject_negative_ones() -> None:
     tg.ones((2, -3))  # E: ones: shape (2, -3) has the negative size -3 [tapegrad-shape]
 
 
-def reject_negative_normal() -> None:
-    tg.normal((2, -3), rng=0)  # E: normal: shape (2, -3) has the negative size -3 [tapegrad-shape]
-
-
-def reject_negative_uniform() -> None:
-    tg.uniform((-2,), rng=0)  # E: uniform: shape (-2,) has the negative size -2 [tapegrad-shape]
-
-
-def reject_random_ints() -> None:
-    tg.normal((2,), dtype=np.int64)  # E(mypy): Value of type variable "Float" of "normal" cannot be "signedinteger[_64Bit]" [type-var]
-
-
 def reject_a_number_that_is_no_shape() -> None:
     tg.zeros(3)  # E(mypy): Argument 1 to "zeros" has incompatible type "int"; expected "tuple[int, ...]" [arg-type]
 
@@ -164,3 +147,15 @@ def reject_another_size_than_was_promised() -> None:
         return tg.zeros((n, 3))  # E(mypy): Incompatible return value type (got "Tensor[tuple[N, Literal[3]], NoneTape, floating[_32Bit]]", expected "Tensor[tuple[N, N], NoneTape, floating[_32Bit]]") [return-value]
 
     square(3)
+
+
+def accept_shapes_of_others() -> None:
+    def blank(a: Tensor[Shape[N, L[3]]]) -> None:
+        assert_type(tg.zeros_like(a), Tensor[Shape[N, L[3]], NoneTape])
+        assert_type(tg.ones_like(a), Tensor[Shape[N, L[3]], NoneTape])
+
+    blank(x)
+
+
+def reject_full() -> None:
+    tg.full((-2,), 1.0)  # E: full: shape (-2,) has the negative size -2 [tapegrad-shape]

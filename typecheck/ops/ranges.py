@@ -1,15 +1,12 @@
-"""Tensors that are counted, filled, or made like another."""
+"""Tensors that are counted."""
 
 from typing import Any, assert_type
 from typing import Literal as L
 
 import numpy as np
-from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import NoneTape, Shape, Tensor
-
-N = TypeVar("N", bound=int)
 
 x = tg.ones((2, 3))
 
@@ -30,18 +27,8 @@ def accept_counts_that_only_the_run_time_knows() -> None:
     counted(3)
 
 
-def accept_filled() -> None:
-    assert_type(tg.full((2, 3), 0.5), Tensor[Shape[L[2], L[3]], NoneTape])
-    assert_type(tg.full_like(x.trace(), 0.5), Tensor[Shape[L[2], L[3]], NoneTape])
+def accept_rows_with_a_one() -> None:
     assert_type(tg.one_hot(tg.tensor([0, 4]), 5), Tensor[Shape[L[2], L[5]], NoneTape])
-
-
-def accept_shapes_of_others() -> None:
-    def blank(a: Tensor[Shape[N, L[3]]]) -> None:
-        assert_type(tg.zeros_like(a), Tensor[Shape[N, L[3]], NoneTape])
-        assert_type(tg.ones_like(a), Tensor[Shape[N, L[3]], NoneTape])
-
-    blank(x)
 
 
 def reject_arange() -> None:
@@ -54,10 +41,6 @@ def reject_linspace() -> None:
 
 def reject_eye() -> None:
     tg.eye(2, -3)  # E: eye: shape (2, -3) has the negative size -3 [tapegrad-shape]
-
-
-def reject_full() -> None:
-    tg.full((-2,), 1.0)  # E: full: shape (-2,) has the negative size -2 [tapegrad-shape]
 
 
 def reject_one_hot() -> None:
