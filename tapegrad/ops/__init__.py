@@ -9,8 +9,6 @@ from tapegrad.ops.activation import silu as silu
 from tapegrad.ops.activation import softplus as softplus
 from tapegrad.ops.axes import expand_dims as expand_dims
 from tapegrad.ops.axes import flatten as flatten
-from tapegrad.ops.axes import flip as flip
-from tapegrad.ops.axes import pad as pad
 from tapegrad.ops.axes import permute as permute
 from tapegrad.ops.axes import squeeze as squeeze
 from tapegrad.ops.axes import swapaxes as swapaxes
@@ -98,6 +96,8 @@ from tapegrad.ops.rounding import round as round
 from tapegrad.ops.rounding import sign as sign
 from tapegrad.ops.rounding import trunc as trunc
 from tapegrad.ops.scan import ssm_scan as ssm_scan
+from tapegrad.ops.shift import flip as flip
+from tapegrad.ops.shift import pad as pad
 from tapegrad.ops.softmax import log_softmax as log_softmax
 from tapegrad.ops.softmax import softmax as softmax
 from tapegrad.ops.spread import logsumexp as logsumexp

@@ -35,12 +35,6 @@ def accept_axes_of_one() -> None:
 def accept_other_orders() -> None:
     assert_type(tg.permute(x, (2, 0, 1)), Tensor[Shape[L[5], L[2], L[3]], NoneTape])
     assert_type(x.swapaxes(0, -1), Tensor[Shape[L[5], L[3], L[2]], NoneTape])
-    assert_type(tg.flip(x, 1), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
-
-
-def accept_pad() -> None:
-    assert_type(tg.pad(x, 1), Tensor[Shape[L[4], L[5], L[7]], NoneTape])
-    assert_type(tg.pad(x, ((0, 0), (1, 0), (2, 2)), value=0.5), Tensor[Shape[L[2], L[4], L[9]], NoneTape])
 
 
 def reject_flatten() -> None:
@@ -61,11 +55,3 @@ def reject_permute() -> None:
 
 def reject_swapaxes() -> None:
     x.swapaxes(0, 3)  # E: swapaxes: axis 3 is out of range for x (2, 3, 5) [tapegrad-shape]
-
-
-def reject_flip() -> None:
-    tg.flip(x, (0, -4))  # E: flip: axis -4 is out of range for x (2, 3, 5) [tapegrad-shape]
-
-
-def reject_pad() -> None:
-    tg.pad(x, ((1, 0), (0, 1)))  # E: pad: x (2, 3, 5) has rank 3 but pad_width has 2 pairs [tapegrad-shape]

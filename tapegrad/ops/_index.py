@@ -1,0 +1,168 @@
+"""What an index such as `x[1:, ..., None]` names: its parts, and the sizes that they give."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.dims import UNKNOWN, Dim, Dims, Size, is_unknown, show, surely_differ, surely_less
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.tensor import T2, Tensor, split_all
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import Index
+
+
+class OutOfRangeError(ShapeError, IndexError):
+    """An index past the end: an `IndexError` to Python, a size that does not fit to the checker."""
+
+
+def items_of(x: Dims, index: Any) -> list[tuple[str, Any]]:
+    """Returns an item for each axis, and for each new one, with slices after `...`, beside what it is called."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    for item in items:
+        if not _is_index(item):
+            kind = sentences.with_article(type(item).__name__)
+            message = f"{kind} is neither an int, a slice, ..., None nor a tensor of indices"
+            raise ShapeError(message)
+    ellipses = [position for position, item in enumerate(items) if item is ...]
+    if len(ellipses) > 1:
+        message = f"index has {len(ellipses)} ellipses, not one"
+        raise ShapeError(message)
+    axes = sum(axes_of(item) for item in items)
+    if axes > len(x):
+        message = f"index names {axes} axes but x {show(x)} has rank {len(x)}"
+        raise ShapeError(message)
+    called = [(f"index[{position}]", item) for position, item in enumerate(items)]
+    place = ellipses[0] + 1 if ellipses else len(items)
+    return [*called[:place], *[("...", slice(None))] * (len(x) - axes), *called[place:]]
+
+
+def _is_index(item: Any) -> bool:
+    return (
+        item is None
+        or item is ...
+        or (isinstance(item, int | slice | Dim) and not isinstance(item, bool))
+        or (hasattr(item, "shape") and hasattr(item, "dtype"))
+    )
+
+
+def axes_of(item: Any) -> int:
+    """Counts the axes that an item stands for."""
+    if item is None or item is ...:
+        return 0
+    return len(item.shape) if _is_mask(item) else 1
+
+
+def _is_mask(item: Any) -> bool:
+    return hasattr(item, "dtype") and item.dtype.kind == "b"
+
+
+def check_range(item: Size, axis: int, x: Dims) -> None:
+    """Refuses a number past the end, to either side."""
+    n = x[axis]
+    if surely_less(n, item + 1) or surely_less(n, item * -1):
+        message = f"index {item} is out of range for axis {axis} of x {show(x)}"
+        raise OutOfRangeError(message)
+
+
+def gathered_shape(item: Any, axis: int, x: Dims) -> Dims:
+    """Returns the shape that a tensor of indices stands for; of a mask, the number of its True's."""
+    if not _is_mask(item):
+        shape: Dims = item.shape
+        return shape
+    for along, n in enumerate(item.shape):
+        if surely_differ(n, x[axis + along]):
+            message = (
+                f"the mask {show(item.shape)} has {n} where axis {axis + along} of x {show(x)} is {x[axis + along]}"
+            )
+            raise ShapeError(message)
+    return (int(np.count_nonzero(raw(item))) if hasattr(item, "data") else UNKNOWN,)
+
+
+def sliced_size(n: Size, item: slice) -> Size:
+    """Counts what a slice picks of `n` elements; unknown unless it is certain."""
+    step = 1 if item.step is None else item.step
+    if not isinstance(step, int):
+        return UNKNOWN
+    if step == 0:
+        message = "the step of a slice is 0"
+        raise ShapeError(message)
+    if isinstance(n, int) and not isinstance(item.start, Dim) and not isinstance(item.stop, Dim):
+        return len(range(*item.indices(n)))
+    if step < 0:
+        whole = item.start is None and item.stop is None
+        return (n + (-step - 1)) // -step if whole else UNKNOWN
+    start, stop = _bound(item.start, 0, n), _bound(item.stop, n, n)
+    if surely_less(start, stop + 1):
+        return (stop - start + (step - 1)) // step
+    return 0 if surely_less(stop, start + 1) else _kept(start, stop, step)
+
+
+def _kept(start: Size, stop: Size, step: int) -> Size:
+    """Counts from the first to the end of an axis that is only known not to be shorter than nothing."""
+    whole = isinstance(start, int) and start == 0
+    return (stop + (step - 1)) // step if whole and not is_unknown(stop) else UNKNOWN
+
+
+def _bound(bound: Size | None, default: Size, n: Size) -> Size:
+    """Returns where a slice begins or ends once it is clamped to the axis."""
+    if bound is None:
+        return default
+    if surely_less(-1, bound):
+        if surely_less(bound, n + 1):
+            return bound
+        return n if surely_less(n, bound + 1) else UNKNOWN
+    if surely_less(bound, 0):
+        if surely_less(bound * -1, n + 1):
+            return n + bound
+        return 0 if surely_less(n, bound * -1 + 1) else UNKNOWN
+    return UNKNOWN
+
+
+def untaped(index: Index[T2]) -> tuple[Any, T2]:
+    """Returns an index with arrays in the place of its tensors, and the tape these make together."""
+    items = index if isinstance(index, tuple) else (index,)
+    tensors: Any = [item for item in items if isinstance(item, Tensor)]
+    _, tape = split_all(tensors, "index")
+    unwrapped = tuple(raw(item) for item in items)
+    return (unwrapped if isinstance(index, tuple) else unwrapped[0]), tape
+
+
+def raw(item: Any) -> Any:
+    """Takes a tensor for what it is made of in the end, and a number for what NumPy reads as an index."""
+    while isinstance(item, Tensor):
+        item = item.data
+    return item if item is None or item is ... or isinstance(item, slice | np.ndarray) else _whole(item)
+
+
+def _whole(item: Any) -> Any:
+    """Returns a number as an array where NumPy would read a bool as a mask of rank 0, any other as an int."""
+    if isinstance(item, np.generic):
+        return np.asarray(item)
+    try:
+        return item if isinstance(item, bool) else operator.index(item)
+    except TypeError:
+        return item
+
+
+def check_kinds(index: Any) -> None:
+    """Refuses tensors and arrays that are no indices."""
+    for item in index if isinstance(index, tuple) else (index,):
+        if isinstance(item, np.ndarray) and item.dtype.kind not in "iub":
+            raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "index", item.dtype.name, "integer or bool"))
+        if not _is_index(item):
+            items_of((), item)
+
+
+def check_once(shape: tuple[int, ...], index: Any) -> None:
+    """Refuses a place named twice, where which value stays would be a matter of chance, and its gradient wrong."""
+    if not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,))):
+        return
+    places = np.arange(int(np.prod(shape))).reshape(shape)[index].reshape(-1)
+    if len(np.unique(places)) < len(places):
+        message = "index names a place twice; at_add accumulates"
+        raise IndexError(message)

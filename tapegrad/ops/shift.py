@@ -1,0 +1,109 @@
+"""Ops that turn a tensor about or surround it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, Size, normal_axes, show, surely_less
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.op import op
+from tapegrad.tensor import Axis, D, T, Tensor, handle, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients
+
+
+def flip_shape(x: Dims, axis: Axis = None) -> Dims:
+    """Keeps the sizes."""
+    if axis is not None:
+        normal_axes(axis, x)
+    return x
+
+
+def pad_shape(x: Dims, pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...]) -> Dims:
+    """Adds what is put before and behind to each size."""
+    return tuple(before + n + after for n, (before, after) in zip(x, _widths(x, pad_width), strict=True))
+
+
+@op(flip_shape)
+def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
+    r"""Reverses the order of elements along axes.
+
+    $$y_i = x_{n-1-i}, \quad dx_i = dy_{n-1-i}$$
+
+    Args:
+        x: Any shape.
+        axis: The axis, or axes, to reverse; None for all.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ShapeError: An axis is out of range or named twice.
+    """
+    x, tape = split(x)
+    axes = normal_axes(axis, x.shape)
+    turned = tuple(slice(None, None, -1 if position in axes else 1) for position in range(x.ndim))
+    out = handle(engine(x.data).getitem(x.data, turned))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        grads.add(x, engine(dy).getitem(dy, turned))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(pad_shape)
+def pad(
+    x: Tensor[Any, T, D], pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, value: float = 0
+) -> Tensor[Any, T, D]:
+    r"""Surrounds a tensor with a constant.
+
+    $$y_{i+b} = x_i, \quad dx_i = dy_{i+b}$$
+
+    Args:
+        x: Any shape.
+        pad_width: How many elements are added before and behind, at least 0: a pair for each axis, or one pair or one
+            number for all.
+        value: What they are.
+
+    Returns:
+        Each size with what is added to it.
+
+    Raises:
+        ShapeError: A width is negative, or the pairs are not as many as the axes.
+        DTypeError: `value` is a float and `x` is not.
+    """
+    x, tape = split(x)
+    if isinstance(value, float) and not x.is_float:
+        message = f"value is a float but x is {x.dtype}"
+        raise DTypeError(message)
+    widths: Any = _widths(x.shape, pad_width)
+    out = handle(engine(x.data).pad(x.data, widths, value))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        inside = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))
+        grads.add(x, engine(dy).getitem(dy, inside))
+
+    return tape.record(out, (x,), backward)
+
+
+def _widths(x: Dims, pad_width: Any) -> list[tuple[Size, Size]]:
+    """Returns a pair for each axis."""
+    if not isinstance(pad_width, tuple):
+        pairs = [(pad_width, pad_width)] * len(x)
+    elif len(pad_width) == 2 and not any(isinstance(pair, tuple) for pair in pad_width):
+        pairs = [pad_width] * len(x)
+    else:
+        pairs = list(pad_width)
+    if len(pairs) != len(x):
+        message = f"x {show(x)} has rank {len(x)} but pad_width has {len(pairs)} pairs"
+        raise ShapeError(message)
+    for axis, pair in enumerate(pairs):
+        for width in pair:
+            if surely_less(width, 0):
+                message = f"pad_width is {width} along axis {axis}, below 0"
+                raise ShapeError(message)
+    return pairs

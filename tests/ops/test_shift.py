@@ -1,0 +1,79 @@
+"""Ops that turn and surround: values, edges, gradients, shapes and refusals. Values are NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import flip, normal, pad, tensor, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+SHIFTS: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [
+    (flip, (), np.flip),
+    (flip, (1,), lambda x: np.flip(x, 1)),
+    (flip, ((0, -1),), lambda x: np.flip(x, (0, -1))),
+    (pad, (1,), lambda x: np.pad(x, 1)),
+    (pad, ((2, 0),), lambda x: np.pad(x, (2, 0))),
+    (pad, (((0, 1), (2, 0), (0, 0)),), lambda x: np.pad(x, ((0, 1), (2, 0), (0, 0)))),
+]
+
+
+@pytest.mark.parametrize(("f", "arguments", "numpys"), SHIFTS, ids=lambda value: getattr(value, "__name__", str(value)))
+def test_every_shift_is_numpys_and_has_its_gradients(
+    f: Callable[..., Any], arguments: tuple[Any, ...], numpys: Callable[..., Any]
+) -> None:
+    x = real(2, 3, 5)
+
+    np.testing.assert_array_equal(f(x, *arguments).numpy(), numpys(x.numpy()))
+    check_gradients(lambda x: f(x, *arguments), x)
+    check_gradients(lambda x: f(x * x, *arguments), real(2, 1, 3), order=2)
+
+
+@pytest.mark.parametrize(("f", "arguments", "_"), SHIFTS, ids=lambda value: getattr(value, "__name__", str(value)))
+def test_every_shift_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tuple[Any, ...], _: Any) -> None:
+    check_shape_rule(f, ((2, 3, 7), *arguments), ((0, 1, 1), *arguments))
+
+
+@pytest.mark.parametrize(
+    ("f", "arguments", "sentence"),
+    [
+        (flip, (-4,), "flip: axis -4 is out of range for x (2, 3, 5)"),
+        (pad, (-1,), "pad: pad_width is -1 along axis 0, below 0"),
+        (pad, (((1, 0), (0, 1)),), "pad: x (2, 3, 5) has rank 3 but pad_width has 2 pairs"),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_what_does_not_fit_is_refused(f: Callable[..., Any], arguments: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        f(real(2, 3, 5), *arguments)
+
+    assert str(refused.value) == sentence
+
+
+def test_flip_and_pad_of_a_scalar_leave_it() -> None:
+    assert flip(tensor(3.0)).item() == 3
+    assert pad(tensor(3.0), 2).item() == 3
+
+
+def test_of_nothing_and_of_one_element() -> None:
+    assert flip(zeros((0, 1))).shape == (0, 1)
+    assert flip(tensor([[7]])).tolist() == [[7]]
+
+
+def test_pad_writes_the_value_asked_for() -> None:
+    assert pad(tensor([1, 2]), (1, 2), value=7).tolist() == [7, 1, 2, 7, 7]
+    assert pad(zeros((0,)), 1, value=0.5).tolist() == [0.5, 0.5]
+
+
+def test_a_float_around_ints_is_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^pad: value is a float but x is int64$"):
+        pad(tensor([1]), 1, value=0.5)
