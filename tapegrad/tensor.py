@@ -292,6 +292,12 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def __rtruediv__(self, y: Number) -> Tensor[Any, T_co, D_co]:
         return CALLS["div"](y, self)
 
+    def __floordiv__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["floor_divide"](self, y)
+
+    def __rfloordiv__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["floor_divide"](y, self)
+
     def __mod__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
         return CALLS["remainder"](self, y)
 
@@ -328,26 +334,38 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def __ge__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
         return CALLS["greater_equal"](self, y)
 
-    def __and__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
-        return CALLS["logical_and"](self, y)
+    def __and__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["bitwise_and"](self, y)
 
-    def __rand__(self, y: Number) -> Tensor[Any, NoneTape, np.bool_]:
-        return CALLS["logical_and"](y, self)
+    def __rand__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["bitwise_and"](y, self)
 
-    def __or__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
-        return CALLS["logical_or"](self, y)
+    def __or__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["bitwise_or"](self, y)
 
-    def __ror__(self, y: Number) -> Tensor[Any, NoneTape, np.bool_]:
-        return CALLS["logical_or"](y, self)
+    def __ror__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["bitwise_or"](y, self)
 
-    def __xor__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
-        return CALLS["logical_xor"](self, y)
+    def __xor__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["bitwise_xor"](self, y)
 
-    def __rxor__(self, y: Number) -> Tensor[Any, NoneTape, np.bool_]:
-        return CALLS["logical_xor"](y, self)
+    def __rxor__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["bitwise_xor"](y, self)
 
-    def __invert__(self) -> Tensor[S_co, NoneTape, np.bool_]:
-        return CALLS["logical_not"](self)
+    def __lshift__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["bitwise_left_shift"](self, y)
+
+    def __rlshift__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["bitwise_left_shift"](y, self)
+
+    def __rshift__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["bitwise_right_shift"](self, y)
+
+    def __rrshift__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
+        return CALLS["bitwise_right_shift"](y, self)
+
+    def __invert__(self) -> Tensor[S_co, NoneTape, D_co]:
+        return CALLS["bitwise_invert"](self)
 
     __hash__ = object.__hash__
 

@@ -201,6 +201,8 @@ def kind_of(variable: TypeVarLikeType) -> str:
     if isinstance(variable, TypeVarTupleType):
         return "sizes"
     bound = get_proper_type(variable.upper_bound)
+    if isinstance(bound, UnionType):
+        bound = get_proper_type(bound.items[0])
     if isinstance(bound, TupleType) or (isinstance(bound, Instance) and bound.type.fullname == "builtins.tuple"):
         return "shape"
     if isinstance(bound, Instance):
@@ -216,6 +218,8 @@ def kind_of(variable: TypeVarLikeType) -> str:
 def dtype_name(t: Type) -> str:
     """Writes a dtype as NumPy does."""
     p = get_proper_type(t)
+    if isinstance(p, UnionType):
+        return " or ".join(map(dtype_name, p.items))
     if isinstance(p, TypeVarType):
         return p.name
     if not isinstance(p, Instance):

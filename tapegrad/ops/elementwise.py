@@ -309,15 +309,15 @@ def astype(x: Tensor[S, T, Any], dtype: type[G]) -> Tensor[S, T, G]:
 def float_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Refuses ints and bools, of which NumPy would make float64; `given` is what stood for the first of two."""
     if x.data.dtype.kind != "f":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, _place(given), str(x.dtype), "floating"))
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), "floating"))
 
 
 def number_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Refuses bools, which have no sign; `given` is what stood for the first of two."""
     if x.data.dtype.kind == "b":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, _place(given), str(x.dtype), "number"))
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), "number"))
 
 
-def _place(given: object) -> str:
+def place(given: object) -> str:
     """Names the operand of the dtype in question: a number has taken it over from the other."""
     return "y" if isinstance(given, bool | int | float) else "x"

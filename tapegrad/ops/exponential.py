@@ -3,7 +3,7 @@ r"""Exponentials, logarithms and the error function; `exp` and `log` stand in `e
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tapegrad.backend import engine
 from tapegrad.op import op
@@ -13,6 +13,7 @@ from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_o
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
+    from tapegrad.backend import Elementwise
     from tapegrad.tape import Gradients, Merge
     from tapegrad.tensor import Number
 
@@ -126,22 +127,53 @@ def logaddexp(
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not float.
     """
+    return _summed_powers("logaddexp", "exp", x, y)
+
+
+@op(broadcast_shape)
+def logaddexp2(
+    x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Adds two numbers given by their logarithms to base 2, without overflow.
+
+    $$z = \log_2(2^x + 2^y), \quad dx = 2^{x - z} \, dz, \quad dy = 2^{y - z} \, dz$$
+
+    Args:
+        x: Any shape, or a number, in bits. Minus infinity stands for nothing and gets no gradient.
+        y: A shape that broadcasts with `x`, or a number, in bits.
+
+    Returns:
+        The shape both broadcast to, in bits.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+    """
+    return _summed_powers("logaddexp2", "exp2", x, y)
+
+
+def _summed_powers(name: Elementwise, power: Literal["exp", "exp2"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
     given = x
     x, y, tape = split(x, y)
     same_dtype(x, y)
     float_only(x, given)
-    out = handle(apply("logaddexp", x.data, y.data))
+    out = handle(apply(name, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         primitives = engine(out.data)
         total = primitives.where(primitives.equal(out.data, -math.inf), 0, out.data)  # -inf less -inf is NaN
         if grads.wants(x):
-            grads.add(x, summed_to(dz * primitives.exp(x.data - total), x.data))
+            grads.add(x, summed_to(dz * _power(power, x.data - total), x.data))
         if grads.wants(y):
-            grads.add(y, summed_to(dz * primitives.exp(y.data - total), y.data))
+            grads.add(y, summed_to(dz * _power(power, y.data - total), y.data))
 
-    return tape.record(out, (x, y), backward)
+    recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
+    return recorded
+
+
+def _power(name: Literal["exp", "exp2"], x: Any) -> Any:
+    return engine(x).exp(x) if name == "exp" else apply("exp2", x)
 
 
 @op(elementwise_shape)

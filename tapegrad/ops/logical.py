@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Truth = TypeVar("Truth", bound=np.bool_, default=np.bool_)
 
 
-@op(broadcast_shape, operator="__and__")
+@op(broadcast_shape)
 def logical_and(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
@@ -44,7 +44,7 @@ def logical_and(
     return _joined("logical_and", x, y)
 
 
-@op(broadcast_shape, operator="__or__")
+@op(broadcast_shape)
 def logical_or(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
@@ -66,7 +66,7 @@ def logical_or(
     return _joined("logical_or", x, y)
 
 
-@op(broadcast_shape, operator="__xor__")
+@op(broadcast_shape)
 def logical_xor(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
@@ -88,7 +88,7 @@ def logical_xor(
     return _joined("logical_xor", x, y)
 
 
-@op(elementwise_shape, operator="__invert__")
+@op(elementwise_shape)
 def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
     r"""Says where `x` does not hold; not differentiable.
 

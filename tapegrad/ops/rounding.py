@@ -215,15 +215,15 @@ def minimum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
     return _chosen("minimum", x, y)
 
 
-@op(broadcast_shape, operator="__mod__")
-def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Finds what a division leaves over, with the sign of the divisor, as Python's `%`.
+@op(broadcast_shape)
+def fmax(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
+    r"""Picks the larger of two, element by element; a number wins over NaN.
 
-    $$z = x - \lfloor x / y \rfloor \, y, \quad dx = dz, \quad dy = -\lfloor x / y \rfloor \, dz$$
+    $$z = \max(x, y), \quad dx = \left([x > y] + \tfrac{1}{2} [x = y]\right) dz$$
 
     Args:
-        x: Any shape, or a number.
-        y: A shape that broadcasts with `x`, or a number. Zero gives NaN, and 0 of ints, as in NumPy.
+        x: Any shape, or a number. A tie is split in half; where both are NaN there is no gradient.
+        y: A shape that broadcasts with `x`, or a number.
 
     Returns:
         The shape both broadcast to.
@@ -232,21 +232,27 @@ def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Numb
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
     """
-    given = x
-    x, y, tape = split(x, y)
-    same_dtype(x, y)
-    number_only(x, given)
-    out = handle(apply("remainder", x.data, y.data))
+    return _chosen("fmax", x, y)
 
-    def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
-        if grads.wants(x):
-            grads.add(x, summed_to(dz, x.data))
-        if grads.wants(y):
-            times = apply("round", (x.data - out.data) / y.data)  # whole but for rounding
-            grads.add(y, summed_to(-dz * times, y.data))
 
-    return tape.record(out, (x, y), backward)
+@op(broadcast_shape)
+def fmin(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
+    r"""Picks the smaller of two, element by element; a number wins over NaN.
+
+    $$z = \min(x, y), \quad dx = \left([x < y] + \tfrac{1}{2} [x = y]\right) dz$$
+
+    Args:
+        x: Any shape, or a number. A tie is split in half; where both are NaN there is no gradient.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are bool.
+    """
+    return _chosen("fmin", x, y)
 
 
 def _stepped(name: Elementwise, x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
@@ -255,7 +261,7 @@ def _stepped(name: Elementwise, x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, 
     return handle(apply(name, x.data))
 
 
-def _chosen(name: Literal["maximum", "minimum"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
+def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
     given = x
     x, y, tape = split(x, y)
     same_dtype(x, y)

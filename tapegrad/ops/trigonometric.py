@@ -2,6 +2,7 @@ r"""Angles and the functions of them, circular and hyperbolic; all angles are in
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
@@ -254,3 +255,39 @@ def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         DTypeError: `x` is not a float.
     """
     return mapped(x, lambda x: apply("atanh", x), lambda x, _: 1 / ((1 - x) * (1 + x)))
+
+
+@op(elementwise_shape)
+def deg2rad(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Turns degrees into radians.
+
+    $$y = \frac{\pi}{180} x, \quad dx = \frac{\pi}{180} dy$$
+
+    Args:
+        x: Any shape, a float dtype, in degrees.
+
+    Returns:
+        The shape of `x`, in radians.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: x * (math.pi / 180), lambda *_: math.pi / 180)
+
+
+@op(elementwise_shape)
+def rad2deg(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Turns radians into degrees.
+
+    $$y = \frac{180}{\pi} x, \quad dx = \frac{180}{\pi} dy$$
+
+    Args:
+        x: Any shape, a float dtype, in radians.
+
+    Returns:
+        The shape of `x`, in degrees.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    return mapped(x, lambda x: x * (180 / math.pi), lambda *_: 180 / math.pi)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import erf, exp2, expm1, log1p, log2, log10, logaddexp, normal, tensor, uniform, zeros
+from tapegrad.ops import erf, exp2, expm1, log1p, log2, log10, logaddexp, logaddexp2, normal, tensor, uniform, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
 UNARY: dict[str, Callable[..., Any]] = {
@@ -22,8 +22,8 @@ UNARY: dict[str, Callable[..., Any]] = {
     "log2": log2,
 }
 
-
 EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+SUMS = [(logaddexp, np.logaddexp, math.log(2)), (logaddexp2, np.logaddexp2, 1)]
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -112,36 +112,41 @@ def test_the_error_function_keeps_signs_infinities_and_nan() -> None:
     assert np.signbit(y[1])
 
 
-# logaddexp
+# logaddexp, logaddexp2
 
 
-def test_a_sum_of_exponentials() -> None:
-    # numpy 2.4: np.logaddexp
+@pytest.mark.parametrize(("f", "numpys", "one"), SUMS)
+def test_a_sum_of_powers(f: Callable[..., Any], numpys: Callable[..., Any], one: float) -> None:
     x, y = tensor([[1.0, 2.0, 3.0]], np.float64), tensor([[0.5], [-2.0]], np.float64)
 
-    np.testing.assert_array_equal(logaddexp(x, y).numpy(), np.logaddexp(x.numpy(), y.numpy()))
-    assert logaddexp(tensor([0.0], np.float64), 0).item() == pytest.approx(math.log(2), rel=1e-15)
-    assert logaddexp(tensor([1000.0]), 1000).item() == pytest.approx(1000 + math.log(2))
+    np.testing.assert_array_equal(f(x, y).numpy(), numpys(x.numpy(), y.numpy()))
+    assert f(tensor([0.0], np.float64), 0).item() == pytest.approx(one, rel=1e-15)
+    assert f(tensor([1000.0]), 1000).item() == pytest.approx(1000 + one)
 
 
+@pytest.mark.parametrize("f", [logaddexp, logaddexp2])
 @pytest.mark.parametrize(
     ("x", "y"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str
 )
-def test_gradients_of_a_sum_have_their_shapes_back(x: tuple[int, ...], y: tuple[int, ...]) -> None:
-    check_gradients(logaddexp, real(*x), real(*y, seed=1), order=2)
+def test_gradients_of_a_sum_have_their_shapes_back(
+    f: Callable[..., Any], x: tuple[int, ...], y: tuple[int, ...]
+) -> None:
+    check_gradients(f, real(*x), real(*y, seed=1), order=2)
 
 
-def test_gradients_of_a_sum_beside_a_number() -> None:
-    check_gradients(lambda x: logaddexp(x, 0), real(2, 3), order=2)
-    check_gradients(lambda y: logaddexp(1.0, y), real(2, 3), order=2)
-    check_gradients(lambda x: logaddexp(x, x), real(2, 3), order=2)
+@pytest.mark.parametrize("f", [logaddexp, logaddexp2])
+def test_gradients_of_a_sum_beside_a_number(f: Callable[..., Any]) -> None:
+    check_gradients(lambda x: f(x, 0), real(2, 3), order=2)
+    check_gradients(lambda y: f(1.0, y), real(2, 3), order=2)
+    check_gradients(lambda x: f(x, x), real(2, 3), order=2)
 
 
-def test_minus_infinity_stands_for_nothing() -> None:
+@pytest.mark.parametrize("f", [logaddexp, logaddexp2])
+def test_minus_infinity_stands_for_nothing(f: Callable[..., Any]) -> None:
     x: Any = tensor([-np.inf, 2.0, -np.inf])
     y: Any = tensor([3.0, -np.inf, -np.inf])
 
-    z = logaddexp(x.trace(), y.trace())
+    z = f(x.trace(), y.trace())
     grads = z.sum().backward()
 
     assert z.tolist() == [3, 2, -math.inf]
@@ -149,24 +154,27 @@ def test_minus_infinity_stands_for_nothing() -> None:
     assert grads[y].tolist() == [1, 0, 0]
 
 
+@pytest.mark.parametrize("f", [logaddexp, logaddexp2])
 @np.errstate(all="ignore")
-def test_the_edges_of_a_sum_are_numpys() -> None:
+def test_the_edges_of_a_sum_are_numpys(f: Callable[..., Any]) -> None:
     x, y = EDGES[:, None], EDGES
 
-    np.testing.assert_allclose(logaddexp(tensor(x), tensor(y)).numpy(), np.logaddexp(x, y), rtol=1e-6)
+    np.testing.assert_allclose(f(tensor(x), tensor(y)).numpy(), getattr(np, f.__name__)(x, y), rtol=1e-6)
 
 
-def test_a_sum_keeps_the_law_of_rules() -> None:
-    check_shape_rule(logaddexp, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
+@pytest.mark.parametrize("f", [logaddexp, logaddexp2])
+def test_a_sum_keeps_the_law_of_rules(f: Callable[..., Any]) -> None:
+    check_shape_rule(f, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
-def test_what_cannot_be_added_is_refused() -> None:
-    x = zeros((2, 3))
+@pytest.mark.parametrize("f", [logaddexp, logaddexp2])
+def test_what_cannot_be_added_is_refused(f: Callable[..., Any]) -> None:
+    name = f.__name__
 
     with pytest.raises(ShapeError) as refused:
-        logaddexp(x, zeros((4,)))  # type: ignore[tapegrad-shape]  # the mistake under test
-    assert str(refused.value) == "logaddexp: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
-    with pytest.raises(DTypeError, match=r"^logaddexp: x is int64 but floating is expected$"):
-        logaddexp(tensor([1]), 2)  # type: ignore[tapegrad-dtype]  # the mistake under test
-    with pytest.raises(DTypeError, match=r"^logaddexp: y is int64 but floating is expected$"):
-        logaddexp(2, tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+        f(zeros((2, 3)), zeros((4,)))
+    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
+        f(tensor([1]), 2)
+    with pytest.raises(DTypeError, match=f"^{name}: y is int64 but floating is expected$"):
+        f(2, tensor([1]))

@@ -15,10 +15,11 @@ from tapegrad.ops import (
     ceil,
     clamp,
     floor,
+    fmax,
+    fmin,
     maximum,
     minimum,
     normal,
-    remainder,
     round,
     sign,
     tensor,
@@ -29,7 +30,7 @@ from tapegrad.testing import check_gradients, check_shape_rule
 
 STEPS: dict[str, Callable[..., Any]] = {"ceil": ceil, "floor": floor, "round": round, "sign": sign, "trunc": trunc}
 UNARY: dict[str, Callable[..., Any]] = {**STEPS, "abs": abs, "clamp": clamp}
-BINARY: dict[str, Callable[..., Any]] = {"maximum": maximum, "minimum": minimum, "remainder": remainder}
+BINARY: dict[str, Callable[..., Any]] = {"fmax": fmax, "fmin": fmin, "maximum": maximum, "minimum": minimum}
 
 
 EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
@@ -216,15 +217,15 @@ def test_bools_are_refused(name: str) -> None:
         BINARY[name](tensor([True]), tensor([False]))
 
 
-@pytest.mark.parametrize("f", [maximum, minimum])
+@pytest.mark.parametrize("f", [maximum, minimum, fmax, fmin])
 def test_a_tie_is_split_in_half(f: Callable[..., Any]) -> None:
     x, y = tensor([1.0, 2.0, 3.0]), tensor([2.0, 2.0, 2.0])
 
     grads = f(x.trace(), y.trace()).sum().backward()
 
     larger = [0, 0.5, 1]
-    assert grads[x].tolist() == (larger if f is maximum else larger[::-1])
-    assert grads[y].tolist() == (larger[::-1] if f is maximum else larger)
+    assert grads[x].tolist() == (larger if f in (maximum, fmax) else larger[::-1])
+    assert grads[y].tolist() == (larger[::-1] if f in (maximum, fmax) else larger)
 
 
 def test_a_tensor_beside_itself_gets_the_whole_gradient() -> None:
@@ -234,16 +235,13 @@ def test_a_tensor_beside_itself_gets_the_whole_gradient() -> None:
     assert maximum(traced, traced).sum().backward()[x].tolist() == [1, 1]
 
 
-def test_the_operator_leaves_over_what_pythons_does() -> None:
-    numbers = [7.5, -7.5, 0.0]
+@pytest.mark.parametrize("f", [fmax, fmin])
+def test_a_number_beside_nan_wins_and_gets_the_gradient(f: Callable[..., Any]) -> None:
+    x, y = tensor([1.0, np.nan, np.nan]), tensor([np.nan, 2.0, np.nan])
 
-    assert (tensor(numbers) % 2).tolist() == [n % 2 for n in numbers]
-    assert (tensor(numbers) % -2).tolist() == [n % -2 for n in numbers]
-    assert (7 % tensor([2.0, -3.0])).tolist() == [1, -2]
+    z = f(x.trace(), y.trace())
 
-
-def test_a_remainder_of_a_division_by_zero_is_nan_with_numpys_warning() -> None:
-    with pytest.warns(RuntimeWarning, match="invalid value"):
-        assert math.isnan((tensor([1.0]) % 0).item())
-    with pytest.warns(RuntimeWarning, match="divide by zero"):
-        assert (tensor([1]) % 0).item() == 0
+    np.testing.assert_array_equal(z.numpy(), [1, 2, np.nan])
+    grads = z.sum().backward()
+    assert grads[x].tolist() == [1, 0, 0]
+    assert grads[y].tolist() == [0, 1, 0]

@@ -111,3 +111,30 @@ def reject_logaddexp_of_two_dtypes() -> None:
 
 def reject_logaddexp_of_ints() -> None:
     tg.logaddexp(whole, 2)  # E: logaddexp: x is int64 but floating is expected [tapegrad-dtype]
+
+
+def accept_logaddexp2() -> None:
+    assert_type(tg.logaddexp2(x, y), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.logaddexp2(column, y.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.logaddexp2(x.trace(), 2.0), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.logaddexp2(2, x), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def accept_logaddexp2_of_named_and_unknown_sizes() -> None:
+    def computed(a: Tensor[Shape[N, M]], b: Tensor[Shape[M]], c: Tensor[Shape[Any, L[3]]]) -> Tensor[Shape[N, M]]:
+        assert_type(tg.logaddexp2(c, y), Tensor[Shape[Any, L[3]], NoneTape])
+        return tg.logaddexp2(a, b)
+
+    assert_type(computed(x, y, x), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def reject_logaddexp2_of_columns() -> None:
+    tg.logaddexp2(x, tg.ones((2, 4)))  # E: logaddexp2: x (2, 3) and y (2, 4) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
+
+
+def reject_logaddexp2_of_two_dtypes() -> None:
+    tg.logaddexp2(y, whole)  # E: logaddexp2: x is float32 but y is int64 [tapegrad-dtype]
+
+
+def reject_logaddexp2_of_ints() -> None:
+    tg.logaddexp2(whole, 2)  # E: logaddexp2: x is int64 but floating is expected [tapegrad-dtype]

@@ -170,48 +170,63 @@ def reject_minimum_of_bools() -> None:
     tg.minimum(truth, truth)  # E: minimum: x is bool but number is expected [tapegrad-dtype]
 
 
-def accept_remainder() -> None:
-    assert_type(tg.remainder(x, y), Tensor[Shape[L[2], L[3]], NoneTape])
-    assert_type(tg.remainder(column, y.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
-    assert_type(tg.remainder(x.trace(), 2.0), Tensor[Shape[L[2], L[3]], OwnedTape])
-    assert_type(tg.remainder(2, x), Tensor[Shape[L[2], L[3]], NoneTape])
+def accept_fmax() -> None:
+    assert_type(tg.fmax(x, y), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.fmax(column, y.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.fmax(x.trace(), 2.0), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.fmax(2, x), Tensor[Shape[L[2], L[3]], NoneTape])
 
 
-def accept_remainder_of_named_and_unknown_sizes() -> None:
+def accept_fmax_of_named_and_unknown_sizes() -> None:
     def computed(a: Tensor[Shape[N, M]], b: Tensor[Shape[M]], c: Tensor[Shape[Any, L[3]]]) -> Tensor[Shape[N, M]]:
-        assert_type(tg.remainder(c, y), Tensor[Shape[Any, L[3]], NoneTape])
-        return tg.remainder(a, b)
+        assert_type(tg.fmax(c, y), Tensor[Shape[Any, L[3]], NoneTape])
+        return tg.fmax(a, b)
 
     assert_type(computed(x, y, x), Tensor[Shape[L[2], L[3]], NoneTape])
 
 
-def reject_remainder_of_columns() -> None:
-    tg.remainder(x, tg.ones((2, 4)))  # E: remainder: x (2, 3) and y (2, 4) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
+def reject_fmax_of_columns() -> None:
+    tg.fmax(x, tg.ones((2, 4)))  # E: fmax: x (2, 3) and y (2, 4) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
 
 
-def reject_remainder_of_two_dtypes() -> None:
-    tg.remainder(y, whole)  # E: remainder: x is float32 but y is int64 [tapegrad-dtype]
+def reject_fmax_of_two_dtypes() -> None:
+    tg.fmax(y, whole)  # E: fmax: x is float32 but y is int64 [tapegrad-dtype]
 
 
-def accept_remainder_of_ints() -> None:
-    assert_type(tg.remainder(whole, 2), Tensor[Shape[L[3]], NoneTape, np.int64])
+def accept_fmax_of_ints() -> None:
+    assert_type(tg.fmax(whole, 2), Tensor[Shape[L[3]], NoneTape, np.int64])
 
 
-def reject_remainder_of_bools() -> None:
-    tg.remainder(truth, truth)  # E: remainder: x is bool but number is expected [tapegrad-dtype]
+def reject_fmax_of_bools() -> None:
+    tg.fmax(truth, truth)  # E: fmax: x is bool but number is expected [tapegrad-dtype]
 
 
-def accept_the_operator_of_remainder() -> None:
-    assert_type(x % 2, Tensor[Shape[L[2], L[3]], NoneTape])
-    assert_type(2.0 % x.trace(), Tensor[Shape[L[2], L[3]], OwnedTape])
-    assert_type(x % y, Tensor[Shape[L[2], L[3]], NoneTape])
-    assert_type(column % y.trace(), Tensor[Shape[L[2], L[3]], OwnedTape])
-    assert_type(whole % 2, Tensor[Shape[L[3]], NoneTape, np.int64])
+def accept_fmin() -> None:
+    assert_type(tg.fmin(x, y), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.fmin(column, y.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.fmin(x.trace(), 2.0), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.fmin(2, x), Tensor[Shape[L[2], L[3]], NoneTape])
 
 
-def reject_the_operator_of_remainder_on_columns() -> None:
-    x % tg.ones((2, 4))  # E: remainder: x (2, 3) and y (2, 4) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
+def accept_fmin_of_named_and_unknown_sizes() -> None:
+    def computed(a: Tensor[Shape[N, M]], b: Tensor[Shape[M]], c: Tensor[Shape[Any, L[3]]]) -> Tensor[Shape[N, M]]:
+        assert_type(tg.fmin(c, y), Tensor[Shape[Any, L[3]], NoneTape])
+        return tg.fmin(a, b)
+
+    assert_type(computed(x, y, x), Tensor[Shape[L[2], L[3]], NoneTape])
 
 
-def reject_the_operator_of_remainder_on_a_float_and_an_int() -> None:
-    2.5 % whole  # E: remainder: x is a float but y is int64 [tapegrad-dtype]
+def reject_fmin_of_columns() -> None:
+    tg.fmin(x, tg.ones((2, 4)))  # E: fmin: x (2, 3) and y (2, 4) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
+
+
+def reject_fmin_of_two_dtypes() -> None:
+    tg.fmin(y, whole)  # E: fmin: x is float32 but y is int64 [tapegrad-dtype]
+
+
+def accept_fmin_of_ints() -> None:
+    assert_type(tg.fmin(whole, 2), Tensor[Shape[L[3]], NoneTape, np.int64])
+
+
+def reject_fmin_of_bools() -> None:
+    tg.fmin(truth, truth)  # E: fmin: x is bool but number is expected [tapegrad-dtype]

@@ -128,6 +128,26 @@ def reject_atanh_of_ints() -> None:
     tg.atanh(whole)  # E: atanh: x is int64 but floating is expected [tapegrad-dtype]
 
 
+def accept_deg2rad() -> None:
+    assert_type(tg.deg2rad(x), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.deg2rad(x.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.deg2rad(x.astype(np.float64)), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+
+
+def reject_deg2rad_of_ints() -> None:
+    tg.deg2rad(whole)  # E: deg2rad: x is int64 but floating is expected [tapegrad-dtype]
+
+
+def accept_rad2deg() -> None:
+    assert_type(tg.rad2deg(x), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.rad2deg(x.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.rad2deg(x.astype(np.float64)), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+
+
+def reject_rad2deg_of_ints() -> None:
+    tg.rad2deg(whole)  # E: rad2deg: x is int64 but floating is expected [tapegrad-dtype]
+
+
 def accept_named_and_unknown_sizes() -> None:
     def computed(a: Tensor[Shape[N, M], OwnedTape], b: Tensor[Shape[Any, N]], c: Tensor) -> Tensor[Shape[N, M], OwnedTape]:
         assert_type(tg.sin(c), Tensor[Any, Any, Any])

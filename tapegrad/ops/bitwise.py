@@ -1,0 +1,162 @@
+r"""Ops on the bits of whole numbers; of a truth value there is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import TypeVar
+
+from tapegrad import sentences
+from tapegrad.errors import DTypeError
+from tapegrad.op import op
+from tapegrad.ops._mapped import apply
+from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, place
+from tapegrad.tensor import S, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from tapegrad.backend import Elementwise
+    from tapegrad.tape import NoneTape
+    from tapegrad.tensor import Number
+
+Bits = TypeVar("Bits", bound=np.integer[Any] | np.bool_, default=np.int64)
+Whole = TypeVar("Whole", bound=np.integer[Any], default=np.int64)
+
+
+@op(broadcast_shape, operator="__and__")
+def bitwise_and(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
+    r"""Keeps the bits that both have; of bools, says where both hold. Not differentiable.
+
+    $$z_b = x_b \wedge y_b$$
+
+    Args:
+        x: Any shape, ints or bools, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to, in their dtype, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are float.
+    """
+    return _joined("bitwise_and", x, y, "iub")
+
+
+@op(broadcast_shape, operator="__or__")
+def bitwise_or(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
+    r"""Puts the bits of both together; of bools, says where either holds, or both. Not differentiable.
+
+    $$z_b = x_b \vee y_b$$
+
+    Args:
+        x: Any shape, ints or bools, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to, in their dtype, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are float.
+    """
+    return _joined("bitwise_or", x, y, "iub")
+
+
+@op(broadcast_shape, operator="__xor__")
+def bitwise_xor(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
+    r"""Keeps the bits that one has and the other has not; of bools, says where they differ. Not differentiable.
+
+    $$z_b = x_b \oplus y_b$$
+
+    Args:
+        x: Any shape, ints or bools, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to, in their dtype, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are float.
+    """
+    return _joined("bitwise_xor", x, y, "iub")
+
+
+@op(elementwise_shape, operator="__invert__")
+def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
+    r"""Turns every bit around; of bools, says where `x` does not hold. Not differentiable.
+
+    $$y_b = \neg x_b$$
+
+    Args:
+        x: Any shape, ints or bools. A signed int becomes -x - 1.
+
+    Returns:
+        The shape and dtype of `x`, without a tape.
+
+    Raises:
+        DTypeError: `x` is a float.
+    """
+    x, _ = split(x)
+    _kind_only(x, "iub")
+    return handle(apply("bitwise_invert", x.data))
+
+
+@op(broadcast_shape, operator="__lshift__")
+def bitwise_left_shift(
+    x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
+) -> Tensor[Any, NoneTape, Whole]:
+    r"""Moves the bits up; not differentiable.
+
+    $$z = x \, 2^y$$
+
+    Args:
+        x: Any shape, ints, or a number. What is moved beyond the last bit is lost.
+        y: A shape that broadcasts with `x`, or a number: by how many bits, at least 0.
+
+    Returns:
+        The shape both broadcast to, in their dtype, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not int.
+    """
+    return _joined("bitwise_left_shift", x, y, "iu")
+
+
+@op(broadcast_shape, operator="__rshift__")
+def bitwise_right_shift(
+    x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
+) -> Tensor[Any, NoneTape, Whole]:
+    r"""Moves the bits down; not differentiable.
+
+    $$z = \lfloor x / 2^y \rfloor$$
+
+    Args:
+        x: Any shape, ints, or a number. The sign stays.
+        y: A shape that broadcasts with `x`, or a number: by how many bits, at least 0.
+
+    Returns:
+        The shape both broadcast to, in their dtype, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not int.
+    """
+    return _joined("bitwise_right_shift", x, y, "iu")
+
+
+def _joined(name: Elementwise, x: Any, y: Any, kinds: str) -> Tensor[Any, NoneTape, Any]:
+    given = x
+    x, y, _ = split(x, y)
+    same_dtype(x, y)
+    _kind_only(x, kinds, given)
+    return handle(apply(name, x.data, y.data))
+
+
+def _kind_only(x: Tensor[Any, Any, Any], kinds: str, given: object = None) -> None:
+    """Refuses dtypes of another kind; `given` is what stood for the first of two."""
+    if x.data.dtype.kind not in kinds:
+        expected = "integer or bool" if "b" in kinds else "integer"
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), expected))

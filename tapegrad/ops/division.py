@@ -1,0 +1,98 @@
+r"""What a division gives in whole numbers, and what it leaves over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from tapegrad.op import op
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._mapped import apply
+from tapegrad.ops.elementwise import broadcast_shape, number_only
+from tapegrad.tensor import T1, T2, Real, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, Merge, NoneTape
+    from tapegrad.tensor import Number
+
+
+@op(broadcast_shape, operator="__floordiv__")
+def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] | Number) -> Tensor[Any, NoneTape, Real]:
+    r"""Divides and rounds down, as Python's `//`; not differentiable, being flat between its steps.
+
+    $$z = \lfloor x / y \rfloor$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number. Zero gives an infinity or NaN, and 0 of ints, as in NumPy.
+
+    Returns:
+        The shape both broadcast to, in their dtype, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are bool.
+    """
+    given = x
+    x, y, _ = split(x, y)
+    same_dtype(x, y)
+    number_only(x, given)
+    return handle(apply("floor_divide", x.data, y.data))
+
+
+@op(broadcast_shape, operator="__mod__")
+def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
+    r"""Finds what a division leaves over, with the sign of the divisor, as Python's `%`.
+
+    $$z = x - \lfloor x / y \rfloor \, y, \quad dx = dz, \quad dy = -\lfloor x / y \rfloor \, dz$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number. Zero gives NaN, and 0 of ints, as in NumPy.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are bool.
+    """
+    return _left_over("remainder", x, y)
+
+
+@op(broadcast_shape)
+def fmod(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
+    r"""Finds what a division leaves over, with the sign of what is divided, as C's `fmod`.
+
+    $$z = x - \operatorname{trunc}(x / y) \, y, \quad dx = dz, \quad dy = -\operatorname{trunc}(x / y) \, dz$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number. Zero gives NaN, and 0 of ints, as in NumPy.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are bool.
+    """
+    return _left_over("fmod", x, y)
+
+
+def _left_over(name: Literal["remainder", "fmod"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
+    given = x
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    number_only(x, given)
+    out = handle(apply(name, x.data, y.data))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            grads.add(x, summed_to(dz, x.data))
+        if grads.wants(y):
+            times = apply("round", (x.data - out.data) / y.data)  # whole but for rounding
+            grads.add(y, summed_to(-dz * times, y.data))
+
+    recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
+    return recorded

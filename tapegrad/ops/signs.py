@@ -1,0 +1,110 @@
+r"""Ops that read a sign or write one; `sign` and `abs` stand in `rounding.py`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import engine
+from tapegrad.op import op
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._mapped import apply
+from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
+from tapegrad.tensor import T1, T2, Float, S, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tapegrad.tape import Gradients, Merge, NoneTape
+    from tapegrad.tensor import Number
+
+
+@op(elementwise_shape)
+def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
+    r"""Says where the sign is negative, that of minus zero and of NaN included; not differentiable.
+
+    $$y = [\operatorname{bit}(x) = 1]$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`, bool, without a tape.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, _ = split(x)
+    float_only(x)
+    return handle(apply("signbit", x.data))
+
+
+@op(broadcast_shape)
+def copysign(
+    x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Gives one number the sign of another.
+
+    $$z = |x| \, s(y), \quad dx = \operatorname{sign}(x) \, s(y) \, dz, \quad dy = 0$$
+
+    Args:
+        x: Any shape, or a number. At zero its gradient is zero.
+        y: A shape that broadcasts with `x`, or a number. Its sign s is that of `signbit`, 1 or -1.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+    """
+    given = x
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    float_only(x, given)
+    out = handle(apply("copysign", x.data, y.data))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            turned = apply("sign", x.data) * apply("sign", out.data)
+            grads.add(x, summed_to(dz * turned, x.data))
+        if grads.wants(y):
+            grads.add(y, engine(y.data).zeros(y.shape, y.dtype))
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(broadcast_shape)
+def heaviside(
+    x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Steps from 0 to 1 where `x` passes zero.
+
+    $$z = \begin{cases} 0 & x < 0 \\ y & x = 0 \\ 1 & x > 0 \end{cases}, \quad dx = 0, \quad dy = [x = 0] \, dz$$
+
+    Args:
+        x: Any shape, or a number. NaN stays NaN.
+        y: A shape that broadcasts with `x`, or a number: what the step is worth at zero.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+    """
+    given = x
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    float_only(x, given)
+    out = handle(apply("heaviside", x.data, y.data))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            grads.add(x, engine(x.data).zeros(x.shape, x.dtype))
+        if grads.wants(y):
+            at_zero = engine(x.data).equal(x.data, 0)
+            grads.add(y, summed_to(engine(dz, at_zero).where(at_zero, dz, 0), y.data))
+
+    return tape.record(out, (x, y), backward)
