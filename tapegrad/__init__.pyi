@@ -37,6 +37,8 @@ from tapegrad.ops import at_set as at_set
 from tapegrad.ops import atan as atan
 from tapegrad.ops import atan2 as atan2
 from tapegrad.ops import atanh as atanh
+from tapegrad.ops import bernoulli as bernoulli
+from tapegrad.ops import bernoulli_like as bernoulli_like
 from tapegrad.ops import bitwise_and as bitwise_and
 from tapegrad.ops import bitwise_invert as bitwise_invert
 from tapegrad.ops import bitwise_left_shift as bitwise_left_shift
@@ -55,7 +57,10 @@ from tapegrad.ops import cross_entropy as cross_entropy
 from tapegrad.ops import cumsum as cumsum
 from tapegrad.ops import deg2rad as deg2rad
 from tapegrad.ops import div as div
+from tapegrad.ops import dropout as dropout
 from tapegrad.ops import elu as elu
+from tapegrad.ops import empty as empty
+from tapegrad.ops import empty_like as empty_like
 from tapegrad.ops import equal as equal
 from tapegrad.ops import erf as erf
 from tapegrad.ops import exp as exp
@@ -105,10 +110,13 @@ from tapegrad.ops import maximum as maximum
 from tapegrad.ops import mean as mean
 from tapegrad.ops import min as min
 from tapegrad.ops import minimum as minimum
+from tapegrad.ops import mish as mish
 from tapegrad.ops import mse as mse
 from tapegrad.ops import mul as mul
+from tapegrad.ops import nan_to_num as nan_to_num
 from tapegrad.ops import neg as neg
 from tapegrad.ops import normal as normal
+from tapegrad.ops import normal_like as normal_like
 from tapegrad.ops import normalize as normalize
 from tapegrad.ops import not_equal as not_equal
 from tapegrad.ops import one_hot as one_hot
@@ -117,6 +125,7 @@ from tapegrad.ops import ones_like as ones_like
 from tapegrad.ops import pad as pad
 from tapegrad.ops import permute as permute
 from tapegrad.ops import pow as pow
+from tapegrad.ops import prelu as prelu
 from tapegrad.ops import prod as prod
 from tapegrad.ops import rad2deg as rad2deg
 from tapegrad.ops import reciprocal as reciprocal
@@ -126,6 +135,8 @@ from tapegrad.ops import reshape as reshape
 from tapegrad.ops import rms_norm as rms_norm
 from tapegrad.ops import round as round
 from tapegrad.ops import rsqrt as rsqrt
+from tapegrad.ops import safe_log as safe_log
+from tapegrad.ops import scale as scale
 from tapegrad.ops import scatter_add as scatter_add
 from tapegrad.ops import sigmoid as sigmoid
 from tapegrad.ops import sign as sign
@@ -152,6 +163,7 @@ from tapegrad.ops import tensor as tensor
 from tapegrad.ops import transpose as transpose
 from tapegrad.ops import trunc as trunc
 from tapegrad.ops import uniform as uniform
+from tapegrad.ops import uniform_like as uniform_like
 from tapegrad.ops import var as var
 from tapegrad.ops import where as where
 from tapegrad.ops import zeros as zeros

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from typing_extensions import override
 
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
-from tapegrad.ops import mul
-from tapegrad.tensor import handle
+from tapegrad.ops import dropout
 
 if TYPE_CHECKING:
-    from tapegrad.tape import NoneTape
     from tapegrad.tensor import Float, S, T, Tensor
 
 
@@ -50,11 +48,7 @@ class Dropout(Module):
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         """Computes `x` times the mask where `x` has a tape, of any shape."""
-        if not x.owns_tape or not self.p:
-            return x
-        kept: Any = np.asarray(self.rng.random(x.shape) >= self.p, x.dtype)
-        mask: Tensor[S, NoneTape, Float] = handle(kept / (1 - self.p))
-        return mul(x, mask)
+        return dropout(x, rate=self.p, rng=self.rng)
 
     @override
     def __repr__(self) -> str:

@@ -4,6 +4,8 @@ from tapegrad.ops.activation import elu as elu
 from tapegrad.ops.activation import gelu as gelu
 from tapegrad.ops.activation import leaky_relu as leaky_relu
 from tapegrad.ops.activation import log_sigmoid as log_sigmoid
+from tapegrad.ops.activation import mish as mish
+from tapegrad.ops.activation import prelu as prelu
 from tapegrad.ops.activation import sigmoid as sigmoid
 from tapegrad.ops.activation import silu as silu
 from tapegrad.ops.activation import softplus as softplus
@@ -25,6 +27,8 @@ from tapegrad.ops.compare import less as less
 from tapegrad.ops.compare import less_equal as less_equal
 from tapegrad.ops.compare import not_equal as not_equal
 from tapegrad.ops.compare import where as where
+from tapegrad.ops.create import empty as empty
+from tapegrad.ops.create import empty_like as empty_like
 from tapegrad.ops.create import full as full
 from tapegrad.ops.create import full_like as full_like
 from tapegrad.ops.create import ones as ones
@@ -35,8 +39,13 @@ from tapegrad.ops.create import zeros_like as zeros_like
 from tapegrad.ops.division import floor_divide as floor_divide
 from tapegrad.ops.division import fmod as fmod
 from tapegrad.ops.division import remainder as remainder
+from tapegrad.ops.draw import bernoulli as bernoulli
+from tapegrad.ops.draw import bernoulli_like as bernoulli_like
+from tapegrad.ops.draw import dropout as dropout
 from tapegrad.ops.draw import normal as normal
+from tapegrad.ops.draw import normal_like as normal_like
 from tapegrad.ops.draw import uniform as uniform
+from tapegrad.ops.draw import uniform_like as uniform_like
 from tapegrad.ops.elementwise import add as add
 from tapegrad.ops.elementwise import astype as astype
 from tapegrad.ops.elementwise import div as div
@@ -45,6 +54,7 @@ from tapegrad.ops.elementwise import log as log
 from tapegrad.ops.elementwise import mul as mul
 from tapegrad.ops.elementwise import neg as neg
 from tapegrad.ops.elementwise import relu as relu
+from tapegrad.ops.elementwise import scale as scale
 from tapegrad.ops.elementwise import sub as sub
 from tapegrad.ops.elementwise import tanh as tanh
 from tapegrad.ops.exponential import erf as erf
@@ -55,6 +65,7 @@ from tapegrad.ops.exponential import log2 as log2
 from tapegrad.ops.exponential import log10 as log10
 from tapegrad.ops.exponential import logaddexp as logaddexp
 from tapegrad.ops.exponential import logaddexp2 as logaddexp2
+from tapegrad.ops.exponential import safe_log as safe_log
 from tapegrad.ops.index import scatter_add as scatter_add
 from tapegrad.ops.index import take as take
 from tapegrad.ops.join import concat as concat
@@ -67,6 +78,7 @@ from tapegrad.ops.logical import logical_and as logical_and
 from tapegrad.ops.logical import logical_not as logical_not
 from tapegrad.ops.logical import logical_or as logical_or
 from tapegrad.ops.logical import logical_xor as logical_xor
+from tapegrad.ops.logical import nan_to_num as nan_to_num
 from tapegrad.ops.loss import cross_entropy as cross_entropy
 from tapegrad.ops.loss import mse as mse
 from tapegrad.ops.matmul import matmul as matmul

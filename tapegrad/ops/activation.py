@@ -6,13 +6,15 @@ import math
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tapegrad.backend import engine
+from tapegrad.dims import Dims, broadcast
 from tapegrad.op import op
+from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
-from tapegrad.tensor import Float, S, T, Tensor, handle, split
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients
+    from tapegrad.tape import Gradients, Merge
 
 _CUBIC: Final = 0.044715  # Hendrycks & Gimpel, §2
 
@@ -218,3 +220,79 @@ def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tenso
         grads.add(x, engine(dy, positive).where(positive, dy, negative_slope * dy))
 
     return tape.record(out, (x,), backward)
+
+
+def prelu_shape(x: Dims, weight: Dims) -> Dims:
+    """Aligns the sizes from the right; 1 fits any."""
+    return broadcast(x=x, weight=weight)
+
+
+@op(prelu_shape)
+def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Scales down what is negative by slopes that are learned: a `leaky_relu` of many.
+
+    $$y = \begin{cases} x & x > 0 \\ w x & x \le 0 \end{cases}, \quad
+    dx = \begin{cases} dy & x > 0 \\ w \, dy & x \le 0 \end{cases}, \quad dw = \min(x, 0) \, dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+        weight: The slopes w, a shape that broadcasts with `x`: `(C, 1, 1)` has one for each channel of images.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eq. 1.
+    """
+    tensor_only(x, "x")
+    tensor_only(weight, "weight")
+    x, weight, tape = split(x, weight)
+    same_dtype(x, weight, "weight")
+    float_only(x)
+    primitives = engine(x.data, weight.data)
+    out = handle(primitives.where(primitives.greater(x.data, 0), x.data, weight.data * x.data))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        positive = engine(x.data).greater(x.data, 0)
+        primitives = engine(dy, positive)
+        if grads.wants(x):
+            grads.add(x, summed_to(primitives.where(positive, dy, weight.data * dy), x.data))
+        if grads.wants(weight):
+            grads.add(weight, summed_to(primitives.where(positive, 0, x.data * dy), weight.data))
+
+    return tape.record(out, (x, weight), backward)
+
+
+@op(elementwise_shape)
+def mish(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Multiplies each element by the hyperbolic tangent of its `softplus`.
+
+    $$y = x \tanh s, \quad s = \ln(1 + e^x), \quad dx = \left(\tanh s + x (1 - \tanh^2 s) \, \sigma(x)\right) dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+
+    Source:
+        Misra, [Mish](https://arxiv.org/abs/1908.08681), eq. 1.
+    """
+    return mapped(x, lambda x: x * _mish_gate(x), _mish_slope)
+
+
+def _mish_gate(x: Any) -> Any:
+    return engine(x).tanh(apply("softplus", x))
+
+
+def _mish_slope(x: Any, _: Any) -> Any:
+    gate = _mish_gate(x)
+    return gate + x * (1 - gate * gate) * apply("sigmoid", x)

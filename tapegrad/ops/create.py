@@ -109,6 +109,25 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
 
 
 @op(filled_shape)
+def empty(shape: Sizes, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+    r"""Makes a tensor of whatever the memory holds, for a result that is written over.
+
+    $$y_i = \text{any}$$
+
+    Args:
+        shape: The sizes, each at least 0.
+        dtype: A NumPy scalar type.
+
+    Returns:
+        `shape`.
+
+    Raises:
+        ShapeError: A size is negative.
+    """
+    return handle(np.empty(shape, dtype))
+
+
+@op(filled_shape)
 def zeros(shape: Sizes, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of zeros.
 
@@ -164,6 +183,22 @@ def full(shape: Sizes, value: float, dtype: type[D] = np.float32) -> Tensor[Any,
         ShapeError: A size is negative.
     """
     return handle(np.full(shape, value, dtype))
+
+
+@op(like_shape)
+def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
+    r"""Makes a tensor of whatever the memory holds, of another's shape and dtype.
+
+    $$y_i = \text{any}$$
+
+    Args:
+        x: Any shape. Its values and its tape do not matter.
+
+    Returns:
+        The shape of `x`, without a tape.
+    """
+    x, _ = split(x)
+    return handle(np.empty(x.shape, x.dtype))
 
 
 @op(like_shape)

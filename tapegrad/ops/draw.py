@@ -8,12 +8,13 @@ import numpy as np
 
 from tapegrad.generator import generator
 from tapegrad.op import op
-from tapegrad.ops.create import filled_shape, float_dtype_only
-from tapegrad.tensor import Float, Tensor, handle
+from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
+from tapegrad.ops.elementwise import elementwise_shape, float_only
+from tapegrad.tensor import D, Float, S, T, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.generator import RNG
-    from tapegrad.tape import NoneTape
+    from tapegrad.tape import Gradients, NoneTape
     from tapegrad.tensor import Sizes
 
 
@@ -78,3 +79,149 @@ def uniform(
     """
     float_dtype_only(dtype)
     return handle(np.asarray(generator(rng).uniform(low, high, shape), dtype))
+
+
+@op(filled_shape)
+def bernoulli(
+    shape: Sizes,
+    *,
+    p: float = 0.5,
+    dtype: type[D] = np.float32,  # type: ignore[assignment]  # the default of D
+    rng: RNG = None,
+) -> Tensor[Any, NoneTape, D]:
+    r"""Draws a tensor of ones and zeros.
+
+    $$y_i \sim \mathrm{Bernoulli}(p)$$
+
+    Args:
+        shape: The sizes, each at least 0.
+        p: How probable a one is, from 0 to 1.
+        dtype: A NumPy scalar type; of bools, a one is True.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Returns:
+        `shape`.
+
+    Raises:
+        ShapeError: A size is negative.
+        ValueError: `p` is out of its range.
+    """
+    return handle(_ones("bernoulli", shape, p, dtype, rng))
+
+
+@op(like_shape)
+def normal_like(
+    x: Tensor[S, Any, Float], *, mean: float = 0.0, std: float = 1.0, rng: RNG = None
+) -> Tensor[S, NoneTape, Float]:
+    r"""Draws a tensor of normally distributed numbers of another's shape and dtype.
+
+    $$y_i \sim \mathcal{N}(\mu, \sigma^2)$$
+
+    Args:
+        x: Any shape, a float dtype. Its values and its tape do not matter.
+        mean: The centre of the distribution.
+        std: Its standard deviation, at least 0.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Returns:
+        The shape of `x`, without a tape.
+
+    Raises:
+        DTypeError: `x` is not a float.
+        ValueError: `std` is negative.
+    """
+    x, _ = split(x)
+    float_only(x)
+    return handle(np.asarray(generator(rng).normal(mean, std, x.shape), x.dtype))
+
+
+@op(like_shape)
+def uniform_like(
+    x: Tensor[S, Any, Float], *, low: float = 0.0, high: float = 1.0, rng: RNG = None
+) -> Tensor[S, NoneTape, Float]:
+    r"""Draws a tensor of numbers from an interval, all equally likely, of another's shape and dtype.
+
+    $$y_i \sim \mathcal{U}[l, h)$$
+
+    Args:
+        x: Any shape, a float dtype. Its values and its tape do not matter.
+        low: The least number.
+        high: The number that all stay below.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Returns:
+        The shape of `x`, without a tape.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, _ = split(x)
+    float_only(x)
+    return handle(np.asarray(generator(rng).uniform(low, high, x.shape), x.dtype))
+
+
+@op(like_shape)
+def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> Tensor[S, NoneTape, D]:
+    r"""Draws a tensor of ones and zeros of another's shape and dtype.
+
+    $$y_i \sim \mathrm{Bernoulli}(p)$$
+
+    Args:
+        x: Any shape. Its values and its tape do not matter.
+        p: How probable a one is, from 0 to 1.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Returns:
+        The shape of `x`, without a tape.
+
+    Raises:
+        ValueError: `p` is out of its range.
+    """
+    x, _ = split(x)
+    return handle(_ones("bernoulli_like", x.shape, p, x.dtype, rng))
+
+
+@op(elementwise_shape)
+def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Tensor[S, T, Float]:
+    r"""Under a tape, sets elements to zero at random and scales up the others; without one, changes nothing.
+
+    $$y_i = \frac{m_i}{1 - p} \, x_i, \quad m_i \sim \mathrm{Bernoulli}(1 - p), \quad dx_i = \frac{m_i}{1 - p} \, dy_i$$
+
+    Args:
+        x: Any shape, a float dtype.
+        rate: The fraction p of elements dropped, from 0 to below 1; 0 changes nothing and draws nothing.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+        ValueError: `rate` is out of its range.
+
+    Source:
+        Srivastava et al., [Dropout](https://jmlr.org/papers/v15/srivastava14a.html), §4; scaled while training, §10.
+    """
+    if not 0 <= rate < 1:
+        message = f"dropout: rate is {rate} but must be from 0 to below 1"
+        raise ValueError(message)
+    tensor_only(x, "x")
+    float_only(x)
+    if not x.owns_tape or not rate:
+        return x
+    x, tape = split(x)
+    mask = _ones("dropout", x.shape, 1 - rate, x.dtype, rng) / (1 - rate)
+    out = handle(x.data * mask)
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out) * mask)
+
+    return tape.record(out, (x,), backward)
+
+
+def _ones(name: str, shape: Sizes, p: float, dtype: Any, rng: RNG) -> Any:
+    """Returns an array with ones at random places."""
+    if not 0 <= p <= 1:
+        message = f"{name}: p is {p} but must be from 0 to 1"
+        raise ValueError(message)
+    return np.asarray(generator(rng).random(shape) < p, dtype)

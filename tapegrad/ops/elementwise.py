@@ -122,6 +122,32 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     return tape.record(out, (x, y), backward)
 
 
+@op(elementwise_shape)
+def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
+    r"""Multiplies each element by one number.
+
+    $$y = c \, x, \quad dx = c \, dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+        factor: The number c.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    out = handle(x.data * factor)
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out) * factor)
+
+    return tape.record(out, (x,), backward)
+
+
 @op(broadcast_shape, operator="__truediv__")
 def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
     r"""Divides element by element.

@@ -177,6 +177,33 @@ def _power(name: Literal["exp", "exp2"], x: Any) -> Any:
 
 
 @op(elementwise_shape)
+def safe_log(x: Tensor[S, T, Float], *, eps: float = 1e-6) -> Tensor[S, T, Float]:
+    r"""Takes the logarithm of a number made positive: finite, with a finite slope, wherever `x` is.
+
+    $$y = \ln(s + \varepsilon), \quad s = \ln(1 + e^x), \quad dx = \frac{\sigma(x)}{s + \varepsilon} dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+        eps: What is added before the logarithm is taken, above 0.
+
+    Returns:
+        The shape of `x`, in nats, at least the logarithm of `eps`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+        ValueError: `eps` is not above 0.
+    """
+    if not eps > 0:
+        message = f"safe_log: eps is {eps} but must be above 0"
+        raise ValueError(message)
+
+    def slope(x: Any, _: Any) -> Any:
+        return apply("sigmoid", x) / (apply("softplus", x) + eps)
+
+    return mapped(x, lambda x: engine(x).log(apply("softplus", x) + eps), slope)
+
+
+@op(elementwise_shape)
 def erf(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the error function: the part of a normal distribution within x √2 deviations of its mean.
 

@@ -1,22 +1,24 @@
-r"""Ops of truth values, and those that tell what kind of number there is."""
+r"""Ops of truth values, and those that tell what kind of number there is, or put another in its place."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from typing_extensions import TypeVar
 
 from tapegrad import sentences
+from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import Float, S, Tensor, handle, same_dtype, split
+from tapegrad.tensor import Float, S, T, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise
-    from tapegrad.tape import NoneTape
+    from tapegrad.tape import Gradients, NoneTape
     from tapegrad.tensor import Number
 
 Truth = TypeVar("Truth", bound=np.bool_, default=np.bool_)
@@ -166,6 +168,43 @@ def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
     x, _ = split(x)
     float_only(x)
     return handle(apply("isnan", x.data))
+
+
+@op(elementwise_shape)
+def nan_to_num(
+    x: Tensor[S, T, Float], *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor[S, T, Float]:
+    r"""Puts numbers in the place of NaN and the infinities.
+
+    $$y = \begin{cases} x & |x| < \infty \\ c & \text{else} \end{cases}, \quad dx = [|x| < \infty] \, dy$$
+
+    Args:
+        x: Any shape, a float dtype.
+        nan: What stands for NaN.
+        posinf: What stands for infinity; None for the largest number of the dtype.
+        neginf: What stands for minus infinity; None for the least number of the dtype.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    primitives = engine(x.data)
+    limits = np.finfo(x.dtype)
+    y = primitives.where(apply("isnan", x.data), x.dtype.type(nan), x.data)
+    for infinity, other, limit in ((math.inf, posinf, limits.max), (-math.inf, neginf, limits.min)):
+        y = primitives.where(primitives.equal(x.data, infinity), x.dtype.type(limit if other is None else other), y)
+    out = handle(y)
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        finite = apply("isfinite", x.data)
+        grads.add(x, engine(dy, finite).where(finite, dy, 0))
+
+    return tape.record(out, (x,), backward)
 
 
 def _joined(name: Elementwise, x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.errors import DTypeError
-from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, normal, sigmoid, silu, softplus, tensor
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, mish, normal, prelu, sigmoid, silu, softplus, tensor
 from tapegrad.testing import check_gradients, check_shape_rule
 
 ACTIVATIONS: dict[str, Callable[..., Any]] = {
@@ -18,6 +18,7 @@ ACTIVATIONS: dict[str, Callable[..., Any]] = {
     "gelu": gelu,
     "leaky_relu": leaky_relu,
     "log_sigmoid": log_sigmoid,
+    "mish": mish,
     "sigmoid": sigmoid,
     "silu": silu,
     "softplus": softplus,
@@ -36,6 +37,7 @@ BY_PYTHON: dict[str, Callable[[float], float]] = {
     "leaky_relu": lambda x: x if x > 0 else 0.01 * x,
     "leaky_relu(negative_slope=0.2)": lambda x: x if x > 0 else 0.2 * x,
     "log_sigmoid": lambda x: -math.log1p(math.exp(-x)),
+    "mish": lambda x: x * math.tanh(math.log1p(math.exp(x))),
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "silu": lambda x: x / (1 + math.exp(-x)),
     "softplus": lambda x: math.log1p(math.exp(x)),
@@ -83,7 +85,7 @@ def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...]) -> N
     check_gradients(OPTIONS[name], real(*shape), order=2, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["gelu", "log_sigmoid", "sigmoid", "silu", "softplus"])
+@pytest.mark.parametrize("name", ["gelu", "log_sigmoid", "mish", "sigmoid", "silu", "softplus"])
 def test_zero_is_no_corner_of_what_is_smooth(name: str) -> None:
     check_gradients(ACTIVATIONS[name], tensor([0.0], np.float64), order=2)
 
@@ -138,6 +140,7 @@ def test_saturated_ends() -> None:
     assert softplus(x).tolist() == [pytest.approx(0), 100]
     assert elu(x).tolist() == [-1, 100]
     assert silu(x).tolist() == gelu(x).tolist() == [0, 100]
+    assert mish(x).tolist() == [pytest.approx(0), 100]
 
 
 def test_the_two_forms_of_gelu_are_near() -> None:
@@ -153,3 +156,50 @@ def test_an_unknown_form_of_gelu_is_refused() -> None:
 
     with pytest.raises(ValueError, match=r"^gelu: approximate is 'sigmoid' but 'none' or 'tanh' is expected$"):
         gelu(real(3), approximate=form)
+
+
+# prelu
+
+
+def test_learned_slopes_are_those_of_leaky_relu() -> None:
+    x, slopes = real(2, 3, 5), tensor([[0.2], [-0.5], [0.0]], np.float64)
+
+    y = prelu(x, slopes).numpy()
+
+    for channel, slope in enumerate([0.2, -0.5, 0.0]):
+        np.testing.assert_array_equal(y[:, channel], leaky_relu(x[:, channel], negative_slope=slope).numpy())
+    assert prelu(tensor([-2.0]), tensor([0.25])).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("x", "weight"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str
+)
+def test_learned_slopes_have_gradients_of_their_shape(x: tuple[int, ...], weight: tuple[int, ...]) -> None:
+    check_gradients(prelu, real(*x), normal(weight, dtype=np.float64, rng=1), order=2)
+
+
+def test_at_zero_a_learned_slope_holds_and_gets_no_gradient() -> None:
+    x, weight = tensor([0.0, -3.0, 2.0]), tensor([0.25, 0.25, 0.25])
+
+    grads = prelu(x.trace(), weight.trace()).sum().backward()
+
+    assert grads[x].tolist() == [0.25, 0.25, 1]
+    assert grads[weight].tolist() == [0, -3, 0]
+
+
+def test_learned_slopes_keep_the_law_of_rules() -> None:
+    check_shape_rule(prelu, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
+
+
+def test_slopes_that_do_not_fit_are_refused() -> None:
+    number: Any = 0.25
+
+    with pytest.raises(ShapeError) as refused:
+        prelu(real(2, 3), real(4))
+    assert str(refused.value) == "prelu: x (2, 3) and weight (4,) do not broadcast: axis -1 is 3 in x but 4 in weight"
+    with pytest.raises(DTypeError, match=r"^prelu: x is float64 but weight is float32$"):
+        prelu(real(3), tensor([0.25]))
+    with pytest.raises(DTypeError, match=r"^prelu: x is int64 but floating is expected$"):
+        prelu(tensor([1]), tensor([2]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+    with pytest.raises(DTypeError, match=r"^prelu: weight is a float, not a tensor$"):
+        prelu(real(3), number)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.ops import full, full_like, normal, ones, ones_like, tensor, uniform, zeros, zeros_like
+from tapegrad.ops import empty, empty_like, full, full_like, ones, ones_like, tensor, zeros, zeros_like
 from tapegrad.ops.create import filled_shape, tensor_shape
 from tapegrad.testing import check_shape_rule
 
-FILLED: dict[str, Callable[..., Any]] = {"zeros": zeros, "ones": ones, "normal": normal, "uniform": uniform}
+FILLED: dict[str, Callable[..., Any]] = {"empty": empty, "zeros": zeros, "ones": ones}
 
 
 # tensor
@@ -149,6 +149,9 @@ def test_tensors_like_another_have_its_shape_and_dtype_and_no_tape() -> None:
         assert f(tensor([7])).tolist() == [f is ones_like]
     assert full_like(zeros((0, 3)), 5).shape == (0, 3)
     assert full_like(tensor([7]), 5).tolist() == [5]
+    blank: Any = empty_like(x)
+    assert (blank.shape, blank.dtype, blank.owns_tape) == ((1, 3), np.float64, False)
     check_shape_rule(zeros_like, ((2, 3),), ((),))
+    check_shape_rule(empty_like, ((2, 3),), ((),))
     check_shape_rule(ones_like, ((2, 3),))
     check_shape_rule(full_like, ((2, 3), 1.0))

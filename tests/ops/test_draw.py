@@ -8,14 +8,49 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.errors import DTypeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.generator import random
-from tapegrad.ops import normal, uniform
+from tapegrad.ops import (
+    bernoulli,
+    bernoulli_like,
+    dropout,
+    normal,
+    normal_like,
+    ones,
+    tensor,
+    uniform,
+    uniform_like,
+)
+from tapegrad.testing import check_gradients, check_shape_rule
 
-DRAWN: dict[str, Callable[..., Any]] = {"normal": normal, "uniform": uniform}
+DRAWN: dict[str, Callable[..., Any]] = {"bernoulli": bernoulli, "normal": normal, "uniform": uniform}
+LIKES: dict[str, Callable[..., Any]] = {
+    "bernoulli_like": bernoulli_like,
+    "normal_like": normal_like,
+    "uniform_like": uniform_like,
+}
 
 
-@pytest.mark.parametrize("name", ["normal", "uniform"])
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("shape", [(), (1,), (0, 3), (2, 3, 7)], ids=str)
+def test_the_shape_is_the_one_asked_for(name: str, shape: tuple[int, ...]) -> None:
+    x = DRAWN[name](shape)
+
+    assert x.shape == shape
+    assert x.dtype == np.float32
+    assert DRAWN[name](shape, dtype=np.float64).dtype == np.float64
+    check_shape_rule(DRAWN[name], (shape,))
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_negative_size_is_refused(name: str) -> None:
+    shape: Any = (2, -3)
+
+    with pytest.raises(ShapeError, match=rf"^{name}: shape \(2, -3\) has the negative size -3$"):
+        DRAWN[name](shape)
+
+
+@pytest.mark.parametrize("name", DRAWN)
 def test_one_seed_gives_one_tensor(name: str) -> None:
     f = DRAWN[name]
 
@@ -29,9 +64,11 @@ def test_one_seed_gives_one_tensor(name: str) -> None:
 def test_random_numbers_are_numpys() -> None:
     normals = np.random.default_rng(7).normal(2, 3, (3, 5))
     uniforms = np.random.default_rng(7).uniform(-1, 4, (3, 5))
+    ones = np.random.default_rng(7).random((3, 5)) < 0.3
 
     np.testing.assert_array_equal(normal((3, 5), mean=2, std=3, dtype=np.float64, rng=7).numpy(), normals)
     np.testing.assert_array_equal(uniform((3, 5), low=-1, high=4, dtype=np.float64, rng=7).numpy(), uniforms)
+    np.testing.assert_array_equal(bernoulli((3, 5), p=0.3, dtype=np.bool_, rng=7).numpy(), ones)
 
 
 def test_random_numbers_spread_as_they_should() -> None:
@@ -54,3 +91,86 @@ def test_random_numbers_that_are_no_floats_are_refused(name: str) -> None:
 def test_a_negative_deviation_is_refused() -> None:
     with pytest.raises(ValueError, match="scale < 0"):
         normal((3,), std=-1)
+
+
+def test_a_coin_falls_as_often_as_it_should() -> None:
+    x = bernoulli((10_000,), p=0.3, rng=0).numpy()
+
+    assert set(x.tolist()) == {0.0, 1.0}
+    assert abs(x.mean() - 0.3) < 0.046  # ten standard errors: sqrt(0.3 * 0.7 / 10,000)
+    assert bernoulli((5,), p=0, dtype=np.int64).tolist() == [0] * 5
+    assert bernoulli((5,), p=1, dtype=np.bool_).tolist() == [True] * 5
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
+def test_a_probability_out_of_range_is_refused(p: float) -> None:
+    with pytest.raises(ValueError, match=f"^bernoulli: p is {p} but must be from 0 to 1$"):
+        bernoulli((3,), p=p)
+    with pytest.raises(ValueError, match=f"^bernoulli_like: p is {p} but must be from 0 to 1$"):
+        bernoulli_like(ones((3,)), p=p)
+
+
+@pytest.mark.parametrize("name", LIKES)
+def test_random_numbers_like_another_are_those_of_its_shape(name: str) -> None:
+    x: Any = tensor([[1.0, 2.0, 3.0]], np.float64).trace()
+
+    y = LIKES[name](x, rng=7)
+
+    assert y.tolist() == DRAWN[name.removesuffix("_like")]((1, 3), dtype=np.float64, rng=7).tolist()
+    assert y.dtype == np.float64
+    assert not y.owns_tape
+    check_shape_rule(LIKES[name], ((2, 3),), ((),))
+
+
+@pytest.mark.parametrize("name", ["normal_like", "uniform_like"])
+def test_random_numbers_like_ints_are_refused(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
+        LIKES[name](tensor([1]))
+
+
+# dropout
+
+
+def test_dropout_without_a_tape_or_a_rate_changes_nothing() -> None:
+    x: Any = ones((3, 5))
+    traced = x.trace()
+
+    assert dropout(x, rate=0.9, rng=0) is x
+    assert dropout(traced, rate=0, rng=0) is traced
+
+
+def test_dropout_under_a_tape_drops_a_fraction_and_keeps_the_mean() -> None:
+    x: Any = ones((300, 400))
+
+    y = dropout(x.trace(), rate=0.25, rng=0)
+
+    assert y.dtype == np.float32
+    np.testing.assert_allclose(np.unique(y.numpy()), [0, 4 / 3], rtol=1e-6)
+    assert abs((y.numpy() == 0).mean() - 0.25) < 0.0125  # ten deviations, for 120,000 draws
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (), (0, 3)], ids=str)
+def test_dropout_passes_the_gradient_where_it_passed_the_value(shape: tuple[int, ...]) -> None:
+    def dropped(x: Any) -> Any:
+        return dropout(x if x.owns_tape else x.trace(), rate=0.4, rng=0) * x
+
+    check_gradients(dropped, normal(shape, dtype=np.float64, rng=1), order=2)
+
+
+def test_dropout_draws_from_the_generator_in_force() -> None:
+    x: Any = ones((3, 5))
+
+    with random(7):
+        first, second = dropout(x.trace()).numpy(), dropout(x.trace()).numpy()
+
+    assert first.tolist() != second.tolist()
+    assert first.tolist() == dropout(x.trace(), rng=7).numpy().tolist()
+
+
+def test_dropout_keeps_the_law_of_rules_and_refuses_what_it_cannot_drop() -> None:
+    check_shape_rule(dropout, ((),), ((2, 3, 7),), ((2, 0),))
+    with pytest.raises(DTypeError, match=r"^dropout: x is int64 but floating is expected$"):
+        dropout(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+    for rate in (-0.1, 1.0, float("nan")):
+        with pytest.raises(ValueError, match=rf"^dropout: rate is {rate} but must be from 0 to below 1$"):
+            dropout(ones((3,)), rate=rate)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import add, astype, div, exp, log, mul, neg, normal, relu, sub, tanh, tensor, zeros
+from tapegrad.ops import add, astype, div, exp, log, mul, neg, normal, relu, scale, sub, tanh, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
 BINARY: dict[str, Callable[..., Any]] = {"add": add, "sub": sub, "mul": mul, "div": div}
@@ -272,3 +272,18 @@ def test_gradients_of_conversions() -> None:
 
 def test_conversion_keeps_the_law_of_rules() -> None:
     check_shape_rule(astype, ((2, 3),), ((),))
+
+
+# scale
+
+
+def test_a_scale_is_a_product_with_a_number() -> None:
+    x = real(2, 3)
+
+    np.testing.assert_array_equal(scale(x, factor=-1.5).numpy(), x.numpy() * -1.5)
+    assert scale(tensor([2.0]), factor=0.1).dtype == np.float32
+    for shape in [(2, 3), (), (0, 3)]:
+        check_gradients(lambda x: scale(x, factor=-1.5) * x, real(*shape), order=2)
+    check_shape_rule(scale, ((),), ((2, 3, 7),), ((2, 0),))
+    with pytest.raises(DTypeError, match=r"^scale: x is int64 but floating is expected$"):
+        scale(tensor([1]), factor=2)  # type: ignore[tapegrad-dtype]  # the mistake under test

@@ -10,7 +10,21 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import erf, exp2, expm1, log1p, log2, log10, logaddexp, logaddexp2, normal, tensor, uniform, zeros
+from tapegrad.ops import (
+    erf,
+    exp2,
+    expm1,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logaddexp2,
+    normal,
+    safe_log,
+    tensor,
+    uniform,
+    zeros,
+)
 from tapegrad.testing import check_gradients, check_shape_rule
 
 UNARY: dict[str, Callable[..., Any]] = {
@@ -110,6 +124,42 @@ def test_the_error_function_keeps_signs_infinities_and_nan() -> None:
 
     np.testing.assert_array_equal(y, [0, 0, 1, -1, np.nan, 1])
     assert np.signbit(y[1])
+
+
+# safe_log
+
+
+@pytest.mark.parametrize("eps", [1e-6, 0.5])
+def test_a_safe_logarithm_is_that_of_softplus(eps: float) -> None:
+    x = [-3.0, -0.5, 0.0, 2.0, 30.0]
+
+    y = safe_log(tensor(x, np.float64), eps=eps)
+
+    assert y.tolist() == pytest.approx([math.log(math.log1p(math.exp(v)) + eps) for v in x], rel=1e-13)
+    for shape in [(2, 3), (), (1,), (0, 3)]:
+        check_gradients(lambda x: safe_log(x, eps=eps), real(*shape), order=2)
+
+
+def test_a_safe_logarithm_and_its_slope_are_finite() -> None:
+    x: Any = tensor([-1e30, -1000.0, 0.0, 1e30])
+
+    y = safe_log(x.trace())
+
+    assert y.tolist()[:2] == pytest.approx([math.log(1e-6)] * 2)
+    assert np.isfinite(y.numpy()).all()
+    assert np.isfinite(y.sum().backward()[x].numpy()).all()
+
+
+@pytest.mark.parametrize("eps", [0.0, -1.0, math.nan])
+def test_a_safe_logarithm_needs_something_to_add(eps: float) -> None:
+    with pytest.raises(ValueError, match=rf"^safe_log: eps is {eps} but must be above 0$"):
+        safe_log(real(3), eps=eps)
+
+
+def test_a_safe_logarithm_keeps_the_law_and_refuses_ints() -> None:
+    check_shape_rule(safe_log, ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
+    with pytest.raises(DTypeError, match=r"^safe_log: x is int64 but floating is expected$"):
+        safe_log(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 # logaddexp, logaddexp2

@@ -9,8 +9,21 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import isfinite, isinf, isnan, logical_and, logical_not, logical_or, logical_xor, ones, tensor, zeros
-from tapegrad.testing import check_shape_rule
+from tapegrad.ops import (
+    isfinite,
+    isinf,
+    isnan,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    nan_to_num,
+    normal,
+    ones,
+    tensor,
+    zeros,
+)
+from tapegrad.testing import check_gradients, check_shape_rule
 
 BINARY: dict[str, Callable[..., Any]] = {
     "logical_and": logical_and,
@@ -112,3 +125,29 @@ def test_the_opposite_of_an_int_is_refused() -> None:
 def test_the_kind_of_an_int_is_refused(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         KINDS[name](tensor([1]))
+
+
+# nan_to_num
+
+
+def test_numbers_stand_in_the_place_of_nan_and_infinity() -> None:
+    x = tensor([1.5, np.nan, np.inf, -np.inf])
+
+    np.testing.assert_array_equal(nan_to_num(x).numpy(), np.nan_to_num(x.numpy()))
+    assert nan_to_num(x, nan=7, posinf=8, neginf=9).tolist() == [1.5, 7, 8, 9]
+    assert nan_to_num(x, nan=np.inf).tolist()[1] == np.inf
+    assert nan_to_num(x, posinf=1e3).dtype == np.float32
+    assert nan_to_num(zeros((0, 3))).shape == (0, 3)
+
+
+def test_the_gradient_passes_where_there_was_a_number() -> None:
+    x: Any = tensor([1.5, np.nan, np.inf, -np.inf])
+
+    assert nan_to_num(x.trace()).sum().backward()[x].tolist() == [1, 0, 0, 0]
+    check_gradients(lambda x: nan_to_num(x, nan=2) * x, normal((2, 3), dtype=np.float64, rng=0), order=2)
+
+
+def test_nan_to_num_keeps_the_law_and_refuses_ints() -> None:
+    check_shape_rule(nan_to_num, ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
+    with pytest.raises(DTypeError, match=r"^nan_to_num: x is int64 but floating is expected$"):
+        nan_to_num(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test

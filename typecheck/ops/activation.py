@@ -102,3 +102,34 @@ def accept_options() -> None:
 
 def reject_another_form_of_gelu() -> None:
     tg.gelu(x, approximate="sigmoid")  # E(mypy): Argument "approximate" to "gelu" has incompatible type "Literal['sigmoid']"; expected "Literal['none', 'tanh']" [arg-type]
+
+
+def accept_mish() -> None:
+    assert_type(tg.mish(x), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.mish(x.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.mish(x.astype(np.float64)), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+
+
+def reject_mish_of_ints() -> None:
+    tg.mish(whole)  # E: mish: x is int64 but floating is expected [tapegrad-dtype]
+
+
+def accept_prelu() -> None:
+    assert_type(tg.prelu(x, tg.ones((3,))), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.prelu(x, tg.ones((2, 1)).trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+
+
+def accept_prelu_of_named_and_unknown_sizes() -> None:
+    def computed(a: Tensor[Shape[N, M]], b: Tensor[Shape[M]], c: Tensor[Shape[Any, L[3]]]) -> Tensor[Shape[N, M]]:
+        assert_type(tg.prelu(c, tg.ones((3,))), Tensor[Shape[Any, L[3]], NoneTape])
+        return tg.prelu(a, b)
+
+    assert_type(computed(x, tg.ones((3,)), x), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def reject_prelu_of_other_channels() -> None:
+    tg.prelu(x, tg.ones((4,)))  # E: prelu: x (2, 3) and weight (4,) do not broadcast: axis -1 is 3 in x but 4 in weight [tapegrad-shape]
+
+
+def reject_prelu_of_ints() -> None:
+    tg.prelu(whole, whole)  # E: prelu: x is int64 but floating is expected [tapegrad-dtype]

@@ -75,6 +75,7 @@ def accept_filled() -> None:
     assert_type(tg.ones((5,)), Tensor[Shape[L[5]], NoneTape])
     assert_type(tg.zeros(()), Tensor[tuple[()], NoneTape])
     assert_type(tg.ones((2, 0, 3)), Tensor[Shape[L[2], L[0], L[3]], NoneTape])
+    assert_type(tg.empty((2, 3)), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.full((2, 3), 0.5), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.full_like(x.trace(), 0.5), Tensor[Shape[L[2], L[3]], NoneTape])
 
@@ -134,6 +135,10 @@ def reject_negative_zeros() -> None:
     tg.zeros((-1,))  # E: zeros: shape (-1,) has the negative size -1 [tapegrad-shape]
 
 
+def reject_negative_empty() -> None:
+    tg.empty((2, -3))  # E: empty: shape (2, -3) has the negative size -3 [tapegrad-shape]
+
+
 def reject_negative_ones() -> None:
     tg.ones((2, -3))  # E: ones: shape (2, -3) has the negative size -3 [tapegrad-shape]
 
@@ -151,6 +156,7 @@ def reject_another_size_than_was_promised() -> None:
 
 def accept_shapes_of_others() -> None:
     def blank(a: Tensor[Shape[N, L[3]]]) -> None:
+        assert_type(tg.empty_like(a), Tensor[Shape[N, L[3]], NoneTape])
         assert_type(tg.zeros_like(a), Tensor[Shape[N, L[3]], NoneTape])
         assert_type(tg.ones_like(a), Tensor[Shape[N, L[3]], NoneTape])
 

@@ -312,3 +312,13 @@ def reject_a_result_of_another_shape() -> None:
         return a + b  # E(mypy): Incompatible return value type (got "Tensor[tuple[N, M], NoneTape, floating[_32Bit]]", expected "Tensor[tuple[M, N], NoneTape, floating[_32Bit]]") [return-value]
 
     added(x, y)
+
+
+def accept_scale() -> None:
+    assert_type(tg.scale(x, factor=0.5), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.scale(x.trace(), factor=0.5), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.scale(x.astype(np.float64), factor=0.5), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+
+
+def reject_scale_of_ints() -> None:
+    tg.scale(whole, factor=0.5)  # E: scale: x is int64 but floating is expected [tapegrad-dtype]

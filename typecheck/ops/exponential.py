@@ -138,3 +138,13 @@ def reject_logaddexp2_of_two_dtypes() -> None:
 
 def reject_logaddexp2_of_ints() -> None:
     tg.logaddexp2(whole, 2)  # E: logaddexp2: x is int64 but floating is expected [tapegrad-dtype]
+
+
+def accept_safe_log() -> None:
+    assert_type(tg.safe_log(x, eps=0.1), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.safe_log(x.trace(), eps=0.1), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.safe_log(x.astype(np.float64), eps=0.1), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+
+
+def reject_safe_log_of_ints() -> None:
+    tg.safe_log(whole, eps=0.1)  # E: safe_log: x is int64 but floating is expected [tapegrad-dtype]

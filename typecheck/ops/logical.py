@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import NoneTape, Shape, Tensor
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
@@ -131,3 +131,13 @@ def accept_isnan() -> None:
 
 def reject_isnan_of_ints() -> None:
     tg.isnan(whole)  # E: isnan: x is int64 but floating is expected [tapegrad-dtype]
+
+
+def accept_nan_to_num() -> None:
+    assert_type(tg.nan_to_num(x, nan=1.0), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.nan_to_num(x.trace(), nan=1.0), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.nan_to_num(x.astype(np.float64), nan=1.0), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+
+
+def reject_nan_to_num_of_ints() -> None:
+    tg.nan_to_num(whole, nan=1.0)  # E: nan_to_num: x is int64 but floating is expected [tapegrad-dtype]
