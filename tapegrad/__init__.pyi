@@ -29,6 +29,7 @@ from tapegrad.ops import any as any
 from tapegrad.ops import arange as arange
 from tapegrad.ops import argmax as argmax
 from tapegrad.ops import argmin as argmin
+from tapegrad.ops import argsort as argsort
 from tapegrad.ops import asin as asin
 from tapegrad.ops import asinh as asinh
 from tapegrad.ops import astype as astype
@@ -53,7 +54,11 @@ from tapegrad.ops import concat as concat
 from tapegrad.ops import copysign as copysign
 from tapegrad.ops import cos as cos
 from tapegrad.ops import cosh as cosh
+from tapegrad.ops import count_nonzero as count_nonzero
 from tapegrad.ops import cross_entropy as cross_entropy
+from tapegrad.ops import cummax as cummax
+from tapegrad.ops import cummin as cummin
+from tapegrad.ops import cumprod as cumprod
 from tapegrad.ops import cumsum as cumsum
 from tapegrad.ops import deg2rad as deg2rad
 from tapegrad.ops import div as div
@@ -115,6 +120,7 @@ from tapegrad.ops import mse as mse
 from tapegrad.ops import mul as mul
 from tapegrad.ops import nan_to_num as nan_to_num
 from tapegrad.ops import neg as neg
+from tapegrad.ops import norm as norm
 from tapegrad.ops import normal as normal
 from tapegrad.ops import normal_like as normal_like
 from tapegrad.ops import normalize as normalize
@@ -146,6 +152,7 @@ from tapegrad.ops import sin as sin
 from tapegrad.ops import sinh as sinh
 from tapegrad.ops import softmax as softmax
 from tapegrad.ops import softplus as softplus
+from tapegrad.ops import sort as sort
 from tapegrad.ops import split as split
 from tapegrad.ops import sqrt as sqrt
 from tapegrad.ops import square as square
@@ -160,6 +167,7 @@ from tapegrad.ops import take as take
 from tapegrad.ops import tan as tan
 from tapegrad.ops import tanh as tanh
 from tapegrad.ops import tensor as tensor
+from tapegrad.ops import topk as topk
 from tapegrad.ops import transpose as transpose
 from tapegrad.ops import trunc as trunc
 from tapegrad.ops import uniform as uniform

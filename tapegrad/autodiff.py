@@ -48,8 +48,10 @@ class Autodiff(Backend[Recorded]):
     min = staticmethod(ops.min)
     prod = staticmethod(ops.prod)
     cumsum = staticmethod(ops.cumsum)
+    cumprod = staticmethod(ops.cumprod)
     argmax = staticmethod(ops.argmax)
     argmin = staticmethod(ops.argmin)
+    argsort = staticmethod(ops.argsort)
     all = staticmethod(ops.all)
     any = staticmethod(ops.any)
     equal = staticmethod(ops.equal)
@@ -78,6 +80,14 @@ class Autodiff(Backend[Recorded]):
     @override
     def broadcast_to(self, x: Recorded, shape: Sequence[int]) -> Recorded:
         return ops.broadcast_to(x, tuple(shape))
+
+    @override
+    def argcummax(self, x: Recorded, axis: int) -> Recorded:
+        return handle(engine(x.data).argcummax(x.data, axis))
+
+    @override
+    def argcummin(self, x: Recorded, axis: int) -> Recorded:
+        return handle(engine(x.data).argcummin(x.data, axis))
 
     @override
     def concat(self, values: Sequence[Recorded], axis: int) -> Recorded:

@@ -254,8 +254,12 @@ class Outlines(Backend[Outline]):
     min: Any = staticmethod(partial(ruled, "min"))
     prod: Any = staticmethod(partial(ruled, "prod"))
     cumsum: Any = staticmethod(partial(ruled, "cumsum"))
+    cumprod: Any = staticmethod(partial(ruled, "cumprod"))
     argmax: Any = staticmethod(partial(ruled, "argmax"))
     argmin: Any = staticmethod(partial(ruled, "argmin"))
+    argcummax: Any = staticmethod(partial(ruled, "argsort"))  # an index for each element, as an order is
+    argcummin: Any = staticmethod(partial(ruled, "argsort"))
+    argsort: Any = staticmethod(partial(ruled, "argsort"))
     all: Any = staticmethod(partial(ruled, "all"))
     any: Any = staticmethod(partial(ruled, "any"))
     equal: Any = staticmethod(partial(ruled, "equal"))
@@ -295,17 +299,22 @@ register(Outlines(), Outline)
 
 def _outlined(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     sizes = entry.sizes(*args, **kwargs)
-    dtype = _dtype(entry.function, args, kwargs)
-    several = str(entry.function.__annotations__.get("return")).startswith("tuple[")
-    return tuple(Outline(one, dtype) for one in sizes) if several else Outline(sizes, dtype)
+    result = str(entry.function.__annotations__.get("return"))
+    if not result.startswith("tuple["):
+        return Outline(sizes, _dtype(result, entry.function, args, kwargs))
+    parts = [part.group() for part in _TENSOR.finditer(result)]
+    parts *= len(sizes) if len(parts) == 1 else 1
+    return tuple(
+        Outline(one, _dtype(part, entry.function, args, kwargs)) for one, part in zip(sizes, parts, strict=True)
+    )
 
 
-def _dtype(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Returns the dtype of an op's result: what its annotation names, or what the same name stands for in a call."""
+def _dtype(result: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Returns the dtype of a result: what its annotation names, or what the same name stands for in a call."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
     annotations = {name: str(annotation) for name, annotation in function.__annotations__.items()}
-    word = _LAST.search(annotations.get("return", ""))
+    word = _LAST.search(result)
     if word is not None and word[1].startswith("np."):
         return getattr(np, word[1].removeprefix("np."))
     alike = re.compile(rf"\b{word[1]}\]" if word else "Tensor")
@@ -314,7 +323,8 @@ def _dtype(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     return found[0] if found else np.float32
 
 
-_LAST = re.compile(r"([\w.]+)\](?:, \.\.\.\])?$")  # of `Tensor[Any, T, D]` and `tuple[Tensor[Any, T, D], ...]` the D
+_TENSOR = re.compile(r"\bTensor\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]")  # a tape may have brackets: `Merge[T1, T2]`
+_LAST = re.compile(r"([\w.]+)\]$")  # of `Tensor[Any, T, D]` the D
 
 
 def _dtype_of(value: Any) -> Any:

@@ -434,6 +434,14 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Adds up all elements to each one along an axis, see `tapegrad.cumsum`."""
         return CALLS["cumsum"](self, axis)
 
+    def cumprod(self, axis: int | None = None) -> Tensor[Any, T_co, D_co]:
+        """Multiplies all elements up to each one along an axis, see `tapegrad.cumprod`."""
+        return CALLS["cumprod"](self, axis)
+
+    def argsort(self, axis: int = -1, *, descending: bool = False) -> Tensor[S_co, NoneTape, np.int64]:
+        """Finds the indices that put an axis in order, see `tapegrad.argsort`."""
+        return CALLS["argsort"](self, axis, descending=descending)
+
     def flatten(self, start_axis: int = 0, end_axis: int = -1) -> Tensor[Any, T_co, D_co]:
         """Joins neighbouring axes into one, see `tapegrad.flatten`."""
         return CALLS["flatten"](self, start_axis, end_axis)

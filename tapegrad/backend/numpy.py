@@ -86,6 +86,26 @@ class NumPy(Backend[Array]):
         return np.cumsum(x, axis, dtype=x.dtype)
 
     @override
+    def cumprod(self, x: Array, axis: int) -> Array:
+        return np.cumprod(x, axis, dtype=x.dtype)
+
+    @override
+    def argcummax(self, x: Array, axis: int) -> Array:
+        return _last_equal(x, np.maximum.accumulate(x, axis), axis)
+
+    @override
+    def argcummin(self, x: Array, axis: int) -> Array:
+        return _last_equal(x, np.minimum.accumulate(x, axis), axis)
+
+    @override
+    def argsort(self, x: Array, axis: int, *, descending: bool) -> Array:
+        if not descending:
+            return np.argsort(x, axis, kind="stable")
+        # Turned about before and after, so that equal elements keep their order.
+        turned = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+        return np.asarray(x.shape[axis] - 1 - turned)
+
+    @override
     def concat(self, values: Sequence[Array], axis: int) -> Array:
         return np.concatenate(values, axis)
 
@@ -139,6 +159,14 @@ class NumPy(Backend[Array]):
     @override
     def one_hot(self, indices: Array, size: int, dtype: Any) -> Array:
         return np.asarray(np.equal.outer(indices, np.arange(size)), dtype)
+
+
+def _last_equal(x: Array, running: Array, axis: int) -> Array:
+    """Returns for each running extreme the last index where it was met."""
+    met = (x == running) | np.isnan(x)
+    indices: Array = np.indices(x.shape, sparse=True)[axis]
+    found: Array = np.maximum.accumulate(np.where(met, indices, 0), axis)
+    return found
 
 
 def _is_basic(index: Any) -> bool:

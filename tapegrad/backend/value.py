@@ -186,6 +186,22 @@ class Backend(ABC, Generic[V]):
         """Adds up all elements to each one along an axis."""
 
     @abstractmethod
+    def cumprod(self, x: V, axis: int) -> V:
+        """Multiplies all elements up to each one along an axis."""
+
+    @abstractmethod
+    def argcummax(self, x: V, axis: int) -> V:
+        """Finds the index of the last largest among the elements up to each one along an axis; NaN wins."""
+
+    @abstractmethod
+    def argcummin(self, x: V, axis: int) -> V:
+        """Finds the index of the last smallest among the elements up to each one along an axis; NaN wins."""
+
+    @abstractmethod
+    def argsort(self, x: V, axis: int, *, descending: bool) -> V:
+        """Finds the indices that put an axis in order, equal elements in theirs; NaN counts as largest."""
+
+    @abstractmethod
     def concat(self, values: Sequence[V], axis: int) -> V:
         """Puts values one behind the other along an axis."""
 

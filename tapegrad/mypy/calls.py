@@ -214,6 +214,9 @@ def _is_open(declared: Type) -> bool:
 def _several(result: Type, items: list[Dims], make: Make) -> Type:
     """Types a tuple of tensors, each by its own shape."""
     p = get_proper_type(result)
+    if isinstance(p, TupleType) and len(p.items) == len(items):
+        shapes = (shape_type(dims, make) for dims in items)
+        return p.copy_modified(items=list(map(_with_shape, p.items, shapes)))
     if not isinstance(p, Instance) or len(p.args) != 1:
         return result
     return TupleType([_with_shape(p.args[0], shape_type(dims, make)) for dims in items], p)

@@ -166,3 +166,9 @@ def check_once(shape: tuple[int, ...], index: Any) -> None:
     if len(np.unique(places)) < len(places):
         message = "index names a place twice; at_add accumulates"
         raise IndexError(message)
+
+
+def along(positions: Any, axis: int) -> tuple[Any, ...]:
+    """Returns the index that names for each position the element which is so far along the axis."""
+    places: list[Any] = list(np.indices(positions.shape, sparse=True))
+    return (*places[:axis], positions, *places[axis + 1 :])

@@ -9,8 +9,10 @@ import numpy as np
 
 from tapegrad.backend import engine
 from tapegrad.op import op
+from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import float_only
-from tapegrad.ops.reduce import check_axis, extremum_shape, reduce_shape, spread_over
+from tapegrad.ops.reduce import check_axis, extremum_shape, max, reduce_shape, spread_over
+from tapegrad.ops.rounding import abs
 from tapegrad.tensor import Axis, Float, T, Tensor, handle, split
 
 if TYPE_CHECKING:
@@ -130,6 +132,64 @@ def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = F
         grads.add(x, spread_over(dy.reshape(total.shape) / total, x.shape, axis) * powers)
 
     return tape.record(out, (x,), backward)
+
+
+@op(spread_shape)
+def norm(
+    x: Tensor[Any, T, Float],
+    axis: Axis = None,
+    *,
+    ord: float = 2,  # noqa: A002  # NumPy's name
+    keepdims: bool = False,
+) -> Tensor[Any, T, Float]:
+    r"""Measures the length of vectors along axes.
+
+    $$y = \Big(\sum_i |x_i|^p\Big)^{1/p}, \quad dx_i = \operatorname{sign}(x_i) (|x_i| / y)^{p-1} \, dy$$
+
+    Args:
+        x: Any shape, a float dtype. Where all elements are zero the gradient is zero.
+        axis: The axis, or axes, to collapse; None for all, which makes one vector of a matrix.
+        ord: The power p, at least 1: 2 for the Euclidean length, infinity for the largest modulus, whose ties share
+            the gradient evenly.
+        keepdims: Leaves collapsed axes with size one.
+
+    Returns:
+        The shape of `x` without the axes, at least 0. Of nothing it is 0.
+
+    Raises:
+        ShapeError: An axis is out of range or named twice, or empty while `ord` is infinity.
+        DTypeError: `x` is not a float.
+        ValueError: `ord` is below 1.
+    """
+    if not ord >= 1:
+        message = f"norm: ord is {ord} but must be at least 1"
+        raise ValueError(message)
+    given = x
+    x, tape = split(x)
+    float_only(x)
+    check_axis(x, axis)
+    if ord == math.inf:
+        extremum_shape(x.shape, axis)
+        return max(abs(given), axis, keepdims=keepdims)
+    out = handle(_norm(x.data, axis, ord, keepdims=keepdims))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        y = spread_over(_safe(out.data), x.shape, axis)
+        ratio = x.data / y
+        if ord != 2:
+            moduli = apply("abs", ratio)
+            ratio = apply("sign", x.data) * apply("pow", moduli, np.asarray(ord - 1, x.dtype))
+        grads.add(x, spread_over(dy, x.shape, axis) * ratio)
+
+    return tape.record(out, (x,), backward)
+
+
+def _norm(x: Any, axis: Axis, p: float, *, keepdims: bool) -> Any:
+    if p == 2:
+        return apply("sqrt", engine(x).sum(x * x, axis, keepdims=keepdims))
+    powers = apply("pow", apply("abs", x), np.asarray(p, x.dtype))
+    return apply("pow", engine(powers).sum(powers, axis, keepdims=keepdims), np.asarray(1 / p, x.dtype))
 
 
 def _logsumexp(x: Any, axis: Axis, *, keepdims: bool) -> Any:

@@ -1,33 +1,24 @@
-"""Reductions that say where or whether, which have no gradient, and the running sum, which has."""
+"""Reductions that say where, whether or how often; they have no gradient."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, normal_axis, product
 from tapegrad.op import op
-from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.reduce import check_axis, extremum_shape, reduce_shape
-from tapegrad.tensor import Axis, Real, T, Tensor, handle, split
+from tapegrad.tensor import Axis, Tensor, handle, split
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from tapegrad.tape import Gradients, NoneTape
+    from tapegrad.dims import Dims
+    from tapegrad.tape import NoneTape
 
 
 def position_shape(x: Dims, axis: int | None = None, *, keepdims: bool = False) -> Dims:
     """Drops the axis, which may not be empty."""
     return extremum_shape(x, axis, keepdims=keepdims)
-
-
-def cumsum_shape(x: Dims, axis: int | None = None) -> Dims:
-    """Keeps the sizes, or makes one axis of all."""
-    if axis is None:
-        return (product(x),)
-    normal_axis(axis, x)
-    return x
 
 
 @op(position_shape)
@@ -126,35 +117,27 @@ def any(
     return handle(engine(x.data).any(x.data, axis, keepdims=keepdims))
 
 
-@op(cumsum_shape)
-def cumsum(x: Tensor[Any, T, Real], axis: int | None = None) -> Tensor[Any, T, Real]:
-    r"""Adds up all elements to each one along an axis.
+@op(reduce_shape)
+def count_nonzero(
+    x: Tensor[Any, Any, Any], axis: Axis = None, *, keepdims: bool = False
+) -> Tensor[Any, NoneTape, np.int64]:
+    r"""Counts the elements along axes that are not zero; not differentiable.
 
-    $$y_i = \sum_{j \le i} x_j, \quad dx_i = \sum_{j \ge i} dy_j$$
+    $$y = \sum_i [x_i \ne 0]$$
 
     Args:
-        x: Any shape.
-        axis: The axis to run along; None for all elements in row-major order.
+        x: Any shape; NaN is not zero, and neither is True.
+        axis: The axis, or axes, to collapse; None for all.
+        keepdims: Leaves collapsed axes with size one.
 
     Returns:
-        The shape of `x`, or one axis with all its elements, in the dtype of `x`.
+        The shape of `x` without the axes, int64, without a tape.
 
     Raises:
-        ShapeError: The axis is out of range.
-        DTypeError: `x` is bool.
+        ShapeError: An axis is out of range or named twice.
     """
-    x, tape = split(x)
-    number_only(x)
+    x, _ = split(x)
     check_axis(x, axis)
-    along = 0 if axis is None else normal_axis(axis, x.shape)
-    value: Any = x.data.reshape((x.size,)) if axis is None else x.data
-    out = handle(engine(value).cumsum(value, along))
-
-    def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
-        primitives = engine(dy)
-        turned = (*(slice(None),) * along, slice(None, None, -1))
-        back = primitives.getitem(primitives.cumsum(primitives.getitem(dy, turned), along), turned)
-        grads.add(x, back.reshape(x.shape))
-
-    return tape.record(out, (x,), backward)
+    primitives = engine(x.data)
+    ones = primitives.cast(primitives.cast(x.data, np.bool_), np.int64)
+    return handle(primitives.sum(ones, axis, keepdims=keepdims))

@@ -1,4 +1,4 @@
-"""Variance, deviation, logsumexp, products and minima: NumPy's values, edges, gradients, shapes and refusals."""
+"""Variance, deviation, logsumexp, norms, products and minima: NumPy's values, edges, gradients, shapes and refusals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import logsumexp, min, normal, prod, std, tensor, var, zeros
+from tapegrad.ops import logsumexp, min, norm, normal, prod, std, tensor, var, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
 REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -20,6 +20,7 @@ REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "logsumexp": (logsumexp, lambda x, axis, keepdims: np.log(np.sum(np.exp(x), axis, keepdims=keepdims))),
     "prod": (prod, np.prod),
     "min": (min, np.min),
+    "norm": (norm, np.linalg.vector_norm),
 }
 ROWS = np.array([[0, 0, 2], [3, 3, 3], [np.inf, -np.inf, 100], [-np.inf, -np.inf, 1], [1, np.nan, np.inf]])
 
@@ -152,3 +153,43 @@ def test_other_dtypes_are_refused() -> None:
         prod(tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
     assert prod(tensor([2, 3])).dtype == np.int64
     assert min(tensor([2, 3])).item() == 2
+
+
+@pytest.mark.parametrize("power", [1, 1.5, 2, 3, math.inf])
+@pytest.mark.parametrize("axis", AXES, ids=str)
+def test_a_norm_of_any_power_is_numpys_and_has_its_gradient(power: float, axis: Any) -> None:
+    x = real(2, 3, 4)
+
+    np.testing.assert_allclose(
+        norm(x, axis, ord=power).numpy(), np.linalg.vector_norm(x.numpy(), axis=axis, ord=power), rtol=1e-12
+    )
+    check_gradients(lambda x: norm(x, axis, ord=power, keepdims=True), x)
+    check_gradients(lambda x: norm(x, axis and 1, ord=power), real(2, 3), order=2, rtol=1e-4)
+    assert norm(tensor([3.0, -4.0]), ord=power).dtype == np.float32
+
+
+def test_a_vector_of_zeros_has_no_direction_and_so_no_gradient() -> None:
+    for power in (1, 1.5, 2, 3, math.inf):
+        x: Any = zeros((3,))
+        assert norm(x.trace(), ord=power).backward()[x].tolist() == [0, 0, 0]
+
+
+def test_zeros_among_others_do_no_harm_to_the_slope_of_a_length() -> None:
+    check_gradients(norm, tensor([3.0, 0.0, -4.0], np.float64), order=2)
+
+
+def test_ties_of_the_largest_modulus_share_its_gradient() -> None:
+    x: Any = tensor([1.0, -2.0, 2.0])
+
+    assert norm(x.trace(), ord=math.inf).backward()[x].tolist() == [0, -0.5, 0.5]
+
+
+def test_norms_at_their_edges() -> None:
+    assert norm(zeros((0, 3)), 0).tolist() == [0, 0, 0]
+    with pytest.raises(ShapeError, match=r"^norm: x \(0, 3\) has no element along axis 0$"):
+        norm(zeros((0, 3)), 0, ord=math.inf)
+    with pytest.raises(DTypeError, match=r"^norm: x is int64 but floating is expected$"):
+        norm(tensor([1, 2]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+    for power in (0.5, math.nan):
+        with pytest.raises(ValueError, match=rf"^norm: ord is {power} but must be at least 1$"):
+            norm(real(3), ord=power)

@@ -1,4 +1,4 @@
-"""Where, whether, and running sums: NumPy's values, edges, gradients, shapes and refusals."""
+"""Where, whether and how often: NumPy's values, edges, shapes and refusals."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import all, any, argmax, argmin, cumsum, normal, tensor, zeros
-from tapegrad.testing import check_gradients, check_shape_rule
+from tapegrad.errors import ShapeError
+from tapegrad.ops import all, any, argmax, argmin, count_nonzero, normal, tensor, zeros
+from tapegrad.testing import check_shape_rule
 
 SURVEYS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "argmax": (argmax, np.argmax),
     "argmin": (argmin, np.argmin),
     "all": (all, np.all),
     "any": (any, np.any),
+    "count_nonzero": (count_nonzero, np.count_nonzero),
 }
 
 
@@ -39,7 +40,7 @@ def test_surveys_are_numpys_and_have_no_tape(name: str, axis: int | None, keepdi
     y = f(x.trace(), axis, keepdims=keepdims)
 
     np.testing.assert_array_equal(y.numpy(), numpys(x.numpy(), axis, keepdims=keepdims))
-    assert y.dtype == (np.int64 if name.startswith("arg") else np.bool_)
+    assert y.dtype == (np.bool_ if name in ("all", "any") else np.int64)
     assert not y.owns_tape
     check_shape_rule(f, {"x": (2, 3, 7), "axis": axis, "keepdims": keepdims}, {"x": (0, 3), "axis": axis})
 
@@ -61,11 +62,12 @@ def test_of_several_the_first_is_taken() -> None:
     assert argmax(tensor(3.0)).item() == 0
 
 
-def test_of_nothing_all_is_true_and_any_is_false() -> None:
+def test_of_nothing_all_is_true_any_is_false_and_the_count_is_zero() -> None:
     nothing: Any = zeros((0, 3))
 
     assert all(nothing).item() is True
     assert any(nothing, (0, 1)).item() is False
+    assert count_nonzero(nothing, 0).tolist() == [0, 0, 0]
     assert argmax(nothing, 1).shape == (0,)
     for f in (argmax, argmin):
         with pytest.raises(ShapeError, match=rf"^{f.__name__}: x \(0, 3\) has no element along axis 0$"):
@@ -78,26 +80,6 @@ def test_axes_that_are_not_there_are_refused(name: str) -> None:
         SURVEYS[name][0](real(2, 3), 2)
 
 
-@pytest.mark.parametrize("axis", [None, 0, -1])
-def test_cumsum_is_numpys_and_has_its_gradients(axis: int | None) -> None:
-    x = real(2, 3, 4)
-
-    np.testing.assert_allclose(cumsum(x, axis).numpy(), np.cumsum(x.numpy(), axis))
-    check_gradients(lambda x: cumsum(x, axis), x)
-    check_gradients(lambda x: cumsum(x * x, axis), real(2, 3), order=2)
-    check_shape_rule(cumsum, ((2, 3, 7), axis), ((0, 3), axis))
-
-
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
-def test_cumsum_of_zeros_ties_infinities_and_nan_is_numpys() -> None:
-    np.testing.assert_array_equal(cumsum(tensor(ROWS), 1).numpy(), np.cumsum(ROWS, 1))
-
-
-def test_cumsum_at_its_edges() -> None:
-    assert cumsum(zeros((0,))).shape == (0,)
-    assert cumsum(tensor(3)).tolist() == [3]
-    assert cumsum(tensor([100, 100], np.int8)).dtype == np.int8
-    with pytest.raises(ShapeError, match=r"^cumsum: axis 1 is out of range for x \(2,\)$"):
-        cumsum(real(2), 1)
-    with pytest.raises(DTypeError, match=r"^cumsum: x is bool but number is expected$"):
-        cumsum(tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+def test_nan_and_true_count_and_minus_zero_does_not() -> None:
+    assert count_nonzero(tensor([np.nan, -0.0, np.inf, 2.0])).item() == 3
+    assert count_nonzero(tensor([True, False, True])).item() == 2

@@ -19,6 +19,8 @@ def accept_axes() -> None:
     assert_type(tg.logsumexp(x.trace(), -1, keepdims=True), Tensor[Shape[L[2], L[1]], OwnedTape])
     assert_type(x.min(1), Tensor[Shape[L[2]], NoneTape])
     assert_type(tg.prod(x), Tensor[tuple[()], NoneTape])
+    assert_type(tg.norm(x.trace(), 1, ord=1), Tensor[Shape[L[2]], OwnedTape])
+    assert_type(tg.norm(x, keepdims=True), Tensor[Shape[L[1], L[1]], NoneTape])
 
 
 def accept_named_sizes() -> None:
@@ -46,3 +48,11 @@ def reject_min() -> None:
 
 def reject_prod() -> None:
     x.prod(-3)  # E: prod: axis -3 is out of range for x (2, 3) [tapegrad-shape]
+
+
+def reject_norm() -> None:
+    tg.norm(x, 2)  # E: norm: axis 2 is out of range for x (2, 3) [tapegrad-shape]
+
+
+def reject_norm_of_ints() -> None:
+    tg.norm(tg.tensor([3, 4]))  # E: norm: x is int64 but floating is expected [tapegrad-dtype]

@@ -1,0 +1,169 @@
+"""Ops that run along an axis: each element of the result looks back on all before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, normal_axis, product
+from tapegrad.op import op
+from tapegrad.ops._index import along, raw
+from tapegrad.ops.elementwise import number_only
+from tapegrad.ops.move import reshape
+from tapegrad.ops.places import getitem
+from tapegrad.ops.reduce import check_axis
+from tapegrad.tensor import D, Real, T, Tensor, handle, split, tensor_only
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tapegrad.tape import Gradients
+
+
+def cumsum_shape(x: Dims, axis: int | None = None) -> Dims:
+    """Keeps the sizes, or makes one axis of all."""
+    if axis is None:
+        return (product(x),)
+    normal_axis(axis, x)
+    return x
+
+
+@op(cumsum_shape)
+def cumsum(x: Tensor[Any, T, Real], axis: int | None = None) -> Tensor[Any, T, Real]:
+    r"""Adds up all elements to each one along an axis.
+
+    $$y_i = \sum_{j \le i} x_j, \quad dx_i = \sum_{j \ge i} dy_j$$
+
+    Args:
+        x: Any shape.
+        axis: The axis to run along; None for all elements in row-major order.
+
+    Returns:
+        The shape of `x`, or one axis with all its elements, in the dtype of `x`.
+
+    Raises:
+        ShapeError: The axis is out of range.
+        DTypeError: `x` is bool.
+    """
+    x, tape = split(x)
+    number_only(x)
+    check_axis(x, axis)
+    along = 0 if axis is None else normal_axis(axis, x.shape)
+    value: Any = x.data.reshape((x.size,)) if axis is None else x.data
+    out = handle(engine(value).cumsum(value, along))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        primitives = engine(dy)
+        turned = (*(slice(None),) * along, slice(None, None, -1))
+        back = primitives.getitem(primitives.cumsum(primitives.getitem(dy, turned), along), turned)
+        grads.add(x, back.reshape(x.shape))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(cumsum_shape)
+def cumprod(x: Tensor[Any, T, Real], axis: int | None = None) -> Tensor[Any, T, Real]:
+    r"""Multiplies all elements up to each one along an axis.
+
+    $$y_i = \prod_{j \le i} x_j, \quad dx_i = \Big(\prod_{j < i} x_j\Big) s_i, \quad s_i = dy_i + x_{i+1} \, s_{i+1}$$
+
+    Args:
+        x: Any shape; zeros are as good as any number.
+        axis: The axis to run along; None for all elements in row-major order.
+
+    Returns:
+        The shape of `x`, or one axis with all its elements, in the dtype of `x`.
+
+    Raises:
+        ShapeError: The axis is out of range.
+        DTypeError: `x` is bool.
+    """
+    x, tape = split(x)
+    number_only(x)
+    check_axis(x, axis)
+    run = 0 if axis is None else normal_axis(axis, x.shape)
+    shape = (x.size,) if axis is None else x.shape
+    value: Any = x.data.reshape(shape)
+    out = handle(engine(value).cumprod(value, run))
+
+    def backward(grads: Gradients) -> None:
+        before = _moved(out.data, run, 1, 1)
+        after = _recurred(grads.take(out), _moved(x.data.reshape(shape), run, -1, 0), run)
+        grads.add(x, (before * after).reshape(x.shape))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(cumsum_shape)
+def cummax(x: Tensor[Any, T, D], axis: int | None = None) -> Tensor[Any, T, D]:
+    r"""Finds the largest of all elements up to each one along an axis.
+
+    $$y_i = \max_{j \le i} x_j, \quad dx_i = \sum_{j : k_j = i} dy_j, \quad k_j = \max \{i \le j : x_i = y_j\}$$
+
+    Args:
+        x: Any shape. NaN counts as largest; of equal elements the latest gets the gradient, as in torch.
+        axis: The axis to run along; None for all elements in row-major order.
+
+    Returns:
+        The shape of `x`, or one axis with all its elements.
+
+    Raises:
+        ShapeError: The axis is out of range.
+    """
+    return _picked(x, axis, lambda x, axis: engine(x).argcummax(x, axis))
+
+
+@op(cumsum_shape)
+def cummin(x: Tensor[Any, T, D], axis: int | None = None) -> Tensor[Any, T, D]:
+    r"""Finds the smallest of all elements up to each one along an axis.
+
+    $$y_i = \min_{j \le i} x_j, \quad dx_i = \sum_{j : k_j = i} dy_j, \quad k_j = \max \{i \le j : x_i = y_j\}$$
+
+    Args:
+        x: Any shape. NaN counts as smallest; of equal elements the latest gets the gradient, as in torch.
+        axis: The axis to run along; None for all elements in row-major order.
+
+    Returns:
+        The shape of `x`, or one axis with all its elements.
+
+    Raises:
+        ShapeError: The axis is out of range.
+    """
+    return _picked(x, axis, lambda x, axis: engine(x).argcummin(x, axis))
+
+
+def _picked(x: Tensor[Any, T, D], axis: int | None, find: Callable[[Any, int], Any]) -> Tensor[Any, T, D]:
+    """Picks along an axis the elements at the places that are found there."""
+    tensor_only(x, "x")
+    check_axis(x, axis)
+    run = reshape(x, (x.size,)) if axis is None else x
+    axis = 0 if axis is None else normal_axis(axis, x.shape)
+    return getitem(run, along(raw(find(run.data, axis)), axis))
+
+
+def _recurred(terms: Any, factors: Any, axis: int) -> Any:
+    """Solves `s[i] = terms[i] + factors[i] * s[i + 1]` along an axis, from twice as far with each step.
+
+    No division, so zeros do no harm, and no loop over elements.
+    """
+    step = 1
+    while step < terms.shape[axis]:
+        terms = terms + factors * _moved(terms, axis, -step, 0)
+        factors = factors * _moved(factors, axis, -step, 0)
+        step *= 2
+    return terms
+
+
+def _moved(x: Any, axis: int, by: int, fill: int) -> Any:
+    """Moves elements forwards along an axis, or back where `by` is negative; what comes in is `fill`."""
+    primitives = engine(x)
+    kept = slice(None, -by) if by > 0 else slice(-by, None)
+    width = (by, 0) if by > 0 else (0, -by)
+    n = x.shape[axis]
+    if abs(by) > n:
+        return x
+    others = [(0, 0)] * (x.ndim - 1)
+    return primitives.pad(
+        primitives.getitem(x, (*(slice(None),) * axis, kept)), [*others[:axis], width, *others[axis:]], fill
+    )

@@ -1,0 +1,111 @@
+"""Ops that put elements in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, Size, normal_axis, show, surely_less
+from tapegrad.errors import ShapeError
+from tapegrad.op import op
+from tapegrad.ops._index import along, raw
+from tapegrad.ops.places import getitem
+from tapegrad.tensor import D, S, T, Tensor, handle, split, tensor_only
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tapegrad.tape import NoneTape
+
+
+def sort_shape(x: Dims, axis: int = -1) -> Dims:
+    """Keeps the shape; the axis must be there."""
+    normal_axis(axis, x)
+    return x
+
+
+def topk_shape(x: Dims, k: Size, axis: int = -1) -> tuple[Dims, Dims]:
+    """Puts the number asked for in the place of the axis, in the values and in their indices."""
+    axis = normal_axis(axis, x)
+    if surely_less(k, 0):
+        message = f"k is {k}, below 0"
+        raise ShapeError(message)
+    if surely_less(x[axis], k):
+        message = f"k is {k} but axis {axis} of x {show(x)} has {x[axis]}"
+        raise ShapeError(message)
+    kept = (*x[:axis], k, *x[axis + 1 :])
+    return kept, kept
+
+
+@op(sort_shape)
+def sort(x: Tensor[S, T, D], axis: int = -1, *, descending: bool = False) -> Tensor[S, T, D]:
+    r"""Puts the elements along an axis in order.
+
+    $$y_i = x_{k_i}, \quad dx_{k_i} = dy_i, \quad y_0 \le y_1 \le \dots$$
+
+    Args:
+        x: Any shape with at least one axis. NaN counts as largest.
+        axis: The axis to sort along.
+        descending: Whether the largest comes first.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ShapeError: The axis is out of range.
+    """
+    tensor_only(x, "x")
+    axis = normal_axis(axis, x.shape)
+    order = raw(engine(x.data).argsort(x.data, axis, descending=descending))
+    ordered: Tensor[S, T, D] = getitem(x, along(order, axis))
+    return ordered
+
+
+@op(sort_shape)
+def argsort(x: Tensor[S, Any, Any], axis: int = -1, *, descending: bool = False) -> Tensor[S, NoneTape, np.int64]:
+    r"""Finds the indices that would put the elements along an axis in order; not differentiable.
+
+    $$x_{k_0} \le x_{k_1} \le \dots$$
+
+    Args:
+        x: Any shape with at least one axis. NaN counts as largest; equal elements keep their order.
+        axis: The axis to sort along.
+        descending: Whether the largest comes first.
+
+    Returns:
+        The shape of `x`, int64, without a tape.
+
+    Raises:
+        ShapeError: The axis is out of range.
+    """
+    x, _ = split(x)
+    return handle(engine(x.data).argsort(x.data, normal_axis(axis, x.shape), descending=descending))
+
+
+@op(topk_shape)
+def topk(
+    x: Tensor[Any, T, D], k: int, axis: int = -1, *, largest: bool = True
+) -> tuple[Tensor[Any, T, D], Tensor[Any, NoneTape, np.int64]]:
+    r"""Finds the largest elements along an axis, in order, and where they were.
+
+    $$y_i = x_{k_i}, \quad dx_{k_i} = dy_i, \quad y_0 \ge y_1 \ge \dots$$
+
+    Args:
+        x: Any shape with at least one axis. NaN counts as largest; of equal elements the first is taken.
+        k: How many there are to be, from 0 to the size along `axis`.
+        axis: The axis to look along.
+        largest: Whether the largest are looked for, or else the smallest, the least of them first.
+
+    Returns:
+        The elements, and their indices along `axis` as int64 without a tape, both of the shape of `x` with `k` in the
+        place of `axis`.
+
+    Raises:
+        ShapeError: The axis is out of range, or `k` is.
+    """
+    tensor_only(x, "x")
+    topk_shape(x.shape, k, axis)  # a slice would take what there is
+    axis = normal_axis(axis, x.shape)
+    order = raw(engine(x.data).argsort(x.data, axis, descending=largest))
+    first = engine(order).getitem(order, (*(slice(None),) * axis, slice(k)))
+    return getitem(x, along(first, axis)), handle(first)

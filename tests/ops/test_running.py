@@ -1,0 +1,107 @@
+"""Running sums, products and extremes: NumPy's values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import cummax, cummin, cumprod, cumsum, normal, tensor, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+RUNS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "cummax": (cummax, np.maximum.accumulate),
+    "cummin": (cummin, np.minimum.accumulate),
+    "cumprod": (cumprod, np.cumprod),
+    "cumsum": (cumsum, np.cumsum),
+}
+ROWS = np.array(
+    [[0, 0, 2], [3, 3, 3], [np.inf, -np.inf, 100], [-np.inf, -np.inf, 3e38], [1, np.nan, np.inf]], np.float32
+)
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_a_run_is_numpys_and_has_its_gradients(name: str, axis: int | None) -> None:
+    (f, numpys), x = RUNS[name], real(2, 5, 3)
+    along = x.numpy().reshape(-1) if axis is None else x.numpy()
+
+    np.testing.assert_allclose(f(x, axis).numpy(), numpys(along, axis or 0))
+    check_gradients(lambda x: f(x, axis), x)
+    check_gradients(lambda x: f(x * x, axis), real(2, 3), order=2)
+    check_shape_rule(f, ((2, 3, 7), axis), ((0, 3), axis))
+
+
+@pytest.mark.parametrize("name", RUNS)
+@np.errstate(all="ignore")
+def test_rows_with_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
+    f, numpys = RUNS[name]
+
+    np.testing.assert_array_equal(f(tensor(ROWS), 1).numpy(), numpys(ROWS, 1))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_at_its_edges(name: str) -> None:
+    f = RUNS[name][0]
+
+    assert f(zeros((0,))).shape == (0,)
+    assert f(zeros((2, 0)), 0).shape == (2, 0)
+    assert f(tensor(3)).tolist() == [3]
+    assert f(tensor([100, 100], np.int8)).dtype == np.int8
+    check_gradients(lambda x: f(x, 1), real(2, 1))
+    check_gradients(f, real(2, 0))
+    with pytest.raises(ShapeError, match=rf"^{name}: axis 1 is out of range for x \(2,\)$"):
+        f(real(2), 1)
+    with pytest.raises(ShapeError, match=rf"^{name}: axis 0 is out of range for x \(\)$"):
+        f(real(), 0)
+
+
+@pytest.mark.parametrize("name", ["cumprod", "cumsum"])
+def test_bools_do_not_add_up(name: str) -> None:
+    with pytest.raises(DTypeError, match=rf"^{name}: x is bool but number is expected$"):
+        RUNS[name][0](tensor([True]))
+
+
+@pytest.mark.parametrize("x", [[2.0, 0.0, 3.0], [0.0, 2.0, 3.0, 0.0, 5.0], [0.0, 0.0], [2.0, 0.0, 0.0, 0.0, 7.0]])
+def test_the_gradient_of_a_running_product_is_right_with_zeros(x: list[float]) -> None:
+    check_gradients(cumprod, tensor(x, np.float64), order=2)
+    check_gradients(lambda x: cumprod(x, 0), tensor([x, x[::-1]], np.float64).T)
+
+
+def test_a_running_product_backwards_by_hand() -> None:
+    x: Any = tensor([2.0, 0.0, 3.0])
+
+    grads = cumprod(x.trace()).sum().backward()
+
+    # y = (a, ab, abc), so the sum has the slopes 1 + b + bc, a + ac and ab.
+    assert grads[x].tolist() == [1, 8, 0]
+
+
+def test_a_tie_of_a_running_extreme_goes_to_the_latest() -> None:
+    # torch: cummax of these gives the indices 0, 1, 2, 2, 4
+    x: Any = tensor([1.0, 3.0, 3.0, 2.0, 3.0])
+
+    assert cummax(x.trace()).sum().backward()[x].tolist() == [1, 1, 2, 0, 1]
+    assert cummin((-x).trace()).tolist() == [-1, -3, -3, -3, -3]
+    y: Any = -x
+    assert cummin(y.trace()).sum().backward()[y].tolist() == [1, 1, 2, 0, 1]
+
+
+def test_nan_stays_the_extreme_once_it_was_met() -> None:
+    x: Any = tensor([1.0, np.nan, 3.0])
+
+    for f in (cummax, cummin):
+        np.testing.assert_array_equal(f(x).numpy(), [1, np.nan, np.nan])
+        assert f(x.trace()).sum().backward()[x].tolist() == [1, 2, 0]
+
+
+def test_a_running_extreme_of_bools_says_whether_any_was_or_all_were() -> None:
+    assert cummax(tensor([False, True, False])).tolist() == [False, True, True]
+    assert cummin(tensor([True, False, True])).tolist() == [True, False, False]
