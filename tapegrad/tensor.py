@@ -374,6 +374,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """The transpose: all axes in reverse."""
         return CALLS["transpose"](self)
 
+    @property
+    def mT(self) -> Tensor[Any, T_co, D_co]:  # noqa: N802  # NumPy's name
+        """The matrices of a stack, each transposed, see `tapegrad.matrix_transpose`."""
+        return CALLS["matrix_transpose"](self)
+
     def transpose(self, axes: tuple[int, ...] | None = None) -> Tensor[Any, T_co, D_co]:
         """Permutes the axes, see `tapegrad.transpose`."""
         return CALLS["transpose"](self, axes)
@@ -445,6 +450,10 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def flatten(self, start_axis: int = 0, end_axis: int = -1) -> Tensor[Any, T_co, D_co]:
         """Joins neighbouring axes into one, see `tapegrad.flatten`."""
         return CALLS["flatten"](self, start_axis, end_axis)
+
+    def repeat(self, repeats: int, axis: int | None = None) -> Tensor[Any, T_co, D_co]:
+        """Repeats each element, see `tapegrad.repeat`."""
+        return CALLS["repeat"](self, repeats, axis)
 
     def squeeze(self, axis: Axis = None) -> Tensor[Any, T_co, D_co]:
         """Drops axes of size one, see `tapegrad.squeeze`."""

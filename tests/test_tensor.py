@@ -358,6 +358,7 @@ def test_a_taped_tensor_prints_without_recording() -> None:
         "mean",
         "min",
         "prod",
+        "repeat",
         "reshape",
         "squeeze",
         "std",

@@ -118,7 +118,7 @@ class Tapegrad(Plugin):
 
     @override
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        return _attribute if fullname.endswith(".T") and fullname.partition(".")[0] not in FOREIGN else None
+        return _attribute if fullname.endswith((".T", ".mT")) and fullname.partition(".")[0] not in FOREIGN else None
 
 
 def plugin(version: str) -> type[Plugin]:  # noqa: ARG001  # mypy's entry point; an unknown version is welcome

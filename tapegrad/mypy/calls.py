@@ -133,12 +133,17 @@ def rows(ctx: MethodContext, declared: CallableType) -> Type:
 
 
 def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
-    """Types `x.T`."""
+    """Types `x.T`, and `x.mT`."""
+    op = ops()["matrix_transpose" if getattr(ctx.context, "name", "") == "mT" else "transpose"]
     parts = tensor_parts(receiver)
-    items = shape_items(parts.shape) if parts is not None else None
-    if items is None or any(isinstance(item, Many) for item in items):
+    try:
+        items = _shaped(op, {"x": shape_items(parts.shape) if parts is not None else None}, {})
+    except ShapeError as refusal:
+        report(ctx.api, f"{op.name}: {refusal}", ctx.context, "shape")
+        items = None
+    if items is None:
         return ctx.default_attr_type
-    return _with_shape(ctx.default_attr_type, shape_type(items[::-1], make(ctx.api)))
+    return _with_shape(ctx.default_attr_type, shape_type(items, make(ctx.api)))
 
 
 def method_name(declared: CallableType) -> str:

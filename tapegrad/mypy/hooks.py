@@ -64,7 +64,7 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
 
 
 def attribute_type(ctx: AttributeContext) -> Type:
-    """Types the attribute `T` of a tensor."""
+    """Types the attributes `T` and `mT` of a tensor."""
     receiver = get_proper_type(ctx.type)
     if isinstance(receiver, Instance) and (receiver.type.has_base(TENSOR) or receiver.type.fullname == VALUE):
         return calls.transposed(ctx, receiver)

@@ -11,9 +11,12 @@ from tapegrad.ops.activation import silu as silu
 from tapegrad.ops.activation import softplus as softplus
 from tapegrad.ops.axes import expand_dims as expand_dims
 from tapegrad.ops.axes import flatten as flatten
+from tapegrad.ops.axes import matrix_transpose as matrix_transpose
+from tapegrad.ops.axes import moveaxis as moveaxis
 from tapegrad.ops.axes import permute as permute
 from tapegrad.ops.axes import squeeze as squeeze
 from tapegrad.ops.axes import swapaxes as swapaxes
+from tapegrad.ops.axes import unflatten as unflatten
 from tapegrad.ops.bitwise import bitwise_and as bitwise_and
 from tapegrad.ops.bitwise import bitwise_invert as bitwise_invert
 from tapegrad.ops.bitwise import bitwise_left_shift as bitwise_left_shift
@@ -68,9 +71,12 @@ from tapegrad.ops.exponential import logaddexp2 as logaddexp2
 from tapegrad.ops.exponential import safe_log as safe_log
 from tapegrad.ops.index import scatter_add as scatter_add
 from tapegrad.ops.index import take as take
+from tapegrad.ops.join import chunk as chunk
 from tapegrad.ops.join import concat as concat
+from tapegrad.ops.join import concat_vectors as concat_vectors
 from tapegrad.ops.join import split as split
 from tapegrad.ops.join import stack as stack
+from tapegrad.ops.join import unstack as unstack
 from tapegrad.ops.logical import isfinite as isfinite
 from tapegrad.ops.logical import isinf as isinf
 from tapegrad.ops.logical import isnan as isnan
@@ -107,6 +113,9 @@ from tapegrad.ops.reduce import mean as mean
 from tapegrad.ops.reduce import min as min
 from tapegrad.ops.reduce import prod as prod
 from tapegrad.ops.reduce import sum as sum
+from tapegrad.ops.repeat import repeat as repeat
+from tapegrad.ops.repeat import tile as tile
+from tapegrad.ops.repeat import unfold as unfold
 from tapegrad.ops.rounding import abs as abs
 from tapegrad.ops.rounding import ceil as ceil
 from tapegrad.ops.rounding import clamp as clamp
@@ -125,6 +134,7 @@ from tapegrad.ops.running import cumsum as cumsum
 from tapegrad.ops.scan import ssm_scan as ssm_scan
 from tapegrad.ops.shift import flip as flip
 from tapegrad.ops.shift import pad as pad
+from tapegrad.ops.shift import roll as roll
 from tapegrad.ops.signs import copysign as copysign
 from tapegrad.ops.signs import heaviside as heaviside
 from tapegrad.ops.signs import signbit as signbit
@@ -142,6 +152,10 @@ from tapegrad.ops.survey import any as any
 from tapegrad.ops.survey import argmax as argmax
 from tapegrad.ops.survey import argmin as argmin
 from tapegrad.ops.survey import count_nonzero as count_nonzero
+from tapegrad.ops.triangles import diag as diag
+from tapegrad.ops.triangles import tri as tri
+from tapegrad.ops.triangles import tril as tril
+from tapegrad.ops.triangles import triu as triu
 from tapegrad.ops.trigonometric import acos as acos
 from tapegrad.ops.trigonometric import acosh as acosh
 from tapegrad.ops.trigonometric import asin as asin

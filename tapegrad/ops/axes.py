@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.dims import (
     Dims,
     RankUnknownError,
+    at_least,
     normal_axes,
     normal_axis,
     product,
@@ -15,11 +16,12 @@ from tapegrad.dims import (
 )
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.ops.move import transpose_shape
+from tapegrad.ops.move import reshape_shape, transpose, transpose_shape
 from tapegrad.tensor import Axis, D, T, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients
+    from tapegrad.tensor import Sizes
 
 
 def flatten_shape(x: Dims, start_axis: int = 0, end_axis: int = -1) -> Dims:
@@ -31,6 +33,17 @@ def flatten_shape(x: Dims, start_axis: int = 0, end_axis: int = -1) -> Dims:
         message = f"axis {start_axis} of x {show(x)} comes after axis {end_axis}"
         raise ShapeError(message)
     return (*x[:start], product(x[start : end + 1]), *x[end + 1 :])
+
+
+def unflatten_shape(x: Dims, axis: int, sizes: Dims) -> Dims:
+    """Puts several sizes in the place of their product; one may be -1, for whatever is left."""
+    axis = normal_axis(axis, x)
+    try:
+        parts = reshape_shape((x[axis],), sizes)
+    except ShapeError:
+        message = f"axis {axis} of x {show(x)} is {x[axis]}, which is not the product of sizes {show(sizes)}"
+        raise ShapeError(message) from None
+    return (*x[:axis], *parts, *x[axis + 1 :])
 
 
 def expand_dims_shape(x: Dims, axis: int | tuple[int, ...]) -> Dims:
@@ -68,6 +81,17 @@ def permute_shape(x: Dims, axes: tuple[int, ...]) -> Dims:
     return transpose_shape(x, axes)
 
 
+def moveaxis_shape(x: Dims, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Dims:
+    """Moves sizes to other places and leaves the rest in order."""
+    return tuple(x[axis] for axis in _order(x, source, destination))
+
+
+def matrix_transpose_shape(x: Dims) -> Dims:
+    """Exchanges the last two sizes."""
+    *front, n, m = at_least(2, x=x)
+    return (*front, m, n)
+
+
 def swapaxes_shape(x: Dims, axis1: int, axis2: int) -> Dims:
     """Exchanges two sizes."""
     first, second = normal_axis(axis1, x), normal_axis(axis2, x)
@@ -93,6 +117,32 @@ def flatten(x: Tensor[Any, T, D], start_axis: int = 0, end_axis: int = -1) -> Te
     """
     x, tape = split(x)
     out = handle(x.data.reshape(flatten_shape(x.shape, start_axis, end_axis)))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out).reshape(x.shape))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(unflatten_shape)
+def unflatten(x: Tensor[Any, T, D], axis: int, sizes: Sizes) -> Tensor[Any, T, D]:
+    r"""Cuts one axis into several, in row-major order: the way back of `flatten`.
+
+    $$y_{ij} = x_{i \cdot m + j}, \quad dx_{i \cdot m + j} = dy_{ij}$$
+
+    Args:
+        x: Any shape with at least one axis.
+        axis: The axis to cut.
+        sizes: What it is cut into; one may be -1, for whatever is left.
+
+    Returns:
+        The shape of `x` with `sizes` in the place of `axis`.
+
+    Raises:
+        ShapeError: The axis is out of range, or its size is not the product of `sizes`.
+    """
+    x, tape = split(x)
+    out = handle(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
@@ -177,6 +227,47 @@ def permute(x: Tensor[Any, T, D], axes: tuple[int, ...]) -> Tensor[Any, T, D]:
     return tape.record(out, (x,), backward)
 
 
+@op(moveaxis_shape)
+def moveaxis(
+    x: Tensor[Any, T, D], source: int | tuple[int, ...], destination: int | tuple[int, ...]
+) -> Tensor[Any, T, D]:
+    r"""Moves axes to other places; the rest stay in order.
+
+    $$y_{jki} = x_{ijk}, \quad dx_{ijk} = dy_{jki}$$
+
+    Args:
+        x: Any shape.
+        source: The axis, or axes, to move.
+        destination: Where the result has each of them.
+
+    Returns:
+        The sizes of `x` in the new order.
+
+    Raises:
+        ShapeError: An axis is out of range or named twice, or the two name a different number.
+    """
+    return transpose(x, tuple(_order(x.shape, source, destination)))
+
+
+@op(matrix_transpose_shape)
+def matrix_transpose(x: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
+    r"""Transposes each matrix of a stack: `x.mT`.
+
+    $$y_{\dots ji} = x_{\dots ij}, \quad dx_{\dots ij} = dy_{\dots ji}$$
+
+    Args:
+        x: Matrices, `(..., n, m)`.
+
+    Returns:
+        `(..., m, n)`.
+
+    Raises:
+        ShapeError: `x` has fewer than two axes.
+    """
+    at_least(2, x=x.shape)
+    return swapaxes(x, -1, -2)
+
+
 @op(swapaxes_shape)
 def swapaxes(x: Tensor[Any, T, D], axis1: int, axis2: int) -> Tensor[Any, T, D]:
     r"""Exchanges two axes.
@@ -202,3 +293,15 @@ def swapaxes(x: Tensor[Any, T, D], axis1: int, axis2: int) -> Tensor[Any, T, D]:
         grads.add(x, grads.take(out).transpose(axes))  # an exchange undoes itself
 
     return tape.record(out, (x,), backward)
+
+
+def _order(x: Dims, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> list[int]:
+    """Returns for each axis of the result the axis of `x` it comes from."""
+    origins, places = normal_axes(source, x), normal_axes(destination, x)
+    if len(origins) != len(places):
+        message = f"source {source} names {len(origins)} axes but destination {destination} names {len(places)}"
+        raise ShapeError(message)
+    order = [axis for axis in range(len(x)) if axis not in origins]
+    for place, origin in sorted(zip(places, origins, strict=True)):
+        order.insert(place, origin)
+    return order

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, Size, is_unknown, normal_axis, show, surely_differ, surely_less
+from tapegrad.dims import (
+    Dims,
+    RankUnknownError,
+    Size,
+    is_unknown,
+    normal_axis,
+    show,
+    surely_differ,
+    surely_divides,
+    surely_less,
+)
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops.places import getitem
@@ -55,6 +65,39 @@ def split_shape(x: Dims, sections: int | tuple[int, ...], axis: int = 0) -> tupl
         message = f"sections {show(sizes)} add up to {total} but axis {axis} of x {show(x)} is {x[axis]}"
         raise ShapeError(message)
     return tuple((*x[:axis], size, *x[axis + 1 :]) for size in sizes)
+
+
+def chunk_shape(x: Dims, chunks: int, axis: int = 0) -> tuple[Dims, ...]:
+    """Cuts the axis into as many parts as asked for, or fewer, the last of which may be smaller."""
+    axis = normal_axis(axis, x)
+    if chunks < 1:
+        message = f"chunks is {chunks} but at least 1 is expected"
+        raise ShapeError(message)
+    n = x[axis]
+    if surely_divides(chunks, n):
+        return split_shape(x, chunks, axis)
+    if not isinstance(n, int):
+        raise RankUnknownError  # how many parts there are depends on the size
+    part = -(-n // chunks)
+    return split_shape(x, (*(part,) * (n // part), *((n % part,) if n % part else ())), axis)
+
+
+def unstack_shape(x: Dims, axis: int = 0) -> tuple[Dims, ...]:
+    """Drops the axis from each of as many parts as it has elements."""
+    axis = normal_axis(axis, x)
+    n = x[axis]
+    if not isinstance(n, int):
+        raise RankUnknownError
+    return ((*x[:axis], *x[axis + 1 :]),) * n
+
+
+def concat_vectors_shape(tensors: tuple[Dims, ...]) -> Dims:
+    """Adds up the lengths of vectors."""
+    for position, dims in enumerate(tensors):
+        if len(dims) != 1:
+            message = f"tensors[{position}] {show(dims)} has rank {len(dims)} but a vector is expected"
+            raise ShapeError(message)
+    return concat_shape(tensors)
 
 
 @op(concat_shape)
@@ -148,6 +191,70 @@ def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: int = 0) 
     return tuple(
         getitem(x, (*front, slice(end - size, end))) for size, end in zip(sizes, accumulate(sizes), strict=True)
     )
+
+
+@op(chunk_shape)
+def chunk(x: Tensor[Any, T, D], chunks: int, axis: int = 0) -> tuple[Tensor[Any, T, D], ...]:
+    r"""Cuts a tensor into parts along an axis that are as equal as rounding up allows.
+
+    $$[y_1, y_2, \dots] = x, \quad dx = [dy_1, dy_2, \dots]$$
+
+    Args:
+        x: Any shape with at least one axis.
+        chunks: How many parts there are to be, at least 1; there are fewer where that many of one size are too many.
+        axis: The axis to cut.
+
+    Returns:
+        A tuple of tensors, each `ceil(n / chunks)` long along `axis`, the last whatever is left.
+
+    Raises:
+        ShapeError: `chunks` is below 1, or the axis is out of range.
+    """
+    axis = normal_axis(axis, x.shape)
+    sizes: Any = [part[axis] for part in chunk_shape(x.shape, chunks, axis)]
+    return split(x, tuple(sizes), axis)
+
+
+@op(unstack_shape)
+def unstack(x: Tensor[Any, T, D], axis: int = 0) -> tuple[Tensor[Any, T, D], ...]:
+    r"""Takes a tensor apart along an axis: the way back of `stack`.
+
+    $$y_k = x_k, \quad dx_k = dy_k$$
+
+    Args:
+        x: Any shape with at least one axis.
+        axis: The axis that is no longer there.
+
+    Returns:
+        A tuple of as many tensors as the axis has elements, each the shape of `x` without it.
+
+    Raises:
+        ShapeError: The axis is out of range.
+    """
+    axis = normal_axis(axis, x.shape)
+    return tuple(getitem(x, (*(slice(None),) * axis, position)) for position in range(x.shape[axis]))
+
+
+@op(concat_vectors_shape)
+def concat_vectors(tensors: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
+    r"""Puts vectors one behind the other.
+
+    $$y = [x_1, x_2, \dots], \quad [dx_1, dx_2, \dots] = dy$$
+
+    Args:
+        tensors: At least one vector, all of one dtype.
+
+    Returns:
+        One vector, as long as all together.
+
+    Raises:
+        ShapeError: There is no tensor, or one is not a vector.
+        DTypeError: The dtypes differ.
+    """
+    parts, _ = split_all(tensors, "tensors")
+    concat_vectors_shape(tuple(x.shape for x in parts))
+    _same_dtypes(parts)
+    return concat(tensors)
 
 
 def _first(tensors: tuple[Dims, ...]) -> Dims:

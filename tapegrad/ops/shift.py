@@ -1,4 +1,4 @@
-"""Ops that turn a tensor about or surround it."""
+"""Ops that turn a tensor about, move its elements or surround them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, normal_axes, show, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.tensor import Axis, D, T, Tensor, handle, split
+from tapegrad.tensor import Axis, D, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tapegrad.tape import Gradients
 
 
@@ -18,6 +20,19 @@ def flip_shape(x: Dims, axis: Axis = None) -> Dims:
     """Keeps the sizes."""
     if axis is not None:
         normal_axes(axis, x)
+    return x
+
+
+def roll_shape(x: Dims, shift: int | tuple[int, ...], axis: Axis = None) -> Dims:
+    """Keeps the sizes; a shift for each axis."""
+    if axis is not None:
+        axes = normal_axes(axis, x)
+        if isinstance(shift, tuple) and len(shift) != len(axes):
+            message = f"shift {shift} has {len(shift)} numbers but axis {axis} names {len(axes)}"
+            raise ShapeError(message)
+    elif isinstance(shift, tuple):
+        message = f"shift {shift} has {len(shift)} numbers but axis is None"
+        raise ShapeError(message)
     return x
 
 
@@ -50,6 +65,37 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
         grads.add(x, engine(dy).getitem(dy, turned))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(roll_shape)
+def roll(x: Tensor[S, T, D], shift: int | tuple[int, ...], axis: Axis = None) -> Tensor[S, T, D]:
+    r"""Moves elements along axes; what leaves at one end comes in at the other.
+
+    $$y_{(i + s) \bmod n} = x_i, \quad dx_i = dy_{(i + s) \bmod n}$$
+
+    Args:
+        x: Any shape.
+        shift: By how many places s, for all axes or one for each; negative for towards the front.
+        axis: The axis, or axes, to move along; None for all elements in row-major order.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ShapeError: An axis is out of range or named twice, or the shifts are not as many as the axes.
+    """
+    x, tape = split(x)
+    roll_shape(x.shape, shift, axis)
+    sizes = (x.size,) if axis is None else x.shape
+    axes = normal_axes(axis, sizes)
+    moves = list(zip(axes, shift if isinstance(shift, tuple) else (shift,) * len(axes), strict=True))
+    out = handle(_rolled(x.data.reshape(sizes), moves).reshape(x.shape))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out).reshape(sizes)
+        grads.add(x, _rolled(dy, [(along, -by) for along, by in moves]).reshape(x.shape))
 
     return tape.record(out, (x,), backward)
 
@@ -88,6 +134,16 @@ def pad(
         grads.add(x, engine(dy).getitem(dy, inside))
 
     return tape.record(out, (x,), backward)
+
+
+def _rolled(x: Any, moves: Iterable[tuple[int, int]]) -> Any:
+    for axis, by in moves:
+        n = x.shape[axis]
+        start = -by % n if n else 0
+        front = (slice(None),) * axis
+        parts = [engine(x).getitem(x, (*front, part)) for part in (slice(start, None), slice(None, start))]
+        x = engine(x).concat(parts, axis) if start else x
+    return x
 
 
 def _widths(x: Dims, pad_width: Any) -> list[tuple[Size, Size]]:

@@ -10,8 +10,19 @@ import pytest
 
 from tapegrad.dims import named, show
 from tapegrad.errors import ShapeError
-from tapegrad.ops import expand_dims, flatten, normal, permute, squeeze, swapaxes, zeros
-from tapegrad.ops.axes import flatten_shape
+from tapegrad.ops import (
+    expand_dims,
+    flatten,
+    matrix_transpose,
+    moveaxis,
+    normal,
+    permute,
+    squeeze,
+    swapaxes,
+    unflatten,
+    zeros,
+)
+from tapegrad.ops.axes import flatten_shape, unflatten_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -24,6 +35,13 @@ MOVES: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [
     (flatten, (1,), lambda x: x.reshape(2, -1)),
     (flatten, (0, -2), lambda x: x.reshape(6, 5)),
     (flatten, (1, 1), lambda x: x),
+    (unflatten, (2, (5, 1)), lambda x: x.reshape(2, 3, 5, 1)),
+    (unflatten, (-1, (1, -1)), lambda x: x.reshape(2, 3, 1, 5)),
+    (unflatten, (0, (2,)), lambda x: x),
+    (moveaxis, (0, -1), lambda x: np.moveaxis(x, 0, -1)),
+    (moveaxis, ((0, 1), (1, 2)), lambda x: np.moveaxis(x, (0, 1), (1, 2))),
+    (moveaxis, ((2, 0), (0, 1)), lambda x: np.moveaxis(x, (2, 0), (0, 1))),
+    (matrix_transpose, (), np.matrix_transpose),
     (expand_dims, (0,), lambda x: np.expand_dims(x, 0)),
     (expand_dims, (-1,), lambda x: np.expand_dims(x, -1)),
     (expand_dims, ((1, -2),), lambda x: np.expand_dims(x, (1, -2))),
@@ -42,7 +60,8 @@ def test_every_move_is_numpys_and_has_its_gradients(
 
     np.testing.assert_array_equal(f(x, *arguments).numpy(), numpys(x.numpy()))
     check_gradients(lambda x: f(x, *arguments), x)
-    check_gradients(lambda x: f(x * x, *arguments), real(2, 1, 3) if f is not flatten else real(2, 3, 1), order=2)
+    small = real(2, 1, 5) if f is unflatten else real(2, 3, 1) if f is flatten else real(2, 1, 3)
+    check_gradients(lambda x: f(x * x, *arguments), small, order=2)
 
 
 @pytest.mark.parametrize(("f", "arguments", "_"), MOVES, ids=lambda value: getattr(value, "__name__", str(value)))
@@ -99,6 +118,12 @@ def test_squeeze_drops_all_axes_of_one_or_those_named() -> None:
     [
         (flatten, (3,), "flatten: axis 3 is out of range for x (2, 3, 5)"),
         (flatten, (2, 1), "flatten: axis 2 of x (2, 3, 5) comes after axis 1"),
+        (unflatten, (3, (1,)), "unflatten: axis 3 is out of range for x (2, 3, 5)"),
+        (unflatten, (2, (2, 2)), "unflatten: axis 2 of x (2, 3, 5) is 5, which is not the product of sizes (2, 2)"),
+        (unflatten, (2, (2, -1)), "unflatten: axis 2 of x (2, 3, 5) is 5, which is not the product of sizes (2, -1)"),
+        (moveaxis, (3, 0), "moveaxis: axis 3 is out of range for x (2, 3, 5)"),
+        (moveaxis, ((0, 0), (1, 2)), "moveaxis: axis (0, 0) names an axis of x (2, 3, 5) twice"),
+        (moveaxis, ((0, 1), 2), "moveaxis: source (0, 1) names 2 axes but destination 2 names 1"),
         (expand_dims, (4,), "expand_dims: axis 4 is out of range for a result of rank 4, x (2, 3, 5) with 1 more"),
         (expand_dims, ((0, -5),), "expand_dims: axis (0, -5) names an axis of the result twice"),
         (squeeze, (1,), "squeeze: axis 1 of x (2, 3, 5) is 3, not 1"),
@@ -114,3 +139,19 @@ def test_what_does_not_fit_is_refused(f: Callable[..., Any], arguments: tuple[An
         f(real(2, 3, 5), *arguments)
 
     assert str(refused.value) == sentence
+
+
+def test_the_matrices_of_a_stack_are_transposed_by_an_attribute_too() -> None:
+    x = real(2, 3, 5)
+
+    np.testing.assert_array_equal(x.mT.numpy(), x.numpy().mT)
+    assert x.trace().mT.owns_tape
+    with pytest.raises(ShapeError, match=r"^matrix_transpose: x \(3,\) has rank 1 but needs at least 2$"):
+        matrix_transpose(real(3))
+
+
+def test_unflatten_divides_a_named_size() -> None:
+    n = named("N")
+
+    assert show(unflatten_shape((3, 4 * n), 1, (4, -1))) == "(3, 4, N)"
+    assert show(unflatten_shape((3, 4 * n), 1, (n, 4))) == "(3, N, 4)"

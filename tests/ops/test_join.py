@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import concat, normal, ones, split, stack, tensor, zeros
+from tapegrad.ops import chunk, concat, concat_vectors, normal, ones, split, stack, tensor, unstack, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -108,3 +109,80 @@ def test_two_dtypes_are_refused() -> None:
         one([ones((2,)), tensor([1])])
     with pytest.raises(DTypeError, match=r"^stack: tensors\[1\] is a float, not a tensor$"):
         other([ones(()), 1.0])
+
+
+@pytest.mark.parametrize(
+    ("n", "chunks", "sizes"),
+    [
+        # ceil(n / chunks) each, until nothing is left
+        (7, 3, [3, 3, 1]),
+        (7, 5, [2, 2, 2, 1]),
+        (6, 4, [2, 2, 2]),
+        (6, 3, [2, 2, 2]),
+        (2, 5, [1, 1]),
+        (5, 1, [5]),
+        (0, 3, [0, 0, 0]),
+    ],
+)
+def test_chunks_are_as_equal_as_rounding_up_allows(n: int, chunks: int, sizes: list[int]) -> None:
+    x = real(2, n)
+
+    parts = chunk(x, chunks, 1)
+
+    assert [part.shape for part in parts] == [(2, size) for size in sizes]
+    np.testing.assert_array_equal(concat(parts, 1).numpy(), x.numpy())
+    check_gradients(lambda x: chunk(x, chunks, -1)[-1], x)
+    check_gradients(lambda x: chunk(x * x, chunks, 1)[0], x, order=2)
+    check_shape_rule(chunk, ((2, n), chunks, 1))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_unstack_is_the_way_back_of_stack(axis: int) -> None:
+    x = real(2, 3, 4)
+
+    parts = unstack(x, axis)
+
+    assert len(parts) == x.shape[axis]
+    np.testing.assert_array_equal(stack(parts, axis).numpy(), x.numpy())
+    check_gradients(lambda x: unstack(x, axis)[1], x)
+    check_gradients(lambda x: unstack(x * x, min(axis, 1))[0], real(2, 3), order=2)
+    check_shape_rule(unstack, ((2, 3, 7), axis), ((2, 3, 1), axis))
+
+
+def test_nothing_comes_apart_into_nothing() -> None:
+    assert unstack(zeros((0, 3))) == ()
+    assert [part.shape for part in unstack(zeros((2, 0)))] == [(0,), (0,)]
+
+
+def test_vectors_are_put_one_behind_the_other() -> None:
+    x, y, nothing = real(3), real(2, seed=1), real(0)
+
+    np.testing.assert_array_equal(concat_vectors([x, nothing, y]).numpy(), np.concatenate([x, y]))
+    check_gradients(lambda x, y: concat_vectors([x, y, x]), x, y)
+    check_gradients(lambda x, y: concat_vectors([x * y, y * y]), real(2), y, order=2)
+    check_shape_rule(concat_vectors, (((3,), (2,)),), (((0,),),))
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda x: chunk(x, 0), "chunk: chunks is 0 but at least 1 is expected"),
+        (lambda x: chunk(x, 2, 2), "chunk: axis 2 is out of range for x (2, 3)"),
+        (lambda x: unstack(x, -3), "unstack: axis -3 is out of range for x (2, 3)"),
+        (lambda x: concat_vectors([x[0], x]), "concat_vectors: tensors[1] (2, 3) has rank 2 but a vector is expected"),
+        (lambda x: concat_vectors([x[0, 0]]), "concat_vectors: tensors[0] () has rank 0 but a vector is expected"),
+        (lambda x: concat_vectors(unstack(x[:0])), "concat_vectors: there is no tensor to join"),
+    ],
+)
+def test_what_comes_neither_apart_nor_together_is_refused(call: Callable[[Any], Any], sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        call(real(2, 3))
+
+    assert str(refused.value) == sentence
+
+
+def test_vectors_of_two_dtypes_are_refused() -> None:
+    vectors: Any = [real(2), tensor([1])]
+
+    with pytest.raises(DTypeError, match=r"^concat_vectors: tensors\[0\] is float64 but tensors\[1\] is int64$"):
+        concat_vectors(vectors)

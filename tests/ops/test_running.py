@@ -85,7 +85,7 @@ def test_a_running_product_backwards_by_hand() -> None:
 
 
 def test_a_tie_of_a_running_extreme_goes_to_the_latest() -> None:
-    # torch: cummax of these gives the indices 0, 1, 2, 2, 4
+    # The latest of the largest so far stands at 0, 1, 2, 2 and 4.
     x: Any = tensor([1.0, 3.0, 3.0, 2.0, 3.0])
 
     assert cummax(x.trace()).sum().backward()[x].tolist() == [1, 1, 2, 0, 1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import flip, normal, pad, tensor, zeros
+from tapegrad.ops import flip, normal, pad, roll, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -21,6 +21,12 @@ SHIFTS: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [
     (flip, (), np.flip),
     (flip, (1,), lambda x: np.flip(x, 1)),
     (flip, ((0, -1),), lambda x: np.flip(x, (0, -1))),
+    (roll, (1,), lambda x: np.roll(x, 1)),
+    (roll, (-8,), lambda x: np.roll(x, -8)),
+    (roll, (2, 1), lambda x: np.roll(x, 2, 1)),
+    (roll, ((1, -2), (0, -1)), lambda x: np.roll(x, (1, -2), (0, -1))),
+    (roll, (3, (0, 1)), lambda x: np.roll(x, 3, (0, 1))),
+    (roll, (0, 0), lambda x: x),
     (pad, (1,), lambda x: np.pad(x, 1)),
     (pad, ((2, 0),), lambda x: np.pad(x, (2, 0))),
     (pad, (((0, 1), (2, 0), (0, 0)),), lambda x: np.pad(x, ((0, 1), (2, 0), (0, 0)))),
@@ -47,6 +53,9 @@ def test_every_shift_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tu
     ("f", "arguments", "sentence"),
     [
         (flip, (-4,), "flip: axis -4 is out of range for x (2, 3, 5)"),
+        (roll, (1, 3), "roll: axis 3 is out of range for x (2, 3, 5)"),
+        (roll, ((1, 2), 0), "roll: shift (1, 2) has 2 numbers but axis 0 names 1"),
+        (roll, ((1, 2),), "roll: shift (1, 2) has 2 numbers but axis is None"),
         (pad, (-1,), "pad: pad_width is -1 along axis 0, below 0"),
         (pad, (((1, 0), (0, 1)),), "pad: x (2, 3, 5) has rank 3 but pad_width has 2 pairs"),
     ],
@@ -59,7 +68,9 @@ def test_what_does_not_fit_is_refused(f: Callable[..., Any], arguments: tuple[An
     assert str(refused.value) == sentence
 
 
-def test_flip_and_pad_of_a_scalar_leave_it() -> None:
+def test_a_scalar_is_left_as_it_is() -> None:
+    assert roll(tensor(3.0), 2).item() == 3
+    assert roll(zeros((0, 3)), 2, 0).shape == (0, 3)
     assert flip(tensor(3.0)).item() == 3
     assert pad(tensor(3.0), 2).item() == 3
 

@@ -66,3 +66,53 @@ def reject_stack() -> None:
 
 def reject_split() -> None:
     tg.split(y, 2, 1)  # E: split: axis 1 of x (2, 5) is 5, which does not divide into 2 equal parts [tapegrad-shape]
+
+
+def accept_chunk() -> None:
+    first, second = tg.chunk(y.trace(), 2, 1)
+    assert_type(first, Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(second, Tensor[Shape[L[2], L[2]], OwnedTape])
+
+
+def accept_chunks_of_named_sizes() -> None:
+    def cut(a: Tensor[Shape[Mul[L[2], N], L[3]]], b: Tensor[Shape[N, L[3]]]) -> None:
+        first, second = tg.chunk(a, 2)
+        assert_type(first, Tensor[Shape[N, L[3]], NoneTape])
+        assert_type(second, Tensor[Shape[N, L[3]], NoneTape])
+        for part in tg.chunk(b, 2):
+            assert_type(part, Tensor[Any, NoneTape])
+
+    cut(tg.ones((4, 3)), x)
+
+
+def accept_unstack() -> None:
+    first, second = tg.unstack(x.trace())
+    assert_type(first, Tensor[Shape[L[3]], OwnedTape])
+    assert_type(second, Tensor[Shape[L[3]], OwnedTape])
+    assert_type(tg.unstack(x, 1)[2], Tensor[Shape[L[2]], NoneTape])
+
+
+def accept_vectors() -> None:
+    assert_type(tg.concat_vectors([x[0], y[1].trace()]), Tensor[Shape[L[8]], OwnedTape])
+
+    def joined(a: Tensor[Shape[N]], parts: list[Tensor[Shape[N]]]) -> None:
+        assert_type(tg.concat_vectors([a, a]), Tensor[Shape[Mul[L[2], N]], NoneTape])
+        assert_type(tg.concat_vectors(parts), Tensor[Shape[Any], NoneTape])
+
+    joined(x[0], [x[1]])
+
+
+def reject_chunk() -> None:
+    tg.chunk(x, 0)  # E: chunk: chunks is 0 but at least 1 is expected [tapegrad-shape]
+
+
+def reject_unstack() -> None:
+    tg.unstack(x, 2)  # E: unstack: axis 2 is out of range for x (2, 3) [tapegrad-shape]
+
+
+def reject_a_part_that_is_not_there() -> None:
+    tg.unstack(x)[2]  # E(mypy): Tuple index out of range [misc]
+
+
+def reject_concat_vectors() -> None:
+    tg.concat_vectors([x[0], x])  # E: concat_vectors: tensors[1] (2, 3) has rank 2 but a vector is expected [tapegrad-shape]

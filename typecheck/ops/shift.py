@@ -1,16 +1,32 @@
 """Turning and surrounding: literal sizes, as functions and methods."""
 
+from typing import Any, assert_type
 from typing import Literal as L
-from typing import assert_type
+
+from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import NoneTape, Shape, Tensor
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor
+
+N = TypeVar("N", bound=int)
 
 x = tg.ones((2, 3, 5))
 
 
 def accept_flip() -> None:
     assert_type(tg.flip(x, 1), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
+
+
+def accept_roll() -> None:
+    assert_type(tg.roll(x.trace(), 1), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
+    assert_type(tg.roll(x, (1, -2), (0, 2)), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
+
+
+def accept_roll_by_what_only_the_run_time_knows() -> None:
+    def rolled(a: Tensor[Shape[N, Any]], by: int) -> None:
+        assert_type(tg.roll(a, by, 0), Tensor[Shape[N, Any], NoneTape])
+
+    rolled(tg.ones((2, 3)), 1)
 
 
 def accept_pad() -> None:
@@ -24,3 +40,7 @@ def reject_flip() -> None:
 
 def reject_pad() -> None:
     tg.pad(x, ((1, 0), (0, 1)))  # E: pad: x (2, 3, 5) has rank 3 but pad_width has 2 pairs [tapegrad-shape]
+
+
+def reject_roll() -> None:
+    tg.roll(x, (1, 2), 0)  # E: roll: shift (1, 2) has 2 numbers but axis 0 names 1 [tapegrad-shape]

@@ -1,0 +1,147 @@
+"""Ops that give elements more than one place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, Size, normal_axis, product, surely_less, window
+from tapegrad.errors import ShapeError
+from tapegrad.op import op
+from tapegrad.ops.axes import moveaxis
+from tapegrad.ops.places import getitem
+from tapegrad.tensor import D, T, Tensor, handle, split, tensor_only
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients
+
+
+def repeat_shape(x: Dims, repeats: Size, axis: int | None = None) -> Dims:
+    """Multiplies the size along the axis, or that of one axis of all."""
+    if surely_less(repeats, 0):
+        message = f"repeats is {repeats}, below 0"
+        raise ShapeError(message)
+    if axis is None:
+        return (product(x) * repeats,)
+    axis = normal_axis(axis, x)
+    return (*x[:axis], x[axis] * repeats, *x[axis + 1 :])
+
+
+def tile_shape(x: Dims, reps: int | tuple[int, ...]) -> Dims:
+    """Multiplies the sizes, aligned from the right."""
+    sizes, times = _aligned(x, reps)
+    return tuple(n * many for n, many in zip(sizes, times, strict=True))
+
+
+def unfold_shape(x: Dims, axis: int, *, size: Size, step: Size = 1) -> Dims:
+    """Puts the number of windows in the place of the axis, and their size behind all."""
+    axis = normal_axis(axis, x)
+    for name, number in (("size", size), ("step", step)):
+        if surely_less(number, 1):
+            message = f"{name} is {number} but at least 1 is expected"
+            raise ShapeError(message)
+    return (*x[:axis], window(x[axis], size, stride=step), *x[axis + 1 :], size)
+
+
+@op(repeat_shape)
+def repeat(x: Tensor[Any, T, D], repeats: int, axis: int | None = None) -> Tensor[Any, T, D]:
+    r"""Repeats each element, one beside the other.
+
+    $$y_{ri + j} = x_i, \quad dx_i = \sum_{j < r} dy_{ri + j}$$
+
+    Args:
+        x: Any shape.
+        repeats: How often each stands there, r, at least 0.
+        axis: The axis to repeat along; None for all elements in row-major order.
+
+    Returns:
+        The shape of `x` with the size along `axis` times `repeats`, or one axis.
+
+    Raises:
+        ShapeError: The axis is out of range, or `repeats` is negative.
+    """
+    shape: Any = repeat_shape(x.shape, repeats, axis)  # a negative number would leave a size open
+    front, behind = (x.shape, ()) if axis is None else _cut(x.shape, normal_axis(axis, x.shape))
+    return _copied(x, (*front, 1, *behind), (*front, repeats, *behind), shape)
+
+
+@op(tile_shape)
+def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]:
+    r"""Repeats a tensor as a whole, one beside the other.
+
+    $$y_{nj + i} = x_i, \quad dx_i = \sum_{j < r} dy_{nj + i}$$
+
+    Args:
+        x: Any shape.
+        reps: How often it stands there along each axis, r, at least 0. Where `x` has more axes or fewer, the missing
+            ones come in front, with 1.
+
+    Returns:
+        The sizes of `x` times `reps`.
+
+    Raises:
+        ShapeError: A number in `reps` is negative.
+    """
+    shape: Any = tile_shape(x.shape, reps)
+    sizes, times = _aligned(x.shape, reps)
+    narrow = tuple(one for n in sizes for one in (1, n))
+    wide = tuple(one for n, many in zip(sizes, times, strict=True) for one in (many, n))
+    return _copied(x, narrow, wide, shape)
+
+
+@op(unfold_shape)
+def unfold(x: Tensor[Any, T, D], axis: int, *, size: int, step: int = 1) -> Tensor[Any, T, D]:
+    r"""Slides a window along an axis.
+
+    $$y_{ij} = x_{si + j}, \quad dx_k = \sum_{si + j = k} dy_{ij}$$
+
+    Args:
+        x: Any shape with at least one axis.
+        axis: The axis to slide along.
+        size: How many elements a window has, at least 1.
+        step: How many elements it moves each time, s, at least 1; what is left over at the end is in no window.
+
+    Returns:
+        The shape of `x` with the number of windows, `(n - size) // step + 1`, in the place of `axis`, and `size`
+        behind.
+
+    Raises:
+        ShapeError: The axis is out of range, `size` or `step` is below 1, or a window is longer than the axis.
+    """
+    tensor_only(x, "x")
+    sizes: Any = unfold_shape(x.shape, axis, size=size, step=step)
+    axis = normal_axis(axis, x.shape)
+    places = np.arange(sizes[axis])[:, None] * step + np.arange(size)
+    return moveaxis(getitem(x, (*(slice(None),) * axis, places)), axis + 1, -1)
+
+
+def _copied(x: Tensor[Any, T, D], narrow: Any, wide: Any, shape: tuple[int, ...]) -> Tensor[Any, T, D]:
+    """Stretches axes of size one, and gives the whole its shape."""
+    x, tape = split(x)
+    stretched = engine(x.data).broadcast_to(x.data.reshape(narrow), wide)
+    out = handle(stretched.reshape(shape))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out).reshape(wide)
+        axes = tuple(axis for axis, (n, m) in enumerate(zip(narrow, wide, strict=True)) if n != m)
+        total = engine(dy).sum(dy, axes, keepdims=True) if axes else dy
+        grads.add(x, total.reshape(x.shape))
+
+    return tape.record(out, (x,), backward)
+
+
+def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return shape[: axis + 1], shape[axis + 1 :]
+
+
+def _aligned(x: Dims, reps: int | tuple[int, ...]) -> tuple[Dims, Dims]:
+    """Returns sizes and repetitions, as many of each."""
+    times: Dims = reps if isinstance(reps, tuple) else (reps,)
+    for many in times:
+        if surely_less(many, 0):
+            message = f"reps has {many}, below 0"
+            raise ShapeError(message)
+    rank = max(len(x), len(times))
+    return (*(1,) * (rank - len(x)), *x), (*(1,) * (rank - len(times)), *times)

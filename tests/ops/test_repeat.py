@@ -1,0 +1,98 @@
+"""Repeating, tiling and sliding windows: NumPy's values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+
+from tapegrad.dims import named, show
+from tapegrad.errors import ShapeError
+from tapegrad.ops import normal, repeat, tensor, tile, unfold, zeros
+from tapegrad.ops.repeat import repeat_shape, unfold_shape
+from tapegrad.testing import check_gradients, check_shape_rule
+
+COPIES: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [
+    (repeat, (3,), np.repeat),
+    (repeat, (0,), np.repeat),
+    (repeat, (1, 0), np.repeat),
+    (repeat, (2, 1), np.repeat),
+    (repeat, (2, -1), np.repeat),
+    (tile, (2,), np.tile),
+    (tile, ((),), np.tile),
+    (tile, ((2, 3),), np.tile),
+    (tile, ((1, 2, 1),), np.tile),
+    (tile, ((2, 1, 2, 1),), np.tile),
+    (tile, ((0, 1),), np.tile),
+]
+BELOW: Any = -1  # what mypy would refuse by itself
+WINDOWS = [(1, 2, 1), (1, 3, 2), (-1, 3, 1), (0, 1, 1), (1, 5, 3), (1, 1, 4)]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+@pytest.mark.parametrize(("f", "arguments", "numpys"), COPIES, ids=lambda value: getattr(value, "__name__", str(value)))
+def test_every_copy_is_numpys_and_has_its_gradients(
+    f: Callable[..., Any], arguments: tuple[Any, ...], numpys: Callable[..., Any]
+) -> None:
+    x = real(2, 5, 3)
+
+    np.testing.assert_array_equal(f(x, *arguments).numpy(), numpys(x.numpy(), *arguments))
+    check_gradients(lambda x: f(x, *arguments), x)
+    check_gradients(lambda x: f(x * x, *arguments), real(1, 2, 2), order=2)
+    check_shape_rule(f, ((2, 3, 7), *arguments), ((0, 1, 1), *arguments))
+
+
+def test_a_scalar_is_repeated_into_a_vector() -> None:
+    assert repeat(tensor(3.0), 2).tolist() == [3, 3]
+    assert tile(tensor(3.0), 2).tolist() == [3, 3]
+    assert tile(zeros((0, 3)), 2).shape == (0, 6)
+    check_gradients(lambda x: repeat(x, 2), real())
+
+
+def test_a_named_number_of_copies_is_multiplied() -> None:
+    assert show(repeat_shape((named("N"), 3), named("R"), 0)) == "(N*R, 3)"
+
+
+@pytest.mark.parametrize(("axis", "size", "step"), WINDOWS)
+def test_windows_are_numpys_and_overlapping_gradients_add_up(axis: int, size: int, step: int) -> None:
+    x = real(2, 5, 3)
+    places = (*(slice(None),) * (axis % 3), slice(None, None, step))
+
+    y = unfold(x, axis, size=size, step=step)
+
+    np.testing.assert_array_equal(y.numpy(), sliding_window_view(x.numpy(), size, axis)[places])
+    check_gradients(lambda x: unfold(x, axis, size=size, step=step), x)
+    check_gradients(lambda x: unfold(x * x, axis, size=1, step=step), real(2, 3, 1), order=2)
+    check_shape_rule(unfold, {"x": (2, 5, 3), "axis": axis, "size": size, "step": step})
+
+
+def test_a_window_as_long_as_a_named_axis_fits_once() -> None:
+    n = named("N")
+
+    assert show(unfold_shape((3, n), 1, size=n)) == "(3, 1, N)"
+    assert show(unfold_shape((3, n), 1, size=1)) == "(3, N, 1)"
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda x: repeat(x, 2, 2), "repeat: axis 2 is out of range for x (2, 3)"),
+        (lambda x: repeat(x, BELOW), "repeat: repeats is -1, below 0"),
+        (lambda x: tile(x, (2, BELOW)), "tile: reps has -1, below 0"),
+        (lambda x: unfold(x, 2, size=1), "unfold: axis 2 is out of range for x (2, 3)"),
+        (lambda x: unfold(x, 1, size=0), "unfold: size is 0 but at least 1 is expected"),
+        (lambda x: unfold(x, 1, size=2, step=0), "unfold: step is 0 but at least 1 is expected"),
+        (lambda x: unfold(x, 1, size=4), "unfold: a window of 4 is longer than the 3 cells it slides over"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call: Callable[[Any], Any], sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        call(real(2, 3))
+
+    assert str(refused.value) == sentence

@@ -1,0 +1,99 @@
+"""Triangles and diagonals: NumPy's values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.dims import named, show
+from tapegrad.errors import ShapeError
+from tapegrad.ops import diag, normal, tensor, tri, tril, triu, zeros
+from tapegrad.ops.triangles import diag_shape
+from tapegrad.testing import check_gradients, check_shape_rule
+
+TRIANGLES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {"tril": (tril, np.tril), "triu": (triu, np.triu)}
+OFFSETS = [-4, -1, 0, 2, 7]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+@pytest.mark.parametrize("k", OFFSETS)
+def test_a_triangle_of_ones_is_numpys(k: int) -> None:
+    np.testing.assert_array_equal(tri(4, 3, k=k).numpy(), np.tri(4, 3, k))
+    np.testing.assert_array_equal(tri(3, k=k, dtype=np.bool_).numpy(), np.tri(3, k=k, dtype=np.bool_))
+    assert tri(3).dtype == np.float32
+    assert tri(0, 3).shape == (0, 3)
+    check_shape_rule(tri, (4, 3), (5,))
+
+
+def test_a_negative_side_is_refused() -> None:
+    with pytest.raises(ShapeError, match=r"^tri: shape \(-1, 3\) has the negative size -1$"):
+        tri(-1, 3)  # type: ignore[tapegrad-shape]  # the mistake under test
+
+
+@pytest.mark.parametrize("name", TRIANGLES)
+@pytest.mark.parametrize("k", OFFSETS)
+def test_a_triangle_is_numpys_and_has_its_gradients(name: str, k: int) -> None:
+    (f, numpys), x = TRIANGLES[name], real(2, 4, 3)
+
+    np.testing.assert_array_equal(f(x, k=k).numpy(), numpys(x.numpy(), k))
+    check_gradients(lambda x: f(x, k=k), x)
+    check_gradients(lambda x: f(x * x, k=k), real(2, 3), order=2)
+    check_shape_rule(f, ((2, 4, 3),), ((0, 3),))
+
+
+@pytest.mark.parametrize("name", TRIANGLES)
+def test_a_triangle_keeps_dtypes_and_forgets_even_infinities(name: str) -> None:
+    f, numpys = TRIANGLES[name]
+
+    for dtype, value in ((np.bool_, True), (np.float32, np.inf), (np.int8, 1)):
+        array: Any = np.full((2, 2), value, dtype)
+        y = f(tensor(array))
+        np.testing.assert_array_equal(y.numpy(), numpys(array))
+        assert y.dtype == array.dtype
+    with pytest.raises(ShapeError, match=rf"^{name}: x \(3,\) has rank 1 but needs at least 2$"):
+        f(real(3))
+
+
+@pytest.mark.parametrize("k", OFFSETS)
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (3,), (0,), (1, 1), (0, 2)], ids=str)
+def test_a_diagonal_is_numpys_and_has_its_gradients(k: int, shape: tuple[int, ...]) -> None:
+    x = real(*shape)
+
+    np.testing.assert_array_equal(diag(x, k=k).numpy(), np.diag(x.numpy(), k))
+    check_gradients(lambda x: diag(x, k=k), x)
+    check_shape_rule(diag, {"x": shape, "k": k})
+
+
+def test_a_diagonal_can_be_differentiated_twice() -> None:
+    check_gradients(lambda x: diag(x * x, k=1), real(3, 4), order=2)
+    check_gradients(lambda x: diag(x * x), real(2), order=2)
+
+
+def test_a_diagonal_there_and_back_is_the_same() -> None:
+    x = tensor([3, 1, 2])
+
+    assert diag(diag(x, k=-2), k=-2).tolist() == [3, 1, 2]
+    assert diag(x).dtype == np.int64
+
+
+def test_the_diagonal_of_a_named_square_is_as_long_as_its_side() -> None:
+    n, m = named("N"), named("M")
+
+    assert show(diag_shape((n, n))) == "(N,)"
+    assert show(diag_shape((n, n), k=-1)) == "(N - 1,)"
+    assert show(diag_shape((n, m))) == "(?,)"
+    assert show(diag_shape((n,), k=-2)) == "(N + 2, N + 2)"
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3, 4)], ids=str)
+def test_neither_a_scalar_nor_a_stack_has_a_diagonal(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ShapeError) as refused:
+        diag(zeros(shape))
+
+    assert str(refused.value) == f"diag: x {shape} has rank {len(shape)} but a vector or a matrix is expected"
