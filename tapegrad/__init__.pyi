@@ -85,6 +85,7 @@ from tapegrad.ops import fmin as fmin
 from tapegrad.ops import fmod as fmod
 from tapegrad.ops import full as full
 from tapegrad.ops import full_like as full_like
+from tapegrad.ops import gather as gather
 from tapegrad.ops import gelu as gelu
 from tapegrad.ops import getitem as getitem
 from tapegrad.ops import greater as greater
@@ -112,6 +113,8 @@ from tapegrad.ops import logical_not as logical_not
 from tapegrad.ops import logical_or as logical_or
 from tapegrad.ops import logical_xor as logical_xor
 from tapegrad.ops import logsumexp as logsumexp
+from tapegrad.ops import masked_fill as masked_fill
+from tapegrad.ops import masked_select as masked_select
 from tapegrad.ops import matmul as matmul
 from tapegrad.ops import matrix_transpose as matrix_transpose
 from tapegrad.ops import max as max
@@ -125,6 +128,7 @@ from tapegrad.ops import mse as mse
 from tapegrad.ops import mul as mul
 from tapegrad.ops import nan_to_num as nan_to_num
 from tapegrad.ops import neg as neg
+from tapegrad.ops import nonzero as nonzero
 from tapegrad.ops import norm as norm
 from tapegrad.ops import normal as normal
 from tapegrad.ops import normal_like as normal_like
@@ -151,6 +155,7 @@ from tapegrad.ops import rsqrt as rsqrt
 from tapegrad.ops import safe_log as safe_log
 from tapegrad.ops import scale as scale
 from tapegrad.ops import scatter_add as scatter_add
+from tapegrad.ops import select as select
 from tapegrad.ops import sigmoid as sigmoid
 from tapegrad.ops import sign as sign
 from tapegrad.ops import signbit as signbit

@@ -439,6 +439,10 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Adds up all elements to each one along an axis, see `tapegrad.cumsum`."""
         return CALLS["cumsum"](self, axis)
 
+    def nonzero(self) -> tuple[Tensor[Any, NoneTape, np.int64], ...]:
+        """Finds the indices of what is not zero, see `tapegrad.nonzero`."""
+        return CALLS["nonzero"](self)
+
     def cumprod(self, axis: int | None = None) -> Tensor[Any, T_co, D_co]:
         """Multiplies all elements up to each one along an axis, see `tapegrad.cumprod`."""
         return CALLS["cumprod"](self, axis)
@@ -491,9 +495,9 @@ def split(x: Any, y: Any = _ALONE) -> Any:
         tape = x.tape
         return (x, tape) if tape is NONE else (x.handle, tape)
     if not isinstance(x, Tensor):
-        x = _constant(x, y, "x", "y")
+        x = constant(x, y, "x", "y")
     elif not isinstance(y, Tensor):
-        y = _constant(y, x, "y", "x")
+        y = constant(y, x, "y", "x")
     left: Any = x.tape
     right: Any = y.tape
     if left is NONE:
@@ -542,7 +546,8 @@ def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any], name: str = "
         raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(x.dtype), "x", str(y.dtype), name))
 
 
-def _constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any, NoneTape, Any]:
+def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any, NoneTape, Any]:
+    """Gives a number the dtype of the tensor it stands beside, and takes an array as it is."""
     if not isinstance(like, Tensor):
         raise DTypeError(sentences.no_tensor(sentences.UNNAMED, _kind(value), _kind(like)))
     if not isinstance(value, _NUMBERS):

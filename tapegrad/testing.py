@@ -259,7 +259,7 @@ def _fits(answer: Any, truth: Any, names: Mapping[Name, int]) -> bool:
         return len(answer) == len(truth) and all(map(_fits, answer, truth, [names] * len(truth)))
     answers, truths = _sizes(answer), _sizes(truth)
     return len(answers) == len(truths) and all(
-        value_of(size, names) in {None, n} for size, n in zip(answers, truths, strict=True)
+        value_of(size, names) in {None, value_of(n, names)} for size, n in zip(answers, truths, strict=True)
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.dims import Dims, Size, UnknownDims, is_unknown, show, surely_differ
+from tapegrad.dims import UNKNOWN, Dims, Size, UnknownDims, is_unknown, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import exp, matmul, mean, mul, normal, ones, softmax, sum, tanh, tensor
 from tapegrad.tape import Gradients
@@ -209,6 +209,18 @@ def test_an_unknown_rank_must_not_be_answered_wrongly() -> None:
         AssertionError, match=r"^silent\(x=\(\.\.\.\), y=\(1, 5\)\) gives \(1, 5\), though \(3, 5\) is true"
     ):
         check_shape_rule(silent, ((3, 5), (1, 5)))
+
+
+def test_a_size_that_the_values_decide_must_stay_unknown() -> None:
+    def chosen(x: Dims) -> Dims:
+        return (UNKNOWN, *x[1:])
+
+    def guessed(x: Dims) -> Dims:
+        return (UNKNOWN if isinstance(x[0], int) else 1, *x[1:])
+
+    check_shape_rule(chosen, ((3, 5),))
+    with pytest.raises(AssertionError, match=r"gives \(1, 5\), though \(\?, 5\) is true of numbers$"):
+        check_shape_rule(guessed, ((3, 5),))
 
 
 def test_a_name_may_be_refused() -> None:

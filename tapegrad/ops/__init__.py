@@ -69,7 +69,9 @@ from tapegrad.ops.exponential import log10 as log10
 from tapegrad.ops.exponential import logaddexp as logaddexp
 from tapegrad.ops.exponential import logaddexp2 as logaddexp2
 from tapegrad.ops.exponential import safe_log as safe_log
+from tapegrad.ops.index import gather as gather
 from tapegrad.ops.index import scatter_add as scatter_add
+from tapegrad.ops.index import select as select
 from tapegrad.ops.index import take as take
 from tapegrad.ops.join import chunk as chunk
 from tapegrad.ops.join import concat as concat
@@ -87,6 +89,9 @@ from tapegrad.ops.logical import logical_xor as logical_xor
 from tapegrad.ops.logical import nan_to_num as nan_to_num
 from tapegrad.ops.loss import cross_entropy as cross_entropy
 from tapegrad.ops.loss import mse as mse
+from tapegrad.ops.masks import masked_fill as masked_fill
+from tapegrad.ops.masks import masked_select as masked_select
+from tapegrad.ops.masks import nonzero as nonzero
 from tapegrad.ops.matmul import matmul as matmul
 from tapegrad.ops.move import broadcast_to as broadcast_to
 from tapegrad.ops.move import reshape as reshape

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, normal_axis, show, surely_differ
+from tapegrad.dims import Dims, Size, is_unknown, normal_axis, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.tensor import T1, T2, D, Tensor, handle, split, tensor_only
+from tapegrad.ops._index import along, check_range
+from tapegrad.ops.places import getitem
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +24,28 @@ def take_shape(x: Dims, indices: Dims, axis: int = 0) -> Dims:
     """Puts the sizes of the indices in the place of the axis."""
     axis = normal_axis(axis, x)
     return (*x[:axis], *indices, *x[axis + 1 :])
+
+
+def select_shape(x: Dims, index: Size, axis: int = 0) -> Dims:
+    """Drops the axis; the index must be there."""
+    axis = normal_axis(axis, x)
+    check_range(index, axis, x)
+    return (*x[:axis], *x[axis + 1 :])
+
+
+def gather_shape(x: Dims, indices: Dims, axis: int = 0) -> Dims:
+    """Gives the shape of the indices, which is that of `x` but for the axis."""
+    axis = normal_axis(axis, x)
+    if len(indices) != len(x):
+        message = f"indices {show(indices)} has rank {len(indices)} but x {show(x)} has rank {len(x)}"
+        raise ShapeError(message)
+    sizes: list[Size] = []
+    for position, (n, m) in enumerate(zip(x, indices, strict=True)):
+        if position != axis and surely_differ(n, m):
+            message = f"indices {show(indices)} has {m} along axis {position} but x {show(x)} has {n}"
+            raise ShapeError(message)
+        sizes.append(m if position == axis or is_unknown(n) else n)
+    return tuple(sizes)
 
 
 def scatter_add_shape(updates: Dims, indices: Dims, shape: Dims, axis: int = 0) -> Dims:
@@ -66,6 +90,59 @@ def take(
             grads.add(x, engine(dy, indices.data).scatter_add(x.shape, indices.data, dy, front))
 
     return tape.record(out, (x, indices), backward)
+
+
+@op(select_shape)
+def select(x: Tensor[Any, T, D], index: int, axis: int = 0) -> Tensor[Any, T, D]:
+    r"""Picks one slice along an axis.
+
+    $$y_j = x_{kj}, \quad dx_{ij} = [i = k] \, dy_j$$
+
+    Args:
+        x: Any shape with at least one axis.
+        index: Which slice k, counted from 0, or from -1 backwards.
+        axis: The axis that is no longer there.
+
+    Returns:
+        The shape of `x` without the axis.
+
+    Raises:
+        ShapeError: The axis or the index is out of range; the latter is an `IndexError` too.
+    """
+    tensor_only(x, "x")
+    select_shape(x.shape, index, axis)
+    return getitem(x, (*(slice(None),) * normal_axis(axis, x.shape), index))
+
+
+@op(gather_shape)
+def gather(
+    x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: int = 0
+) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Picks elements along an axis, each by an index of its own.
+
+    $$y_{ij} = x_{k_{ij} j}, \quad dx_{kj} = \sum_{i : k_{ij} = k} dy_{ij}$$
+
+    Args:
+        x: Any shape with at least one axis.
+        indices: Whole numbers of the shape of `x` but for `axis`, counted from 0, or from -1 backwards. They may
+            repeat.
+        axis: The axis to pick along.
+
+    Returns:
+        The shape of `indices`.
+
+    Raises:
+        ShapeError: The axis is out of range, or `x` and `indices` differ along another.
+        DTypeError: `indices` are not whole numbers.
+        IndexError: An index is out of range.
+    """
+    _not_a_number(indices)
+    tensor_only(x, "x")
+    _, known, _ = split(x, indices)
+    gather_shape(x.shape, known.shape, axis)  # NumPy would broadcast them
+    axis = normal_axis(axis, x.shape)
+    _check_indices(known, x.shape[axis], axis)
+    return getitem(x, along(indices, axis))
 
 
 @op(scatter_add_shape, eager=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import normal, scatter_add, take, tensor, zeros
+from tapegrad.ops import gather, normal, scatter_add, select, take, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
 PLACES: list[tuple[Any, int]] = [
@@ -157,3 +157,79 @@ def test_scattering_where_there_is_no_place_is_refused() -> None:
         scatter_add(real(2, 3), tensor([0, 4]), (4, 3))
     with pytest.raises(DTypeError, match=r"^scatter_add: indices is float64 but integer is expected$"):
         scatter_add(real(2, 3), real(2), (4, 3))
+
+
+# select
+
+
+@pytest.mark.parametrize(("index", "axis"), [(1, 0), (-1, 1), (4, -1), (-6, 2)])
+def test_select_picks_one_slice(index: int, axis: int) -> None:
+    x = real(3, 5, 6)
+
+    np.testing.assert_array_equal(select(x, index, axis).numpy(), np.take(x.numpy(), index, axis))
+    check_gradients(lambda x: select(x, index, axis), x)
+    check_gradients(lambda x: select(x * x, 0, axis), real(2, 3, 1), order=2)
+    check_shape_rule(select, ((3, 5, 6), index, axis))
+
+
+def test_selecting_what_is_not_there_is_refused() -> None:
+    with pytest.raises(ShapeError, match=r"^select: index 3 is out of range for axis 0 of x \(3, 5\)$"):
+        select(real(3, 5), 3)
+    with pytest.raises(IndexError, match=r"^select: index -6 is out of range for axis 1 of x \(3, 5\)$"):
+        select(real(3, 5), -6, 1)
+    with pytest.raises(ShapeError, match=r"^select: axis 2 is out of range for x \(3, 5\)$"):
+        select(real(3, 5), 0, 2)
+
+
+# gather
+
+EACH: list[tuple[Any, int]] = [
+    ([[4, 0, 4], [1, -1, 1]], 1),
+    ([[1, 0, -2, 1, 1]], 0),
+    ([[1, 0, -1, 1, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]], -2),
+    ([[], []], 1),
+]
+
+
+@pytest.mark.parametrize(("places", "axis"), EACH, ids=str)
+def test_gather_is_numpys_and_repeated_indices_accumulate(places: Any, axis: int) -> None:
+    x, indices = real(2, 5), whole(places)
+
+    y = gather(x, indices, axis)
+
+    np.testing.assert_array_equal(y.numpy(), np.take_along_axis(x.numpy(), np.array(places, np.int64), axis))
+    check_gradients(lambda x: gather(x, indices, axis), x)
+    check_gradients(lambda x: gather(x * x, indices, axis), x, order=2)
+    check_shape_rule(gather, ((2, 5), indices.shape, axis))
+
+
+def test_gathering_backwards_counts_how_often_an_index_stood_there() -> None:
+    x: Any = tensor([[1.0, 2.0, 3.0]])
+
+    assert gather(x.trace(), tensor([[2, 0, 2, -1]]), 1).sum().backward()[x].tolist() == [[1, 0, 3]]
+    assert gather(x, tensor([[1]]).trace(), 1).owns_tape
+
+
+def test_gather_accepts_a_numpy_array_of_indices() -> None:
+    x, indices = real(1, 5), cast("Any", np.array([[2, 0]]))  # a tensor, for a checker
+
+    assert gather(x, indices, 1).shape == (1, 2)
+
+
+def test_gathering_what_does_not_fit_is_refused() -> None:
+    x = real(3, 5)
+
+    with pytest.raises(ShapeError) as refused:
+        gather(x, whole([[0, 1]]), 1)
+    assert str(refused.value) == "gather: indices (1, 2) has 1 along axis 0 but x (3, 5) has 3"
+    with pytest.raises(ShapeError, match=r"^gather: indices \(2,\) has rank 1 but x \(3, 5\) has rank 2$"):
+        gather(x, whole([0, 1]))
+    with pytest.raises(ShapeError, match=r"^gather: axis 2 is out of range for x \(3, 5\)$"):
+        gather(x, whole([[0]]), 2)
+    with pytest.raises(IndexError, match=r"^gather: index 3 is out of range for axis 0 of size 3$"):
+        gather(x, whole([[0, 1, 2, 3, 0]]))
+    with pytest.raises(DTypeError, match=r"^gather: indices is float64 but integer is expected$"):
+        gather(x, x)
+    number: Any = 1
+    with pytest.raises(ShapeError, match=r"^gather: indices \(\) has rank 0 but x \(3, 5\) has rank 2$"):
+        gather(x, number)

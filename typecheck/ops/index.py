@@ -92,6 +92,28 @@ def accept_a_shape_that_only_the_run_time_knows() -> None:
     added(tg.ones((3, 5)), 7, (7, 5))
 
 
+# select, gather
+
+
+def accept_select() -> None:
+    assert_type(tg.select(table, 6), Tensor[Shape[L[5]], NoneTape])
+    assert_type(tg.select(table.trace(), -1, 1), Tensor[Shape[L[7]], OwnedTape])
+
+
+def accept_gather() -> None:
+    assert_type(tg.gather(tg.ones((2, 7)), block, 1), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.gather(tg.ones((5, 3)), block.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+
+
+def accept_picking_of_named_and_unknown_sizes() -> None:
+    def picked(a: Tensor[Shape[N, M]], i: Tensor[Shape[N, L[1]], NoneTape, np.int64], b: Tensor[Shape[Any, M]], k: int) -> None:
+        assert_type(tg.select(a, k, 1), Tensor[Shape[N], NoneTape])
+        assert_type(tg.gather(a, i, 1), Tensor[Shape[N, L[1]], NoneTape])
+        assert_type(tg.gather(b, i, 1), Tensor[Shape[N, L[1]], NoneTape])
+
+    picked(tg.ones((2, 5)), tg.tensor([[1], [0]]), tg.ones((2, 5)), 1)
+
+
 # Refused
 
 
@@ -147,3 +169,19 @@ def reject_updates_of_named_sizes() -> None:
 
 def reject_fractions_as_places() -> None:
     tg.scatter_add(tg.ones((3, 5)), tg.ones((3,)), (7, 5))  # E: scatter_add: indices is float32 but integer is expected [tapegrad-dtype]
+
+
+def reject_select() -> None:
+    tg.select(table, 7)  # E: select: index 7 is out of range for axis 0 of x (7, 5) [tapegrad-shape]
+
+
+def reject_gather() -> None:
+    tg.gather(table, block, 1)  # E: gather: indices (2, 3) has 2 along axis 0 but x (7, 5) has 7 [tapegrad-shape]
+
+
+def reject_gather_of_another_rank() -> None:
+    tg.gather(table, row)  # E: gather: indices (3,) has rank 1 but x (7, 5) has rank 2 [tapegrad-shape]
+
+
+def reject_gather_by_fractions() -> None:
+    tg.gather(table, tg.ones((7, 1)), 1)  # E: gather: indices is float32 but integer is expected [tapegrad-dtype]

@@ -1,0 +1,124 @@
+"""Ops on the elements that a truth value picks out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.dims import UNKNOWN, Dims, broadcast, show, surely_differ
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.op import op
+from tapegrad.ops.compare import where
+from tapegrad.ops.move import broadcast_to
+from tapegrad.ops.places import getitem
+from tapegrad.tensor import T1, T2, D, T, Tensor, constant, handle, same_dtype, split, tensor_only
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Merge, NoneTape
+    from tapegrad.tensor import Number
+
+
+def masked_fill_shape(x: Dims, mask: Dims, value: Dims) -> Dims:
+    """Keeps the shape; mask and value broadcast to it."""
+    for name, dims in (("mask", mask), ("value", value)):
+        together = broadcast(x=x, **{name: dims})
+        if len(together) != len(x) or any(map(surely_differ, together, x)):
+            message = f"{name} {show(dims)} does not broadcast to x {show(x)}"
+            raise ShapeError(message)
+    return x
+
+
+def masked_select_shape(x: Dims, mask: Dims) -> Dims:
+    """Gives one axis, as long as the mask is often true."""
+    broadcast(x=x, mask=mask)
+    return (UNKNOWN,)
+
+
+def nonzero_shape(x: Dims) -> tuple[Dims, ...]:
+    """Gives an axis of unknown length for each axis."""
+    if len(x) == 0:
+        message = "x () has no axis to count along"
+        raise ShapeError(message)
+    return ((UNKNOWN,),) * len(x)
+
+
+@op(masked_fill_shape)
+def masked_fill(
+    x: Tensor[Any, T1, D], mask: Tensor[Any, Any, np.bool_], value: Tensor[Any, T2, D] | Number
+) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Puts a value where a mask holds.
+
+    $$y = m \, ? \, v : x, \quad dx = m \, ? \, 0 : dy, \quad dv = \sum m \, ? \, dy : 0$$
+
+    Args:
+        x: Any shape.
+        mask: A shape that broadcasts to that of `x`, bool.
+        value: A shape that broadcasts to that of `x`, or a number.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ShapeError: The mask or the value does not broadcast to `x`.
+        DTypeError: The dtypes of `x` and `value` differ, or the mask is not bool.
+    """
+    tensor_only(x, "x")
+    _mask_only(mask)
+    if not isinstance(value, Tensor):
+        value = constant(value, x, "value", "x")
+    same_dtype(x, value, "value")
+    masked_fill_shape(x.shape, mask.shape, value.shape)
+    return where(mask, value, x)
+
+
+@op(masked_select_shape)
+def masked_select(x: Tensor[Any, T, D], mask: Tensor[Any, Any, np.bool_]) -> Tensor[Any, T, D]:
+    r"""Picks the elements where a mask holds, in row-major order.
+
+    $$y = (x_i : m_i), \quad dx_i = m_i \, ? \, dy_j : 0$$
+
+    Args:
+        x: Any shape.
+        mask: A shape that broadcasts with `x`, bool.
+
+    Returns:
+        One axis, as long as the mask is often true of `x`; only the run time knows how long.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The mask is not bool.
+    """
+    tensor_only(x, "x")
+    _mask_only(mask)
+    shape: Any = broadcast(x=x.shape, mask=mask.shape)
+    chosen: Any = np.broadcast_to(mask.numpy(), shape)
+    return getitem(broadcast_to(x, shape), chosen)
+
+
+@op(nonzero_shape)
+def nonzero(x: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, NoneTape, np.int64], ...]:
+    r"""Finds the indices of the elements that are not zero, in row-major order; not differentiable.
+
+    $$\{(k_1, k_2, \dots) : x_{k_1 k_2 \dots} \ne 0\}$$
+
+    Args:
+        x: Any shape with at least one axis; NaN is not zero, and neither is True.
+
+    Returns:
+        For each axis a tensor of indices, int64, without a tape: together they are an index, and `x[nonzero(x)]` is
+        what is not zero. Only the run time knows how long they are.
+
+    Raises:
+        ShapeError: `x` is a scalar.
+    """
+    x, _ = split(x)
+    nonzero_shape(x.shape)
+    return tuple(handle(indices) for indices in np.nonzero(x.numpy()))
+
+
+def _mask_only(mask: Tensor[Any, Any, Any]) -> None:
+    tensor_only(mask, "mask")
+    if mask.dtype.kind != "b":
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "mask", str(mask.dtype), "bool"))
