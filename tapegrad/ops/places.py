@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import Dim, Dims, Size, broadcast, show, surely_differ
-from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops._index import (
@@ -20,7 +19,7 @@ from tapegrad.ops._index import (
     sliced_size,
     untaped,
 )
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle, split, tensor_only
+from tapegrad.tensor import T1, T2, D, T, Tensor, constant, handle, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients, Merge, NoneTape
@@ -188,9 +187,8 @@ def _with_value(
     x: Tensor[Any, T, D], value: Tensor[Any, T2, D] | Number, tape_of_index: T1
 ) -> tuple[Tensor[Any, NoneTape, D], Tensor[Any, NoneTape, D], Merge[T, Merge[T1, T2]]]:
     tensor_only(x, "x")
-    x, value, tape = split(x, value)
-    if x.dtype != value.dtype:
-        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(x.dtype), "x", str(value.dtype), "value"))
+    x, value, tape = split(x, value if isinstance(value, Tensor) else constant(value, x, "value", "x"))
+    same_dtype(x, value, "value")
     return x, value, _merged(tape, tape_of_index)
 
 

@@ -188,6 +188,8 @@ def test_values_and_indices_of_another_kind_are_refused() -> None:
 
     with pytest.raises(DTypeError, match=r"^getitem: index is float32 but integer or bool is expected$"):
         x[ones((2,))]
+    with pytest.raises(DTypeError, match=r"^at_add: value is a float but x is int64$"):
+        at_add(tensor([1, 2]), 0, 0.5)  # type: ignore[tapegrad-dtype]  # the mistake under test
     for name in ("at_set", "at_add"):
         with pytest.raises(DTypeError, match=rf"^{name}: x is float32 but value is int64$"):
             getattr(x, name)(0, tensor([1, 2, 3]))

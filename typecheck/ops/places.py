@@ -91,3 +91,7 @@ def reject_at_set() -> None:
 
 def reject_at_add() -> None:
     x.at_add(2, 1.0)  # E: at_add: index 2 is out of range for axis 0 of x (2, 3, 5) [tapegrad-shape]
+
+
+def reject_a_float_put_among_ints() -> None:
+    rows.at_set(0, 0.5)  # E: at_set: value is a float but x is int64 [tapegrad-dtype]
