@@ -157,13 +157,10 @@ def _recurred(terms: Any, factors: Any, axis: int) -> Any:
 
 def _moved(x: Any, axis: int, by: int, fill: int) -> Any:
     """Moves elements forwards along an axis, or back where `by` is negative; what comes in is `fill`."""
-    primitives = engine(x)
-    kept = slice(None, -by) if by > 0 else slice(-by, None)
-    width = (by, 0) if by > 0 else (0, -by)
-    n = x.shape[axis]
-    if abs(by) > n:
+    if not x.size:
         return x
-    others = [(0, 0)] * (x.ndim - 1)
-    return primitives.pad(
-        primitives.getitem(x, (*(slice(None),) * axis, kept)), [*others[:axis], width, *others[axis:]], fill
-    )
+    kept, width = (slice(None, -by), (by, 0)) if by > 0 else (slice(-by, None), (0, -by))
+    widths = [(0, 0)] * x.ndim
+    widths[axis] = width
+    part = engine(x).getitem(x, (*(slice(None),) * axis, kept))
+    return engine(part).pad(part, widths, fill)
