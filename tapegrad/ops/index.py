@@ -107,7 +107,8 @@ def select(x: Tensor[Any, T, D], index: int, axis: int = 0) -> Tensor[Any, T, D]
         The shape of `x` without the axis.
 
     Raises:
-        ShapeError: The axis or the index is out of range; the latter is an `IndexError` too.
+        ShapeError: The axis is out of range.
+        IndexError: The index is; a `ShapeError` too.
     """
     tensor_only(x, "x")
     select_shape(x.shape, index, axis)

@@ -203,3 +203,15 @@ def test_slopes_that_do_not_fit_are_refused() -> None:
         prelu(tensor([1]), tensor([2]))  # type: ignore[tapegrad-dtype]  # the mistake under test
     with pytest.raises(DTypeError, match=r"^prelu: weight is a float, not a tensor$"):
         prelu(real(3), number)
+
+
+@np.errstate(invalid="ignore")
+def test_mish_and_prelu_at_their_edges() -> None:
+    edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+
+    # Far below zero mish is zero, but at minus infinity a product of it with zero, which IEEE 754 makes NaN.
+    wide = edges.astype(np.float64)
+    np.testing.assert_allclose(mish(tensor(edges)).numpy(), wide * np.tanh(np.logaddexp(0, wide)), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(
+        prelu(tensor(edges), tensor([0.25])).numpy(), np.where(edges > 0, edges, np.float32(0.25) * edges)
+    )

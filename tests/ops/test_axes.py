@@ -19,6 +19,7 @@ from tapegrad.ops import (
     permute,
     squeeze,
     swapaxes,
+    tensor,
     unflatten,
     zeros,
 )
@@ -85,9 +86,12 @@ def test_flatten_finds_no_second_axis_in_a_scalar() -> None:
     ("f", "arguments", "of_nothing", "of_one"),
     [
         (expand_dims, (0,), (1, 0, 1), [[[7]]]),
+        (matrix_transpose, (), (1, 0), [[7]]),
+        (moveaxis, (0, 1), (1, 0), [[7]]),
         (permute, ((1, 0),), (1, 0), [[7]]),
         (swapaxes, (0, 1), (1, 0), [[7]]),
         (squeeze, (1,), (0,), [7]),
+        (unflatten, (0, (1, -1)), (1, 0, 1), [[[7]]]),
     ],
 )
 def test_of_nothing_and_of_one_element(f: Callable[..., Any], arguments: Any, of_nothing: Any, of_one: Any) -> None:

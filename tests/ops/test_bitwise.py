@@ -67,6 +67,7 @@ def test_every_bit_is_turned() -> None:
     assert (~tensor([0, 1], np.uint8)).tolist() == [255, 254]
     assert (~tensor([True, False]).trace()).tolist() == [False, True]
     assert not bitwise_invert(tensor([True]).trace()).owns_tape
+    assert bitwise_invert(zeros((0, 3), np.int64)).shape == (0, 3)
     check_shape_rule(bitwise_invert, ((),), ((2, 3, 7),), ((2, 0),))
 
 

@@ -155,3 +155,8 @@ def test_tensors_like_another_have_its_shape_and_dtype_and_no_tape() -> None:
     check_shape_rule(empty_like, ((2, 3),), ((),))
     check_shape_rule(ones_like, ((2, 3),))
     check_shape_rule(full_like, ((2, 3), 1.0))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (), (1,), (2, 3)], ids=str)
+def test_what_the_memory_holds_has_the_shape_asked_for(shape: tuple[int, ...]) -> None:
+    assert empty(shape).numpy().shape == empty_like(zeros(shape)).numpy().shape == shape

@@ -13,6 +13,7 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import floor_divide, fmod, normal, remainder, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
+EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
 LEFT_OVER: dict[str, Callable[..., Any]] = {"fmod": fmod, "remainder": remainder}
 DIVISIONS: dict[str, Callable[..., Any]] = {**LEFT_OVER, "floor_divide": floor_divide}
 
@@ -95,3 +96,11 @@ def test_division_by_zero_is_numpys_with_its_warning() -> None:
         assert (tensor([1.0, -1.0]) // 0).tolist() == [math.inf, -math.inf]
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         assert (tensor([1]) // 0).item() == 0
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+@np.errstate(all="ignore")
+def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
+    x, y = EDGES[:, None], EDGES
+
+    np.testing.assert_array_equal(DIVISIONS[name](tensor(x), tensor(y)).numpy(), getattr(np, name)(x, y))

@@ -122,6 +122,17 @@ def test_random_numbers_like_another_are_those_of_its_shape(name: str) -> None:
     check_shape_rule(LIKES[name], ((2, 3),), ((),))
 
 
+@pytest.mark.parametrize("name", LIKES)
+@pytest.mark.parametrize("shape", [(0, 3), (), (1,)], ids=str)
+def test_random_numbers_like_nothing_and_like_one(name: str, shape: tuple[int, ...]) -> None:
+    assert LIKES[name](ones(shape)).numpy().shape == shape
+
+
+def test_a_negative_deviation_like_another_is_refused() -> None:
+    with pytest.raises(ValueError, match="scale < 0"):
+        normal_like(ones((3,)), std=-1)
+
+
 @pytest.mark.parametrize("name", ["normal_like", "uniform_like"])
 def test_random_numbers_like_ints_are_refused(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):

@@ -287,3 +287,10 @@ def test_a_scale_is_a_product_with_a_number() -> None:
     check_shape_rule(scale, ((),), ((2, 3, 7),), ((2, 0),))
     with pytest.raises(DTypeError, match=r"^scale: x is int64 but floating is expected$"):
         scale(tensor([1]), factor=2)  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+@np.errstate(over="ignore")
+def test_a_scale_at_its_edges_is_numpys() -> None:
+    edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+
+    np.testing.assert_array_equal(scale(tensor(edges), factor=-1.5).numpy(), edges * np.float32(-1.5))

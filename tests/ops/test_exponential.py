@@ -228,3 +228,11 @@ def test_what_cannot_be_added_is_refused(f: Callable[..., Any]) -> None:
         f(tensor([1]), 2)
     with pytest.raises(DTypeError, match=f"^{name}: y is int64 but floating is expected$"):
         f(2, tensor([1]))
+
+
+def test_a_safe_logarithm_at_its_edges() -> None:
+    # ln(ln 2 + eps) at zero; x itself where it is large, the logarithm of eps where it is far below
+    y = safe_log(tensor([0.0, 0.0, np.inf, -np.inf, np.nan, 3e38]), eps=0.5).numpy()
+
+    expected = [math.log(math.log(2) + 0.5)] * 2 + [math.inf, math.log(0.5), math.nan, math.log(3e38)]
+    np.testing.assert_allclose(y, expected, rtol=1e-6)

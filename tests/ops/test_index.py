@@ -233,3 +233,10 @@ def test_gathering_what_does_not_fit_is_refused() -> None:
     number: Any = 1
     with pytest.raises(ShapeError, match=r"^gather: indices \(\) has rank 0 but x \(3, 5\) has rank 2$"):
         gather(x, number)
+
+
+def test_selecting_from_nothing_and_from_one_element() -> None:
+    assert select(zeros((0, 3)), 1, 1).shape == (0,)
+    assert select(tensor([[7]]), 0).tolist() == [7]
+    assert gather(zeros((0, 3)), zeros((0, 1), np.int64), 1).shape == (0, 1)
+    assert gather(tensor([[7]]), tensor([[0]])).tolist() == [[7]]

@@ -129,7 +129,7 @@ def test_chunks_are_as_equal_as_rounding_up_allows(n: int, chunks: int, sizes: l
 
     parts = chunk(x, chunks, 1)
 
-    assert [part.shape for part in parts] == [(2, size) for size in sizes]
+    assert [part.numpy().shape for part in parts] == [(2, size) for size in sizes]
     np.testing.assert_array_equal(concat(parts, 1).numpy(), x.numpy())
     check_gradients(lambda x: chunk(x, chunks, -1)[-1], x)
     check_gradients(lambda x: chunk(x * x, chunks, 1)[0], x, order=2)
@@ -147,6 +147,13 @@ def test_unstack_is_the_way_back_of_stack(axis: int) -> None:
     check_gradients(lambda x: unstack(x, axis)[1], x)
     check_gradients(lambda x: unstack(x * x, min(axis, 1))[0], real(2, 3), order=2)
     check_shape_rule(unstack, ((2, 3, 7), axis), ((2, 3, 1), axis))
+
+
+def test_one_element_comes_apart_into_itself() -> None:
+    x = tensor([[7]])
+
+    assert [part.tolist() for part in chunk(x, 3)] == [[[7]]]
+    assert [part.tolist() for part in unstack(x)] == [[7]]
 
 
 def test_nothing_comes_apart_into_nothing() -> None:

@@ -151,3 +151,9 @@ def test_nan_to_num_keeps_the_law_and_refuses_ints() -> None:
     check_shape_rule(nan_to_num, ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
     with pytest.raises(DTypeError, match=r"^nan_to_num: x is int64 but floating is expected$"):
         nan_to_num(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+def test_nan_to_num_at_its_edges_is_numpys() -> None:
+    edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+
+    np.testing.assert_array_equal(nan_to_num(tensor(edges)).numpy(), np.nan_to_num(edges))

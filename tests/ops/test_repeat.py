@@ -96,3 +96,9 @@ def test_what_does_not_fit_is_refused(call: Callable[[Any], Any], sentence: str)
         call(real(2, 3))
 
     assert str(refused.value) == sentence
+
+
+def test_copies_of_nothing_and_windows_over_one_element() -> None:
+    assert repeat(zeros((0, 3)), 2, 1).shape == (0, 6)
+    assert unfold(zeros((0, 3)), 1, size=2).shape == (0, 2, 2)
+    assert unfold(tensor([7]), 0, size=1).tolist() == [[7]]

@@ -12,6 +12,7 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import cummax, cummin, cumprod, cumsum, normal, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
+EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
 RUNS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "cummax": (cummax, np.maximum.accumulate),
     "cummin": (cummin, np.minimum.accumulate),
@@ -105,3 +106,13 @@ def test_nan_stays_the_extreme_once_it_was_met() -> None:
 def test_a_running_extreme_of_bools_says_whether_any_was_or_all_were() -> None:
     assert cummax(tensor([False, True, False])).tolist() == [False, True, True]
     assert cummin(tensor([True, False, True])).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("length", [5, 7, 8, 9, 10, 11])
+@np.errstate(all="ignore")
+def test_a_run_over_the_edges_is_numpys(name: str, length: int) -> None:
+    f, numpys = RUNS[name]
+
+    np.testing.assert_array_equal(f(tensor(EDGES[:length])).numpy(), numpys(EDGES[:length]))
+    np.testing.assert_array_equal(f(tensor(EDGES[::-1])).numpy(), numpys(EDGES[::-1]))

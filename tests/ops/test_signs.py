@@ -13,6 +13,7 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import copysign, heaviside, normal, signbit, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
+EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
 BINARY: dict[str, Callable[..., Any]] = {"copysign": copysign, "heaviside": heaviside}
 
 
@@ -86,3 +87,15 @@ def test_what_does_not_fit_is_refused(name: str) -> None:
         BINARY[name](tensor([1]), 2)
     with pytest.raises(DTypeError, match=f"^{name}: y is int64 but floating is expected$"):
         BINARY[name](2, tensor([1]))
+
+
+@pytest.mark.parametrize("name", BINARY)
+@np.errstate(all="ignore")
+def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
+    x, y = EDGES[:, None], EDGES
+
+    np.testing.assert_array_equal(BINARY[name](tensor(x), tensor(y)).numpy(), getattr(np, name)(x, y))
+
+
+def test_signs_at_their_edges_are_numpys() -> None:
+    np.testing.assert_array_equal(signbit(tensor(EDGES)).numpy(), np.signbit(EDGES))

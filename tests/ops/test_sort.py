@@ -106,3 +106,18 @@ def test_more_than_there_are_and_fewer_than_none_are_refused() -> None:
         topk(x, 4)
     with pytest.raises(ShapeError, match=r"^topk: k is -1, below 0$"):
         topk(x, -1)
+
+
+@pytest.mark.parametrize("length", [10, 11])
+def test_the_edges_in_order_are_numpys(length: int) -> None:
+    edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)[:length]
+
+    np.testing.assert_array_equal(sort(tensor(edges)).numpy(), np.sort(edges))
+    np.testing.assert_array_equal(argsort(tensor(edges)).numpy(), np.argsort(edges, stable=True))
+    np.testing.assert_array_equal(topk(tensor(edges), 3)[0].numpy(), np.sort(edges)[::-1][:3])
+    np.testing.assert_array_equal(topk(tensor(edges), 3, largest=False)[0].numpy(), np.sort(edges)[:3])
+
+
+def test_the_first_of_nothing_and_of_one_element() -> None:
+    assert topk(zeros((0, 3)), 2)[1].shape == (0, 2)
+    assert [part.tolist() for part in topk(tensor([7]), 1)] == [[7], [0]]

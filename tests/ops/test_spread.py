@@ -193,3 +193,12 @@ def test_norms_at_their_edges() -> None:
     for power in (0.5, math.nan):
         with pytest.raises(ValueError, match=rf"^norm: ord is {power} but must be at least 1$"):
             norm(real(3), ord=power)
+
+
+@pytest.mark.parametrize("power", [1, 1.5, 2, 3, math.inf])
+def test_norms_of_what_is_large_infinite_or_nan(power: float) -> None:
+    for x in ([100.0, 100.0, 0.0], [1.0, -np.inf], [np.nan, 1.0]):
+        array = np.array(x, np.float32)
+        np.testing.assert_allclose(
+            norm(tensor(x), ord=power).numpy(), np.linalg.vector_norm(array, ord=power), rtol=1e-6
+        )

@@ -83,3 +83,4 @@ def test_axes_that_are_not_there_are_refused(name: str) -> None:
 def test_nan_and_true_count_and_minus_zero_does_not() -> None:
     assert count_nonzero(tensor([np.nan, -0.0, np.inf, 2.0])).item() == 3
     assert count_nonzero(tensor([True, False, True])).item() == 2
+    assert count_nonzero(tensor(3e38)).item() == 1

@@ -97,3 +97,9 @@ def test_neither_a_scalar_nor_a_stack_has_a_diagonal(shape: tuple[int, ...]) -> 
         diag(zeros(shape))
 
     assert str(refused.value) == f"diag: x {shape} has rank {len(shape)} but a vector or a matrix is expected"
+
+
+@pytest.mark.parametrize("name", TRIANGLES)
+def test_a_triangle_of_nothing_and_of_one_element(name: str) -> None:
+    assert TRIANGLES[name][0](zeros((0, 3))).shape == (0, 3)
+    assert TRIANGLES[name][0](tensor([[7]])).tolist() == [[7]]

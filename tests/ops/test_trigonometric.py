@@ -194,3 +194,11 @@ def test_coordinates_of_two_dtypes_are_refused() -> None:
         atan2(zeros((3,)), zeros((3,), np.float64))  # type: ignore[tapegrad-dtype]  # the mistake under test
     with pytest.raises(DTypeError, match=r"^atan2: y is int64 but floating is expected$"):
         atan2(tensor([1]), 1)  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+@pytest.mark.parametrize(("f", "numpys"), [(deg2rad, np.deg2rad), (rad2deg, np.rad2deg)])
+@np.errstate(over="ignore")
+def test_degrees_and_radians_at_their_edges_are_numpys(f: Callable[..., Any], numpys: Callable[..., Any]) -> None:
+    edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+
+    np.testing.assert_allclose(f(tensor(edges)).numpy(), numpys(edges), rtol=1e-6)
