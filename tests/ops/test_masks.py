@@ -128,6 +128,12 @@ def test_indices_of_what_is_not_zero_are_numpys(shape: tuple[int, ...]) -> None:
     check_shape_rule(nonzero, (shape,))
 
 
+def test_nan_is_not_zero_and_minus_zero_is() -> None:
+    (indices,) = nonzero(tensor([0.0, np.nan, -0.0, np.inf, 3e38, 3e38]))
+
+    assert indices.tolist() == [1, 3, 4, 5]
+
+
 def test_a_scalar_has_no_axis_to_count_along() -> None:
     with pytest.raises(ShapeError, match=r"^nonzero: x \(\) has no axis to count along$"):
         nonzero(tensor(3.0))  # type: ignore[tapegrad-shape]  # the mistake under test
