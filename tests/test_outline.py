@@ -23,42 +23,60 @@ N: Any = answering(named("N"))
 M: Any = answering(named("M"))
 
 UNARY = """
-    abs acos acosh all any argmax argmin asin asinh atan cbrt ceil clamp cos cosh cumsum elu erf exp exp2 expm1
-    flatten flip floor gelu isfinite isinf isnan leaky_relu log log10 log1p log2 log_sigmoid log_softmax logsumexp max
-    mean min neg normalize prod reciprocal relu round rsqrt sigmoid sign silu sin sinh softmax softplus sqrt square
-    squeeze std sum tan tanh transpose trunc var
+    abs acos acosh all any argmax argmin argsort asin asinh atan cbrt ceil clamp cos cosh count_nonzero cummax cummin
+    cumprod cumsum deg2rad diag dropout elu erf exp exp2 expm1 flatten flip floor gelu isfinite isinf isnan leaky_relu
+    log log10 log1p log2 log_sigmoid log_softmax logsumexp matrix_transpose max mean min mish nan_to_num neg norm
+    normalize prod rad2deg reciprocal relu round rsqrt safe_log sigmoid sign signbit silu sin sinh softmax softplus sort
+    sqrt square squeeze std sum tan tanh transpose tril triu trunc var
 """
 BINARY = """
-    add atan2 div equal greater greater_equal hypot less less_equal logaddexp maximum minimum mse mul not_equal pow
-    remainder sub
+    add atan2 copysign div equal floor_divide fmax fmin fmod greater greater_equal heaviside hypot less less_equal
+    logaddexp logaddexp2 maximum minimum mse mul not_equal pow remainder sub
 """
 
 CALLED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     **{name: (getattr(tg, name), ((1, 3),)) for name in UNARY.split()},
     **{name: (getattr(tg, name), ((2, 3), (2, 3))) for name in BINARY.split()},
     "astype": (lambda x: x.astype(np.float64), ((2, 3),)),
-    "atanh": (lambda x: tg.atanh(x / 2), ((2, 3),)),
     "at_add": (lambda x: x.at_add((0, slice(1)), 5.0), ((2, 3),)),
     "at_set": (lambda x: x.at_set((0, slice(1)), 5.0), ((2, 3),)),
+    "atanh": (lambda x: tg.atanh(x / 2), ((2, 3),)),
+    "bits": (lambda x: x.astype(np.int64) & 3 | ~x.astype(np.int64) ^ (x.astype(np.int64) << 1) >> 1, ((2, 3),)),
     "broadcast_to": (lambda x: tg.broadcast_to(x, (7, 2, 3)), ((2, 3),)),
     "chained": (lambda x: (x.T @ x).sum(0, keepdims=True).reshape((3, -1)) * 2.0 - 1, ((2, 3),)),
+    "chunk": (lambda x: tg.chunk(x, 2, 1)[1], ((2, 3),)),
     "concat": (lambda x, y: tg.concat([x, y], 1), ((2, 3), (2, 5))),
+    "concat_vectors": (lambda x: tg.concat_vectors([x, x]), ((3,),)),
     "cross_entropy": (lambda x: tg.cross_entropy(x, tg.tensor([1, 0])), ((2, 3),)),
     "expand_dims": (lambda x: tg.expand_dims(x, (0, -1)), ((2, 3),)),
+    "gather": (lambda x: tg.gather(x, x.argsort(0), 1), ((2, 3),)),
     "getitem": (lambda x: x[1:, None, ..., -1], ((2, 3, 5),)),
     "layer_norm": (tg.layer_norm, ((2, 3), (3,), (3,))),
     "logical": (lambda x: (x > 0) & ~(x < 2) | (x != 3) ^ (x <= 1), ((2, 3),)),
+    "masked_fill": (lambda x: tg.masked_fill(x, x > 0, 1.0), ((2, 3),)),
     "matmul": (tg.matmul, ((7, 2, 3), (3, 5))),
+    "moveaxis": (lambda x: tg.moveaxis(x, 0, 2), ((2, 3, 5),)),
     "one_hot": (lambda x: tg.one_hot(x.argmax(1), 7, dtype=np.float64), ((2, 3),)),
     "pad": (lambda x: tg.pad(x, ((1, 0), (2, 3))), ((2, 3),)),
     "permute": (lambda x: tg.permute(x, (2, 0, 1)), ((2, 3, 5),)),
+    "prelu": (tg.prelu, ((2, 3), (3,))),
+    "repeat": (lambda x: tg.repeat(x, 2, 1), ((2, 3),)),
     "reversed": (lambda x: 2.0 / (3.0 - x), ((2, 3),)),
     "rms_norm": (tg.rms_norm, ((2, 3), (3,))),
+    "roll": (lambda x: tg.roll(x, 1), ((2, 3),)),
+    "scale": (lambda x: tg.scale(x, factor=2), ((2, 3),)),
     "scatter_add": (lambda x: tg.scatter_add(x, x.argmax(1), (7, 3)), ((2, 3),)),
+    "select": (lambda x: tg.select(x, 1, 1), ((2, 3),)),
     "split": (lambda x: tg.split(x, (1, 2), 1)[1], ((2, 3),)),
     "stack": (lambda x, y: tg.stack([x, y]), ((2, 3), (2, 3))),
     "swapaxes": (lambda x: x.swapaxes(0, 1), ((2, 3),)),
     "take": (lambda x: tg.take(x, x.argmax(1), 1), ((2, 3),)),
+    "tile": (lambda x: tg.tile(x, (2, 1)), ((2, 3),)),
+    "topk": (lambda x: tg.topk(x, 2)[0], ((5, 3),)),
+    "topk of indices": (lambda x: tg.topk(x, 2, 0)[1], ((5, 3),)),
+    "unflatten": (lambda x: tg.unflatten(x, 1, (3, -1)), ((2, 6),)),
+    "unfold": (lambda x: tg.unfold(x, 1, size=2), ((2, 3),)),
+    "unstack": (lambda x: tg.unstack(x)[1], ((2, 3),)),
     "where": (lambda x, y: tg.where(x > 0, x, y), ((2, 3), (3,))),
 }
 
