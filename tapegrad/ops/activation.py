@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
@@ -261,9 +261,9 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
         positive = engine(x.data).greater(x.data, 0)
         primitives = engine(dy, positive)
         if grads.wants(x):
-            grads.add(x, summed_to(primitives.where(positive, dy, weight.data * dy), x.data))
+            add_summed(grads, x, primitives.where(positive, dy, weight.data * dy))
         if grads.wants(weight):
-            grads.add(weight, summed_to(primitives.where(positive, 0, x.data * dy), weight.data))
+            add_summed(grads, weight, primitives.where(positive, 0, x.data * dy))
 
     return tape.record(out, (x, weight), backward)
 

@@ -10,7 +10,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops.elementwise import broadcast_shape
 from tapegrad.tensor import T1, T2, D, Tensor, handle, same_dtype, split, tensor_only
 
@@ -180,9 +180,9 @@ def where(
         dz = grads.take(out)
         primitives = engine(dz, mask)
         if grads.wants(x):
-            grads.add(x, summed_to(primitives.where(mask, dz, 0), x.data))
+            add_summed(grads, x, primitives.where(mask, dz, 0))
         if grads.wants(y):
-            grads.add(y, summed_to(primitives.where(mask, 0, dz), y.data))
+            add_summed(grads, y, primitives.where(mask, 0, dz))
 
     return tape.record(out, (x, y), backward)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, number_only
 from tapegrad.tensor import T1, T2, Real, Tensor, handle, same_dtype, split
@@ -89,10 +89,10 @@ def _left_over(name: Literal["remainder", "fmod"], x: Any, y: Any) -> Tensor[Any
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         if grads.wants(x):
-            grads.add(x, summed_to(dz, x.data))
+            add_summed(grads, x, dz)
         if grads.wants(y):
             times = apply("round", (x.data - out.data) / y.data)  # whole but for rounding
-            grads.add(y, summed_to(-dz * times, y.data))
+            add_summed(grads, y, -dz * times)
 
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded

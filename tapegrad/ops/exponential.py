@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tapegrad.backend import engine
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split
@@ -164,9 +164,9 @@ def _summed_powers(name: Elementwise, power: Literal["exp", "exp2"], x: Any, y: 
         primitives = engine(out.data)
         total = primitives.where(primitives.equal(out.data, -math.inf), 0, out.data)  # -inf less -inf is NaN
         if grads.wants(x):
-            grads.add(x, summed_to(dz * _power(power, x.data - total), x.data))
+            add_summed(grads, x, dz * _power(power, x.data - total))
         if grads.wants(y):
-            grads.add(y, summed_to(dz * _power(power, y.data - total), y.data))
+            add_summed(grads, y, dz * _power(power, y.data - total))
 
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded

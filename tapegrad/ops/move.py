@@ -8,7 +8,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, is_unknown, normal_axes, product, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.tensor import D, T, Tensor, handle, split
 
 if TYPE_CHECKING:
@@ -142,6 +142,6 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     out = handle(engine(x.data).broadcast_to(x.data, shape))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, summed_to(grads.take(out), x.data))
+        add_summed(grads, x, grads.take(out))
 
     return tape.record(out, (x,), backward)

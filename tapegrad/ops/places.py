@@ -8,7 +8,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dim, Dims, Size, broadcast, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._index import (
     axes_of,
     check_kinds,
@@ -134,7 +134,7 @@ def at_set(
         dy = grads.take(out)
         primitives = engine(dy)
         if grads.wants(value):
-            grads.add(value, summed_to(primitives.getitem(dy, index), value.data))
+            add_summed(grads, value, primitives.getitem(dy, index))
         if grads.wants(x):
             grads.add(x, primitives.at_set(dy, index, x.dtype.type(0)))
 
@@ -172,7 +172,7 @@ def at_add(
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
         if grads.wants(value):
-            grads.add(value, summed_to(engine(dy).getitem(dy, index), value.data))
+            add_summed(grads, value, engine(dy).getitem(dy, index))
         grads.add(x, dy)
 
     return tape.record(out, (x, value), backward)

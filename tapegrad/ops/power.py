@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.backend import engine
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
 from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, handle, same_dtype, split
@@ -46,9 +46,9 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         if grads.wants(x):
-            grads.add(x, summed_to(dz * y.data * apply("pow", x.data, _lower(x.data, y.data)), x.data))
+            add_summed(grads, x, dz * y.data * apply("pow", x.data, _lower(x.data, y.data)))
         if grads.wants(y):
-            grads.add(y, summed_to(dz * out.data * _logarithm(x.data, y.data), y.data))
+            add_summed(grads, y, dz * out.data * _logarithm(x.data, y.data))
 
     return tape.record(out, (x, y), backward)
 
@@ -199,8 +199,8 @@ def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
         if grads.wants(x):
-            grads.add(x, summed_to(dz * (x.data / out.data), x.data))
+            add_summed(grads, x, dz * (x.data / out.data))
         if grads.wants(y):
-            grads.add(y, summed_to(dz * (y.data / out.data), y.data))
+            add_summed(grads, y, dz * (y.data / out.data))
 
     return tape.record(out, (x, y), backward)

@@ -10,7 +10,7 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, number_only
 from tapegrad.tensor import T1, T2, Real, S, T, Tensor, handle, same_dtype, split
@@ -275,9 +275,9 @@ def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any)
         primitives = engine(dz, tie)
         share = primitives.where(tie, dz / 2, dz)
         if grads.wants(x):
-            grads.add(x, summed_to(primitives.where(equal(x.data, out.data), share, 0), x.data))
+            add_summed(grads, x, primitives.where(equal(x.data, out.data), share, 0))
         if grads.wants(y):
-            grads.add(y, summed_to(primitives.where(equal(y.data, out.data), share, 0), y.data))
+            add_summed(grads, y, primitives.where(equal(y.data, out.data), share, 0))
 
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, Tensor, handle, same_dtype, split
@@ -67,7 +67,7 @@ def copysign(
         dz = grads.take(out)
         if grads.wants(x):
             turned = apply("sign", x.data) * apply("sign", out.data)
-            grads.add(x, summed_to(dz * turned, x.data))
+            add_summed(grads, x, dz * turned)
         if grads.wants(y):
             grads.add(y, engine(y.data).zeros(y.shape, y.dtype))
 
@@ -105,6 +105,6 @@ def heaviside(
             grads.add(x, engine(x.data).zeros(x.shape, x.dtype))
         if grads.wants(y):
             at_zero = engine(x.data).equal(x.data, 0)
-            grads.add(y, summed_to(engine(dz, at_zero).where(at_zero, dz, 0), y.data))
+            add_summed(grads, y, engine(dz, at_zero).where(at_zero, dz, 0))
 
     return tape.record(out, (x, y), backward)

@@ -9,7 +9,7 @@ from tapegrad import sentences
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split
@@ -160,9 +160,9 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
         distance = apply("hypot", y.data, x.data)
         dz = grads.take(out) / distance
         if grads.wants(y):
-            grads.add(y, summed_to(dz * (x.data / distance), y.data))
+            add_summed(grads, y, dz * (x.data / distance))
         if grads.wants(x):
-            grads.add(x, summed_to(-dz * (y.data / distance), x.data))
+            add_summed(grads, x, -dz * (y.data / distance))
 
     return tape.record(out, (y, x), backward)
 
