@@ -176,10 +176,10 @@ def _as_wide(x: Dims, weight: Dims, name: str) -> None:
 
 def _check_operands(x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -> None:
     tensor_only(x, "x")
-    float_only(x)
     for name, other in others.items():
         tensor_only(other, name)
         same_dtype(x, other, name)
+    float_only(x)
 
 
 def _check_eps(call: str, eps: float) -> None:

@@ -199,6 +199,11 @@ def test_the_law_of_rules() -> None:
             "layer_norm: x is float64 but bias is float32",
         ),
         (
+            lambda: rms_norm(WHOLE, real(2)),
+            DTypeError,
+            "rms_norm: x is int64 but weight is float64",
+        ),
+        (
             lambda: rms_norm(WHOLE, WHOLE),
             DTypeError,
             "rms_norm: x is int64 but floating is expected",
