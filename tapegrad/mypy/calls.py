@@ -202,7 +202,8 @@ def _result(
     declared_result = signature.result
     if signature.declared.is_type_obj() and isinstance(declared_result, Instance):
         return _constructed(declared_result, bindings, ctx.default_return_type)
-    if is_op and items is not None and _is_several(items):
+    # Several may be none.
+    if is_op and items is not None and (_is_several(items) or not (items or tensor_parts(declared_result))):
         return _several(bindings.applied(declared_result, ctx.default_return_type), items, bindings.make)
     if is_op and items is not None and _is_open(declared_result):
         return _raw(ctx, bindings.applied_beside(shape_type(items, bindings.make), declared_result))
@@ -222,7 +223,7 @@ def _several(result: Type, items: list[Dims], make: Make) -> Type:
     if isinstance(p, TupleType) and len(p.items) == len(items):
         shapes = (shape_type(dims, make) for dims in items)
         return p.copy_modified(items=list(map(_with_shape, p.items, shapes)))
-    if not isinstance(p, Instance) or len(p.args) != 1:
+    if not isinstance(p, Instance) or p.type.fullname != "builtins.tuple":
         return result
     return TupleType([_with_shape(p.args[0], shape_type(dims, make)) for dims in items], p)
 

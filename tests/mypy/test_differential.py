@@ -273,7 +273,7 @@ def executed(written: str) -> Call | None:
 def type_of(value: Any) -> str:
     """Writes the type of a result as mypy reveals it."""
     if isinstance(value, tuple):
-        return f"tuple[{', '.join(map(type_of, value))}]"
+        return f"tuple[{', '.join(map(type_of, value)) or '()'}]"
     sizes = ", ".join(f"Literal[{n}]" for n in value.shape) or "()"
     tape = "OwnedTape" if value.owns_tape else "NoneTape"
     return f"tapegrad.tensor.Tensor[tuple[{sizes}], tapegrad.tape.{tape}, {DTYPES[str(value.dtype)]}]"

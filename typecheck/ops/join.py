@@ -90,6 +90,7 @@ def accept_unstack() -> None:
     assert_type(first, Tensor[Shape[L[3]], OwnedTape])
     assert_type(second, Tensor[Shape[L[3]], OwnedTape])
     assert_type(tg.unstack(x, 1)[2], Tensor[Shape[L[2]], NoneTape])
+    assert_type(tg.unstack(tg.zeros((0, 3))), tuple[()])
 
 
 def accept_vectors() -> None:
