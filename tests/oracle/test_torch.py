@@ -112,6 +112,12 @@ FOUND = [
 LIKE = [call(real(2, 3)), call(real()), call(real(0, 3))]
 CUBE = real(2, 3, 5)
 WHOLE = np.array([[1, 0], [2, -1]])
+BITS = [call(WHOLE, WHOLE[::-1].copy()), call(WHOLE, 3), call(truth(2, 3), truth(3, seed=1))]
+SHIFTED = [call(WHOLE, np.array([3, 1])), call(WHOLE, 2)]
+TRIANGLES = [call(x, k=k) for x in (CUBE, real(5, 3), real(0, 3)) for k in (0, 1, -2)]
+NORMED = [real(2, 3), CUBE.reshape(5, 2, 3), real(0, 3), 1e3 * real(7, 3)]
+# Without equal elements: torch's fmax and fmin give the whole gradient to the first.
+UNEQUAL = [*TWO[:-1], call(EDGES[:, None], np.array([-7.0, 0.1, 7.0]))]
 
 
 def with_options(calls: list[Call], *options: dict[str, Any]) -> list[Call]:
@@ -137,6 +143,23 @@ def spread(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, axis=None, keepdims=False, correction=0: function(
         x, axes_of(x, axis), correction=correction, keepdim=keepdims
     )
+
+
+def constant(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: function(*(x.detach() if torch.is_tensor(x) else x for x in args))
+
+
+def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, axis=-1, descending=False: function(x, dim=axis, descending=descending, stable=True)
+
+
+def first(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **options: function(*args, **options)[0]
+
+
+def normalized(x: Any, axis: Any = -1, eps: float = 1e-5) -> Any:
+    variance, mean = torch.var_mean(x, axes_of(x, axis), correction=0, keepdim=True)
+    return (x - mean) / torch.sqrt(variance + eps)
 
 
 def multiplied(x: Any, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: FBT001, FBT002  # torch's own
@@ -199,6 +222,7 @@ TORCH: dict[str, Line] = {
     "arange": Line(torch.arange, [call(5), call(2, 9, 3), call(9, 2, -3), call(0)]),
     "argmax": Line(over_one(torch.argmax), FOUND),
     "argmin": Line(over_one(torch.argmin), FOUND),
+    "argsort": Line(ordered(torch.argsort), with_options(ALONG, {}, {"descending": True})),
     "asin": Line(torch.asin, ONE),
     "asinh": Line(torch.asinh, ONE),
     "astype": Line(lambda x, dtype: x.to(getattr(torch, dtype.__name__)), with_options(ONE, {"dtype": np.float32})),
@@ -207,12 +231,25 @@ TORCH: dict[str, Line] = {
     "atan": Line(torch.atan, ONE),
     "atan2": Line(torch.atan2, TWO),
     "atanh": Line(torch.atanh, ONE),
+    "bitwise_and": Line(torch.bitwise_and, BITS),
+    "bitwise_invert": Line(torch.bitwise_not, [call(WHOLE), call(truth(2, 3))]),
+    "bitwise_left_shift": Line(torch.bitwise_left_shift, SHIFTED),
+    "bitwise_or": Line(torch.bitwise_or, BITS),
+    "bitwise_right_shift": Line(torch.bitwise_right_shift, SHIFTED),
+    "bitwise_xor": Line(torch.bitwise_xor, BITS),
     "broadcast_to": Line(torch.broadcast_to, [call(real(*x), (4, 2, 3)) for x in [(), (3,), (2, 1), (4, 1, 3)]]),
     "ceil": Line(torch.ceil, ONE),
+    "chunk": Line(torch.chunk, [call(CUBE, 2), call(CUBE, 2, 1), call(CUBE, 3, -1), call(CUBE, 7, 2), call(EDGES, 4)]),
     "clamp": Line(torch.clamp, with_options(ONE, {"min": -1.0}, {"max": 1.0}, {"min": -1.0, "max": 1.0})),
     "concat": Line(torch.cat, [call([CUBE, CUBE[:, :1], CUBE[:, :0]], 1), call([EDGES, real(2)])]),
+    "concat_vectors": Line(torch.cat, [call([real(3), real(0), real(2)]), call([EDGES])]),
+    "copysign": Line(torch.copysign, TWO),
     "cos": Line(torch.cos, ONE),
     "cosh": Line(torch.cosh, ONE),
+    "count_nonzero": Line(
+        lambda x, axis=None: torch.count_nonzero(x, axis),
+        [*(call(truth(2, 3, 5), axis=axis) for axis in (None, 0, (0, 2))), call(ROWS, axis=1), call(WHOLE)],
+    ),
     "cross_entropy": Line(
         entropy,
         [
@@ -228,7 +265,14 @@ TORCH: dict[str, Line] = {
             call(ROWS[1:4], Fixed(np.eye(3))),
         ],
     ),
+    "cummax": Line(first(torch.cummax), ALONG),
+    "cummin": Line(first(torch.cummin), ALONG),
+    "cumprod": Line(torch.cumprod, ALONG),
     "cumsum": Line(torch.cumsum, ALONG),
+    "deg2rad": Line(torch.deg2rad, ONE),
+    "diag": Line(
+        lambda x, k=0: torch.diag(x, k), [call(x, k=k) for x in (real(3), real(3, 5), real(5, 3)) for k in (0, 1, -2)]
+    ),
     "div": Line(torch.div, TWO),
     "elu": Line(F.elu, with_options(ONE, {}, {"alpha": 0.5})),
     "equal": Line(torch.eq, TWO),
@@ -241,8 +285,16 @@ TORCH: dict[str, Line] = {
     "flatten": Line(torch.flatten, [call(CUBE), call(CUBE, 1), call(CUBE, 0, 1), call(real()), call(real(0, 3))]),
     "flip": Line(lambda x, axis=None: torch.flip(x, axes_of(x, axis)), [call(CUBE), call(CUBE, 1), call(EDGES)]),
     "floor": Line(torch.floor, ONE),
+    "floor_divide": Line(constant(torch.floor_divide), TWO),
+    "fmax": Line(torch.fmax, UNEQUAL),
+    "fmin": Line(torch.fmin, UNEQUAL),
+    "fmod": Line(torch.fmod, TWO),
     "full": Line(torch.full, [call((2, 3), 0.5), call((), 7.0), call((0, 3), 1.0)]),
     "full_like": Line(torch.full_like, [Call((*one.args, 0.5), {}) for one in LIKE]),
+    "gather": Line(
+        lambda x, indices, axis=0: torch.gather(x, axis, indices % x.shape[axis]),
+        [call(real(4, 2), WHOLE), call(real(2, 5), WHOLE, 1), call(real(3), np.zeros(0, int))],
+    ),
     "gelu": Line(F.gelu, with_options(ONE, {}, {"approximate": "tanh"})),
     "getitem": Line(
         lambda x, index: x[index],
@@ -250,10 +302,15 @@ TORCH: dict[str, Line] = {
     ),
     "greater": Line(torch.gt, TWO),
     "greater_equal": Line(torch.ge, TWO),
+    "heaviside": Line(lambda x, y: torch.where(x == 0, y, constant(torch.heaviside)(x, y)), TWO),
     "hypot": Line(torch.hypot, TWO),
     "isfinite": Line(torch.isfinite, ONE),
     "isinf": Line(torch.isinf, ONE),
     "isnan": Line(torch.isnan, ONE),
+    "layer_norm": Line(
+        lambda x, weight, bias, eps=1e-5: F.layer_norm(x, x.shape[-1:], weight, bias, eps),
+        with_options([call(x, real(3, seed=1), real(3, seed=2)) for x in NORMED], {}, {"eps": 0.5}),
+    ),
     "leaky_relu": Line(F.leaky_relu, with_options(ONE, {}, {"negative_slope": 0.2})),
     "less": Line(torch.lt, TWO),
     "less_equal": Line(torch.le, TWO),
@@ -265,11 +322,20 @@ TORCH: dict[str, Line] = {
     "log_sigmoid": Line(F.logsigmoid, ONE),
     "log_softmax": Line(torch.log_softmax, ALONG),
     "logaddexp": Line(torch.logaddexp, TWO),
+    "logaddexp2": Line(torch.logaddexp2, TWO),
     "logical_and": Line(torch.logical_and, [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())]),
     "logical_not": Line(torch.logical_not, [call(truth(2, 3)), call(truth()), call(truth(0, 3))]),
     "logical_or": Line(torch.logical_or, [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())]),
     "logical_xor": Line(torch.logical_xor, [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())]),
     "logsumexp": Line(over(torch.logsumexp), REDUCED),
+    "masked_fill": Line(
+        torch.masked_fill,
+        [call(CUBE, truth(3, 5), 0.5), call(CUBE, truth(2, 1, 5), real()), call(EDGES, truth(EDGES.size), np.inf)],
+    ),
+    "masked_select": Line(
+        torch.masked_select,
+        [call(CUBE, truth(2, 3, 5)), call(CUBE, truth(5)), call(real(5), truth(3, 1)), call(EDGES, truth(EDGES.size))],
+    ),
     "matmul": Line(
         torch.matmul,
         [
@@ -286,14 +352,28 @@ TORCH: dict[str, Line] = {
             ]
         ],
     ),
+    "matrix_transpose": Line(lambda x: x.mT, [call(CUBE), call(real(2, 3)), call(real(0, 3))]),
     "max": Line(over(torch.amax), REDUCED),
     "maximum": Line(torch.maximum, TWO),
     "mean": Line(over(torch.mean), REDUCED + EMPTY),
     "min": Line(over(torch.amin), REDUCED),
     "minimum": Line(torch.minimum, TWO),
+    "mish": Line(F.mish, ONE),
+    "moveaxis": Line(torch.moveaxis, [call(CUBE, 0, -1), call(CUBE, (0, 1), (1, 2)), call(CUBE, (), ())]),
     "mse": Line(F.mse_loss, [call(real(*shape), Fixed(real(*shape, seed=1))) for shape in SHAPES]),
     "mul": Line(torch.mul, TWO),
+    "nan_to_num": Line(torch.nan_to_num, with_options(ONE, {}, {"nan": 1.0, "posinf": 2.0, "neginf": -2.0})),
     "neg": Line(torch.neg, ONE),
+    "nonzero": Line(
+        lambda x: torch.nonzero(x, as_tuple=True), [call(EDGES), call(ROWS), call(WHOLE), call(truth(2, 3, 5))]
+    ),
+    "norm": Line(
+        lambda x, axis=None, keepdims=False, **power: torch.linalg.vector_norm(x, dim=axis, keepdim=keepdims, **power),
+        with_options(REDUCED, *({"ord": power} for power in (1, 1.5, 2, 3, np.inf))),
+    ),
+    "normalize": Line(
+        normalized, [*(call(CUBE, axis, eps=0.5) for axis in (-1, 0, (0, 2), None)), *map(call, NORMED), call(real(1))]
+    ),
     "not_equal": Line(torch.ne, TWO),
     "one_hot": Line(
         lambda indices, size: F.one_hot(indices, size).to(torch.float32),
@@ -308,21 +388,41 @@ TORCH: dict[str, Line] = {
         torch.pow,
         [*TWO, *(call(EDGES, n) for n in (-2, -1, 0, 1, 2, 3)), call(EDGES[EDGES > 0], 0.5), call(0.0, EDGES)],
     ),
+    "prelu": Line(
+        lambda x, weight: F.prelu(x, weight.reshape(-1)),
+        [call(real(2, 3), real(3)), call(CUBE, real(3, 1)), call(real(5), real(1)), call(EDGES, np.array([0.25]))],
+    ),
     "prod": Line(multiplied, REDUCED + EMPTY),
+    "rad2deg": Line(torch.rad2deg, ONE),
     "reciprocal": Line(torch.reciprocal, ONE),
     "relu": Line(torch.relu, ONE),
     "remainder": Line(torch.remainder, TWO),
+    "repeat": Line(
+        torch.repeat_interleave, [call(CUBE, 2, 1), call(CUBE, 3), call(CUBE, 0, -1), call(real(0, 3), 2, 1)]
+    ),
     "reshape": Line(torch.reshape, [call(CUBE, (5, -1)), call(CUBE, (30,)), call(real(1), ()), call(real(0, 3), (0,))]),
+    "rms_norm": Line(
+        lambda x, weight, eps=1e-5: F.rms_norm(x, x.shape[-1:], weight, eps),
+        with_options([call(x, real(3, seed=1)) for x in NORMED], {}, {"eps": 0.5}),
+    ),
+    "roll": Line(torch.roll, [call(CUBE, 2), call(CUBE, -1, 1), call(CUBE, (1, 7), (0, -1)), call(real(0, 3), 1, 0)]),
     "round": Line(torch.round, ONE),
     "rsqrt": Line(torch.rsqrt, ONE),
+    "safe_log": Line(lambda x, eps=1e-6: torch.log(F.softplus(x) + eps), with_options(ONE, {}, {"eps": 0.5})),
+    "scale": Line(lambda x, factor: factor * x, with_options(ONE, {"factor": -1.5}, {"factor": 0.0})),
     "scatter_add": Line(scattered, [call(real(2, 2, 5), WHOLE, (4, 5)), call(real(3, 2, 2), WHOLE, (3, 4), -1)]),
+    "select": Line(
+        lambda x, index, axis=0: torch.select(x, axis, index), [call(CUBE, 1), call(CUBE, -2, 1), call(real(3), 0, -1)]
+    ),
     "sigmoid": Line(torch.sigmoid, ONE),
     "sign": Line(torch.sign, ONE),
+    "signbit": Line(torch.signbit, ONE),
     "silu": Line(F.silu, ONE),
     "sin": Line(torch.sin, ONE),
     "sinh": Line(torch.sinh, ONE),
     "softmax": Line(torch.softmax, ALONG),
     "softplus": Line(F.softplus, ONE),
+    "sort": Line(first(ordered(torch.sort)), with_options(ALONG, {}, {"descending": True})),
     "split": Line(parts, [call(CUBE, 3, 1), call(CUBE, (1, 4), -1), call(CUBE, (0, 2)), call(real(0, 3), 3, 1)]),
     "sqrt": Line(torch.sqrt, ONE),
     "square": Line(torch.square, ONE),
@@ -338,11 +438,30 @@ TORCH: dict[str, Line] = {
     "take": Line(taken, [call(real(4, 3), WHOLE), call(real(3, 4), WHOLE, -1), call(real(3), np.zeros(0, int))]),
     "tan": Line(torch.tan, ONE),
     "tanh": Line(torch.tanh, ONE),
+    "tile": Line(torch.tile, [call(CUBE, (2,)), call(CUBE, (2, 1, 3)), call(real(3), (2, 2)), call(CUBE, (0, 1))]),
+    "topk": Line(
+        lambda x, k, axis=-1, largest=True: torch.topk(x, k, axis, largest),
+        [call(CUBE, 2, 1), call(CUBE, 3), call(CUBE, 2, 0, largest=False), call(CUBE, 0), call(ROWS[6], 2)],
+    ),
     "transpose": Line(
         lambda x, axes=None: torch.permute(x, tuple(range(x.ndim))[::-1] if axes is None else axes),
         [call(CUBE), call(CUBE, (1, 2, 0)), call(real())],
     ),
+    "tri": Line(
+        lambda n, m=None, k=0: torch.tril(torch.ones(n, n if m is None else m), k),
+        [call(3), call(2, 5, k=1), call(4, 3, k=-1), call(0)],
+    ),
+    "tril": Line(lambda x, k=0: torch.tril(x, k), TRIANGLES),
+    "triu": Line(lambda x, k=0: torch.triu(x, k), TRIANGLES),
     "trunc": Line(torch.trunc, ONE),
+    "unflatten": Line(
+        torch.unflatten, [call(real(2, 6), 1, (3, -1)), call(real(6, 2), 0, (2, 3)), call(CUBE, 2, (5,))]
+    ),
+    "unfold": Line(
+        lambda x, axis, size, step=1: x.unfold(axis, size, step),
+        [call(CUBE, 1, size=2), call(CUBE, -1, size=2, step=2), call(CUBE, 2, size=1, step=3), call(EDGES, 0, size=3)],
+    ),
+    "unstack": Line(torch.unbind, [call(CUBE), call(CUBE, 1), call(CUBE, -1), call(real(3))]),
     "var": Line(spread(torch.var), with_options(REDUCED, {}, {"correction": 1})),
     "where": Line(
         torch.where,
@@ -357,26 +476,28 @@ COUNTS = np.array([[3, -2, 0], [7, 5, -1]])
 COUNTED_ALONE = ["abs", "ceil", "floor", "neg", "relu", "round", "sign", "square", "trunc"]
 COUNTED_BESIDE = ["add", "equal", "greater", "greater_equal", "less", "less_equal", "mul", "not_equal", "sub"]
 COUNTED_ALONG = ["argmax", "argmin", "max", "min", "prod", "sum"]
+COUNTED_IN_ORDER = ["argsort", "cummax", "cummin", "cumprod", "cumsum", "sort"]
+LEFT_OVER = ["floor_divide", "fmod", "remainder"]
 INTEGERS: dict[str, list[Call]] = {
     **{name: [call(COUNTS)] for name in COUNTED_ALONE},
     **{name: [call(COUNTS, COUNTS[0]), call(COUNTS, 3)] for name in COUNTED_BESIDE},
     **{name: [call(COUNTS, axis=1), call(COUNTS)] for name in COUNTED_ALONG},
-    "maximum": [call(COUNTS, COUNTS[0])],
-    "minimum": [call(COUNTS, COUNTS[0])],
+    **{name: [call(COUNTS, COUNTS[0])] for name in ("fmax", "fmin", "maximum", "minimum")},
     "clamp": [call(COUNTS, min=-1, max=5)],
-    "cumsum": [call(COUNTS, 1)],
+    **{name: [call(COUNTS, 1)] for name in COUNTED_IN_ORDER},
     "matmul": [call(COUNTS, COUNTS.T)],
     "pow": [call(COUNTS, 3), call(2, np.abs(COUNTS))],
-    "remainder": [call(COUNTS, np.array([2, -3, 5])), call(COUNTS, -2)],
+    **{name: [call(COUNTS, np.array([2, -3, 5])), call(COUNTS, -2)] for name in LEFT_OVER},
     "where": [call(COUNTS > 0, COUNTS, 1)],
 }
 
 NOT_IN_TORCH = {
     "cbrt": "torch has no cube root of negative numbers",
-    "normal": "NumPy's generator draws other numbers",
+    **dict.fromkeys(["empty", "empty_like"], "nobody knows what the memory holds"),
+    **dict.fromkeys(["normal", "uniform", "bernoulli", "dropout"], "NumPy's generator draws other numbers"),
+    **dict.fromkeys(["normal_like", "uniform_like", "bernoulli_like"], "NumPy's generator draws other numbers"),
     "ssm_scan": "torch has no scan",
     "tensor": "makes what both get here",
-    "uniform": "NumPy's generator draws other numbers",
 }
 
 
@@ -389,11 +510,16 @@ DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "abs": (np.isnan, "the slope of a NaN is NaN; torch's is 0"),
     "acosh": (lambda x: x < 1, "outside its domain the slope is NaN as the value is; torch goes on with the formula"),
     "clamp": (np.isnan, "a NaN is not outside, so its gradient passes; torch's is 0"),
+    "copysign": (np.isinf, "the slope of an infinity is 1 or -1; torch divides it by itself"),
+    "cumprod": (lambda x: ~np.isfinite(x), "a slope is the product of the others; torch divides by the element"),
     "elu": (np.isnan, "the slope of a NaN is NaN; torch's is 1 in float32"),
+    "fmod": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
     "gelu": (np.isposinf, "gelu of infinity is infinity; torch's is NaN in float32"),
+    "heaviside": (np.isnan, "a NaN is on no side of the step and stays NaN, as NumPy's; torch's is 0"),
     "logsumexp": (all_below, "of nothing but -inf the gradient is 0; torch's is NaN"),
     "maximum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
     "minimum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
+    "norm": (np.isnan, "the slope of a NaN is NaN; torch's is 0 for the powers 1 and infinity"),
     "relu": (np.isnan, "a NaN is not above 0, so its gradient is 0; torch's passes"),
     "remainder": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
     "rsqrt": (lambda x: (x == 0) & np.signbit(x), "towards -0 the slope falls to -inf; torch has inf"),
@@ -469,7 +595,7 @@ def by_tapegrad(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]
     values = [y.numpy() for y in several]
     if not several[0].owns_tape:
         return values, [np.zeros(x.shape, x.dtype) for x in leaves]
-    total: Any = sum((y * direction(y)).sum() for y in several)
+    total: Any = sum((y * direction(y)).sum() for y in several if y.owns_tape)
     grads = total.backward(wrt=leaves)
     return values, [grads[x].numpy() for x in leaves]
 
@@ -489,9 +615,9 @@ def by_torch(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]:
     zeros = [np.zeros_like(x.detach().numpy()) for x in leaves]
     if not several[0].requires_grad:
         return values, zeros
-    total = sum((y * torch.tensor(direction(y.detach().numpy()))).sum() for y in several)
+    total = sum((y * torch.tensor(direction(y.detach().numpy()))).sum() for y in several if y.requires_grad)
     grads = torch.autograd.grad(total, leaves, allow_unused=True)
-    return values, [zero if grad is None else grad.numpy() for zero, grad in zip(zeros, grads, strict=True)]
+    return values, [zero if grad is None else grad.detach().numpy() for zero, grad in zip(zeros, grads, strict=True)]
 
 
 def replaced(one: Any, made: Callable[..., Any]) -> Any:
