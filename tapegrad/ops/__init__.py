@@ -9,6 +9,10 @@ from tapegrad.ops.activation import prelu as prelu
 from tapegrad.ops.activation import sigmoid as sigmoid
 from tapegrad.ops.activation import silu as silu
 from tapegrad.ops.activation import softplus as softplus
+from tapegrad.ops.arithmetic import add as add
+from tapegrad.ops.arithmetic import div as div
+from tapegrad.ops.arithmetic import mul as mul
+from tapegrad.ops.arithmetic import sub as sub
 from tapegrad.ops.axes import expand_dims as expand_dims
 from tapegrad.ops.axes import flatten as flatten
 from tapegrad.ops.axes import matrix_transpose as matrix_transpose
@@ -49,16 +53,12 @@ from tapegrad.ops.draw import normal as normal
 from tapegrad.ops.draw import normal_like as normal_like
 from tapegrad.ops.draw import uniform as uniform
 from tapegrad.ops.draw import uniform_like as uniform_like
-from tapegrad.ops.elementwise import add as add
 from tapegrad.ops.elementwise import astype as astype
-from tapegrad.ops.elementwise import div as div
 from tapegrad.ops.elementwise import exp as exp
 from tapegrad.ops.elementwise import log as log
-from tapegrad.ops.elementwise import mul as mul
 from tapegrad.ops.elementwise import neg as neg
 from tapegrad.ops.elementwise import relu as relu
 from tapegrad.ops.elementwise import scale as scale
-from tapegrad.ops.elementwise import sub as sub
 from tapegrad.ops.elementwise import tanh as tanh
 from tapegrad.ops.exponential import erf as erf
 from tapegrad.ops.exponential import exp2 as exp2

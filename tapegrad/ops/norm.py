@@ -11,7 +11,8 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, normal_axes, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.ops.elementwise import add, float_only, mul
+from tapegrad.ops.arithmetic import add, mul
+from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis
 from tapegrad.ops.spread import averaged
 from tapegrad.tensor import T1, T2, Axis, Float, S, T, Tensor, handle, same_dtype, split, tensor_only

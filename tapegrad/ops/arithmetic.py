@@ -1,0 +1,142 @@
+"""Sums, differences, products and quotients: two operands, broadcast together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.op import op
+from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
+from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, Merge
+    from tapegrad.tensor import Number
+
+
+@op(broadcast_shape, operator="__add__")
+def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Adds two tensors element by element.
+
+    $$z = x + y$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    out = handle(x.data + y.data)
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            add_summed(grads, x, dz)
+        if grads.wants(y):
+            add_summed(grads, y, dz)
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(broadcast_shape, operator="__sub__")
+def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
+    r"""Subtracts element by element.
+
+    $$z = x - y$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are bool.
+    """
+    given = x
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    number_only(x, given)
+    out = handle(x.data - y.data)
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            add_summed(grads, x, dz)
+        if grads.wants(y):
+            add_summed(grads, y, -dz)
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(broadcast_shape, operator="__mul__")
+def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Multiplies element by element.
+
+    $$z = x \, y$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    out = handle(x.data * y.data)
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            add_summed(grads, x, dz * y.data)
+        if grads.wants(y):
+            add_summed(grads, y, dz * x.data)
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(broadcast_shape, operator="__truediv__")
+def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Divides element by element.
+
+    $$z = x / y$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number. Division by zero follows IEEE 754.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+    """
+    given = x
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    float_only(x, given)
+    out = handle(x.data / y.data)
+
+    def backward(grads: Gradients) -> None:
+        dx = grads.take(out) / y.data
+        if grads.wants(x):
+            add_summed(grads, x, dx)
+        if grads.wants(y):
+            add_summed(grads, y, -dx * out.data)
+
+    return tape.record(out, (x, y), backward)
