@@ -2,7 +2,7 @@
 
 A function `accept_*` must be clean and run, and every `assert_type` in it holds of the very value. In a function
 `reject_*` the line marked `# E: text` is what mypy refuses and Python raises; `# E(mypy): text` is mypy's alone. In the
-text `{-1}` stands for the number of the line before.
+text `{-1}` stands for the number of the line before, `{-0}` for that of the line itself.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tape, Tensor, nn
 N = TypeVar("N", bound=int)
 T = TypeVar("T", bound=Tape)
 
+row = tg.ones((3,))
 x = tg.ones((3, 5))
 w = tg.ones((5, 2))
 tokens = tg.tensor([[0, 2], [1, 1]])
@@ -104,3 +105,127 @@ def reject_backward_on_an_open_tape() -> None:
 
 def reject_a_seed_of_another_shape() -> None:
     (x.trace() * 2.0).backward(seed=w)  # E: backward: seed is (5, 2) but (3, 5) is expected: axis 0 is 5, not 3 [tapegrad-shape]
+
+
+def reject_a_second_backward_behind_a_branch() -> None:
+    def differentiated(a: Tensor[Shape[N], NoneTape], *, early: bool) -> None:
+        loss = a.trace().sum()
+        if early:
+            loss.backward()
+        loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-1} [tapegrad-tape]
+
+    differentiated(row, early=False)
+
+
+def reject_backward_in_a_loop_around_one_forward() -> None:
+    loss = row.trace().sum()
+    for _ in range(1):
+        loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-0} [tapegrad-tape]
+
+
+def accept_a_forward_for_each_turn() -> None:
+    total = 0.0
+    for _ in range(2):
+        loss = row.trace().sum()
+        total += float(loss.detach())
+        loss.backward()
+    assert total == 6
+
+
+def accept_a_branch_that_leaves() -> None:
+    def differentiated(a: Tensor[Shape[N], NoneTape], *, early: bool) -> Gradients:
+        loss = a.trace().sum()
+        if early:
+            return loss.backward()
+        while True:
+            loss = loss * 2.0
+            if bool(a.sum() > 0):
+                break
+            loss = a.trace().sum()
+        return loss.backward()
+
+    differentiated(row, early=True)
+    differentiated(row, early=False)
+
+
+def reject_use_behind_a_loop_that_may_have_consumed() -> None:
+    loss = row.trace().sum()
+    while bool(row.sum() > 3):
+        loss.backward()
+        break
+    tg.exp(loss)  # E(mypy): exp: x was consumed by backward on line {-2} [tapegrad-tape]
+
+
+def reject_use_behind_a_handler() -> None:
+    loss = row.trace().sum()
+    try:
+        float(row.sum() / 2)
+    except ValueError:
+        loss.backward()
+    finally:
+        loss + 1.0  # E(mypy): add: x was consumed by backward on line {-2} [tapegrad-tape]
+
+
+def accept_a_handler_that_starts_again() -> None:
+    loss = row.trace().sum()
+    try:
+        loss.backward()
+    except ValueError:
+        loss = row.trace().sum()
+    else:
+        loss = row.trace().sum()
+    loss * 2.0
+
+
+def reject_use_behind_a_match() -> None:
+    def differentiated(a: Tensor[Shape[N], NoneTape], way: int) -> None:
+        loss = a.trace().sum()
+        match way:
+            case 1:
+                loss.backward()
+            case 2:
+                return
+        -loss  # E(mypy): neg: x was consumed by backward on line {-3} [tapegrad-tape]
+
+    differentiated(row, 3)
+
+
+def accept_an_attribute_that_a_method_binds_anew() -> None:
+    class Step:
+        def __init__(self) -> None:
+            self.loss = row.trace().sum()
+
+        def forward(self) -> None:
+            self.loss = row.trace().sum()
+
+        def run(self) -> None:
+            self.loss.backward()
+            self.forward()
+            self.loss.backward()
+
+    Step().run()
+
+
+def reject_an_attribute_behind_a_branch() -> None:
+    class Step:
+        def __init__(self) -> None:
+            self.loss = row.trace().sum()
+
+        def run(self, *, early: bool) -> None:
+            if early:
+                self.loss.backward()
+            self.loss * 2.0  # E(mypy): mul: x was consumed by backward on line {-1} [tapegrad-tape]
+
+    Step().run(early=False)
+
+
+def accept_a_variable_that_a_function_inside_binds() -> None:
+    loss = row.trace().sum()
+
+    def again() -> None:
+        nonlocal loss
+        loss = row.trace().sum()
+
+    for _ in range(2):
+        loss.backward()
+        again()

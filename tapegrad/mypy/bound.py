@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
-from mypy.nodes import AssignmentStmt, Expression, FuncItem, ListExpr, NameExpr, Node, StarExpr, TupleExpr, Var
+from mypy.nodes import (
+    AssignmentStmt,
+    Expression,
+    FuncItem,
+    ListExpr,
+    MypyFile,
+    NameExpr,
+    Node,
+    StarExpr,
+    TupleExpr,
+    Var,
+)
+from typing_extensions import TypeVar
 
 from tapegrad.mypy.internals import enclosing_function, module_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tapegrad.mypy.internals import Checker
 
@@ -35,16 +47,32 @@ _PARTS = (
     *("pattern", "keys", "positionals", "keyword_values", "from_expr", "msg"),
 )
 
-_last: tuple[Node | None, Bindings] = (None, {})  # a scope is asked about again and again, then the next one
+V = TypeVar("V")
+
+
+class OfScope(Generic[V]):
+    """What is read of a scope, kept for the file and for the function in hand: both are asked about again and again."""
+
+    def __init__(self, read: Callable[[Node | None], V]) -> None:
+        self._read = read
+        self._kept: dict[bool, tuple[Node | None, V]] = {}
+
+    def of(self, scope: Node | None, *, anew: bool = False) -> V:
+        """Returns what is known of a scope."""
+        place = isinstance(scope, MypyFile)
+        kept = self._kept.get(place)
+        if kept is None or kept[0] is not scope or anew:
+            kept = self._kept[place] = (scope, self._read(scope))
+        return kept[1]
 
 
 def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
     """Returns the expression a name stands for, None where a statement computes it, and whether it is the only one."""
-    global _last  # noqa: PLW0603  # one scope is kept, not all of a program's
     scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
-    if _last[0] is not scope or variable not in _last[1]:  # a tree that is analysed anew has new names
-        _last = (scope, _bindings(scope))
-    values = _last[1].get(variable, [])
+    bindings = _bound.of(scope)
+    if variable not in bindings:  # a tree that is analysed anew has new names
+        bindings = _bound.of(scope, anew=True)
+    values = bindings.get(variable, [])
     return (values[0], True) if len(values) == 1 else (None, False)
 
 
@@ -57,7 +85,36 @@ def inside(scope: Node | None) -> Iterator[Any]:
             pending += node
         elif node is not None:
             yield node
-            pending += [getattr(node, part, None) for part in _PARTS]
+            pending += parts_of(node)
+
+
+def parts_of(node: Any) -> list[Any]:
+    """Returns the statements and expressions in another, or lists of them, roughly as they run."""
+    return [part for name in _PARTS if (part := getattr(node, name, None)) is not None]
+
+
+def bound_in(scope: Node) -> set[Node | None]:
+    """Returns what a function or a file binds, functions inside it included."""
+    return set(_bindings(scope))
+
+
+def targets_in(target: Any) -> list[Expression]:
+    """Returns what an assignment binds: names, attributes and items, out of tuples and lists of them."""
+    if isinstance(target, TupleExpr | ListExpr):
+        return targets_in(target.items)
+    if isinstance(target, StarExpr):
+        return targets_in(target.expr)
+    if isinstance(target, list | tuple):
+        return [found for one in target for found in targets_in(one)]
+    return [] if target is None else [target]
+
+
+def captured(pattern: Any) -> list[Expression]:
+    """Returns the names that a pattern of `match` binds."""
+    found = [
+        getattr(node, _BINDERS[type(node).__name__]) for node in inside(pattern) if type(node).__name__ in _BINDERS
+    ]
+    return [name for name in found if name is not None]
 
 
 def _bindings(scope: Node | None) -> Bindings:
@@ -67,6 +124,9 @@ def _bindings(scope: Node | None) -> Bindings:
         for name, value in _bound_by(node):
             found.setdefault(name, []).append(value)
     return found
+
+
+_bound = OfScope(_bindings)
 
 
 def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
@@ -80,10 +140,4 @@ def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
 
 
 def _names(target: Any) -> list[NameExpr]:
-    if isinstance(target, NameExpr):
-        return [target]
-    if isinstance(target, TupleExpr | ListExpr):
-        return _names(target.items)
-    if isinstance(target, StarExpr):
-        return _names(target.expr)
-    return [name for one in target for name in _names(one)] if isinstance(target, list | tuple) else []
+    return [one for one in targets_in(target) if isinstance(one, NameExpr)]

@@ -11,12 +11,16 @@ from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
     ArgKind,
+    CallExpr,
     ComparisonExpr,
     Expression,
+    IndexExpr,
     ListExpr,
+    MemberExpr,
     OperatorAssignmentStmt,
     OpExpr,
     StarExpr,
+    UnaryExpr,
 )
 from mypy.plugin import MethodContext
 from mypy.types import CallableType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
@@ -27,6 +31,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
+    NONE_TAPE,
     TENSOR,
     VALUE,
     Make,
@@ -41,6 +46,7 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
+from tapegrad.mypy.paths import consumed_on
 from tapegrad.mypy.rules import op_of_method, ops
 from tapegrad.mypy.signatures import Signature, is_op, is_overload, parameter_names, signature_of_op
 from tapegrad.mypy.unify import Bindings, Refusal
@@ -110,7 +116,7 @@ def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
         return ctx.default_return_type
     signature = signature_of_op(function)
     given = _arguments(ctx, parameter_names(declared))
-    receiver = [Argument(ctx.type, None, tensor_parts(ctx.type))]
+    receiver = [Argument(ctx.type, _receiver(ctx.context, reflected=reflected), tensor_parts(ctx.type))]
     first, second = [*signature.names[:2], ""][:2]
     if reflected:
         arguments = {second: receiver, first: next(iter(given.values()))}
@@ -119,6 +125,16 @@ def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
     else:
         arguments = {first: receiver, **given}
     return _judged(ctx, signature, arguments, op)
+
+
+def _receiver(call: Any, *, reflected: bool) -> Expression | None:
+    """Returns the expression whose method or operator is called."""
+    match call:
+        case OpExpr(left=left, right=right):
+            return right if reflected else left
+        case UnaryExpr(expr=operand) | IndexExpr(base=operand) | CallExpr(callee=MemberExpr(expr=operand)):
+            return operand
+    return None
 
 
 def rows(ctx: MethodContext, declared: CallableType) -> Type:
@@ -168,7 +184,7 @@ def _judged(
                 continue
             for position, argument in enumerate(actuals):
                 place = name if len(actuals) == 1 else f"{name}[{position}]"
-                _refuse_consumed(bindings.name, place, argument.tensor)
+                _refuse_consumed(bindings.name, place, argument, ctx.api)
                 bindings.given.append(formal)
                 expected = signature.tensors[name]
                 if argument.tensor is not None and expected is not None:
@@ -305,9 +321,13 @@ def _refined(argument: Argument, api: Any) -> Type:
     return argument.type
 
 
-def _refuse_consumed(call: str, name: str, parts: TensorParts | None) -> None:
-    if parts is not None and is_tape(parts.tape, CONSUMED_TAPE):
-        raise Refusal(sentences.consumed(call, name, f"on line {get_proper_type(parts.tape).line}"), "tape")
+def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None:
+    if argument.tensor is None or is_tape(argument.tensor.tape, NONE_TAPE):
+        return
+    tape = get_proper_type(argument.tensor.tape)
+    line = tape.line if is_tape(tape, CONSUMED_TAPE) else consumed_on(argument.expression, api)
+    if line is not None:
+        raise Refusal(sentences.consumed(call, name, f"on line {line}"), "tape")
 
 
 def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
@@ -360,7 +380,7 @@ def _unify_parts(bindings: Bindings, formal: Type, name: str, parts: Parts) -> N
     p = get_proper_type(formal)
     for position, part in enumerate(parts.types):
         place = f"{name}[{position}]" if parts.counted else name
-        _refuse_consumed(bindings.name, place, tensor_parts(part))
+        _refuse_consumed(bindings.name, place, Argument(part, None, tensor_parts(part)), None)
         if isinstance(p, Instance):
             bindings.unify(p.args[0], part, place)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import CallExpr, MemberExpr, NameExpr
+from mypy.nodes import CallExpr, Expression, MemberExpr, NameExpr
 from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
 
 from tapegrad import sentences
 from tapegrad.mypy.calls import report
-from tapegrad.mypy.codec import CONSUMED_TAPE, OWNED_TAPE, Many, is_tape, shape_items, tensor_parts
+from tapegrad.mypy.codec import CONSUMED_TAPE, NONE_TAPE, OWNED_TAPE, Many, is_tape, shape_items, tensor_parts
 from tapegrad.mypy.internals import make, narrow
+from tapegrad.mypy.paths import consumed_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +25,9 @@ def backward(ctx: MethodContext, result: Type) -> Type:
     if parts is None:
         return result
     tape = get_proper_type(parts.tape)
-    if is_tape(tape, CONSUMED_TAPE):
-        report(ctx.api, sentences.consumed("backward", _written(ctx), f"on line {tape.line}"), ctx.context, "tape")
+    line = tape.line if is_tape(tape, CONSUMED_TAPE) else consumed_on(_receiver(ctx), ctx.api)
+    if line is not None and not is_tape(tape, NONE_TAPE):
+        report(ctx.api, sentences.consumed("backward", _written(ctx), f"on line {line}"), ctx.context, "tape")
         return result
     if not is_tape(tape, OWNED_TAPE) and not isinstance(tape, AnyType):
         report(ctx.api, sentences.not_differentiable(), ctx.context, "tape")
@@ -50,22 +52,22 @@ METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {"backward": backwar
 
 
 def _consume(ctx: MethodContext) -> None:
-    """Narrows a name or an attribute to a tensor whose tape is consumed; whatever else holds it, the run time sees."""
-    call = ctx.context
-    receiver = get_proper_type(ctx.type)
-    if not isinstance(call, CallExpr) or not isinstance(call.callee, MemberExpr) or not isinstance(receiver, Instance):
-        return
-    expression = call.callee.expr
-    if not isinstance(expression, NameExpr | MemberExpr) or len(receiver.args) != 3:
-        return
+    """Narrows a name to a tensor whose tape is consumed, which other names that are bound to it then know as well."""
+    receiver, name = get_proper_type(ctx.type), _receiver(ctx)
+    if not isinstance(name, NameExpr) or not isinstance(receiver, Instance) or len(receiver.args) != 3:
+        return  # an attribute may be bound by any method: `paths` knows where
     consumed = make(ctx.api)(CONSUMED_TAPE, [])
-    consumed.set_line(call.line)
-    narrow(ctx.api, expression, receiver.copy_modified(args=[receiver.args[0], consumed, receiver.args[2]]))
+    consumed.set_line(ctx.context.line)
+    narrow(ctx.api, name, receiver.copy_modified(args=[receiver.args[0], consumed, receiver.args[2]]))
+
+
+def _receiver(ctx: MethodContext) -> Expression | None:
+    call = ctx.context
+    return call.callee.expr if isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) else None
 
 
 def _written(ctx: MethodContext) -> str:
-    call = ctx.context
-    expression = call.callee.expr if isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) else None
+    expression = _receiver(ctx)
     names: list[str] = []
     while isinstance(expression, MemberExpr):
         names.append(expression.name)

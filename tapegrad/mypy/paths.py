@@ -1,0 +1,236 @@
+"""Which tensors may be consumed where: a walk over a function's statements, along every path there is.
+
+mypy narrows by itself what follows in a straight line. At a join it falls back to the declared type, so branches, loops
+and handlers are followed here: a name, or an attribute of `self`, is consumed from `x.backward()` on until it is bound
+again. What another name holds, a container or a helper, is left to the run time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mypy.nodes import (
+    AssignmentExpr,
+    AssignmentStmt,
+    Block,
+    BreakStmt,
+    CallExpr,
+    ClassDef,
+    ContinueStmt,
+    Decorator,
+    DelStmt,
+    Expression,
+    ForStmt,
+    FuncItem,
+    IfStmt,
+    LambdaExpr,
+    MatchStmt,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    Node,
+    OperatorAssignmentStmt,
+    OverloadedFuncDef,
+    RaiseStmt,
+    ReturnStmt,
+    TryStmt,
+    Var,
+    WhileStmt,
+    WithStmt,
+)
+
+from tapegrad.mypy.bound import OfScope, bound_in, captured, inside, parts_of, targets_in
+from tapegrad.mypy.internals import enclosing_function, outermost_scope
+
+if TYPE_CHECKING:
+    from tapegrad.mypy.internals import Checker
+
+Key: TypeAlias = "tuple[Var | str, ...]"  # a variable, and the attributes after it
+State: TypeAlias = "dict[Key, int] | None"  # the line that consumed each; None where nothing gets to
+
+
+def consumed_on(expression: Expression | None, api: Checker) -> int | None:
+    """Returns the line of a `backward` that may have consumed what an expression names, None if there is none."""
+    if not isinstance(expression, NameExpr | MemberExpr):
+        return None
+    return _consumed.of(enclosing_function(api) or outermost_scope(api)).get(expression)
+
+
+def _found_in(scope: Node | None) -> dict[Expression, int]:
+    if not any(_consumed_by(node) for node in inside(scope)):
+        return {}
+    walk = _Walk(_bound_elsewhere(scope))
+    walk.through(scope.defs if isinstance(scope, MypyFile) else getattr(scope, "body", None), {})
+    return walk.found
+
+
+_consumed = OfScope(_found_in)
+
+
+class _Walk:
+    """Follows statements in the order in which they run, with what may be consumed by then."""
+
+    def __init__(self, elsewhere: set[Node | None]) -> None:
+        self.found: dict[Expression, int] = {}
+        self._elsewhere = elsewhere
+        self._loops: list[tuple[list[State], list[State]]] = []  # states at `break` and at `continue`
+        self._tries: list[list[State]] = []  # states inside a `try`, any of which its handlers may start from
+
+    def through(self, node: Any, state: State) -> State:
+        """Returns what may be consumed after a statement, or several."""
+        if state is None or node is None:
+            return state
+        if isinstance(node, list):
+            for statement in node:
+                state = self.through(statement, state)
+            return state
+        match node:
+            case Block(body=body):
+                return self.through(body, state)
+            case AssignmentStmt(lvalues=targets, rvalue=value):
+                return self._bound(targets, self._read(value, state))
+            case OperatorAssignmentStmt(lvalue=target, rvalue=value):
+                return self._bound(target, self._read([target, value], state))
+            case DelStmt(expr=target):
+                return self._bound(target, state)
+            case IfStmt(expr=conditions, body=bodies, else_body=otherwise):
+                return self._branches(list(zip(conditions, bodies, strict=True)), otherwise, state)
+            case MatchStmt(subject=subject):
+                return self._cases(node, self._read(subject, state))
+            case WhileStmt() | ForStmt():
+                return self._loop(node, state)
+            case WithStmt(expr=managers, target=targets, body=body):
+                return self.through(body, self._bound(targets, self._read(managers, state)))
+            case TryStmt():
+                return self._try(node, state)
+            case ReturnStmt() | RaiseStmt():
+                self._read(parts_of(node), state)
+                return None
+            case BreakStmt() | ContinueStmt():
+                self._loops[-1][isinstance(node, ContinueStmt)].append(state)
+                return None
+            case FuncItem() | Decorator() | OverloadedFuncDef() | ClassDef():
+                return state  # its body runs when it is called
+        return self._read(parts_of(node), state)
+
+    def _branches(self, choices: list[tuple[Any, Any]], otherwise: Any, state: State) -> State:
+        ends = []
+        for condition, body in choices:
+            state = self._read(condition, state)
+            ends.append(self.through(body, state))
+        return _joined([*ends, self.through(otherwise, state)])
+
+    def _cases(self, node: MatchStmt, state: State) -> State:
+        ends = [state]  # no case need match
+        for pattern, guard, body in zip(node.patterns, node.guards, node.bodies, strict=True):
+            ends.append(self.through(body, self._read(guard, self._bound(captured(pattern), state))))
+        return _joined(ends)
+
+    def _loop(self, node: WhileStmt | ForStmt, state: State) -> State:
+        is_for = isinstance(node, ForStmt)
+        entry = self._read(node.expr, state) if is_for else state
+        while True:
+            self._loops.append(([], []))
+            begin = self._bound(node.index, entry) if isinstance(node, ForStmt) else self._read(node.expr, entry)
+            end = self.through(node.body, begin)
+            breaks, continues = self._loops.pop()
+            again = _joined([entry, end, *continues])
+            if again == entry:
+                break
+            entry = again
+        left = None if _is_endless(node) else entry if is_for else self._read(node.expr, entry)
+        return _joined([self.through(node.else_body, left), *breaks])
+
+    def _try(self, node: TryStmt, state: State) -> State:
+        inside_it = [state]
+        self._tries.append(inside_it)
+        end = self.through(node.body, state)
+        self._tries.pop()
+        raised = _joined(inside_it)
+        handled = [self.through(handler, raised) for handler in node.handlers]
+        end = _joined([self.through(node.else_body, end), *handled])
+        self.through(node.finally_body, raised)
+        return self.through(node.finally_body, end)
+
+    def _read(self, expression: Any, state: State) -> State:
+        """Returns what may be consumed after an expression, and notes each name that may be consumed before it."""
+        if state is None or expression is None:
+            return state
+        if isinstance(expression, list | tuple):
+            for one in expression:
+                state = self._read(one, state)
+            return state
+        key = _key(expression)
+        if key in state:
+            self.found.setdefault(expression, state[key])
+        match expression:
+            case LambdaExpr():
+                return state  # its body runs when it is called
+            case AssignmentExpr(target=target, value=value):
+                return self._bound(target, self._read(value, state))
+            case CallExpr(callee=callee, args=arguments):
+                return self._called(expression, self._read([callee, arguments], state))
+        return self._read(parts_of(expression), state)
+
+    def _called(self, call: CallExpr, state: State) -> State:
+        key = _consumed_by(call)
+        if state is None or (key is not None and key[0] in self._elsewhere):
+            return state
+        if key is None:  # a method may bind its object's attributes, and so may whoever is given the object
+            objects = {_root(one) for one in (call.callee, *call.args)}
+            return {one: line for one, line in state.items() if len(one) == 1 or one[0] not in objects}
+        state = {**state, key: min(call.line, state.get(key, call.line))}
+        for inside_it in self._tries:
+            inside_it.append(state)
+        return state
+
+    def _bound(self, target: Any, state: State) -> State:
+        """Returns what may be consumed once names are bound to something else."""
+        if state is None:
+            return None
+        keys = [key for one in targets_in(target) if (key := _key(one)) is not None]
+        return {one: line for one, line in state.items() if not any(one[: len(key)] == key for key in keys)}
+
+
+def _joined(states: list[State]) -> State:
+    """Returns what may be consumed where paths meet."""
+    reached = [state for state in states if state is not None]
+    joined: dict[Key, int] = {}
+    for state in reached:
+        for key, line in state.items():
+            joined[key] = min(line, joined.get(key, line))
+    return joined if reached else None
+
+
+def _key(expression: Any) -> Key | None:
+    """Returns what a name, or an attribute of a name, is known by."""
+    attributes: list[str] = []
+    while isinstance(expression, MemberExpr):
+        attributes.append(expression.name)
+        expression = expression.expr
+    if not isinstance(expression, NameExpr) or not isinstance(expression.node, Var):
+        return None
+    return (expression.node, *reversed(attributes))
+
+
+def _root(expression: Any) -> Node | None:
+    key = _key(expression)
+    root = key[0] if key is not None else None
+    return root if isinstance(root, Var) else None
+
+
+def _consumed_by(call: Any) -> Key | None:
+    """Returns what a call consumes: the receiver of `backward`."""
+    if isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name == "backward":
+        return _key(call.callee.expr)
+    return None
+
+
+def _bound_elsewhere(scope: Node | None) -> set[Node | None]:
+    """Returns the variables that functions inside bind, which may happen at any call."""
+    functions = [node for node in inside(scope) if isinstance(node, FuncItem) and node is not scope]
+    return {name for function in functions for name in bound_in(function)}
+
+
+def _is_endless(loop: WhileStmt | ForStmt) -> bool:
+    return isinstance(loop, WhileStmt) and isinstance(loop.expr, NameExpr) and loop.expr.fullname == "builtins.True"
