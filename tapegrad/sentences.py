@@ -176,9 +176,9 @@ def traced_twice() -> str:
     return "trace: the tensor has a tape already"
 
 
-def consumed(call: str, place: str, where: str) -> str:
+def consumed(call: str, place: str, where: str, by: str = "backward") -> str:
     """Says that a tape is used after its end: `mul: x was consumed by backward on line 7`."""
-    return f"{call}: {place} was consumed by backward {where}"
+    return f"{call}: {place} was consumed by {by} {where}"
 
 
 def not_divided(divisor: object, number: object) -> str:

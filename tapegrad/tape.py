@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self,
 
 from typing_extensions import TypeAliasType, TypeVar, override
 
-from tapegrad import sentences
+from tapegrad import picture, sentences
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 
@@ -27,14 +27,17 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
+S2 = TypeVar("S2", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound="np.generic", default=Any)
+D2 = TypeVar("D2", bound="np.generic", default=Any)
 
 
 Node: TypeAlias = "Tensor[Any, NoneTape, Any]"  # what gradients are looked up by: a tensor without its tape
 Pullback: TypeAlias = Callable[["Gradients"], None]
 Entry: TypeAlias = "tuple[int, Node | None, tuple[Node, ...], Pullback]"
 
-_clock = count()
+_AT_ONCE: Final = 16  # ops whose memory is freed together on the way back: one by one it costs 0.05 µs more an op
+_now = count().__next__  # one clock for all tapes and threads, so that entries keep their order when tapes merge
 
 
 class Tape:
@@ -106,7 +109,7 @@ class OwnedTape(Tape):
             into, away = self.tape, other.tape
             if len(into) < len(away):
                 into, away = away, into
-            into.absorb(away)
+            into._absorb(away)
             other._tape = self._tape = into
         return self
 
@@ -114,14 +117,21 @@ class OwnedTape(Tape):
     def record(
         self, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback
     ) -> Tensor[S, OwnedTape, D]:
-        tape = self._tape if self._tape.merged_into is None else self.tape
-        if tape.consumed_at is not None:
-            tape.refuse()
+        tape = self._tape if self._tape.is_open else self._opened()
         for x in inputs:
             if x.version is not None:
                 tape.watched.setdefault(x, x.version)
-        tape.entries.append((next(_clock), out, inputs, backward))
-        return out.put_tape(self)
+        tape.entries.append((_now(), out, inputs, backward))
+        taped: Tensor[S, OwnedTape, D] = _new(type(out))  # as `Tensor._carrying`, without a call
+        taped.data, taped.tape, taped.handle = out.data, self, out
+        return taped
+
+    def _opened(self) -> GradientTape:
+        """Returns the tape that this one was merged into."""
+        tape = self.tape
+        if not tape.is_open:
+            tape._refuse()
+        return tape
 
     @override
     def __reduce__(self) -> NoReturn:
@@ -137,95 +147,176 @@ class ConsumedTape(OwnedTape):
     """What the plugin narrows a tape to after `backward`; at run time the tape itself knows."""
 
 
+class GivenUpTape(ConsumedTape):
+    """What the plugin narrows the tape of `x` to after `x.traced()`; at run time nobody is held to it."""
+
+
 class GradientTape:
-    """The operations of one forward pass, in the order in which they ran."""
+    """The operations of one forward pass, in the order in which they ran.
 
-    __slots__ = ("_shuffled", "consumed_at", "entries", "gradients", "leaves", "merged_into", "watched")
+    `trace` makes one; who makes one by hand fills it with `add_backward_op` and runs it with `execute`.
 
-    def __init__(self) -> None:
+    Args:
+        wrt: Tensors that get a gradient unless `backward` names others. By default those which `trace` adds, and the
+            parameters that are used.
+        grads: Gradients to go on accumulating into.
+    """
+
+    __slots__ = (
+        "_asks_parameters",
+        "_count",
+        "_gradients",
+        "_shuffled",
+        "consumed_at",
+        "entries",
+        "is_open",
+        "leaves",
+        "merged_into",
+        "watched",
+    )
+
+    def __init__(self, wrt: Iterable[Node] | None = None, grads: Gradients | None = None) -> None:
         self.entries: list[Entry] = []
-        self.leaves: dict[Node, None] = {}  # traced float tensors: they get gradients unless `wrt` says otherwise
+        self.leaves: dict[Node, None] = dict.fromkeys(wrt or ())
         self.watched: dict[Node, int] = {}  # parameters used, and the version each had at its first use
-        self.gradients: Gradients | None = None  # what `trace(grads=...)` goes on accumulating into
+        self.is_open = True  # until it is consumed or merged away
         self.consumed_at: str | None = None
         self.merged_into: GradientTape | None = None
+        self._asks_parameters = wrt is None
+        self._gradients: tuple[Gradients, ...] = () if grads is None else (grads,)
+        self._count = 0  # of the ops that a consumed tape had
         self._shuffled = False
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def add_backward_op(self, op: Pullback) -> None:
-        """Records a step of the way back that only its writer understands; it is never pruned."""
+        """Records a step of the way back that only its writer understands; it is never pruned.
+
+        Args:
+            op: Takes the gradient of a result from the gradients it is given, and adds to those of its operands.
+
+        Raises:
+            TapeError: The tape has been consumed.
+        """
         if self.consumed_at is not None:
-            self.refuse()
-        self.entries.append((next(_clock), None, (), op))
+            self._refuse()
+        self.entries.append((_now(), None, (), op))
 
     def append(self, other: GradientTape) -> None:
-        """Moves all that `other` holds here and leaves it empty; the clock keeps the order."""
+        """Moves all that `other` holds here and leaves it empty; the clock keeps the order.
+
+        Raises:
+            TapeError: One of the tapes has been consumed.
+        """
         if other is self:
             return
         for tape in (self, other):
             if tape.consumed_at is not None:
-                tape.refuse()
+                tape._refuse()
         self._shuffled = self._shuffled or other._shuffled or bool(self.entries and other.entries)
         self.entries += other.entries
         self.leaves |= other.leaves
         self.watched = other.watched | self.watched
-        self.gradients = _summed(self.gradients, other.gradients)
-        other.entries, other.leaves, other.watched, other.gradients = [], {}, {}, None
-
-    def absorb(self, other: GradientTape) -> None:
-        """Moves all that `other` holds here, and all that it will be asked to hold."""
-        if other is not self:
-            self.append(other)
-            other.merged_into = self
+        self._asks_parameters = self._asks_parameters or other._asks_parameters
+        self._gradients += tuple(grads for grads in other._gradients if grads not in self._gradients)
+        other.entries, other.leaves, other.watched, other._gradients = [], {}, {}, ()
 
     def execute(self, grads: Gradients | None = None) -> Gradients:
         """Runs everything recorded, newest first, and consumes the tape.
 
         Args:
-            grads: Where gradients accumulate, the seed among them; an empty one of its own by default.
+            grads: What the way back starts from: the gradient of a result at least. An empty one by default, with which
+                only the steps of `add_backward_op` run.
 
         Returns:
-            `grads`, with the gradient of every traced float tensor and parameter that was reached.
+            The gradients given to `trace`, else `grads`, with what they had and the gradient of every traced float
+            tensor and parameter that was reached.
 
         Raises:
             TapeError: The tape has been consumed, or a parameter has changed since it was recorded.
         """
-        if self.consumed_at is not None:
-            self.refuse()
-        self._check_versions()
-        if self._shuffled:
-            self.entries.sort(key=lambda entry: entry[0])
-        if grads is None:
-            grads = Gradients() if self.gradients is None else self.gradients
-        grads.want(self._default_targets(), self.entries)
-        self.consumed_at = where_called()
-        values, entries = grads.values_by_node, self.entries
-        while entries:
-            _, out, _, backward = entries.pop()
-            if out is None or out in values:
-                backward(grads)
-        grads.finish()
-        self.leaves, self.watched = {}, {}
-        return grads
+        grads = Gradients() if grads is None else grads
+        return self._run(grads, self._default_targets(), tuple(grads.values_by_node))
 
-    def backward(self, x: Node, seed: Any, wrt: Iterable[Any] | None) -> Gradients:
+    def backward(self, x: Node, seed: Any, wrt: Iterable[Node] | None) -> Gradients:
         """Runs the tape backwards from `x`, whose own gradient is `seed`, and returns the gradients of `wrt`."""
-        if self.consumed_at is not None:
-            self.refuse()
-        grads = Gradients() if self.gradients is None else self.gradients
-        grads.target(wrt)
-        grads.seed(x, seed)
-        return self.execute(grads)
+        grads = Gradients()
+        grads.add(x, seed)
+        return self._run(grads, self._default_targets() if wrt is None else wrt, ())
 
-    def refuse(self) -> NoReturn:
-        """Says where the tape was consumed."""
+    def graph(self) -> str:
+        """Returns the tape as a Mermaid graph: each op with the shape of its result, and what flows into it.
+
+        A leaf is a tensor that no op on the tape has made, and a number is one. A step of `add_backward_op` stands
+        alone, for nobody knows what it reads.
+
+        Raises:
+            TapeError: The tape has been consumed.
+        """
+        if self.consumed_at is not None:
+            self._refuse()
+        return picture.graph(self.entries)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Lets a notebook draw the graph, by the name that JupyterLab has for Mermaid."""
+        drawn = {} if self.consumed_at is not None else {"text/vnd.mermaid": self.graph()}
+        return {"text/plain": repr(self), **drawn}
+
+    def _absorb(self, other: GradientTape) -> None:
+        """Moves all that `other` holds here, and all that it will be asked to hold."""
+        if other is not self:
+            self.append(other)
+            other.is_open, other.merged_into = False, self
+
+    def _refuse(self) -> NoReturn:
         message = f"the tape was consumed by backward at {self.consumed_at}; trace again for another gradient"
         raise TapeError(message)
 
     def _default_targets(self) -> list[Node]:
-        return [*self.leaves, *(node for node in self.watched if not node.frozen)]
+        parameters = self.watched if self._asks_parameters else ()
+        return [*self.leaves, *(node for node in parameters if not node.frozen)]
+
+    def _run(self, grads: Gradients, targets: Iterable[Node], kept: Iterable[Node]) -> Gradients:
+        if self.consumed_at is not None:
+            self._refuse()
+        self._check_versions()
+        if self._shuffled:
+            self.entries.sort(key=_time)
+        self._count = len(self.entries)
+        self.is_open, self.consumed_at = False, where_called()
+        grads._want(targets, kept, self.entries)
+        self._run_back(grads)
+        grads._finish()
+        return self._accumulated(grads)
+
+    def _run_back(self, grads: Gradients) -> None:
+        """Runs newest first, and frees what the ops kept for it as it goes."""
+        values, entries, wanted = grads.values_by_node, self.entries, grads.wanted
+        self.leaves, self.watched = {}, {}
+        out, backward = None, _nothing
+        try:
+            while entries:
+                newest = entries[-_AT_ONCE:]
+                del entries[-_AT_ONCE:]
+                for _, out, _, backward in reversed(newest):
+                    if out is None or out in values:
+                        backward(grads)
+                wanted.difference_update([entry[1] for entry in newest])
+        except _OURS as error:
+            raise type(error)(f"the way back of {picture.name_of(out, backward)}: {error}") from error
+        finally:
+            entries.clear()
+
+    def _accumulated(self, grads: Gradients) -> Gradients:
+        """Adds up what `trace(grads=...)` gave this tape, and those it was merged with, and what it has computed."""
+        if not self._gradients:
+            return grads
+        (total, *others), self._gradients = self._gradients, ()
+        for part in (*others, grads):
+            for node, value in part.values_by_node.items():
+                total.add(node, value)
+        return total
 
     def _check_versions(self) -> None:
         for node, version in self.watched.items():
@@ -239,8 +330,9 @@ class GradientTape:
     @override
     def __repr__(self) -> str:
         if self.consumed_at is not None:
-            return f"GradientTape(consumed at {self.consumed_at})"
-        return f"GradientTape({len(self)} ops)"
+            return f"GradientTape({picture.counted(self._count, 'op')}, consumed at {self.consumed_at})"
+        steps = f": {picture.listed(self.entries, picture.step)}" if self.entries else ""
+        return f"GradientTape({picture.counted(len(self), 'op')}{steps})"
 
 
 class MissingGradientError(KeyError):
@@ -254,20 +346,17 @@ class MissingGradientError(KeyError):
 class Gradients:
     """Gradients by tensor; looking one up gives a tensor of the same shape and dtype."""
 
-    __slots__ = ("_kept", "_seeded", "_targets", "values_by_node", "wanted")
+    __slots__ = ("_kept", "values_by_node", "wanted")
 
     def __init__(self) -> None:
         self.values_by_node: dict[Any, Any] = {}
         self.wanted: set[Any] = set()
-        self._targets: tuple[Node, ...] | None = None
         self._kept: set[Any] = set()
-        self._seeded: set[Any] = set()
 
     def __getitem__(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         node = _identity(x)
         if not node.is_float:
-            message = f"a tensor of dtype {node.dtype} has no gradient"
-            raise DTypeError(message)
+            raise DTypeError(_without_gradient(node))
         if node not in self.values_by_node:
             message = f"no gradient for a tensor of shape {show(x.shape)}: not traced, not in wrt=, or not used"
             raise MissingGradientError(message)
@@ -291,6 +380,73 @@ class Gradients:
         """Says whether anybody needs the gradient of `x`; a closure asks before it spends time."""
         return x in self.wanted or (x.tape is not NONE and x.handle in self.wanted)
 
+    def ref(self, x: Tensor[S, Any, D]) -> Value[S, D]:
+        """Returns the gradient accumulated for `x` so far, a raw value, and keeps it.
+
+        Raises:
+            KeyError: None has reached it.
+        """
+        node = _identity(x)
+        if node not in self.values_by_node:
+            raise MissingGradientError(_unreached(x))
+        value: Value[S, D] = self.values_by_node[node]
+        return value
+
+    def mut(self, x: Tensor[S, Any, D]) -> Accumulator[S, D]:
+        """Returns the gradient of `x` to add to, `dx += dy`, which starts at zero where none has been added.
+
+        Raises:
+            DTypeError: `x` is not a float.
+        """
+        from tapegrad.backend import engine
+
+        node = _identity(x)
+        if not node.is_float:
+            raise DTypeError(_without_gradient(node))
+        if node not in self.values_by_node:
+            self.values_by_node[node] = engine(node.data).zeros(node.shape, node.dtype)
+        return Accumulator(self, node)
+
+    def mut_and_ref(self, x: Tensor[S, Any, D], result: Tensor[S2, Any, D2]) -> tuple[Accumulator[S, D], Value[S2, D2]]:
+        """Returns the gradient of an operand to add to and that of a result to read: all that a closure needs.
+
+            dx, dy = grads.mut_and_ref(x, y)
+            dx += dy * 2.0
+
+        Raises:
+            KeyError: None has reached `result`.
+            DTypeError: `x` is not a float.
+        """
+        dy = self.ref(result)
+        return self.mut(x), dy
+
+    def remove(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D] | None:
+        """Returns the gradient of `x` and forgets it; None where there is none."""
+        gradient = self.get(x)
+        self.values_by_node.pop(_identity(x), None)
+        return gradient
+
+    def replace(self, x: Tensor[S, Any, D], gradient: Tensor[S, NoneTape, D]) -> None:
+        """Puts `gradient` in the place of what there is for `x`, if anything; never adds.
+
+        Raises:
+            ShapeError: The shapes differ.
+            DTypeError: The dtypes differ, or `x` is not a float.
+            TapeError: `gradient` has a tape.
+        """
+        node = _identity(x)
+        if not node.is_float:
+            raise DTypeError(_without_gradient(node))
+        if gradient.owns_tape:
+            raise TapeError(sentences.tape_unwanted("Gradients.replace", "gradient"))
+        if gradient.shape != node.shape:
+            raise ShapeError(sentences.conflict("Gradients.replace", "S", node.shape, "x", gradient.shape, "gradient"))
+        if gradient.dtype != node.dtype:
+            raise DTypeError(
+                sentences.mixed_dtypes("Gradients.replace", str(node.dtype), "x", str(gradient.dtype), "gradient")
+            )
+        self.values_by_node[node] = gradient.data
+
     def add(self, x: Tensor[S, Any, D], gradient: Value[S, D]) -> None:
         """Adds `gradient`, a value of `x`'s own shape, to what has been accumulated for `x`.
 
@@ -313,8 +469,7 @@ class Gradients:
         try:
             value: Any = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
         except KeyError:
-            message = f"no gradient has reached a tensor of shape {show(x.shape)}"
-            raise MissingGradientError(message) from None
+            raise MissingGradientError(_unreached(x)) from None
         gradient: Value[S, D] = value
         return gradient
 
@@ -372,25 +527,10 @@ class Gradients:
 
         return (np.asarray(_array(value), np.float64) for value in self.values_by_node.values())
 
-    def target(self, wrt: Iterable[Any] | None) -> None:
-        """Names the tensors whose gradients are asked for; None stands for the traced ones."""
-        self._targets = None if wrt is None else tuple(map(_identity, wrt))
-        for node in self._targets or ():
-            if node.data.dtype.kind != "f":
-                message = f"wrt names a tensor of dtype {node.dtype}, which has no gradient"
-                raise DTypeError(message)
-
-    def seed(self, x: Any, value: Any) -> None:
-        """Starts the way back: `value` is the gradient of `x`, needed on the way only."""
-        self.add(x, value)
-        self._seeded.add(x)
-
-    def want(self, default: Iterable[Node], entries: list[Entry]) -> None:
+    def _want(self, targets: Iterable[Node], kept: Iterable[Node], entries: list[Entry]) -> None:
         """Marks every tensor on a way from a target to the result."""
-        targets = tuple(default) if self._targets is None else self._targets
         wanted: set[Node | None] = set(targets)
-        self.wanted = wanted
-        self._kept = wanted | (self.values_by_node.keys() - self._seeded)
+        self.wanted, self._kept = wanted, {*wanted, *kept}
         opaque, is_apart, add = False, wanted.isdisjoint, wanted.add
         for _, out, inputs, _ in entries:
             if out is None:
@@ -400,16 +540,44 @@ class Gradients:
             if not is_apart(inputs):
                 add(out)
 
-    def finish(self) -> None:
+    def _finish(self) -> None:
         """Forgets what was needed on the way only."""
         for node in self.values_by_node.keys() - self._kept:
             del self.values_by_node[node]
-        self.wanted, self._seeded = set(), set()
+        self.wanted, self._kept = set(), set()
 
     @override
     def __repr__(self) -> str:
-        shapes = ", ".join(str(node.shape) for node in self.values_by_node)
-        return f"Gradients({shapes})"
+        shapes = picture.listed(list(self.values_by_node), lambda node: show(node.shape))
+        return f"Gradients({shapes})" if len(self) <= 2 * picture.SHOWN else f"Gradients({len(self)}: {shapes})"
+
+
+class Accumulator(Generic[S, D]):
+    """The gradient of one tensor, to add to: `dx += dy` and `dx -= dy` change what the gradients hold of it."""
+
+    __slots__ = ("_gradients", "_node")
+
+    def __init__(self, gradients: Gradients, node: Tensor[S, NoneTape, D]) -> None:
+        self._gradients = gradients
+        self._node = node
+
+    @property
+    def value(self) -> Value[S, D]:
+        """What has been accumulated so far, a raw value."""
+        return self._gradients.ref(self._node)
+
+    def __iadd__(self, gradient: Value[S, D]) -> Self:
+        return self._added("__iadd__", gradient, gradient)
+
+    def __isub__(self, gradient: Value[S, D]) -> Self:
+        return self._added("__isub__", gradient, -gradient)
+
+    def _added(self, operator: str, gradient: Value[S, D], change: Value[S, D]) -> Self:
+        if gradient.shape != self._node.shape:
+            call = f"Accumulator.{operator}"
+            raise ShapeError(sentences.other_sizes(call, "gradient", gradient.shape, self._node.shape))
+        self._gradients.add(self._node, change)
+        return self
 
 
 NONE: Final = NoneTape()
@@ -429,6 +597,14 @@ def _identity(x: Any) -> Any:
     return x if getattr(x, "tape", NONE) is NONE else x.handle
 
 
+def _without_gradient(x: Node) -> str:
+    return f"a tensor of dtype {x.dtype} has no gradient"
+
+
+def _unreached(x: Any) -> str:
+    return f"no gradient has reached a tensor of shape {show(x.shape)}"
+
+
 def _array(value: Any) -> Any:
     """Returns what a gradient is made of, in the end, where it was differentiated again and so is a tensor itself."""
     while hasattr(value, "tape"):
@@ -442,9 +618,15 @@ def _check_limit(call: str, limit: float) -> None:
         raise ValueError(message)
 
 
-def _summed(ours: Gradients | None, theirs: Gradients | None) -> Gradients | None:
-    if ours is None or theirs is None or ours is theirs:
-        return theirs if ours is None else ours
-    for node, value in theirs.values_by_node.items():
-        ours.add(node, value)
-    return ours
+def _time(entry: Entry) -> int:
+    return entry[0]
+
+
+_new: Any = object.__new__  # Any: what it makes is typed by who asks for it
+
+
+def _nothing(_: Gradients) -> None:
+    """Stands for the way back of a tape that has no ops."""
+
+
+_OURS: Final = (ShapeError, DTypeError, TapeError, MissingGradientError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, TypeAlias, Union, overload
 
@@ -14,7 +15,7 @@ from tapegrad.dims import Dim, show
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
-from tapegrad.tape import NONE, Gradients, Merge, NoneTape, OwnedTape, Tape
+from tapegrad.tape import NONE, Gradients, GradientTape, Merge, NoneTape, OwnedTape, Tape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,28 +118,91 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     # Tapes
 
-    def trace(self: Untaped[S, D], grads: Gradients | None = None) -> Tensor[S, OwnedTape, D]:
+    def trace(
+        self: Untaped[S, D], wrt: Any | None = None, *, grads: Gradients | None = None
+    ) -> Tensor[S, OwnedTape, D]:
         """Returns the same tensor with a fresh tape: from here on operations are recorded.
 
         Args:
+            wrt: Tensors, or modules, that `backward` gives gradients of unless it names others; by default this tensor,
+                if it is a float, and the parameters that are used.
+            grads: Gradients to go on accumulating into; what the tape computes is added once `backward` has succeeded.
+
+        Raises:
+            TapeError: The tensor has a tape already.
+            DTypeError: `wrt` names what has no gradient.
+        """
+        if self.owns_tape:
+            raise TapeError(sentences.traced_twice())
+        tape = GradientTape(None if wrt is None else _targets(wrt), grads)
+        if wrt is None and self.is_float and not self.frozen:
+            tape.leaves[self] = None
+        return self._carrying(OwnedTape(tape))
+
+    def traced(
+        self: Untaped[S, D], wrt: Any | None = None, *, grads: Gradients | None = None
+    ) -> Tensor[S, OwnedTape, D]:
+        """Does what `trace` does for a tensor that is given up: mypy refuses to hear of `x` after `x.traced()`.
+
+        So nothing can go on without the tape by mistake. At run time `x` stays what it is, for others may hold it.
+
+        Args:
+            wrt: Tensors, or modules, that `backward` gives gradients of, see `trace`.
             grads: Gradients to go on accumulating into.
 
         Raises:
             TapeError: The tensor has a tape already.
+            DTypeError: `wrt` names what has no gradient.
+        """
+        return self.trace(wrt, grads=grads)
+
+    def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
+        """Returns the same tensor without its tape, and the tape: what an op computes with, and what it records on."""
+        plain: Any = self.handle if self.owns_tape else self
+        return plain, self.tape
+
+    def put_tape(self: Untaped[S, D], tape: T) -> Tensor[S, T, D]:
+        """Returns the same tensor carrying `tape`, which may be another's; who writes an op says `tape.record`.
+
+        Raises:
+            TapeError: The tensor has a tape already, or `tape` is none.
         """
         if self.owns_tape:
-            raise TapeError(sentences.traced_twice())
-        tape = OwnedTape()
-        if self.is_float and not self.frozen:
-            tape.tape.leaves[self] = None
-        tape.tape.gradients = grads
-        return self.put_tape(tape)
+            raise TapeError(sentences.tape_unwanted("put_tape", "x"))
+        if not isinstance(tape, Tape):
+            message = f"put_tape: tape is {_kind(tape)}, neither a NoneTape nor an OwnedTape"
+            raise TapeError(message)
+        carrying: Any = self._carrying(tape) if tape.owns else self
+        return carrying
 
-    def put_tape(self, tape: T) -> Tensor[S_co, T, D_co]:
-        """Returns the same tensor carrying `tape`; who writes an op gets here through `tape.record`."""
+    def with_empty_tape(self) -> Tensor[S_co, T_co, D_co]:
+        """Returns the same tensor with an empty tape of the same kind: a branch that starts to record here.
+
+        Where the branches meet their tapes become one. A branch run back by itself knows of no traced tensor but of
+        parameters: `wrt=` names what else it is to reach.
+        """
+        return self.retaped(type(self.tape))
+
+    def retaped(self, kind: type[T]) -> Tensor[S_co, T, D_co]:
+        """Returns the same tensor with a tape of the asked kind, an empty one: `x.retaped(OwnedTape)`.
+
+        Args:
+            kind: `NoneTape` or `OwnedTape`; a function that leaves the tape open hands on the kind that it was given.
+
+        Raises:
+            TapeError: `kind` is neither.
+        """
+        plain: Any = self.split_tape()[0]
+        if kind not in (NoneTape, OwnedTape):
+            message = f"retaped: kind is {getattr(kind, '__name__', kind)}, neither NoneTape nor OwnedTape"
+            raise TapeError(message)
+        retaped: Tensor[S_co, T, D_co] = plain._carrying(kind()) if kind.owns else plain
+        return retaped
+
+    def _carrying(self, tape: T) -> Tensor[S_co, T, D_co]:
+        """Returns this tensor, which has none, with a tape on it."""
         taped = _new(Tensor)
-        taped.data, taped.tape = self.data, tape
-        taped.handle = self
+        taped.data, taped.tape, taped.handle = self.data, tape, self
         return taped
 
     def detach(self) -> Tensor[S_co, NoneTape, D_co]:
@@ -504,7 +568,7 @@ def split(x: Any, y: Any = _ALONE) -> Any:
         return (x, y, left) if right is NONE else (x, y.handle, right)
     if right is NONE:
         return x.handle, y, left
-    return x.handle, y.handle, left.merge(right)
+    return x.handle, y.handle, left if left is right else left.merge(right)
 
 
 @overload
@@ -580,12 +644,19 @@ def _written_index(index: object) -> str:
     return "..." if index is ... else repr(index)
 
 
-def _targets(wrt: Any) -> list[Any]:
+def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
+    """Returns the tensors that a tensor, a module, a dictionary or a list of them names, without their tapes."""
     if isinstance(wrt, Tensor):
-        return [wrt]
+        if not wrt.is_float:
+            message = f"wrt names a tensor of dtype {wrt.dtype}, which has no gradient"
+            raise DTypeError(message)
+        return [wrt.split_tape()[0]]
     if hasattr(wrt, "parameters"):
         return [parameter for parameter in wrt.parameters().values() if not parameter.frozen]
-    return [target for one in wrt for target in ((one,) if isinstance(one, Tensor) else _targets(one))]
+    if isinstance(wrt, str) or not hasattr(wrt, "__iter__"):
+        message = f"wrt names {_kind(wrt)}, which is neither a tensor nor a module"
+        raise DTypeError(message)
+    return [target for one in (wrt.values() if isinstance(wrt, Mapping) else wrt) for target in _targets(one)]
 
 
 _NUMBERS: Final = (float, int)  # made once: a union would be made at each call; a bool is an int

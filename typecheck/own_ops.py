@@ -46,7 +46,22 @@ def product(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Sha
     return tape.record(out, (a, b), backward)
 
 
+def doubled_minus(x: Tensor[Shape[N, K], T], y: Tensor[Shape[N, K], T2]) -> Tensor[Shape[N, K], Merge[T, T2]]:
+    """Two steps fused into one, with the gradients of the operands to add to and that of the result to read."""
+    a, b, tape = tg.split_tape(x, y)
+    out = tg.handle(a.data * 2.0 - b.data)
+
+    def backward(grads: Gradients) -> None:
+        da, dz = grads.mut_and_ref(a, out)
+        db = grads.mut(b)
+        da += dz * 2.0
+        db -= dz
+
+    return tape.record(out, (a, b), backward)
+
+
 def accept_own_ops() -> None:
+    assert_type(doubled_minus(x, x.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
     assert_type(negate(x), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(negate(x.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
     assert_type(product(x, tg.ones((3, 5)).trace()), Tensor[Shape[L[2], L[5]], OwnedTape])
@@ -57,6 +72,22 @@ def accept_their_gradients() -> None:
     grads = negate(product(a, b)).sum().backward()
     assert grads[a].tolist() == [[-5.0] * 3] * 2
     assert grads[b].tolist() == [[-2.0] * 5] * 3
+    a, b = x.trace(), x.trace()
+    grads = (doubled_minus(a, b * 1.0) + a).sum().backward()
+    assert grads[x].tolist() == [[2.0] * 3] * 2
+
+
+def accept_a_tape_by_hand() -> None:
+    taped = x.trace()
+    operand, tape = taped.split_tape()
+    out = tg.handle(-operand.data)
+
+    def backward(grads: Gradients) -> None:
+        dx, dy = grads.mut_and_ref(operand, out)
+        dx -= dy
+
+    tape.tape.add_backward_op(backward)
+    assert out.put_tape(tape).sum().backward()[x].tolist() == [[-1.0] * 3] * 2
 
 
 def reject_a_product_in_the_wrong_order() -> None:
@@ -79,6 +110,20 @@ def reject_the_gradient_of_the_other_operand() -> None:
 
         def backward(grads: Gradients) -> None:
             grads.add(a, a.data.T @ grads.take(out))  # E(mypy): Gradients.add: S is (N, K) in x but (K, M) in gradient [tapegrad-shape]
+
+        return tape.record(out, (a, b), backward)
+
+    wrong(x, tg.ones((3, 5)))
+
+
+def reject_an_accumulated_gradient_of_the_other_operand() -> None:
+    def wrong(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
+        a, b, tape = tg.split_tape(x, y)
+        out = tg.handle(a.data @ b.data)
+
+        def backward(grads: Gradients) -> None:
+            da, dz = grads.mut_and_ref(a, out)
+            da += a.data.T @ dz  # E(mypy): Accumulator.__iadd__: gradient is (K, M) but (N, K) is expected: axis 0 is K, not N [tapegrad-shape]
 
         return tape.record(out, (a, b), backward)
 

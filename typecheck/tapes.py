@@ -1,7 +1,7 @@
 """Tapes over time: traced, merged, consumed; gradients typed by their key."""
 
+from typing import Any, assert_type, overload
 from typing import Literal as L
-from typing import assert_type
 
 import numpy as np
 from typing_extensions import TypeVar
@@ -16,6 +16,17 @@ row = tg.ones((3,))
 x = tg.ones((3, 5))
 w = tg.ones((5, 2))
 tokens = tg.tensor([[0, 2], [1, 1]])
+
+
+class Halved(nn.Module):
+    """A layer of a user's that is another under a tape: its sizes say so."""
+
+    @overload
+    def forward(self, x: Tensor[Shape[N, L[4]], NoneTape]) -> Tensor[Shape[N, L[4]], NoneTape]: ...
+    @overload
+    def forward(self, x: Tensor[Shape[N, L[4]], OwnedTape]) -> Tensor[Shape[N, L[2]], OwnedTape]: ...
+    def forward(self, x: Any) -> Any:
+        return x[:, :2] if x.owns_tape else x
 
 
 def accept_a_typed_gradient() -> None:
@@ -57,6 +68,82 @@ def accept_a_tape_on_whole_numbers() -> None:
 
 def accept_detached() -> None:
     assert_type(x.trace().detach(), Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_wrt_from_the_start() -> None:
+    a = x.trace(wrt=[w])
+    assert_type(a, Tensor[Shape[L[3], L[5]], OwnedTape])
+    grads = (a @ w).sum().backward()
+    assert_type(grads[w], Tensor[Shape[L[5], L[2]], NoneTape])
+    grads = (x.trace([x, w], grads=grads) @ w).sum().backward()
+    assert_type(grads[x], Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_a_traced_tensor_that_is_given_up() -> None:
+    given = tg.ones((3, 5))
+    a = given.traced()
+    assert_type(a, Tensor[Shape[L[3], L[5]], OwnedTape])
+    grads = a.sum().backward()
+    assert_type(grads[a], Tensor[Shape[L[3], L[5]], NoneTape])
+    assert_type(grads[given], Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_a_tape_taken_off_and_put_on() -> None:
+    plain, tape = x.trace().split_tape()
+    assert_type(plain, Tensor[Shape[L[3], L[5]], NoneTape])
+    assert_type(tape, OwnedTape)
+    assert_type(plain.put_tape(tape), Tensor[Shape[L[3], L[5]], OwnedTape])
+    untaped, none = x.split_tape()
+    assert_type(none, NoneTape)
+    assert_type(untaped.put_tape(none), Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_empty_tapes() -> None:
+    assert_type(x.with_empty_tape(), Tensor[Shape[L[3], L[5]], NoneTape])
+    assert_type(x.trace().with_empty_tape(), Tensor[Shape[L[3], L[5]], OwnedTape])
+    assert_type(x.retaped(OwnedTape), Tensor[Shape[L[3], L[5]], OwnedTape])
+    assert_type(x.trace().retaped(NoneTape), Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_an_open_tape_taken_off_and_put_on() -> None:
+    def branched(a: Tensor[Shape[N], T]) -> Tensor[Shape[N], T]:
+        plain, tape = a.split_tape()
+        assert_type(plain, Tensor[Shape[N], NoneTape])
+        assert_type(a.with_empty_tape(), Tensor[Shape[N], T])
+        return plain.put_tape(tape)
+
+    assert_type(branched(tg.ones((4,))), Tensor[Shape[L[4]], NoneTape])
+    assert_type(branched(tg.ones((4,)).trace()), Tensor[Shape[L[4]], OwnedTape])
+
+
+def accept_the_gradient_of_the_result_itself() -> None:
+    loss = x.trace().sum()
+    grads = loss.backward(wrt=[loss])
+    assert_type(grads[loss], Tensor[tuple[()], NoneTape])
+
+
+def accept_a_layer_for_each_tape() -> None:
+    rows = tg.ones((3, 4))
+    assert_type(Halved()(rows), Tensor[Shape[L[3], L[4]], NoneTape])
+    assert_type(Halved()(rows.trace()), Tensor[Shape[L[3], L[2]], OwnedTape])
+    model = nn.Sequential(nn.ReLU(), Halved())
+    assert_type(model(rows), Tensor[Shape[L[3], L[4]], NoneTape])
+    assert_type(model(rows.trace()), Tensor[Shape[L[3], L[2]], OwnedTape])
+
+
+def accept_gradients_that_are_changed() -> None:
+    grads = x.trace().sum().backward()
+    assert_type(grads.get(w), Tensor[Shape[L[5], L[2]], NoneTape] | None)
+    assert_type(grads.remove(x), Tensor[Shape[L[3], L[5]], NoneTape] | None)
+    grads.replace(x, x * 2.0)
+    dx = grads.mut(x)
+    dx += x.data
+    dw, dx_read = grads.mut_and_ref(w, x)
+    dw -= w.data
+    assert grads[x].tolist() == [[3.0] * 5] * 3
+    assert grads[w].tolist() == [[-1.0] * 2] * 5
+    grads.add(x, dx_read)
+
 
 
 def accept_a_new_tape_after_the_old() -> None:
@@ -229,3 +316,49 @@ def accept_a_variable_that_a_function_inside_binds() -> None:
     for _ in range(2):
         loss.backward()
         again()
+
+
+def reject_what_was_given_up() -> None:
+    given = tg.ones((3, 5))
+    given.traced()
+    given * 2.0  # E(mypy): mul: x was consumed by traced on line {-1} [tapegrad-tape]
+
+
+def reject_tracing_what_was_given_up() -> None:
+    given = tg.ones((3, 5))
+    given.traced()
+    given.trace()  # E(mypy): trace: given was consumed by traced on line {-1} [tapegrad-tape]
+
+
+def reject_tracing_twice() -> None:
+    x.trace().traced()  # E: trace: the tensor has a tape already [tapegrad-tape]
+
+
+def reject_a_second_tape() -> None:
+    x.trace().put_tape(w.trace().tape)  # E: put_tape: x has a tape but must have none [tapegrad-tape]
+
+
+def reject_a_replacement_of_another_shape() -> None:
+    x.trace().sum().backward().replace(x, w)  # E: Gradients.replace: S is (3, 5) in x but (5, 2) in gradient [tapegrad-shape]
+
+
+def reject_a_replacement_of_another_dtype() -> None:
+    x.trace().sum().backward().replace(x, x.astype(np.float64))  # E: Gradients.replace: x is float32 but gradient is float64 [tapegrad-dtype]
+
+
+def reject_a_replacement_with_a_tape() -> None:
+    x.trace().sum().backward().replace(x, x.trace())  # E: Gradients.replace: gradient has a tape but must have none [tapegrad-tape]
+
+
+def reject_adding_another_shape() -> None:
+    Gradients().add(x, w.data)  # E: Gradients.add: S is (3, 5) in x but (5, 2) in gradient [tapegrad-shape]
+
+
+def reject_adding_another_shape_in_place() -> None:
+    dx = Gradients().mut(x)
+    dx += w.data  # E: Accumulator.__iadd__: gradient is (5, 2) but (3, 5) is expected: axis 0 is 5, not 3 [tapegrad-shape]
+
+
+def reject_taking_another_shape_away_in_place() -> None:
+    dx = Gradients().mut(x)
+    dx -= w.data  # E: Accumulator.__isub__: gradient is (5, 2) but (3, 5) is expected: axis 0 is 5, not 3 [tapegrad-shape]

@@ -23,7 +23,7 @@ from mypy.nodes import (
     UnaryExpr,
 )
 from mypy.plugin import MethodContext
-from mypy.types import CallableType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
 
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
@@ -37,6 +37,7 @@ from tapegrad.mypy.codec import (
     Make,
     Many,
     TensorParts,
+    consumer_of,
     is_tape,
     kind_of,
     shape_items,
@@ -184,7 +185,8 @@ def _judged(
                 continue
             for position, argument in enumerate(actuals):
                 place = name if len(actuals) == 1 else f"{name}[{position}]"
-                _refuse_consumed(bindings.name, place, argument, ctx.api)
+                if not _takes_any_tape(signature.tensors[name]):
+                    _refuse_consumed(bindings.name, place, argument, ctx.api)
                 bindings.given.append(formal)
                 expected = signature.tensors[name]
                 if argument.tensor is not None and expected is not None:
@@ -321,13 +323,18 @@ def _refined(argument: Argument, api: Any) -> Type:
     return argument.type
 
 
+def _takes_any_tape(formal: TensorParts | None) -> bool:
+    """Says whether a parameter is a tensor whose tape nobody asks about, such as the key of a gradient."""
+    return formal is not None and isinstance(get_proper_type(formal.tape), AnyType)
+
+
 def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None:
     if argument.tensor is None or is_tape(argument.tensor.tape, NONE_TAPE):
         return
     tape = get_proper_type(argument.tensor.tape)
     line = tape.line if is_tape(tape, CONSUMED_TAPE) else consumed_on(argument.expression, api)
     if line is not None:
-        raise Refusal(sentences.consumed(call, name, f"on line {line}"), "tape")
+        raise Refusal(sentences.consumed(call, name, f"on line {line}", consumer_of(tape)), "tape")
 
 
 def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:

@@ -31,6 +31,7 @@ NODE = "tapegrad.tapem.tape.Node"
 NONE_TAPE = "tapegrad.tape.NoneTape"
 OWNED_TAPE = "tapegrad.tape.OwnedTape"
 CONSUMED_TAPE = "tapegrad.tape.ConsumedTape"
+GIVEN_UP_TAPE = "tapegrad.tape.GivenUpTape"
 MERGED = "tapegrad.tape.Merged"
 SUM, PRODUCT, QUOTIENT = "tapegrad.dims.Sum", "tapegrad.dims.Product", "tapegrad.dims.Quotient"
 ARRAY = "numpy.ndarray"
@@ -188,7 +189,14 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
 def is_tape(t: Type, fullname: str) -> bool:
     """Says whether a type is that kind of tape."""
     p = get_proper_type(t)
-    return isinstance(p, Instance) and p.type.fullname == fullname
+    return isinstance(p, Instance) and (
+        p.type.fullname == fullname or (p.type.fullname == GIVEN_UP_TAPE and fullname == CONSUMED_TAPE)
+    )
+
+
+def consumer_of(tape: Type) -> str:
+    """Names the method that consumed a tape."""
+    return "traced" if is_tape(tape, GIVEN_UP_TAPE) else "backward"
 
 
 def is_endless(t: Type) -> bool:

@@ -9,7 +9,17 @@ from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
 
 from tapegrad import sentences
 from tapegrad.mypy.calls import report
-from tapegrad.mypy.codec import CONSUMED_TAPE, NONE_TAPE, OWNED_TAPE, Many, is_tape, shape_items, tensor_parts
+from tapegrad.mypy.codec import (
+    CONSUMED_TAPE,
+    GIVEN_UP_TAPE,
+    NONE_TAPE,
+    OWNED_TAPE,
+    Many,
+    consumer_of,
+    is_tape,
+    shape_items,
+    tensor_parts,
+)
 from tapegrad.mypy.internals import make, narrow
 from tapegrad.mypy.paths import consumed_on
 
@@ -27,7 +37,7 @@ def backward(ctx: MethodContext, result: Type) -> Type:
     tape = get_proper_type(parts.tape)
     line = tape.line if is_tape(tape, CONSUMED_TAPE) else consumed_on(_receiver(ctx), ctx.api)
     if line is not None and not is_tape(tape, NONE_TAPE):
-        report(ctx.api, sentences.consumed("backward", _written(ctx), f"on line {line}"), ctx.context, "tape")
+        report(ctx.api, _consumed("backward", ctx, tape, line), ctx.context, "tape")
         return result
     if not is_tape(tape, OWNED_TAPE) and not isinstance(tape, AnyType):
         report(ctx.api, sentences.not_differentiable(), ctx.context, "tape")
@@ -43,22 +53,52 @@ def backward(ctx: MethodContext, result: Type) -> Type:
 def trace(ctx: MethodContext, result: Type) -> Type:
     """Judges `x.trace()`, for which `x` must have no tape."""
     parts = tensor_parts(ctx.type)
-    if parts is not None and (is_tape(parts.tape, OWNED_TAPE) or is_tape(parts.tape, CONSUMED_TAPE)):
+    if parts is not None and is_tape(parts.tape, GIVEN_UP_TAPE):
+        tape = get_proper_type(parts.tape)
+        report(ctx.api, _consumed("trace", ctx, tape, tape.line), ctx.context, "tape")
+    elif parts is not None and (is_tape(parts.tape, OWNED_TAPE) or is_tape(parts.tape, CONSUMED_TAPE)):
         report(ctx.api, sentences.traced_twice(), ctx.context, "tape")
     return result
 
 
-METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {"backward": backward, "trace": trace}
+def traced(ctx: MethodContext, result: Type) -> Type:
+    """Judges `x.traced()`, after which `x` is given up."""
+    result = trace(ctx, result)
+    _consume(ctx, GIVEN_UP_TAPE)
+    return result
 
 
-def _consume(ctx: MethodContext) -> None:
+def put_tape(ctx: MethodContext, result: Type) -> Type:
+    """Judges `x.put_tape(tape)`, for which `x` must have no tape."""
+    parts = tensor_parts(ctx.type)
+    if parts is not None and is_tape(parts.tape, GIVEN_UP_TAPE):
+        tape = get_proper_type(parts.tape)
+        report(ctx.api, _consumed("put_tape", ctx, tape, tape.line), ctx.context, "tape")
+    elif parts is not None and (is_tape(parts.tape, OWNED_TAPE) or is_tape(parts.tape, CONSUMED_TAPE)):
+        report(ctx.api, sentences.tape_unwanted("put_tape", "x"), ctx.context, "tape")
+    return result
+
+
+METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {
+    "backward": backward,
+    "put_tape": put_tape,
+    "trace": trace,
+    "traced": traced,
+}
+
+
+def _consume(ctx: MethodContext, kind: str = CONSUMED_TAPE) -> None:
     """Narrows a name to a tensor whose tape is consumed, which other names that are bound to it then know as well."""
     receiver, name = get_proper_type(ctx.type), _receiver(ctx)
     if not isinstance(name, NameExpr) or not isinstance(receiver, Instance) or len(receiver.args) != 3:
         return  # an attribute may be bound by any method: `paths` knows where
-    consumed = make(ctx.api)(CONSUMED_TAPE, [])
+    consumed = make(ctx.api)(kind, [])
     consumed.set_line(ctx.context.line)
     narrow(ctx.api, name, receiver.copy_modified(args=[receiver.args[0], consumed, receiver.args[2]]))
+
+
+def _consumed(call: str, ctx: MethodContext, tape: Type, line: int) -> str:
+    return sentences.consumed(call, _written(ctx), f"on line {line}", consumer_of(tape))
 
 
 def _receiver(ctx: MethodContext) -> Expression | None:

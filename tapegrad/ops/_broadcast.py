@@ -26,5 +26,4 @@ def add_summed(grads: Gradients, x: Any, gradient: Any) -> None:
     if gradient.shape != x.data.shape:
         gradient = summed_to(gradient, x.data)
     values = grads.values_by_node
-    so_far = values.get(x)
-    values[x] = gradient if so_far is None else so_far + gradient
+    values[x] = values[x] + gradient if x in values else gradient

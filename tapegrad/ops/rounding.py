@@ -279,6 +279,7 @@ def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any)
         if grads.wants(y):
             add_summed(grads, y, primitives.where(equal(y.data, out.data), share, 0))
 
+    backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded
 

@@ -1,0 +1,229 @@
+"""What tapes leave behind, how long they may be, and that those of several threads keep apart."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import ShapeError
+from tapegrad.op import OPS
+from tapegrad.ops import exp, mul, normal, relu, take, tanh, tensor, zeros
+from tapegrad.tape import Gradients
+from tapegrad.tensor import handle, split
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def test_a_dropped_forward_is_freed_without_the_collector() -> None:
+    x = real(2, 3)
+    every_op: tuple[Callable[[Any], Any], ...] = (
+        lambda t: tanh(t) * t + exp(t) / 2 - t,
+        lambda t: (relu(t) @ t.T).sum() + t.max() + t.mean(axis=0).sum(),
+        lambda t: t.reshape((3, 2)).astype(np.float32),
+        lambda t: take(t, tensor([1, 0, 1])),
+        lambda t: mul(t, t.trace() if not t.owns_tape else t),
+    )
+
+    for f in every_op:
+        with no_collector():
+            taped = x.trace()
+            y = f(taped)
+            result, on_the_tape = weakref.ref(y), weakref.ref(y.handle)
+
+            del taped, y
+
+            assert result() is None
+            assert on_the_tape() is None
+
+
+def test_backward_frees_what_it_has_run() -> None:
+    x = real(2, 3)
+
+    with no_collector():
+        taped = x.trace()
+        h = tanh(taped)
+        inner = weakref.ref(h.handle)
+        loss = (h * h).sum()
+        del h
+
+        loss.backward()
+
+        assert inner() is None
+
+
+def test_a_refused_op_is_freed_without_the_collector() -> None:
+    with no_collector():
+        x = real(2, 3)
+        kept = weakref.ref(x)
+        with pytest.raises(ShapeError):
+            x + zeros((4,), np.float64)
+
+        del x
+        gone = kept() is None
+
+    assert gone
+
+
+def test_backward_frees_on_the_way_what_it_has_run() -> None:
+    # Which tensors are on a way from a target was once kept to the end, and so were their values.
+    x = real(2, 3)
+    alive: list[bool] = []
+
+    def watched(x: Any) -> Any:
+        x, tape = split(x)
+        out = handle(x.data * 1)
+
+        def backward(grads: Gradients) -> None:
+            alive.append(newest() is not None)
+            grads.add(x, grads.take(out))
+
+        return tape.record(out, (x,), backward)
+
+    with no_collector():
+        h = watched(x.trace())
+        for _ in range(30):
+            h = tanh(h)
+        newest = weakref.ref(h.handle)
+        loss = h.sum()
+        del h
+
+        loss.backward()
+
+    assert alive == [False]
+
+
+def test_an_error_on_the_way_back_frees_the_tape() -> None:
+    with no_collector():
+        h = tanh(real(2, 3).trace())
+        inner = weakref.ref(h.handle)
+        loss = (h * h).sum()
+        h.tape.tape.add_backward_op(lambda grads: grads.add(zeros((3,)), zeros((4,)).data))
+        del h
+
+        with pytest.raises(ShapeError, match=r"^the way back of <lambda>: Gradients.add: S is"):
+            loss.backward()
+
+        assert inner() is None
+
+
+# Length
+
+
+def test_a_chain_of_a_hundred_thousand_ops_runs_back() -> None:
+    x: Any = tensor([1.0, 2.0])
+    y = x.trace()
+    unchecked = OPS["add"].function  # without the comparison with the rule, for speed
+
+    for _ in range(100_000):
+        y = unchecked(y, 1.0)
+    grads = y.sum().backward()
+
+    assert grads[x].tolist() == [1, 1]
+
+
+def test_a_hundred_thousand_tapes_merge() -> None:
+    x: Any = tensor([1.0, 2.0])
+    y = x.trace()
+
+    for _ in range(1000):
+        y = x.trace() + y
+    grads = y.sum().backward()
+
+    assert grads[x].tolist() == [1001, 1001]
+
+
+def test_a_long_tape_is_freed_without_recursion_whether_or_not_it_ran() -> None:
+    # In a process of its own, for a stack that overflows ends it.
+    program = """
+import gc, sys
+from tapegrad import ones
+from tapegrad.autodiff import Autodiff
+from tapegrad.tape import GradientTape, OwnedTape
+
+gc.disable()
+sys.setrecursionlimit(100)
+
+dropped = ones((2,)).trace()
+for _ in range(100_000):
+    dropped = dropped + 1.0
+del dropped
+
+inner = Autodiff().from_inner(ones((2,)).trace())
+nested = inner.trace()
+for _ in range(10_000):
+    nested = nested + 1.0
+del nested, inner
+
+merged = OwnedTape()
+for _ in range(100_000):
+    merged = OwnedTape().merge(merged)
+assert len(merged.tape) == 0
+del merged
+"""
+
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+# Threads
+
+
+def test_tapes_in_several_threads_give_the_sums_of_one_after_another() -> None:
+    shared = real(5, 7)
+
+    def gradient(seed: int) -> Any:
+        x, y = real(3, 5, seed=seed), real(5, 7, seed=seed + 100)
+        left, right = x.trace(), y.trace()
+        for _ in range(20):
+            left, right = tanh(left) + x, tanh(right) + y
+        grads = (left @ right @ shared.trace().T).sum().backward()
+        return [grads[leaf].numpy() for leaf in (x, y, shared)]
+
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(gradient, range(32)))
+
+    for seed, found in enumerate(together):
+        for one, other in zip(found, gradient(seed), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_tape_that_two_threads_record_on_keeps_every_op() -> None:
+    x: Any = tensor([1.0, 2.0])
+    taped = x.trace()
+
+    def chain(_: int) -> Any:
+        y = taped
+        for _ in range(200):
+            y = y * 1.0
+        return y
+
+    with ThreadPoolExecutor(8) as pool:
+        first, *others = pool.map(chain, range(8))
+    for one in others:
+        first = first + one
+    tape = first.tape.tape
+    times = [entry[0] for entry in tape.entries]
+
+    assert len(tape) == 8 * 200 + 7
+    assert len(set(times)) == len(times)
+    assert first.sum().backward()[x].tolist() == [8, 8]
