@@ -566,16 +566,15 @@ class Accumulator(Generic[S, D]):
         """What has been accumulated so far, a raw value."""
         return self._gradients.ref(self._node)
 
-    def __iadd__(self, gradient: Value[S, D]) -> Self:
-        return self._added("__iadd__", gradient, gradient)
+    def __iadd__(self, y: Value[S, D]) -> Self:
+        return self._added("__iadd__", y, y)
 
-    def __isub__(self, gradient: Value[S, D]) -> Self:
-        return self._added("__isub__", gradient, -gradient)
+    def __isub__(self, y: Value[S, D]) -> Self:
+        return self._added("__isub__", y, -y)
 
-    def _added(self, operator: str, gradient: Value[S, D], change: Value[S, D]) -> Self:
-        if gradient.shape != self._node.shape:
-            call = f"Accumulator.{operator}"
-            raise ShapeError(sentences.other_sizes(call, "gradient", gradient.shape, self._node.shape))
+    def _added(self, operator: str, y: Value[S, D], change: Value[S, D]) -> Self:
+        if y.shape != self._node.shape:
+            raise ShapeError(sentences.other_sizes(f"Accumulator.{operator}", "y", y.shape, self._node.shape))
         self._gradients.add(self._node, change)
         return self
 

@@ -83,9 +83,9 @@ def test_a_gradient_to_add_to_starts_at_zero() -> None:
 def test_a_gradient_to_add_to_refuses_other_shapes_and_whole_numbers() -> None:
     dx: Any = Gradients().mut(real(2, 3))
 
-    with pytest.raises(ShapeError, match=r"^Accumulator.__iadd__: gradient is \(3,\) but \(2, 3\) is expected"):
+    with pytest.raises(ShapeError, match=r"^Accumulator.__iadd__: y is \(3,\) but \(2, 3\) is expected"):
         dx += real(3).data
-    with pytest.raises(ShapeError, match=r"^Accumulator.__isub__: gradient is \(2, 5\) but \(2, 3\) is expected"):
+    with pytest.raises(ShapeError, match=r"^Accumulator.__isub__: y is \(2, 5\) but \(2, 3\) is expected"):
         dx -= real(2, 5).data
     with pytest.raises(DTypeError, match=r"^a tensor of dtype int64 has no gradient$"):
         Gradients().mut(tensor([1, 2]))

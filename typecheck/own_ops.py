@@ -123,7 +123,7 @@ def reject_an_accumulated_gradient_of_the_other_operand() -> None:
 
         def backward(grads: Gradients) -> None:
             da, dz = grads.mut_and_ref(a, out)
-            da += a.data.T @ dz  # E(mypy): Accumulator.__iadd__: gradient is (K, M) but (N, K) is expected: axis 0 is K, not N [tapegrad-shape]
+            da += a.data.T @ dz  # E(mypy): Accumulator.__iadd__: y is (K, M) but (N, K) is expected: axis 0 is K, not N [tapegrad-shape]
 
         return tape.record(out, (a, b), backward)
 

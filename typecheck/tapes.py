@@ -356,9 +356,9 @@ def reject_adding_another_shape() -> None:
 
 def reject_adding_another_shape_in_place() -> None:
     dx = Gradients().mut(x)
-    dx += w.data  # E: Accumulator.__iadd__: gradient is (5, 2) but (3, 5) is expected: axis 0 is 5, not 3 [tapegrad-shape]
+    dx += w.data  # E: Accumulator.__iadd__: y is (5, 2) but (3, 5) is expected: axis 0 is 5, not 3 [tapegrad-shape]
 
 
 def reject_taking_another_shape_away_in_place() -> None:
     dx = Gradients().mut(x)
-    dx -= w.data  # E: Accumulator.__isub__: gradient is (5, 2) but (3, 5) is expected: axis 0 is 5, not 3 [tapegrad-shape]
+    dx -= w.data  # E: Accumulator.__isub__: y is (5, 2) but (3, 5) is expected: axis 0 is 5, not 3 [tapegrad-shape]

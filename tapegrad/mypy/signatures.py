@@ -103,8 +103,10 @@ def parameter_names(declared: CallableType) -> list[str]:
     function = getattr(declared.definition, "func", declared.definition)
     written = [argument.variable.name for argument in getattr(function, "arguments", [])]
     bound = len(written) - len(declared.arg_names)
+    # Read from mypy's cache they are gone; what stands behind an operator is always called y.
+    is_operator = len(declared.arg_names) == 1 and getattr(function, "name", "").startswith("__")
     return [
-        name or (written[position + bound] if bound >= 0 else f"argument {position + 1}")
+        name or (written[position + bound] if bound >= 0 else "y" if is_operator else f"argument {position + 1}")
         for position, name in enumerate(declared.arg_names)
     ]
 
