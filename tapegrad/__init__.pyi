@@ -9,6 +9,8 @@ from tapegrad.claims import assert_divides as assert_divides
 from tapegrad.claims import assert_same as assert_same
 from tapegrad.claims import assert_shape as assert_shape
 from tapegrad.claims import reveal_shape as reveal_shape
+from tapegrad.curvature import hessian as hessian
+from tapegrad.curvature import hvp as hvp
 from tapegrad.dims import Add as Add
 from tapegrad.dims import FloorDiv as FloorDiv
 from tapegrad.dims import Mul as Mul

@@ -33,8 +33,14 @@ def step(entry: tuple[Any, ...]) -> str:
 
 def name_of(out: Any, backward: Callable[..., Any]) -> str:
     """Returns the op whose way back a closure is: the function around it; one that stands alone has its own name."""
-    *around, own = getattr(backward, "__qualname__", type(backward).__name__).split(".<locals>.")
-    return (own if out is None or not around else around[-1]).rpartition(".")[2].lstrip("_")
+    qualname = getattr(backward, "__qualname__", type(backward).__name__)
+    return op_named(qualname if out is not None else qualname.rpartition(".<locals>.")[2])
+
+
+def op_named(qualname: str) -> str:
+    """Returns the op that a function is, or is the way back of: `cubed` for `Layers.cubed.<locals>.backward`."""
+    *around, own = qualname.split(".<locals>.")
+    return (around[-1] if around else own).rpartition(".")[2].lstrip("_")
 
 
 def graph(entries: Sequence[tuple[Any, ...]]) -> str:

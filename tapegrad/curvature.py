@@ -1,0 +1,148 @@
+"""Second derivatives: of a scalar function by a tensor, whole or times a vector."""
+
+from __future__ import annotations
+
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.autodiff import Autodiff
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.ops import reshape, stack, zeros, zeros_like
+from tapegrad.picture import op_named
+from tapegrad.tensor import Float, S, Tensor, handle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tapegrad.shapes import N0, N1, N2
+    from tapegrad.tape import NoneTape, OwnedTape
+
+Scalar: TypeAlias = Tensor[tuple[()], Any, Any]
+
+
+def hvp(
+    f: Callable[[Tensor[S, OwnedTape, Float]], Scalar], x: Tensor[S, NoneTape, Float], v: Tensor[S, NoneTape, Float]
+) -> Tensor[S, NoneTape, Float]:
+    r"""Multiplies the Hessian of a scalar function by a vector, and never makes the Hessian.
+
+    $$(H v)_i = \sum_j \frac{\partial^2 f}{\partial x_i \, \partial x_j} \, v_j$$
+
+    It costs about two backward passes, whatever the size of `x`.
+
+    Args:
+        f: From a tensor to a scalar; what else it reads, parameters too, is constant.
+        x: Where the Hessian is taken, of any shape.
+        v: The vector, of the shape and the dtype of `x`.
+
+    Returns:
+        The shape of `x`; zeros where `f` is linear, or does not depend on `x`.
+
+    Raises:
+        ShapeError: `f` gives no scalar, or `v` has another shape than `x`.
+        DTypeError: The dtypes differ, or are not float.
+        TapeError: `x` or `v` has a tape, or `f` uses an op that cannot be differentiated twice, which is named.
+
+    Source:
+        Pearlmutter, [Fast exact multiplication by the Hessian](https://doi.org/10.1162/neco.1994.6.1.147); here by the
+        gradient of the product of gradient and vector, and not forwards as in eq. 1.
+    """
+    _check_point("hvp", x)
+    if v.owns_tape:
+        raise TapeError(sentences.tape_unwanted("hvp", "v"))
+    if v.shape != x.shape:
+        raise ShapeError(sentences.conflict("hvp", "S", x.shape, "x", v.shape, "v"))
+    if v.dtype != x.dtype:
+        raise DTypeError(sentences.mixed_dtypes("hvp", str(x.dtype), "x", str(v.dtype), "v"))
+    product: Tensor[S, NoneTape, Float] = _product("hvp", f, x, v)
+    return product
+
+
+@overload
+def hessian(
+    f: Callable[[Tensor[tuple[()], OwnedTape, Float]], Scalar], x: Tensor[tuple[()], NoneTape, Float]
+) -> Tensor[tuple[()], NoneTape, Float]: ...
+@overload
+def hessian(
+    f: Callable[[Tensor[tuple[N0], OwnedTape, Float]], Scalar], x: Tensor[tuple[N0], NoneTape, Float]
+) -> Tensor[tuple[N0, N0], NoneTape, Float]: ...
+@overload
+def hessian(
+    f: Callable[[Tensor[tuple[N0, N1], OwnedTape, Float]], Scalar], x: Tensor[tuple[N0, N1], NoneTape, Float]
+) -> Tensor[tuple[N0, N1, N0, N1], NoneTape, Float]: ...
+@overload
+def hessian(
+    f: Callable[[Tensor[tuple[N0, N1, N2], OwnedTape, Float]], Scalar], x: Tensor[tuple[N0, N1, N2], NoneTape, Float]
+) -> Tensor[tuple[N0, N1, N2, N0, N1, N2], NoneTape, Float]: ...
+@overload
+def hessian(
+    f: Callable[[Tensor[Any, OwnedTape, Float]], Scalar], x: Tensor[Any, NoneTape, Float]
+) -> Tensor[Any, NoneTape, Float]: ...
+def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, NoneTape, Any]) -> Any:
+    r"""Computes all second derivatives of a scalar function.
+
+    $$H_{ij} = \frac{\partial^2 f}{\partial x_i \, \partial x_j}$$
+
+    It runs `f` once for each element of `x`, and has the square of their number; `hvp` costs neither.
+
+    Args:
+        f: From a tensor to a scalar, the same each time; what else it reads, parameters too, is constant.
+        x: Where the derivatives are taken, of any shape.
+
+    Returns:
+        The shape of `x` twice: behind the axes of the first derivative stand those of the second.
+
+    Raises:
+        ShapeError: `f` gives no scalar.
+        DTypeError: `x` is not a float.
+        TapeError: `x` has a tape, or `f` uses an op that cannot be differentiated twice, which is named.
+    """
+    _check_point("hessian", x)
+    units = np.eye(x.size, dtype=x.dtype).reshape((x.size, *x.shape))
+    rows = [_product("hessian", f, x, handle(unit)) for unit in units]
+    return reshape(stack(rows), (*x.shape, *x.shape)) if rows else zeros((*x.shape, *x.shape), x.dtype.type)
+
+
+def _check_point(call: str, x: Tensor[Any, Any, Any]) -> None:
+    if x.owns_tape:
+        raise TapeError(sentences.tape_unwanted(call, "x"))
+    if not x.is_float:
+        raise DTypeError(sentences.wrong_dtype(call, "x", str(x.dtype), "float"))
+
+
+def _product(call: str, f: Callable[[Any], Any], x: Any, v: Any) -> Any:
+    """Differentiates the gradient, taken on a tape of its own, in the direction of `v`."""
+    level = Autodiff()
+    lifted = level.from_inner(x.trace())
+    try:
+        y = f(lifted.trace())
+        if y.shape != ():
+            message = f"{call}: f gives {sentences.shown(y.shape)}, not a scalar"
+            raise ShapeError(message)
+        slope = y.backward(wrt=lifted).get(lifted) if y.owns_tape else None
+        slope = None if slope is None else level.inner(slope)
+        found = slope.backward(wrt=x, seed=v).get(x) if slope is not None and slope.owns_tape else None
+    except (AttributeError, TapeError, TypeError) as error:
+        _explain(call, f, x, error)
+    return zeros_like(x) if found is None else found
+
+
+def _explain(call: str, f: Callable[[Any], Any], x: Any, error: Exception) -> NoReturn:
+    """Says which op is to blame, if the function can be differentiated once."""
+    try:
+        f(x.trace()).backward(wrt=x)
+    except Exception:  # noqa: BLE001  # whatever is wrong with `f` itself, its first error says it
+        raise error from None
+    message = f"{call}: {_op_of(error)} cannot be differentiated twice: {error}"
+    raise TapeError(message) from error
+
+
+def _op_of(error: BaseException) -> str:
+    """Returns the function of the user's that an error came from, which is an op or the way back of one."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    own = [frame for frame in frames if frame.f_globals["__name__"].partition(".")[0] not in {"numpy", "tapegrad"}]
+    return op_named((own or frames)[-1].f_code.co_qualname)
