@@ -81,6 +81,7 @@ def observed(checked: Callable[..., Any]) -> Callable[..., Any]:
             raise
         facts = edges(operands)
         for part in flat([result]):
+            assert not keeps_its_tape(part), f"a closure of {entry.name} holds its own tape, which leaks"
             if order or part.size == 0:  # of nothing there is only the shape to read
                 noted(entry.name, facts)
             unread[id(part)] = ref(part), entry.name, facts | {VALUE}
@@ -117,6 +118,14 @@ def tape_facts(operands: Sequence[Any], result: Any) -> set[str]:
         return {GRADIENTS, TWICE} if order > 1 else {GRADIENTS} if order else set()
     floats = [x for x in operands if x.is_float] or operands
     return {CONSTANT} if any(x.owns_tape for x in floats) else set()
+
+
+def keeps_its_tape(result: Any) -> bool:
+    """Whether the way back holds a tensor with the tape that holds the way back, so that neither is ever free."""
+    entries = result.tape.tape.entries[-8:] if result.owns_tape else []
+    cells = [cell for entry in entries for cell in getattr(entry[3], "__closure__", None) or ()]
+    held = [x for x in flat([cell.cell_contents for cell in cells]) if isinstance(x, Tensor)]
+    return any(x.owns_tape and x.tape.tape is result.tape.tape for x in held)
 
 
 def flat(values: Any) -> list[Any]:

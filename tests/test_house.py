@@ -17,6 +17,7 @@ import pytest
 import tapegrad
 from tapegrad import ops
 from tapegrad.op import OPS
+from tapegrad.tensor import handle
 
 PROGRAMS = Path(__file__).parent.parent / "typecheck"
 NAMES = sorted(name for name in vars(ops) if name in OPS)
@@ -99,3 +100,15 @@ def test_an_op_that_no_test_calls_lacks_what_is_asked_of_an_op(
     assert house.lacks("zeros") == ["a value that a test reads", "ShapeError"]
     monkeypatch.setitem(house.seen, "zeros", {"a value that a test reads", "ShapeError", "DTypeError"})
     assert house.lacks("zeros") == ["DTypeError in its docstring"]
+
+
+def test_a_closure_that_holds_its_own_tape_is_found(request: pytest.FixtureRequest) -> None:
+    house: Any = request.config.pluginmanager.get_plugin(str(Path(__file__).parent / "conftest.py"))
+    x = ops.ones((3,)).trace()
+    out = handle(x.data)
+
+    leaky = x.tape.record(out, (x.handle,), lambda grads: grads.add(x, grads.take(out)))
+
+    assert house.keeps_its_tape(leaky)
+    assert not house.keeps_its_tape(ops.tanh(ops.ones((3,)).trace()))
+    assert not house.keeps_its_tape(out)
