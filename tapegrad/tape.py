@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from itertools import count
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
 
 from typing_extensions import TypeAliasType, TypeVar, override
@@ -302,7 +303,7 @@ class GradientTape:
                 for _, out, _, backward in reversed(newest):
                     if out is None or out in values:
                         backward(grads)
-                wanted.difference_update([entry[1] for entry in newest])
+                wanted.difference_update(map(_out, newest))
         except _OURS as error:
             raise type(error)(f"the way back of {picture.name_of(out, backward)}: {error}") from error
         finally:
@@ -541,9 +542,14 @@ class Gradients:
                 add(out)
 
     def _finish(self) -> None:
-        """Forgets what was needed on the way only."""
+        """Forgets what was needed on the way only, and holds the rest to its type."""
         for node in self.values_by_node.keys() - self._kept:
             del self.values_by_node[node]
+        for node, value in self.values_by_node.items():
+            if value.dtype != node.dtype:
+                raise DTypeError(
+                    sentences.mixed_dtypes("Gradients.add", str(node.dtype), "x", str(value.dtype), "gradient")
+                )
         self.wanted, self._kept = set(), set()
 
     @override
@@ -617,10 +623,6 @@ def _check_limit(call: str, limit: float) -> None:
         raise ValueError(message)
 
 
-def _time(entry: Entry) -> int:
-    return entry[0]
-
-
 _new: Any = object.__new__  # Any: what it makes is typed by who asks for it
 
 
@@ -628,4 +630,5 @@ def _nothing(_: Gradients) -> None:
     """Stands for the way back of a tape that has no ops."""
 
 
+_time, _out = itemgetter(0), itemgetter(1)  # of an entry
 _OURS: Final = (ShapeError, DTypeError, TapeError, MissingGradientError)

@@ -40,6 +40,18 @@ def test_a_gradient_is_never_broadcast() -> None:
         Gradients().add(real(2, 3), real(3).data)
 
 
+def test_a_gradient_of_another_dtype_is_refused_at_the_end_of_the_way() -> None:
+    # It once came out as the gradient of a float32 tensor, and was float64.
+    x, tape = split(ones((3,)).trace())
+    out = handle(x.data * 2)
+    wide: Any = np.ones(3)
+
+    loss = tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out) * wide)).sum()
+
+    with pytest.raises(DTypeError, match=r"^Gradients.add: x is float32 but gradient is float64$"):
+        loss.backward()
+
+
 def test_a_gradient_has_the_shape_and_dtype_of_its_tensor() -> None:
     for dtype in (np.float16, np.float32, np.float64):
         x: Any = ones((3, 1), dtype)
