@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tapegrad import nn
-from tapegrad.errors import TapeError
+from tapegrad import nn, ops, picture
+from tapegrad.errors import DTypeError, TapeError
+from tapegrad.op import OPS
 from tapegrad.ops import exp, layer_norm, maximum, minimum, ones, sin, tanh, zeros
 from tapegrad.tape import NONE, Gradients, GradientTape
 from tapegrad.tensor import handle, split
@@ -72,7 +74,7 @@ def test_gradients_list_their_shapes_and_of_many_both_ends() -> None:
 def test_an_op_goes_by_the_name_that_its_caller_knows() -> None:
     x = ones((2, 3)).trace()
 
-    ops: dict[str, Callable[[Any], Any]] = {
+    named: dict[str, Callable[[Any], Any]] = {
         "sin": sin,
         "tanh": tanh,
         "doubled": doubled,
@@ -80,12 +82,26 @@ def test_an_op_goes_by_the_name_that_its_caller_knows() -> None:
         "minimum": lambda x: minimum(0.5, x),
     }
 
-    for name, op in ops.items():
+    for name, op in named.items():
         y = op(x.detach().trace())
 
         assert repr(y.tape.tape) == f"GradientTape(1 op: {name} (2, 3))"
     normed = layer_norm(x, ones((3,)), zeros((3,)))
     assert repr(normed.tape.tape) == "GradientTape(3 ops: standardized (2, 3), mul (2, 3), add (2, 3))"
+
+
+OF_ONE_OR_TWO = [name for name in sorted(vars(ops)) if name in OPS and OPS[name].operands <= {"x", "y"}]
+
+
+@pytest.mark.parametrize("name", OF_ONE_OR_TWO)
+def test_a_step_of_any_op_goes_by_the_name_of_an_op_or_says_what_it_does(name: str) -> None:
+    x: Any = ones((2, 2)).trace()
+
+    with np.errstate(all="ignore"), suppress(DTypeError, TypeError):  # it takes no floats, or has an argument more
+        OPS[name].function(*[x] * len(OPS[name].operands))
+
+    steps = {picture.step(entry).partition(" ")[0] for entry in x.tape.tape.entries}
+    assert steps <= {*OPS, "copied", "kept", "standardized"}
 
 
 def test_a_step_by_hand_goes_by_its_own_name() -> None:

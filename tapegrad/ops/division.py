@@ -94,5 +94,6 @@ def _left_over(name: Literal["remainder", "fmod"], x: Any, y: Any) -> Tensor[Any
             times = apply("round", (x.data - out.data) / y.data)  # whole but for rounding
             add_summed(grads, y, -dz * times)
 
+    backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded

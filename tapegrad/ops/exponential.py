@@ -168,6 +168,7 @@ def _summed_powers(name: Elementwise, power: Literal["exp", "exp2"], x: Any, y: 
         if grads.wants(y):
             add_summed(grads, y, dz * _power(power, y.data - total))
 
+    backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded
 
