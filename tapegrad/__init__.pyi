@@ -206,6 +206,7 @@ from tapegrad.shapes import Rank5 as Rank5
 from tapegrad.shapes import Rank6 as Rank6
 from tapegrad.shapes import Shape as Shape
 from tapegrad.summary import summary as summary
+from tapegrad.tape import Accumulator as Accumulator
 from tapegrad.tape import Gradients as Gradients
 from tapegrad.tape import GradientTape as GradientTape
 from tapegrad.tape import Merge as Merge
