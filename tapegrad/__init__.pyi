@@ -40,6 +40,7 @@ from tapegrad.ops import at_set as at_set
 from tapegrad.ops import atan as atan
 from tapegrad.ops import atan2 as atan2
 from tapegrad.ops import atanh as atanh
+from tapegrad.ops import batch_norm as batch_norm
 from tapegrad.ops import bernoulli as bernoulli
 from tapegrad.ops import bernoulli_like as bernoulli_like
 from tapegrad.ops import bitwise_and as bitwise_and
@@ -92,8 +93,10 @@ from tapegrad.ops import gelu as gelu
 from tapegrad.ops import getitem as getitem
 from tapegrad.ops import greater as greater
 from tapegrad.ops import greater_equal as greater_equal
+from tapegrad.ops import group_norm as group_norm
 from tapegrad.ops import heaviside as heaviside
 from tapegrad.ops import hypot as hypot
+from tapegrad.ops import instance_norm as instance_norm
 from tapegrad.ops import isfinite as isfinite
 from tapegrad.ops import isinf as isinf
 from tapegrad.ops import isnan as isnan

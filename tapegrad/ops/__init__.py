@@ -96,6 +96,9 @@ from tapegrad.ops.matmul import matmul as matmul
 from tapegrad.ops.move import broadcast_to as broadcast_to
 from tapegrad.ops.move import reshape as reshape
 from tapegrad.ops.move import transpose as transpose
+from tapegrad.ops.norm import batch_norm as batch_norm
+from tapegrad.ops.norm import group_norm as group_norm
+from tapegrad.ops.norm import instance_norm as instance_norm
 from tapegrad.ops.norm import layer_norm as layer_norm
 from tapegrad.ops.norm import normalize as normalize
 from tapegrad.ops.norm import rms_norm as rms_norm

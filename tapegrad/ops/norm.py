@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, at_least, normal_axes, show, surely_differ
+from tapegrad.dims import Dims, Size, at_least, normal_axes, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
+from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
 from tapegrad.ops.spread import averaged
 from tapegrad.tensor import T1, T2, Axis, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
@@ -29,14 +30,37 @@ def normalize_shape(x: Dims, axis: Axis = -1) -> Dims:
 
 def layer_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
     """Keeps the shape, whose last size is that of the weight and of the bias."""
-    _as_wide(x, weight, "weight")
-    _as_wide(x, bias, "bias")
+    _as_wide(at_least(1, x=x), -1, weight=weight, bias=bias)
+    return x
+
+
+def batch_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
+    """Keeps the shape, whose second size is that of the weight and of the bias."""
+    _as_wide(at_least(2, x=x), 1, weight=weight, bias=bias)
+    return x
+
+
+def group_norm_shape(x: Dims, weight: Dims, bias: Dims, *, groups: Size) -> Dims:
+    """Keeps the shape, whose second size is that of the weight and of the bias, and a multiple of the groups."""
+    _as_wide(at_least(2, x=x), 1, weight=weight, bias=bias)
+    if surely_less(groups, 1):
+        message = f"groups is {groups} but at least 1 is expected"
+        raise ShapeError(message)
+    if surely_differ(x[1] // groups * groups, x[1]):
+        message = f"axis 1 of x {show(x)} is {x[1]}, which does not divide into {groups} groups"
+        raise ShapeError(message)
+    return x
+
+
+def instance_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
+    """Keeps the shape, whose second size is that of the weight and of the bias."""
+    _as_wide(at_least(3, x=x), 1, weight=weight, bias=bias)
     return x
 
 
 def rms_norm_shape(x: Dims, weight: Dims) -> Dims:
     """Keeps the shape, whose last size is that of the weight."""
-    _as_wide(x, weight, "weight")
+    _as_wide(at_least(1, x=x), -1, weight=weight)
     return x
 
 
@@ -128,6 +152,127 @@ def rms_norm(
     return mul(_standardized(x, -1, eps, centred=False), weight)
 
 
+@op(batch_norm_shape)
+def batch_norm(
+    x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
+) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
+    r"""Gives each channel a mean of zero and a variance of one over the whole batch, then scales and shifts it.
+
+    $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_c}{s_c} + b_c, \quad
+    s_c = \sqrt{\frac{1}{N L} \sum_{nl} (x_{ncl} - \bar x_c)^2 + \epsilon}$$
+
+    Running statistics are the layer's, `tapegrad.nn.BatchNorm2d`.
+
+    Args:
+        x: `(N, C, ...)`, a float dtype.
+        weight: The factors w, `(C,)`.
+        bias: What is added, b, `(C,)`.
+        eps: What is added to the variance, which is the biased one, in squares of the units of `x`, above 0.
+
+    Returns:
+        `(N, C, ...)`.
+
+    Raises:
+        ShapeError: `weight` or `bias` is not as long as axis 1 of `x`, or there is none.
+        DTypeError: The dtypes differ, or are not float.
+        ValueError: `eps` is not above 0.
+
+    Source:
+        Ioffe & Szegedy, [Batch normalization](https://arxiv.org/abs/1502.03167), algorithm 1.
+    """
+    _check_operands(x, weight=weight, bias=bias)
+    _check_eps("batch_norm", eps)
+    batch_norm_shape(x.shape, weight.shape, bias.shape)
+    y = _standardized(x, (0, *range(2, x.ndim)), eps, centred=True)
+    return scaled_and_shifted(y, weight, bias)
+
+
+@op(group_norm_shape)
+def group_norm(
+    x: Tensor[S, T, Float],
+    weight: Tensor[Any, T1, Float],
+    bias: Tensor[Any, T2, Float],
+    *,
+    groups: int,
+    eps: float = 1e-5,
+) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
+    r"""Gives each group of channels a mean of zero and a variance of one, then scales and shifts each channel.
+
+    $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{ng}}{s_{ng}} + b_c, \quad g = \lfloor c G / C \rfloor, \quad
+    s_{ng} = \sqrt{\frac{G}{C L} \sum_{c \in g, l} (x_{ncl} - \bar x_{ng})^2 + \epsilon}$$
+
+    Args:
+        x: `(N, C, ...)`, a float dtype.
+        weight: The factors w, `(C,)`.
+        bias: What is added, b, `(C,)`.
+        groups: Into how many groups G of neighbours the channels are divided; with one it is `layer_norm` over all
+            axes but the first.
+        eps: What is added to the variance, in squares of the units of `x`, above 0.
+
+    Returns:
+        `(N, C, ...)`.
+
+    Raises:
+        ShapeError: `weight` or `bias` is not as long as axis 1 of `x`, or there is none, or it does not divide into
+            groups.
+        DTypeError: The dtypes differ, or are not float.
+        ValueError: `eps` is not above 0.
+
+    Source:
+        Wu & He, [Group normalization](https://arxiv.org/abs/1803.08494), eqs. 1, 2 and 7.
+    """
+    _check_operands(x, weight=weight, bias=bias)
+    _check_eps("group_norm", eps)
+    group_norm_shape(x.shape, weight.shape, bias.shape, groups=groups)
+    n, c, *rest = x.shape
+    grouped = reshape(x, (n, groups, c // groups, *rest))
+    y: Tensor[S, T, Float] = reshape(
+        _standardized(grouped, tuple(range(2, grouped.ndim)), eps, centred=True), tuple(x.shape)
+    )
+    return scaled_and_shifted(y, weight, bias)
+
+
+@op(instance_norm_shape)
+def instance_norm(
+    x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
+) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
+    r"""Gives each channel of each image a mean of zero and a variance of one, then scales and shifts each channel.
+
+    $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{nc}}{s_{nc}} + b_c, \quad
+    s_{nc} = \sqrt{\frac{1}{L} \sum_{l} (x_{ncl} - \bar x_{nc})^2 + \epsilon}$$
+
+    Args:
+        x: `(N, C, L, ...)`, a float dtype.
+        weight: The factors w, `(C,)`.
+        bias: What is added, b, `(C,)`.
+        eps: What is added to the variance, in squares of the units of `x`, above 0.
+
+    Returns:
+        `(N, C, L, ...)`.
+
+    Raises:
+        ShapeError: `weight` or `bias` is not as long as axis 1 of `x`, or nothing stands behind that axis.
+        DTypeError: The dtypes differ, or are not float.
+        ValueError: `eps` is not above 0.
+
+    Source:
+        Ulyanov et al., [Instance normalization](https://arxiv.org/abs/1607.08022), eq. 4; weight and bias as PyTorch.
+    """
+    _check_operands(x, weight=weight, bias=bias)
+    _check_eps("instance_norm", eps)
+    instance_norm_shape(x.shape, weight.shape, bias.shape)
+    y = _standardized(x, tuple(range(2, x.ndim)), eps, centred=True)
+    return scaled_and_shifted(y, weight, bias)
+
+
+def scaled_and_shifted(
+    x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float]
+) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
+    """Multiplies each channel, axis 1, by a number of its own and adds another."""
+    channels = (-1, *(1,) * (x.ndim - 2))
+    return add(mul(x, reshape(weight, channels)), reshape(bias, channels))
+
+
 def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bool) -> Tensor[S, T, Float]:
     """Divides by the root of the mean square, of which `centred` has taken the mean away before."""
     x, tape = split(x)
@@ -165,14 +310,14 @@ def _divided_as_it_is(x: Any, axis: Axis, eps: Any, *, centred: bool) -> tuple[A
     return x * factor, factor
 
 
-def _as_wide(x: Dims, weight: Dims, name: str) -> None:
-    *_, n = at_least(1, x=x)
-    if len(weight) != 1:
-        message = f"{name} {show(weight)} has rank {len(weight)}, not 1"
-        raise ShapeError(message)
-    if surely_differ(weight[0], n):
-        message = f"axis -1 of x {show(x)} is {n} but {name} {show(weight)} has {weight[0]}"
-        raise ShapeError(message)
+def _as_wide(x: Dims, axis: int, **others: Dims) -> None:
+    for name, other in others.items():
+        if len(other) != 1:
+            message = f"{name} {show(other)} has rank {len(other)}, not 1"
+            raise ShapeError(message)
+        if surely_differ(other[0], x[axis]):
+            message = f"axis {axis} of x {show(x)} is {x[axis]} but {name} {show(other)} has {other[0]}"
+            raise ShapeError(message)
 
 
 def _check_operands(x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -> None:

@@ -1,4 +1,4 @@
-"""normalize, layer_norm and rms_norm: values, edges, gradients, shapes and refusals."""
+"""The norms: values, edges, gradients, shapes and refusals."""
 
 from __future__ import annotations
 
@@ -10,13 +10,30 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import layer_norm, normal, normalize, ones, rms_norm, tensor, zeros
+from tapegrad.ops import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    normal,
+    normalize,
+    ones,
+    rms_norm,
+    tensor,
+    zeros,
+)
 from tapegrad.testing import check_gradients, check_shape_rule
 
 ALL: dict[str, Callable[..., Any]] = {
     "normalize": normalize,
     "layer_norm": lambda x, **options: layer_norm(x, *affine(x), **options),
     "rms_norm": lambda x, **options: rms_norm(x, affine(x)[0], **options),
+}
+
+CHANNELS: dict[str, Callable[..., Any]] = {
+    "batch_norm": batch_norm,
+    "group_norm": lambda *args, **options: group_norm(*args, groups=args[1].size // 2, **options),
+    "instance_norm": instance_norm,
 }
 
 
@@ -44,6 +61,85 @@ def test_values_that_a_reader_can_check() -> None:
         layer_norm(x, weight, bias, eps=0.5).numpy(), [[10 - 6 / s, 20 - 3 / s, 30 + 20 / s]], rtol=1e-15
     )
     np.testing.assert_allclose(rms_norm(x, weight, eps=0.5).numpy(), [[2 / rms, 9 / rms, 40 / rms]], rtol=1e-15)
+
+
+def test_channels_over_a_batch() -> None:
+    x: Any = tensor([[1.0, 0.0], [3.0, 2.0], [8.0, 1.0]], np.float64)  # (N, C)
+    weight, bias = tensor([2.0, 3.0], np.float64), tensor([10.0, 20.0], np.float64)
+
+    # Channel 0 has the mean 4 and the variance 26 / 3, channel 1 the mean 1 and the variance 2 / 3.
+    s, t = math.sqrt(26 / 3 + 0.5), math.sqrt(2 / 3 + 0.5)
+    expected = [[10 - 6 / s, 20 - 3 / t], [10 - 2 / s, 20 + 3 / t], [10 + 8 / s, 20]]
+    np.testing.assert_allclose(batch_norm(x, weight, bias, eps=0.5).numpy(), expected, rtol=1e-15)
+
+
+def test_groups_of_channels_of_one_image() -> None:
+    x: Any = tensor([[[1.0], [3.0], [7.0], [1.0]], [[0.0], [0.0], [4.0], [8.0]]], np.float64)  # (N, C, L)
+    weight, bias = tensor([1.0, 2.0, 3.0, 5.0], np.float64), zeros((4,), np.float64)
+
+    y = group_norm(x, weight, bias, groups=2, eps=0.25)
+
+    # Half the distance of two numbers is the root of their variance: 1, 3 have the variance 1, and 7, 1 have 9.
+    s, t, u, v = math.sqrt(1.25), math.sqrt(9.25), 0.5, math.sqrt(4.25)
+    expected = [[[-1 / s], [2 / s], [9 / t], [-15 / t]], [[0 / u], [0 / u], [-6 / v], [10 / v]]]
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-15)
+
+
+def test_each_channel_of_each_image_by_itself() -> None:
+    x = real(2, 3, 5, 7)
+    weight, bias = real(3, seed=1), real(3, seed=2)
+
+    y = instance_norm(x, weight, bias, eps=0.5)
+
+    for n in range(2):
+        for c in range(3):
+            alone = normalize(x[n, c], None, eps=0.5).numpy() * weight.numpy()[c] + bias.numpy()[c]
+            np.testing.assert_allclose(y.numpy()[n, c], alone, rtol=1e-13)
+
+
+def test_norms_of_channels_are_one_norm_over_other_axes() -> None:
+    x, weight, bias = real(2, 6, 5), real(6, seed=1), real(6, seed=2)
+
+    of_each = group_norm(x, weight, bias, groups=6).numpy()
+    of_all = group_norm(x, ones((6,), np.float64), zeros((6,), np.float64), groups=1).numpy()
+
+    np.testing.assert_allclose(of_each, instance_norm(x, weight, bias).numpy(), rtol=1e-13)
+    np.testing.assert_allclose(of_all, normalize(x, (1, 2)).numpy(), rtol=1e-13)
+    one_image = x[:1]
+    np.testing.assert_allclose(
+        batch_norm(one_image, weight, bias).numpy(), instance_norm(one_image, weight, bias).numpy(), rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+@pytest.mark.parametrize("shape", [(2, 4, 3), (3, 4, 1), (2, 4, 1, 3)], ids=str)
+def test_gradients_of_norms_of_channels_reach_all_operands(name: str, shape: tuple[int, ...]) -> None:
+    check_gradients(
+        lambda x, w, b: CHANNELS[name](x, w, b, eps=0.5), real(*shape), real(4, seed=1), real(4, seed=2), order=2
+    )
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_norms_of_channels_at_their_edges(name: str) -> None:
+    def norm(x: Any) -> Any:
+        return CHANNELS[name](x, ones((2,), x.dtype.type), zeros((2,), x.dtype.type))
+
+    assert norm(zeros((0, 2, 3))).shape == (0, 2, 3)
+    assert norm(zeros((3, 2, 0))).shape == (3, 2, 0)
+    assert norm(tensor([[[7.0, 7.0], [7.0, 7.0]]])).tolist() == [[[0, 0], [0, 0]]]
+    huge = norm(tensor([[[1e38, 3e38, -3e38], [1.0, 2.0, 3.0]]]).trace())
+    assert np.isfinite(huge.numpy()).all()
+    assert np.abs(huge.numpy()).max() > 0.5
+    spoiled = norm(tensor([[[np.inf, 1.0], [0.0, 2.0]], [[np.nan, 1.0], [1.0, 2.0]]])).numpy()
+    assert np.isnan(spoiled[1, 0]).all()
+    assert np.isfinite(spoiled[:, 1]).all() == (name != "group_norm")  # there both channels are one group
+
+
+def test_one_channel_of_one_number_is_zero() -> None:
+    x, one, none = tensor([[[5.0]]]), ones((1,)), zeros((1,))
+
+    for norm in (batch_norm, instance_norm, lambda *args: group_norm(*args, groups=1)):
+        assert norm(x, one, none).tolist() == [[[0.0]]]
 
 
 @pytest.mark.parametrize("axis", [-1, 0, (0, 2), None], ids=str)
@@ -148,6 +244,13 @@ def test_half_precision_stays_half() -> None:
 def test_the_law_of_rules() -> None:
     check_shape_rule(normalize, ((5,),), ((2, 3, 7), 0), ((2, 3, 7), (0, -1)), ((2, 3), None), ((2, 0), 1), ((2,), 1))
     check_shape_rule(layer_norm, ((5,), (5,), (5,)), ((2, 3, 7), (7,), (7,)), ((2, 1), (1,), (1,)), ((2,), (3,), (2,)))
+    check_shape_rule(batch_norm, ((2, 3), (3,), (3,)), ((2, 3, 5), (3,), (3,)), ((0, 3, 5, 7), (3,), (3,)))
+    check_shape_rule(instance_norm, ((2, 3, 5), (3,), (3,)), ((2, 1, 5, 7), (1,), (1,)))
+    check_shape_rule(
+        group_norm,
+        {"x": (2, 6, 5), "weight": (6,), "bias": (6,), "groups": 3},
+        {"x": (2, 7), "weight": (7,), "bias": (7,), "groups": 1},
+    )
     check_shape_rule(rms_norm, ((5,), (5,)), ((2, 3, 7), (7,)), ((0, 3), (3,)), ((2, 3), (1,)))
 
 
@@ -207,6 +310,66 @@ def test_the_law_of_rules() -> None:
             lambda: rms_norm(WHOLE, WHOLE),
             DTypeError,
             "rms_norm: x is int64 but floating is expected",
+        ),
+        (
+            lambda: batch_norm(real(2, 3), real(4), real(3)),
+            ShapeError,
+            r"batch_norm: axis 1 of x \(2, 3\) is 3 but weight \(4,\) has 4",
+        ),
+        (
+            lambda: batch_norm(real(2), real(2), real(2)),
+            ShapeError,
+            r"batch_norm: x \(2,\) has rank 1 but needs at least 2",
+        ),
+        (
+            lambda: batch_norm(real(2, 3), ones((3,)), real(3)),
+            DTypeError,
+            "batch_norm: x is float64 but weight is float32",
+        ),
+        (
+            lambda: batch_norm(real(2, 3), real(3), real(3), eps=0),
+            ValueError,
+            "batch_norm: eps is 0 but must be above 0",
+        ),
+        (
+            lambda: group_norm(real(2, 6), real(6), real(6), groups=4),
+            ShapeError,
+            r"group_norm: axis 1 of x \(2, 6\) is 6, which does not divide into 4 groups",
+        ),
+        (
+            lambda: group_norm(real(2, 6), real(6), real(6), groups=0),
+            ShapeError,
+            "group_norm: groups is 0 but at least 1 is expected",
+        ),
+        (
+            lambda: group_norm(real(2, 6), real(6), real(5), groups=3),
+            ShapeError,
+            r"group_norm: axis 1 of x \(2, 6\) is 6 but bias \(5,\) has 5",
+        ),
+        (
+            lambda: group_norm(WHOLE.reshape((1, 2)), WHOLE, WHOLE, groups=1),
+            DTypeError,
+            "group_norm: x is int64 but floating is expected",
+        ),
+        (
+            lambda: group_norm(real(2, 6), real(6), real(6), groups=3, eps=-1),
+            ValueError,
+            "group_norm: eps is -1 but must be above 0",
+        ),
+        (
+            lambda: instance_norm(real(2, 3), real(3), real(3)),
+            ShapeError,
+            r"instance_norm: x \(2, 3\) has rank 2 but needs at least 3",
+        ),
+        (
+            lambda: instance_norm(real(2, 3, 5), real(3), ones((3,))),
+            DTypeError,
+            "instance_norm: x is float64 but bias is float32",
+        ),
+        (
+            lambda: instance_norm(real(2, 3, 5), real(3), real(3), eps=0),
+            ValueError,
+            "instance_norm: eps is 0 but must be above 0",
         ),
         (lambda: rms_norm(real(2), real(2), eps=-1), ValueError, "rms_norm: eps is -1 but must be above 0"),
     ],

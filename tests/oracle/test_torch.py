@@ -111,6 +111,8 @@ FOUND = [
 ]
 LIKE = [call(real(2, 3)), call(real()), call(real(0, 3))]
 CUBE = real(2, 3, 5)
+# Where two numbers alone are brought to -1 and 1 the slope is all rounding, in float32.
+CHANNELS = [call(real(*shape), real(6, seed=1), real(6, seed=2)) for shape in [(7, 6), (2, 6, 5), (2, 6, 5, 3)]]
 WHOLE = np.array([[1, 0], [2, -1]])
 BITS = [call(WHOLE, WHOLE[::-1].copy()), call(WHOLE, 3), call(truth(2, 3), truth(3, seed=1))]
 SHIFTED = [call(WHOLE, np.array([3, 1])), call(WHOLE, 2)]
@@ -237,6 +239,9 @@ TORCH: dict[str, Line] = {
     "bitwise_or": Line(torch.bitwise_or, BITS),
     "bitwise_right_shift": Line(torch.bitwise_right_shift, SHIFTED),
     "bitwise_xor": Line(torch.bitwise_xor, BITS),
+    "batch_norm": Line(
+        lambda *args, eps=1e-5: F.batch_norm(args[0], None, None, *args[1:], training=True, eps=eps), CHANNELS
+    ),
     "broadcast_to": Line(torch.broadcast_to, [call(real(*x), (4, 2, 3)) for x in [(), (3,), (2, 1), (4, 1, 3)]]),
     "ceil": Line(torch.ceil, ONE),
     "chunk": Line(torch.chunk, [call(CUBE, 2), call(CUBE, 2, 1), call(CUBE, 3, -1), call(CUBE, 7, 2), call(EDGES, 4)]),
@@ -303,7 +308,14 @@ TORCH: dict[str, Line] = {
     "greater": Line(torch.gt, TWO),
     "greater_equal": Line(torch.ge, TWO),
     "heaviside": Line(lambda x, y: torch.where(x == 0, y, constant(torch.heaviside)(x, y)), TWO),
+    "group_norm": Line(
+        lambda x, w, b, groups, eps=1e-5: F.group_norm(x, groups, w, b, eps),
+        with_options(CHANNELS[1:], {"groups": 1}, {"groups": 3}),
+    ),
     "hypot": Line(torch.hypot, TWO),
+    "instance_norm": Line(
+        lambda *args, eps=1e-5: F.instance_norm(args[0], None, None, *args[1:], eps=eps), CHANNELS[1:]
+    ),
     "isfinite": Line(torch.isfinite, ONE),
     "isinf": Line(torch.isinf, ONE),
     "isnan": Line(torch.isnan, ONE),

@@ -30,6 +30,24 @@ def accept_weight_and_bias() -> None:
     assert_type(tg.rms_norm(stack, five), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
 
 
+def accept_channels() -> None:
+    assert_type(tg.batch_norm(x, three, three), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.batch_norm(stack, three, three, eps=1e-3), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
+    assert_type(tg.group_norm(stack, three, three, groups=3), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
+    assert_type(tg.instance_norm(stack.detach(), three, three.trace()), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
+
+
+def accept_channels_by_name() -> None:
+    def normed(a: Tensor[Shape[N, M, L[7]]], w: Tensor[Shape[M]], groups: int) -> None:
+        assert_type(tg.batch_norm(a, w, w), Tensor[Shape[N, M, L[7]], NoneTape])
+        assert_type(tg.group_norm(a, w, w, groups=groups), Tensor[Shape[N, M, L[7]], NoneTape])
+        tg.assert_divides(2, a.shape[1])
+        assert_type(tg.group_norm(a, w, w, groups=2), Tensor[Shape[N, M, L[7]], NoneTape])
+        assert_type(tg.instance_norm(a, w, w), Tensor[Shape[N, M, L[7]], NoneTape])
+
+    normed(tg.ones((3, 4, 7)), tg.ones((4,)), 4)
+
+
 def accept_the_tape_of_any_operand() -> None:
     assert_type(tg.layer_norm(x, three.trace(), three), Tensor[Shape[L[2], L[3]], OwnedTape])
     assert_type(tg.layer_norm(x, three, three.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
@@ -98,3 +116,30 @@ def reject_ints() -> None:
 
 def reject_a_weight_of_another_dtype() -> None:
     tg.layer_norm(x, three.astype(np.float64), three)  # E: layer_norm: x is float32 but weight is float64 [tapegrad-dtype]
+
+
+def reject_a_weight_for_other_channels() -> None:
+    tg.batch_norm(stack, five, three)  # E: batch_norm: axis 1 of x (2, 3, 5) is 3 but weight (5,) has 5 [tapegrad-shape]
+
+
+def reject_a_batch_without_channels() -> None:
+    tg.batch_norm(three, three, three)  # E: batch_norm: x (3,) has rank 1 but needs at least 2 [tapegrad-shape]
+
+
+def reject_groups_that_do_not_divide_the_channels() -> None:
+    tg.group_norm(stack, three, three, groups=2)  # E: group_norm: axis 1 of x (2, 3, 5) is 3, which does not divide into 2 groups [tapegrad-shape]
+
+
+def reject_no_groups() -> None:
+    tg.group_norm(stack, three, three, groups=0)  # E: group_norm: groups is 0 but at least 1 is expected [tapegrad-shape]
+
+
+def reject_an_instance_of_nothing() -> None:
+    tg.instance_norm(x, three, three)  # E: instance_norm: x (2, 3) has rank 2 but needs at least 3 [tapegrad-shape]
+
+
+def reject_groups_that_nothing_says_divide_the_channels() -> None:
+    def normed(a: Tensor[Shape[N, M]], w: Tensor[Shape[M]]) -> None:
+        tg.group_norm(a, w, w, groups=2)  # E(mypy): group_norm: axis 1 of x (N, M) is M, which does not divide into 2 groups [tapegrad-shape]
+
+    normed(tg.ones((3, 4)), tg.ones((4,)))
