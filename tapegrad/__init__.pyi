@@ -131,6 +131,7 @@ from tapegrad.ops import mish as mish
 from tapegrad.ops import moveaxis as moveaxis
 from tapegrad.ops import mse as mse
 from tapegrad.ops import mul as mul
+from tapegrad.ops import multi_head_attention as multi_head_attention
 from tapegrad.ops import nan_to_num as nan_to_num
 from tapegrad.ops import neg as neg
 from tapegrad.ops import nonzero as nonzero
@@ -155,10 +156,12 @@ from tapegrad.ops import repeat as repeat
 from tapegrad.ops import reshape as reshape
 from tapegrad.ops import rms_norm as rms_norm
 from tapegrad.ops import roll as roll
+from tapegrad.ops import rotary_embedding as rotary_embedding
 from tapegrad.ops import round as round
 from tapegrad.ops import rsqrt as rsqrt
 from tapegrad.ops import safe_log as safe_log
 from tapegrad.ops import scale as scale
+from tapegrad.ops import scaled_dot_product_attention as scaled_dot_product_attention
 from tapegrad.ops import scatter_add as scatter_add
 from tapegrad.ops import select as select
 from tapegrad.ops import sigmoid as sigmoid

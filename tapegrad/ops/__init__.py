@@ -13,6 +13,9 @@ from tapegrad.ops.arithmetic import add as add
 from tapegrad.ops.arithmetic import div as div
 from tapegrad.ops.arithmetic import mul as mul
 from tapegrad.ops.arithmetic import sub as sub
+from tapegrad.ops.attention import multi_head_attention as multi_head_attention
+from tapegrad.ops.attention import rotary_embedding as rotary_embedding
+from tapegrad.ops.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from tapegrad.ops.axes import expand_dims as expand_dims
 from tapegrad.ops.axes import flatten as flatten
 from tapegrad.ops.axes import matrix_transpose as matrix_transpose

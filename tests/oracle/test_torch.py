@@ -214,6 +214,19 @@ def parts(x: Any, sections: Any, axis: int = 0) -> Any:
     return torch.split(x, x.shape[axis] // sections if isinstance(sections, int) else list(sections), axis)
 
 
+def heads_apart(q: Any, k: Any, v: Any, heads: int, **options: Any) -> Any:
+    q, k, v = (x.unflatten(-1, (heads, -1)).transpose(-3, -2) for x in (q, k, v))
+    together = F.scaled_dot_product_attention(q, k, v, options.get("mask"), is_causal=options.get("causal", False))
+    return together.transpose(-3, -2).flatten(-2)
+
+
+def turned(x: Any, offset: int = 0, base: float = 10_000.0) -> Any:
+    n, width = x.shape[-2:]
+    angles = torch.outer(offset + torch.arange(n), base ** (-torch.arange(0, width, 2).double() / width)).to(x.dtype)
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+
 TORCH: dict[str, Line] = {
     "abs": Line(torch.abs, ONE),
     "acos": Line(torch.acos, ONE),
@@ -374,6 +387,13 @@ TORCH: dict[str, Line] = {
     "moveaxis": Line(torch.moveaxis, [call(CUBE, 0, -1), call(CUBE, (0, 1), (1, 2)), call(CUBE, (), ())]),
     "mse": Line(F.mse_loss, [call(real(*shape), Fixed(real(*shape, seed=1))) for shape in SHAPES]),
     "mul": Line(torch.mul, TWO),
+    "multi_head_attention": Line(
+        heads_apart,
+        [
+            call(real(2, 5, 6), real(2, 7, 6, seed=1), real(2, 7, 9, seed=2), heads=3, mask=truth(5, 7)),
+            call(real(4, 6), real(7, 6, seed=1), real(7, 3, seed=2), heads=1, causal=True),
+        ],
+    ),
     "nan_to_num": Line(torch.nan_to_num, with_options(ONE, {}, {"nan": 1.0, "posinf": 2.0, "neginf": -2.0})),
     "neg": Line(torch.neg, ONE),
     "nonzero": Line(
@@ -418,10 +438,29 @@ TORCH: dict[str, Line] = {
         with_options([call(x, real(3, seed=1)) for x in NORMED], {}, {"eps": 0.5}),
     ),
     "roll": Line(torch.roll, [call(CUBE, 2), call(CUBE, -1, 1), call(CUBE, (1, 7), (0, -1)), call(real(0, 3), 1, 0)]),
+    "rotary_embedding": Line(
+        turned, with_options([call(real(2, 3, 4)), call(real(5, 6))], {}, {"offset": 3, "base": 10.0})
+    ),
     "round": Line(torch.round, ONE),
     "rsqrt": Line(torch.rsqrt, ONE),
     "safe_log": Line(lambda x, eps=1e-6: torch.log(F.softplus(x) + eps), with_options(ONE, {}, {"eps": 0.5})),
     "scale": Line(lambda x, factor: factor * x, with_options(ONE, {"factor": -1.5}, {"factor": 0.0})),
+    "scaled_dot_product_attention": Line(
+        lambda q, k, v, mask=None, causal=False, scale=None: F.scaled_dot_product_attention(
+            q, k, v, mask, is_causal=causal, scale=scale
+        ),
+        [
+            *with_options(
+                [call(real(2, 3, 5, 4), real(2, 3, 7, 4, seed=1), real(2, 3, 7, 6, seed=2))],
+                {"mask": truth(2, 1, 5, 7)},
+                {"mask": np.arange(5)[:, None] > np.arange(7)},
+                {"causal": True},
+                {"scale": 0.3},
+            ),
+            call(real(5, 4), real(3, 4, seed=1), real(3, 2, seed=2)),
+            call(real(1, 1), real(1, 1, seed=1), real(1, 1, seed=2)),
+        ],
+    ),
     "scatter_add": Line(scattered, [call(real(2, 2, 5), WHOLE, (4, 5)), call(real(3, 2, 2), WHOLE, (3, 4), -1)]),
     "select": Line(
         lambda x, index, axis=0: torch.select(x, axis, index), [call(CUBE, 1), call(CUBE, -2, 1), call(real(3), 0, -1)]
@@ -602,7 +641,7 @@ def by_tapegrad(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]
         leaves.append(x)
         return x.trace()
 
-    result = f(*replaced(one.args, made), **one.options)
+    result = f(*replaced(one.args, made), **replaced(one.options, made))
     several = list(result) if isinstance(result, tuple) else [result]
     values = [y.numpy() for y in several]
     if not several[0].owns_tape:
@@ -621,7 +660,7 @@ def by_torch(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]:
             leaves.append(x.requires_grad_())
         return x
 
-    result = f(*replaced(one.args, made), **one.options)
+    result = f(*replaced(one.args, made), **replaced(one.options, made))
     several = list(result) if isinstance(result, tuple | list) else [result]
     values = [y.detach().numpy() for y in several]
     zeros = [np.zeros_like(x.detach().numpy()) for x in leaves]
@@ -633,6 +672,8 @@ def by_torch(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]:
 
 
 def replaced(one: Any, made: Callable[..., Any]) -> Any:
+    if isinstance(one, dict):
+        return {name: replaced(each, made) for name, each in one.items()}
     if isinstance(one, Fixed):
         return made(one.array, fixed=True)
     if isinstance(one, tuple | list):

@@ -1,0 +1,329 @@
+"""Attention and rotary_embedding: values, masks, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import (
+    multi_head_attention,
+    normal,
+    ones,
+    rotary_embedding,
+    scaled_dot_product_attention,
+    tensor,
+    zeros,
+)
+from tapegrad.testing import check_gradients, check_shape_rule
+
+NAN, INF = np.nan, np.inf
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def three(n: int = 2, m: int = 5, e: int = 4, v: int = 6, batch: tuple[int, ...] = ()) -> tuple[Any, Any, Any]:
+    return real(*batch, n, e), real(*batch, m, e, seed=1), real(*batch, m, v, seed=2)
+
+
+HOLES: Any = tensor([[True, False, True, True, False], [False, False, False, False, False]])
+BOTH = {"mask": HOLES, "causal": True, "scale": -2.0}
+WHOLE: Any = tensor([[1, 2]])  # mypy refuses it before it runs
+
+
+# scaled_dot_product_attention
+
+
+def test_values_that_a_reader_can_check() -> None:
+    q: Any = tensor([[2.0, 0.0], [0.0, 0.0]], np.float64)
+    k: Any = tensor([[1.0, 5.0], [0.0, 7.0]], np.float64)
+    v: Any = tensor([[10.0], [20.0]], np.float64)
+
+    # The first query fits the keys by 2 and 0, times 1 / √2 or 0.5; the second fits both alike.
+    first, scaled = 1 / (1 + math.exp(-math.sqrt(2))), 1 / (1 + math.exp(-1))
+    np.testing.assert_allclose(scaled_dot_product_attention(q, k, v).numpy(), [[20 - 10 * first], [15.0]], rtol=1e-14)
+    np.testing.assert_allclose(
+        scaled_dot_product_attention(q, k, v, scale=0.5).numpy(), [[20 - 10 * scaled], [15.0]], rtol=1e-14
+    )
+    assert scaled_dot_product_attention(q, k, v, scale=0).tolist() == [[15], [15]]
+
+
+def test_a_query_sees_what_the_mask_allows() -> None:
+    q, k, v = three()
+
+    y = scaled_dot_product_attention(q, k, v, mask=HOLES).numpy()
+
+    rows = np.array([0, 2, 3])
+    alone = scaled_dot_product_attention(q[:1], tensor(k.numpy()[rows]), tensor(v.numpy()[rows])).numpy()
+    np.testing.assert_allclose(y[:1], alone, rtol=1e-14)
+    assert y[1].tolist() == [0] * 6
+
+
+def test_a_causal_query_sees_what_came_before_and_itself() -> None:
+    q, k, v = three(n=5)
+
+    y = scaled_dot_product_attention(q, k, v, causal=True).numpy()
+
+    for n in range(1, 6):
+        alone = scaled_dot_product_attention(q[n - 1 : n], k[:n], v[:n]).numpy()
+        np.testing.assert_allclose(y[n - 1 : n], alone, rtol=1e-13)
+    both = scaled_dot_product_attention(q, k, v, causal=True, mask=HOLES[:1]).numpy()
+    np.testing.assert_allclose(both[1], v.numpy()[0])  # key 1 is behind the mask
+
+
+def test_leading_axes_broadcast() -> None:
+    q, k, v = real(7, 1, 2, 4), real(3, 5, 4, seed=1), real(5, 6, seed=2)
+    mask: Any = tensor(np.random.default_rng(0).random((3, 1, 5)) < 0.5)
+
+    y = scaled_dot_product_attention(q, k, v, mask=mask)
+
+    assert y.shape == (7, 3, 2, 6)
+    for i, j in np.ndindex(7, 3):
+        alone = scaled_dot_product_attention(q[i, 0], k[j], v, mask=mask[j]).numpy()
+        np.testing.assert_allclose(y.numpy()[i, j], alone, rtol=1e-12)
+
+
+def test_a_batch_of_values_may_have_a_batch_of_masks() -> None:
+    q, k, _ = three()
+    v, mask = real(3, 5, 6, seed=2), tensor(np.random.default_rng(0).random((3, 2, 5)) < 0.5)
+
+    check_gradients(lambda q, k, v: scaled_dot_product_attention(q, k, v, mask=mask), q, k, v)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"mask": HOLES}, {"causal": True}, {"mask": HOLES, "causal": True, "scale": 2}]
+)
+def test_gradients_can_be_differentiated(options: Any) -> None:
+    check_gradients(lambda q, k, v: scaled_dot_product_attention(q, k, v, **options), *three(), order=2)
+
+
+def test_gradients_are_summed_where_operands_broadcast() -> None:
+    check_gradients(scaled_dot_product_attention, real(2, 1, 2, 3), real(3, 2, 3, seed=1), real(2, 1, seed=2), order=2)
+
+
+def test_only_the_gradients_that_are_asked_for_come() -> None:
+    q, k, v = three()
+
+    for position in range(3):
+        operands = [x.trace() if one == position else x for one, x in enumerate((q, k, v))]
+        grads = scaled_dot_product_attention(*operands).sum().backward()
+        assert [x in grads for x in (q, k, v)] == [one == position for one in range(3)]
+
+
+def test_finite_operands_give_finite_averages() -> None:
+    q: Any = tensor([[1e30, -1e30], [1e30, 1e20], [0.0, 0.0]])
+    k: Any = tensor([[1e30, 1e30], [1e25, -1e30], [0.0, 0.0]])
+    v: Any = tensor([[1.0], [2.0], [3.0]])
+
+    y = scaled_dot_product_attention(q.trace(), k, v)
+    dq = y.sum().backward()[q].numpy()
+
+    # The first query fits the first key by 1e60 - 1e60, and the second by 1e55 + 1e60.
+    assert y.tolist() == [[2], [1], [2]]
+    assert np.isfinite(dq).all()
+    hidden = scaled_dot_product_attention(q, k, v, mask=tensor([[True, False, True]] * 2 + [[False] * 3]), scale=-1)
+    assert hidden.tolist() == [[2], [3], [0]]
+
+
+def test_infinities_and_nan_spoil_their_own_row_only() -> None:
+    q: Any = tensor([[NAN, 1.0], [INF, 1.0], [1.0, 1.0]])
+
+    y = scaled_dot_product_attention(q, tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0], [7.0]])).numpy()
+
+    assert np.isnan(y[:2]).all()
+    assert 5 < y[2, 0] < 7
+
+
+def test_nothing_to_look_at_gives_zeros() -> None:
+    assert scaled_dot_product_attention(zeros((2, 3)), zeros((0, 3)), zeros((0, 4))).tolist() == [[0] * 4] * 2
+    assert scaled_dot_product_attention(zeros((0, 3)), zeros((2, 3)), zeros((2, 4))).shape == (0, 4)
+    assert scaled_dot_product_attention(zeros((2, 0)), zeros((2, 0)), ones((2, 1))).tolist() == [[1], [1]]
+    assert scaled_dot_product_attention(zeros((1, 1)), zeros((1, 1)), tensor([[7.0]])).tolist() == [[7]]
+    check_gradients(scaled_dot_product_attention, real(2, 3), real(0, 3), real(0, 4))
+
+
+# multi_head_attention
+
+
+def test_heads_attend_each_for_itself() -> None:
+    q, k, v = three(batch=(3,))
+    mask: Any = tensor(np.random.default_rng(0).random((3, 2, 5)) < 0.5)
+
+    y = multi_head_attention(q, k, v, heads=2, mask=mask).numpy()
+
+    for head in range(2):
+        e, w = slice(2 * head, 2 * head + 2), slice(3 * head, 3 * head + 3)
+        alone = scaled_dot_product_attention(q[:, :, e], k[:, :, e], v[:, :, w], mask=mask).numpy()
+        np.testing.assert_allclose(y[:, :, w], alone, rtol=1e-13)
+
+
+def test_one_head_is_plain_attention() -> None:
+    q, k, v = three()
+
+    for options in ({}, {"mask": HOLES}, {"causal": True}, {"mask": tensor([True, True, False, True, False])}):
+        y = multi_head_attention(q, k, v, heads=1, **options)
+        np.testing.assert_allclose(y.numpy(), scaled_dot_product_attention(q, k, v, **options).numpy(), rtol=1e-14)
+
+
+@pytest.mark.parametrize("options", [{}, {"mask": HOLES}, {"causal": True}])
+def test_gradients_of_heads_can_be_differentiated(options: Any) -> None:
+    check_gradients(lambda q, k, v: multi_head_attention(q, k, v, heads=2, **options), *three(), order=2)
+
+
+def test_heads_at_their_edges() -> None:
+    def attend(*operands: Any) -> Any:
+        return multi_head_attention(*operands, heads=2)
+
+    assert attend(zeros((0, 2)), zeros((3, 2)), zeros((3, 4))).shape == (0, 4)
+    assert multi_head_attention(zeros((1, 1)), zeros((1, 1)), tensor([[7.0]]), heads=1).tolist() == [[7]]
+    large: Any = tensor([[1e20, -1e20], [0.0, 0.0]])
+    np.testing.assert_allclose(attend(large, large, large).numpy(), [[1e20, -1e20], [5e19, -5e19]], rtol=1e-6)
+    spoiled = attend(tensor([[NAN, INF], [0.0, 0.0]]), tensor([[1.0, 1.0], [1.0, 2.0]]), tensor([[5.0, 6.0]] * 2))
+    assert np.isnan(spoiled.numpy()[0]).all()
+    assert spoiled.numpy()[1].tolist() == [5, 6]
+
+
+# rotary_embedding
+
+
+def test_pairs_are_turned() -> None:
+    x: Any = tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 0.0, 2.0]], np.float64)
+
+    y = rotary_embedding(x, offset=3).numpy()
+
+    # The first pair turns by one radian a row, the second by 1 / √10000 of it.
+    expected = [[math.cos(n), math.sin(n), -2 * math.sin(n / 100), 2 * math.cos(n / 100)] for n in (3, 4)]
+    np.testing.assert_allclose(y, expected, rtol=1e-14)
+
+
+def test_products_of_rows_see_their_distance_only() -> None:
+    q, k = real(2, 4), real(2, 4, seed=1)
+
+    near, far = ((rotary_embedding(q, offset=n) * rotary_embedding(k, offset=n + 7)).sum(-1).numpy() for n in (0, 50))
+
+    np.testing.assert_allclose(near, far, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3, 4), (1, 2)], ids=str)
+def test_gradients_of_turning_can_be_differentiated(shape: tuple[int, ...]) -> None:
+    check_gradients(lambda x: rotary_embedding(x, offset=2, base=10), real(*shape), order=2)
+
+
+def test_turning_at_its_edges() -> None:
+    assert rotary_embedding(zeros((0, 4))).shape == (0, 4)
+    assert rotary_embedding(zeros((3, 0))).shape == (3, 0)
+    assert rotary_embedding(zeros((3, 2))).tolist() == [[0, 0]] * 3
+    large = rotary_embedding(tensor([[1e38, 0.0], [0.0, 1e38]])).numpy()
+    np.testing.assert_allclose(np.hypot(large[:, 0].astype(float), large[:, 1]), 1e38, rtol=1e-6)
+    spoiled = rotary_embedding(tensor([[NAN, 1.0, 2.0, 3.0], [INF, 1.0, 2.0, 3.0]])).numpy()
+    assert np.isnan(spoiled[0, 0])
+    assert not np.isfinite(spoiled[1, :2]).any()
+    assert np.isfinite(spoiled[:, 2:]).all()
+
+
+# Rules and refusals
+
+
+def test_the_law_of_rules() -> None:
+    cases: list[dict[str, Any]] = [
+        {"q": (2, 4), "k": (5, 4), "v": (5, 6)},
+        {"q": (3, 2, 4), "k": (5, 4), "v": (3, 5, 6), "mask": (2, 5)},
+        {"q": (1, 2, 4), "k": (3, 5, 4), "v": (5, 6), "mask": (3, 1, 5)},
+    ]
+
+    check_shape_rule(scaled_dot_product_attention, *cases)
+    check_shape_rule(multi_head_attention, *(case | {"heads": 2} for case in cases))
+    check_shape_rule(rotary_embedding, ((3, 4),), ((2, 3, 2),), ((0, 6),), ((3, 0),))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: scaled_dot_product_attention(real(2, 3), real(5, 4), real(5, 6)),
+            ShapeError,
+            r"scaled_dot_product_attention: q \(2, 3\) is 3 wide but k \(5, 4\) is 4",
+        ),
+        (
+            lambda: scaled_dot_product_attention(real(2, 4), real(5, 4), real(3, 6)),
+            ShapeError,
+            r"scaled_dot_product_attention: k \(5, 4\) has 5 rows but v \(3, 6\) has 3",
+        ),
+        (
+            lambda: scaled_dot_product_attention(real(4), real(5, 4), real(5, 6)),
+            ShapeError,
+            r"scaled_dot_product_attention: q \(4,\) has rank 1 but needs at least 2",
+        ),
+        (
+            lambda: scaled_dot_product_attention(real(7, 2, 4), real(3, 5, 4), real(5, 6)),
+            ShapeError,
+            r"scaled_dot_product_attention: q \(7, 2, 4\) and k \(3, 5, 4\) do not broadcast: axis -3 is 7 in q .*",
+        ),
+        (
+            lambda: scaled_dot_product_attention(*three(), mask=HOLES.T),
+            ShapeError,
+            r"scaled_dot_product_attention: mask \(5, 2\) does not broadcast to the scores, \(2, 5\)",
+        ),
+        (
+            lambda: scaled_dot_product_attention(*three(), mask=HOLES.reshape((1, 2, 5))),
+            ShapeError,
+            r"scaled_dot_product_attention: mask \(1, 2, 5\) does not broadcast to the scores, \(2, 5\)",
+        ),
+        (
+            lambda: scaled_dot_product_attention(ones((2, 4)), real(5, 4), real(5, 6)),
+            DTypeError,
+            "scaled_dot_product_attention: q is float32 but k is float64",
+        ),
+        (
+            lambda: scaled_dot_product_attention(WHOLE, WHOLE, WHOLE),
+            DTypeError,
+            "scaled_dot_product_attention: q is int64 but floating is expected",
+        ),
+        (
+            lambda: scaled_dot_product_attention(*three(), mask=zeros((2, 5))),  # type: ignore[tapegrad-dtype]  # under test
+            DTypeError,
+            "scaled_dot_product_attention: mask is float32 but bool is expected",
+        ),
+        (
+            lambda: multi_head_attention(*three(), heads=3),
+            ShapeError,
+            r"multi_head_attention: q \(2, 4\) is 4 wide, which does not divide into 3 heads",
+        ),
+        (
+            lambda: multi_head_attention(*three(v=7), heads=2),
+            ShapeError,
+            r"multi_head_attention: v \(5, 7\) is 7 wide, which does not divide into 2 heads",
+        ),
+        (
+            lambda: multi_head_attention(*three(), heads=0),
+            ShapeError,
+            "multi_head_attention: heads is 0 but at least 1 is expected",
+        ),
+        (
+            lambda: multi_head_attention(*three(), heads=2, mask=HOLES.T),
+            ShapeError,
+            r"multi_head_attention: mask \(5, 2\) does not broadcast to the scores, \(2, 5\)",
+        ),
+        (
+            lambda: multi_head_attention(real(2, 4), ones((5, 4)), real(5, 6), heads=2),
+            DTypeError,
+            "multi_head_attention: q is float64 but k is float32",
+        ),
+        (
+            lambda: rotary_embedding(real(2, 3)),
+            ShapeError,
+            r"rotary_embedding: x \(2, 3\) is 3 wide, which does not divide into pairs",
+        ),
+        (lambda: rotary_embedding(real(4)), ShapeError, r"rotary_embedding: x \(4,\) has rank 1 but needs at least 2"),
+        (lambda: rotary_embedding(WHOLE), DTypeError, "rotary_embedding: x is int64 but floating is expected"),
+        (lambda: rotary_embedding(real(2, 4), base=0), ValueError, "rotary_embedding: base is 0 but must be above 0"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{message}$"):
+        call()
