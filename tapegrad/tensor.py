@@ -597,6 +597,16 @@ def split_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Ten
     return parts, tape
 
 
+def on_one_tape(*tensors: Tensor[Any, Any, Any]) -> list[Tensor[Any, Any, Any]]:
+    """Returns operands with the one tape they make together.
+
+    An op made of ops begins so: a parameter has no tape, and were it reshaped without one, nobody would know whose the
+    gradient is.
+    """
+    parts, tape = split_all(tensors, "operands")
+    return [x.put_tape(tape) for x in parts] if tape.owns else parts
+
+
 def tensor_only(x: object, name: str) -> None:
     """Refuses a number or an array where neither stands for a tensor."""
     if not isinstance(x, Tensor):

@@ -87,6 +87,18 @@ def accept_norms() -> None:
     assert_type(model(image.trace()), Tensor[Shape[L[32], L[48]], OwnedTape])
 
 
+def accept_norms_of_channels() -> None:
+    images = tg.ones((2, 6, 5, 7))
+    assert_type(nn.BatchNorm2d(6), nn.BatchNorm2d[L[6]])
+    assert_type(nn.BatchNorm2d(6)(images), Tensor[Shape[L[2], L[6], L[5], L[7]], NoneTape])
+    assert_type(nn.BatchNorm2d(6).train(images.trace()), Tensor[Shape[L[2], L[6], L[5], L[7]], OwnedTape])
+    assert_type(nn.BatchNorm1d(64)(image.trace()), Tensor[Shape[L[32], L[64]], OwnedTape])
+    assert_type(nn.GroupNorm(3, 6)(images), Tensor[Shape[L[2], L[6], L[5], L[7]], NoneTape])
+    assert_type(nn.InstanceNorm(6)(images.trace()), Tensor[Shape[L[2], L[6], L[5], L[7]], OwnedTape])
+    model = nn.Sequential(nn.Linear(64, 48), nn.BatchNorm1d(48), nn.ReLU(), nn.Linear(48, 10))
+    assert_type(model(image.trace()), Tensor[Shape[L[32], L[10]], OwnedTape])
+
+
 def accept_a_norm_of_a_named_width() -> None:
     def normed(layer: nn.LayerNorm[H], x: Tensor[Shape[N, H]]) -> None:
         assert_type(layer(x), Tensor[Shape[N, H], NoneTape])
@@ -233,3 +245,15 @@ def reject_a_layer_behind_flatten() -> None:
 def reject_a_layer_behind_unflatten() -> None:
     model = nn.Sequential(nn.Linear(64, 12), nn.Unflatten((3, 4)), nn.Linear(3, 5))  # E(mypy): Sequential[2] Linear(3, 5): x is (?, 3, 4) but (..., 3) is expected: axis -1 is 4, not 3 [tapegrad-shape]
     model(image)
+
+
+def reject_other_channels() -> None:
+    nn.BatchNorm2d(3)(tg.ones((2, 4, 5, 7)))  # E: BatchNorm2d(3): x is (2, 4, 5, 7) but (N, 3, H, W) is expected: axis 1 is 4, not 3 [tapegrad-shape]
+
+
+def reject_to_train_without_a_tape() -> None:
+    nn.BatchNorm1d(64).train(image)  # E: BatchNorm1d.train: x has no tape but needs one [tapegrad-tape]
+
+
+def reject_groups_of_other_channels() -> None:
+    nn.GroupNorm(3, 6)(image)  # E: GroupNorm(3, 6): x is (32, 64) but (N, 6, ...) is expected: axis 1 is 64, not 6 [tapegrad-shape]

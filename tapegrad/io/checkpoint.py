@@ -40,12 +40,12 @@ class Part(NamedTuple):
 
 
 def save(saved: Saved, path: str | os.PathLike[str]) -> None:
-    """Writes the parameters of a module, or the state of an optimizer, or several of these by name, to one file.
+    """Writes the tensors of a module, or the state of an optimizer, or several of these by name, to one file.
 
     The suffix of the path names the format: `.npz`, or `.safetensors` with the extra of that name. Keys are attribute
-    paths, `layers.0.weight`; a parameter in two places is saved once, under the first. So is a random generator, such
-    as that of a `Dropout`. In a mapping, `{"model": model, "optimizer": optimizer}`, its keys come first:
-    `model.layers.0.weight`.
+    paths, `layers.0.weight`; a parameter in two places is saved once, under the first. So is a buffer, and a random
+    generator, such as that of a `Dropout`. In a mapping, `{"model": model, "optimizer": optimizer}`, its keys come
+    first: `model.layers.0.weight`.
 
     The file is replaced at once: a process killed meanwhile leaves the old one.
 
@@ -103,19 +103,21 @@ def _part(call: str, prefix: str, saved: Any) -> Part:
 
 
 def _part_of_module(call: str, prefix: str, module: Module) -> Part:
-    parameters, generators = module.parameters(), module.generators()
+    parameters, buffers, generators = module.parameters(), module.buffers(), module.generators()
     for path, parameter in module.paths():
-        if path in parameters and parameters[path] is not parameter:
-            message = f"{call}: two parameters go by the path {path}"
+        if path in buffers or (path in parameters and parameters[path] is not parameter):
+            message = f"{call}: two tensors go by the path {path}"
             raise FileError(message)
 
+    tensors = parameters | buffers
+
     def restore(arrays: Mapping[str, Any]) -> None:
-        for path, parameter in parameters.items():
-            parameter.replace(arrays[path])
+        for path, tensor in tensors.items():
+            tensor.replace(arrays[path])
         for path, generator in generators.items():
             randomness.restore(generator, arrays[path])
 
-    values = {path: _plain(parameter.data) for path, parameter in parameters.items()}
+    values = {path: _plain(tensor.data) for path, tensor in tensors.items()}
     states = {path: randomness.array_of(call, prefix + path, generator) for path, generator in generators.items()}
     return Part(prefix, values | states, restore)
 

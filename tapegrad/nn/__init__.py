@@ -9,6 +9,8 @@ from tapegrad.nn.activation import Sigmoid as Sigmoid
 from tapegrad.nn.activation import SiLU as SiLU
 from tapegrad.nn.activation import Softplus as Softplus
 from tapegrad.nn.activation import Tanh as Tanh
+from tapegrad.nn.batch_norm import BatchNorm1d as BatchNorm1d
+from tapegrad.nn.batch_norm import BatchNorm2d as BatchNorm2d
 from tapegrad.nn.branches import AddInto as AddInto
 from tapegrad.nn.branches import SplitInto as SplitInto
 from tapegrad.nn.dropout import Dropout as Dropout
@@ -18,8 +20,11 @@ from tapegrad.nn.module import HasForward as HasForward
 from tapegrad.nn.module import Module as Module
 from tapegrad.nn.move import Flatten as Flatten
 from tapegrad.nn.move import Unflatten as Unflatten
+from tapegrad.nn.norm import GroupNorm as GroupNorm
+from tapegrad.nn.norm import InstanceNorm as InstanceNorm
 from tapegrad.nn.norm import LayerNorm as LayerNorm
 from tapegrad.nn.norm import RMSNorm as RMSNorm
+from tapegrad.nn.param import Buffer as Buffer
 from tapegrad.nn.param import Param as Param
 from tapegrad.nn.paths import freeze as freeze
 from tapegrad.nn.paths import unfreeze as unfreeze

@@ -11,7 +11,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.nn.param import Param
+from tapegrad.nn.param import Buffer, Param
 from tapegrad.nn.places import called, called_as, shown
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", covariant=True)
 
 AnyParam: TypeAlias = Param[Any, Any]
-Leaf: TypeAlias = AnyParam | np.random.Generator
+AnyBuffer: TypeAlias = Buffer[Any, Any]
+Leaf: TypeAlias = AnyParam | AnyBuffer | np.random.Generator
 
 
 class HasForward(Protocol[F]):
@@ -35,7 +36,8 @@ class Module:
     """Something with parameters and a `forward`; a class of your own needs nothing else.
 
     Parameters are found where attributes hold them: a `Param`, a module, or a list, tuple or dict of those, nested at
-    will. Each goes by its attribute path, such as `layers.0.weight`. So are random generators, whose state is saved.
+    will. Each goes by its attribute path, such as `layers.0.weight`. So are buffers, which are saved as
+    well, and random generators, whose state is.
 
     A call that does not fit says which layer refuses it, by the name that it is called by: `Net.fall Linear(64, 10): x
     is ...` is said of `self.fall(x)` in the class `Net`. A place in a model that mypy does not see from the line of the
@@ -73,6 +75,14 @@ class Module:
     def paths(self) -> list[tuple[str, AnyParam]]:
         """Returns every path with the parameter it leads to: a parameter in two places has two."""
         return [(path, leaf) for path, leaf in _walk(self, "", (self,)) if isinstance(leaf, Param)]
+
+    def buffers(self) -> dict[str, AnyBuffer]:
+        """Returns each buffer once, under the first of its paths."""
+        first: dict[AnyBuffer, str] = {}
+        for path, leaf in _walk(self, "", (self,)):
+            if isinstance(leaf, Buffer):
+                first.setdefault(leaf, path)
+        return {path: buffer for buffer, path in first.items()}
 
     def generators(self) -> dict[str, np.random.Generator]:
         """Returns each random generator once, under the first of its paths."""
@@ -113,7 +123,7 @@ def children(module: Module) -> Iterator[tuple[str, Leaf | Module]]:
 
 
 def _found(value: Any, path: str) -> Iterator[tuple[str, Leaf | Module]]:
-    if isinstance(value, Param | Module | np.random.Generator):
+    if isinstance(value, Param | Buffer | Module | np.random.Generator):
         yield path, value
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
@@ -128,4 +138,6 @@ def _shown(child: Leaf | Module) -> str:
         return str(child)
     if isinstance(child, Param):
         return f"Param{child.shape}, frozen" if child.frozen else f"Param{child.shape}"
+    if isinstance(child, Buffer):
+        return f"Buffer{child.shape}"
     return repr(child).replace("\n", "\n  ")

@@ -1,4 +1,4 @@
-"""Layers that bring each row to one size."""
+"""Layers that bring rows to one size, or channels, or groups of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ from typing import Any, Generic
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
+from tapegrad.claims import assert_divides
+from tapegrad.errors import ShapeError
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
-from tapegrad.ops import layer_norm, ones, rms_norm, zeros
+from tapegrad.ops import group_norm, instance_norm, layer_norm, ones, rms_norm, zeros
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
 
+N = TypeVar("N", bound=int)
+Channels = TypeVar("Channels", bound=int, covariant=True, default=Any)
+Groups = TypeVar("Groups", bound=int, covariant=True, default=Any)
+Rest = TypeVarTuple("Rest")
 Width = TypeVar("Width", bound=int, covariant=True, default=Any)
 Batch = TypeVarTuple("Batch")
 
@@ -97,3 +103,95 @@ class RMSNorm(Module, Generic[Width]):
     @override
     def __repr__(self) -> str:
         return f"RMSNorm({self.weight.shape[0]})"
+
+
+class GroupNorm(Module, Generic[Groups, Channels]):
+    r"""Gives each group of channels a mean of zero and a variance of one, then scales and shifts each channel.
+
+    $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{ng}}{s_{ng}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
+
+    Args:
+        groups: Into how many groups of neighbours the channels are divided.
+        channels: The size of axis 1.
+        eps: What is added to the variance, in squares of the units of what comes in, above 0.
+
+    Attributes:
+        groups: The number of groups.
+        weight: The factors w, `(Channels,)`.
+        bias: What is added, b, `(Channels,)`.
+        eps: What is added to the variance.
+
+    Raises:
+        ShapeError: A size is below 1, or the groups do not divide the channels.
+        DTypeError: A size is no int.
+
+    Source:
+        Wu & He, [Group normalization](https://arxiv.org/abs/1803.08494), §3.1; see `tapegrad.group_norm`.
+    """
+
+    groups: Groups
+    weight: Param[Shape[Channels]]
+    bias: Param[Shape[Channels]]
+
+    @guarded
+    def __init__(self: GroupNorm[Any, Any], groups: Groups, channels: Channels, *, eps: float = 1e-5) -> None:
+        if channels % groups:
+            message = f"GroupNorm: {groups} groups do not divide {channels} channels"
+            raise ShapeError(message)
+        self.groups = groups
+        self.weight = Param(ones((channels,)))
+        self.bias = Param(zeros((channels,)))
+        self.eps = eps
+
+    @override
+    @guarded
+    def forward(self, x: Tensor[Shape[N, Channels, *Rest], T]) -> Tensor[Shape[N, Channels, *Rest], T]:
+        """Computes `group_norm(x, weight, bias, groups=..., eps=...)` of `x`, `(N, Channels, ...)`."""
+        assert_divides(self.groups, self.weight.shape[0])
+        return group_norm(x, self.weight, self.bias, groups=self.groups, eps=self.eps)
+
+    @override
+    def __repr__(self) -> str:
+        return f"GroupNorm({self.groups}, {self.weight.shape[0]})"
+
+
+class InstanceNorm(Module, Generic[Channels]):
+    r"""Gives each channel of each image a mean of zero and a variance of one, then scales and shifts each channel.
+
+    $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{nc}}{s_{nc}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
+
+    Args:
+        channels: The size of axis 1.
+        eps: What is added to the variance, in squares of the units of what comes in, above 0.
+
+    Attributes:
+        weight: The factors w, `(Channels,)`.
+        bias: What is added, b, `(Channels,)`.
+        eps: What is added to the variance.
+
+    Raises:
+        ShapeError: The number of channels is below 1.
+        DTypeError: The number of channels is no int.
+
+    Source:
+        Ulyanov et al., [Instance normalization](https://arxiv.org/abs/1607.08022), eq. 4; see `tapegrad.instance_norm`.
+    """
+
+    weight: Param[Shape[Channels]]
+    bias: Param[Shape[Channels]]
+
+    @guarded
+    def __init__(self: InstanceNorm[Any], channels: Channels, *, eps: float = 1e-5) -> None:
+        self.weight = Param(ones((channels,)))
+        self.bias = Param(zeros((channels,)))
+        self.eps = eps
+
+    @override
+    @guarded
+    def forward(self, x: Tensor[Shape[N, Channels, *Rest], T]) -> Tensor[Shape[N, Channels, *Rest], T]:
+        """Computes `instance_norm(x, weight, bias, eps=...)` of `x`, `(N, Channels, L, ...)`; gives the same shape."""
+        return instance_norm(x, self.weight, self.bias, eps=self.eps)
+
+    @override
+    def __repr__(self) -> str:
+        return f"InstanceNorm({self.weight.shape[0]})"

@@ -1,8 +1,8 @@
-"""Parameters: the tensors that training changes."""
+"""What a module holds: parameters, which training changes, and buffers, which the module changes itself."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -16,57 +16,41 @@ if TYPE_CHECKING:
     from tapegrad.backend import Value
 
 
-class Param(Tensor[S_co, NoneTape, D_co]):
-    """A float tensor with a name in a module; `backward` gives it a gradient unless it is frozen.
+class State(Tensor[S_co, NoneTape, D_co]):
+    """A tensor that a module holds, saves, and may give other values.
 
     It is no exception to "tensors are immutable": an assignment puts another array in the place of the old one, which
     stays as it was for the views and tensors that were made of it.
-
-    Args:
-        tensor: The first values, which are copied.
-        frozen: Whether it gets no gradient and no optimizer changes it; an attribute that may be set at any time.
-
-    Attributes:
-        version: How many times it was assigned; a tape compares it with what the forward pass saw.
-
-    Raises:
-        DTypeError: `tensor` is no tensor, or not of a float dtype.
-        TapeError: `tensor` has a tape.
     """
 
-    __slots__ = ("frozen", "version")
+    __slots__ = ("version",)
 
     version: int  # type: ignore[misc]  # all other tensors share one None
-    frozen: bool  # type: ignore[misc]  # all other tensors share one False
 
-    def __init__(self, tensor: Tensor[S_co, NoneTape, D_co], *, frozen: bool = False) -> None:
-        data = _owned(tensor, "Param", "tensor")
-        if data.dtype.kind != "f":
-            message = f"Param: a tensor of dtype {data.dtype} has no gradient"
-            raise DTypeError(message)
-        super().__init__(data, NONE)
+    def __init__(self, tensor: Tensor[S_co, NoneTape, D_co]) -> None:
+        super().__init__(_owned(tensor, type(self).__name__, "tensor"), NONE)
         self.version = 0
-        self.frozen = frozen
 
-    def assign(self: Param[S, D], value: Tensor[S, NoneTape, D]) -> None:
+    def assign(self: State[S, D], value: Tensor[S, NoneTape, D]) -> None:
         """Takes over the values of another tensor, by copy.
 
         A tape that has recorded the values before refuses to run backwards from here on.
 
         Args:
-            value: The shape and the dtype of the parameter. Infinities and NaN are values like any other.
+            value: The shape and the dtype of this tensor. Infinities and NaN are values like any other.
 
         Raises:
             ShapeError: The shapes differ; nothing is broadcast.
             DTypeError: The dtypes differ, or `value` is no tensor.
             TapeError: `value` has a tape.
         """
-        data = _owned(value, "Param.assign", "value")
-        self.check(data, "Param.assign", "value")
+        call = f"{type(self).__name__}.assign"
+        data = _owned(value, call, "value")
+        self.check(data, call, "value")
         self.replace(data)
 
     def check(self, data: Any, call: str, place: str) -> None:
-        """Refuses an array that could not stand in the place of this parameter's own.
+        """Refuses an array that could not stand in the place of this tensor's own.
 
         Args:
             data: An array of any engine.
@@ -82,15 +66,65 @@ class Param(Tensor[S_co, NoneTape, D_co]):
         if data.dtype != self.data.dtype:
             raise DTypeError(sentences.wrong_dtype(call, place, str(data.dtype), str(self.dtype)))
 
-    def replace(self: Param[S, D], data: Value[S, D]) -> None:
+    def replace(self: State[S, D], data: Value[S, D]) -> None:
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
         self.data = data
         self.version += 1
+
+
+class Param(State[S_co, D_co]):
+    """A float tensor with a name in a module; `backward` gives it a gradient unless it is frozen.
+
+    Args:
+        tensor: The first values, which are copied.
+        frozen: Whether it gets no gradient and no optimizer changes it; an attribute that may be set at any time.
+
+    Attributes:
+        version: How many times it was assigned; a tape compares it with what the forward pass saw.
+
+    Raises:
+        DTypeError: `tensor` is no tensor, or not of a float dtype.
+        TapeError: `tensor` has a tape.
+    """
+
+    __slots__ = ("frozen",)
+
+    frozen: bool  # type: ignore[misc]  # all other tensors share one False
+
+    def __init__(self, tensor: Tensor[S_co, NoneTape, D_co], *, frozen: bool = False) -> None:
+        super().__init__(tensor)
+        if not self.is_float:
+            message = f"Param: a tensor of dtype {self.dtype} has no gradient"
+            raise DTypeError(message)
+        self.frozen = frozen
 
     @override
     def __repr__(self) -> str:
         frozen = ", frozen" if self.frozen else ""
         return f"Param({self._printed(6)}, shape={self.shape}, {self.dtype}{frozen})"
+
+
+class Buffer(State[S_co, D_co]):
+    """A tensor of any dtype that a module keeps beside its parameters: no gradient reaches it, no optimizer knows it.
+
+    Args:
+        tensor: The first values, which are copied.
+
+    Attributes:
+        version: How many times it was assigned; a tape compares it with what the forward pass saw.
+
+    Raises:
+        DTypeError: `tensor` is no tensor.
+        TapeError: `tensor` has a tape.
+    """
+
+    __slots__ = ()
+
+    frozen: ClassVar[bool] = True
+
+    @override
+    def __repr__(self) -> str:
+        return f"Buffer({self._printed(7)}, shape={self.shape}, {self.dtype})"
 
 
 def _owned(tensor: Any, call: str, place: str) -> Any:

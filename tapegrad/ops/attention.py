@@ -18,7 +18,7 @@ from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.tape import Tape
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split, split_all, tensor_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, on_one_tape, split, split_all, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients, Merge
@@ -159,10 +159,9 @@ def multi_head_attention(
     """
     _check_operands(q, k, v, mask)
     multi_head_attention_shape(q.shape, k.shape, v.shape, heads=heads, mask=() if mask is None else mask.shape)
+    on_tape = on_one_tape(q, k, v)
     of_heads = expand_dims(mask, -3) if mask is not None and mask.ndim > 1 else mask
-    attended = scaled_dot_product_attention(
-        _divided(q, heads), _divided(k, heads), _divided(v, heads), mask=of_heads, causal=causal
-    )
+    attended = scaled_dot_product_attention(*(_divided(x, heads) for x in on_tape), mask=of_heads, causal=causal)
     joined = swapaxes(attended, -3, -2)  # (..., N, H, V / H)
     return reshape(joined, (*joined.shape[:-2], v.shape[-1]))
 

@@ -16,7 +16,7 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
 from tapegrad.ops.spread import averaged
-from tapegrad.tensor import T1, T2, Axis, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
+from tapegrad.tensor import T1, T2, Axis, Float, S, T, Tensor, handle, on_one_tape, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients, Merge
@@ -269,8 +269,10 @@ def scaled_and_shifted(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float]
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
     """Multiplies each channel, axis 1, by a number of its own and adds another."""
+    y, w, b = on_one_tape(x, weight, bias)
     channels = (-1, *(1,) * (x.ndim - 2))
-    return add(mul(x, reshape(weight, channels)), reshape(bias, channels))
+    scaled: Tensor[S, Merge[T, Merge[T1, T2]], Float] = add(mul(y, reshape(w, channels)), reshape(b, channels))
+    return scaled
 
 
 def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bool) -> Tensor[S, T, Float]:

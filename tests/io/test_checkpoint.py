@@ -223,7 +223,7 @@ def test_two_parameters_of_one_path_are_refused(tmp_path: Path) -> None:
     bag: Any = Bag({"a.b": np.ones(2, np.float32)})
     bag.values["a"] = {"b": Param(ones((3,)))}
 
-    with pytest.raises(FileError, match=r"^save: two parameters go by the path values\.a\.b$"):
+    with pytest.raises(FileError, match=r"^save: two tensors go by the path values\.a\.b$"):
         save(bag, tmp_path / "bag.npz")
     with pytest.raises(FileError, match=r"^save: two arrays go by the name a\.b\.weight$"):
         save({"a": Bag2(), "a.b": Linear(2, 3, bias=False, rng=0)}, tmp_path / "bag.npz")

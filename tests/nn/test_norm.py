@@ -1,4 +1,4 @@
-"""LayerNorm and RMSNorm: how they start, what they compute and what they refuse."""
+"""The norms without a memory: how they start, what they compute and what they refuse."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import ShapeError
-from tapegrad.nn import LayerNorm, Linear, RMSNorm, Sequential
-from tapegrad.ops import normal, ones, tensor
+from tapegrad.nn import GroupNorm, InstanceNorm, LayerNorm, Linear, RMSNorm, Sequential
+from tapegrad.ops import group_norm, instance_norm, normal, ones, tensor
 from tapegrad.optim import SGD
 
 
@@ -73,4 +73,29 @@ def test_another_width_is_refused(kind: Any) -> None:
 def test_they_say_what_they_are() -> None:
     assert repr(Sequential(LayerNorm(3), RMSNorm(3))) == (
         "Sequential(\n  layers.0: LayerNorm(3)\n  layers.1: RMSNorm(3)\n)"
+    )
+
+
+def test_norms_of_channels_are_their_ops() -> None:
+    x = normal((2, 6, 5, 7), rng=0)
+    groups, each = GroupNorm(3, 6, eps=0.5), InstanceNorm(6, eps=0.5)
+    for layer in (groups, each):
+        layer.weight.assign(normal((6,), rng=1))
+        layer.bias.assign(normal((6,), rng=2))
+
+    one = group_norm(x, groups.weight, groups.bias, groups=3, eps=0.5)
+    other = instance_norm(x, each.weight, each.bias, eps=0.5)
+
+    assert groups(x).tolist() == one.tolist()
+    assert each(x).tolist() == other.tolist()
+    assert sorted(groups.parameters()) == sorted(each.parameters()) == ["bias", "weight"]
+
+
+def test_groups_that_do_not_divide_the_channels_are_refused() -> None:
+    with pytest.raises(ShapeError, match=r"^GroupNorm: 4 groups do not divide 6 channels$"):
+        GroupNorm(4, 6)
+    with pytest.raises(ShapeError, match=r"^GroupNorm\(3, 6\): x is \(2, 5\) but \(N, 6, \.\.\.\) is expected"):
+        GroupNorm(3, 6)(ones((2, 5)))  # type: ignore[tapegrad-shape]  # under test
+    assert repr(Sequential(GroupNorm(3, 6), InstanceNorm(6))) == (
+        "Sequential(\n  layers.0: GroupNorm(3, 6)\n  layers.1: InstanceNorm(6)\n)"
     )

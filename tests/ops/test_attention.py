@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.nn import Param
 from tapegrad.ops import (
     multi_head_attention,
     normal,
@@ -186,6 +187,17 @@ def test_heads_at_their_edges() -> None:
     spoiled = attend(tensor([[NAN, INF], [0.0, 0.0]]), tensor([[1.0, 1.0], [1.0, 2.0]]), tensor([[5.0, 6.0]] * 2))
     assert np.isnan(spoiled.numpy()[0]).all()
     assert spoiled.numpy()[1].tolist() == [5, 6]
+
+
+def test_a_parameter_learns_to_ask() -> None:
+    q, k, v = three()
+    query = Param(q)
+
+    grads = multi_head_attention(query, k.trace(), v, heads=2).sum().backward()
+    expected = multi_head_attention(q.trace(), k, v, heads=2).sum().backward()
+
+    # Without a tape it was divided into heads that nobody knew.
+    np.testing.assert_allclose(grads[query].numpy(), expected[q].numpy(), rtol=1e-13)
 
 
 # rotary_embedding

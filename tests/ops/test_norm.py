@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.nn import Param
 from tapegrad.ops import (
     batch_norm,
     group_norm,
@@ -133,6 +134,17 @@ def test_norms_of_channels_at_their_edges(name: str) -> None:
     spoiled = norm(tensor([[[np.inf, 1.0], [0.0, 2.0]], [[np.nan, 1.0], [1.0, 2.0]]])).numpy()
     assert np.isnan(spoiled[1, 0]).all()
     assert np.isfinite(spoiled[:, 1]).all() == (name != "group_norm")  # there both channels are one group
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_parameters_of_channels_get_their_gradients(name: str) -> None:
+    x, weight, bias = real(2, 4, 3), Param(real(4, seed=1)), Param(real(4, seed=2))
+
+    grads = CHANNELS[name](x.trace(), weight, bias).sum().backward()
+
+    plain = CHANNELS[name](x, ones((4,), np.float64), zeros((4,), np.float64)).sum((0, 2))
+    np.testing.assert_allclose(grads[weight].numpy(), plain.numpy(), atol=1e-12)
+    assert grads[bias].tolist() == [6] * 4
 
 
 def test_one_channel_of_one_number_is_zero() -> None:

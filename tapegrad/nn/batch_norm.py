@@ -1,0 +1,167 @@
+"""Layers that learn what to expect of their channels while they train, and go by it when they predict."""
+
+from __future__ import annotations
+
+from typing import Any, Generic
+
+from typing_extensions import TypeVar, TypeVarTuple, override
+
+from tapegrad.dims import show
+from tapegrad.errors import ShapeError
+from tapegrad.guard import guarded
+from tapegrad.nn.module import Module
+from tapegrad.nn.param import Buffer, Param
+from tapegrad.ops import add, batch_norm, mul, ones, rsqrt, sub, zeros
+from tapegrad.ops.norm import scaled_and_shifted
+from tapegrad.shapes import Shape
+from tapegrad.tape import OwnedTape
+from tapegrad.tensor import T, Tensor, handle
+
+N = TypeVar("N", bound=int)
+H = TypeVar("H", bound=int)
+W = TypeVar("W", bound=int)
+Channels = TypeVar("Channels", bound=int, covariant=True, default=Any)
+Length = TypeVarTuple("Length")
+
+
+class BatchNorm(Module, Generic[Channels]):
+    """What `BatchNorm1d` and `BatchNorm2d` have in common."""
+
+    weight: Param[Shape[Channels]]
+    bias: Param[Shape[Channels]]
+    running_mean: Buffer[Shape[Channels]]
+    running_var: Buffer[Shape[Channels]]
+
+    def __init__(self: BatchNorm[Any], channels: Channels, *, eps: float, momentum: float) -> None:
+        if not 0 <= momentum <= 1:
+            message = f"{type(self).__name__}: momentum is {momentum} but must be from 0 to 1"
+            raise ValueError(message)
+        self.weight = Param(ones((channels,)))
+        self.bias = Param(zeros((channels,)))
+        self.running_mean = Buffer(zeros((channels,)))
+        self.running_var = Buffer(ones((channels,)))
+        self.eps = eps
+        self.momentum = momentum
+
+    @override
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.weight.shape[0]})"
+
+    def _normalized(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
+        return self._trained(x) if x.owns_tape else self._predicted(x)
+
+    def _trained(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
+        """Goes by the statistics of this very batch, and moves the running ones towards them."""
+        numbers: Any = x.numpy()
+        axes, count = (0, *range(2, x.ndim)), x.size // x.shape[1]
+        if count < 2:
+            message = (
+                f"{type(self).__name__}: x {show(numbers.shape)} has {count} numbers a channel but a variance needs 2"
+            )
+            raise ShapeError(message)
+        y = batch_norm(x, self.weight, self.bias, eps=self.eps)
+        self._move(self.running_mean, numbers.mean(axes))
+        self._move(self.running_var, numbers.var(axes, ddof=1))
+        return y
+
+    def _predicted(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
+        """Goes by the running statistics, one factor and one summand for each channel."""
+        factor = mul(self.weight, rsqrt(add(self.running_var, self.eps)))
+        return scaled_and_shifted(x, factor, sub(self.bias, mul(self.running_mean, factor)))
+
+    def _move(self, running: Buffer[Shape[Channels]], towards: Any) -> None:
+        running.assign(add(mul(running, 1 - self.momentum), handle(towards * self.momentum)))
+
+
+class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):
+    r"""Gives each channel a mean of zero and a variance of one, then scales and shifts it.
+
+    $$y_{ncl} = w_c \frac{x_{ncl} - \mu_c}{\sqrt{v_c + \epsilon}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
+
+    Under a tape mean and variance are those of the batch, and move the running ones a little towards themselves: the
+    variance that moves is the unbiased one. Without a tape the running ones are what is gone by, and nothing moves.
+
+    Args:
+        channels: The size of axis 1.
+        eps: What is added to the variance, in squares of the units of what comes in, above 0.
+        momentum: How far the running statistics move per step, as a fraction of the way.
+
+    Attributes:
+        weight: The factors w, `(Channels,)`.
+        bias: What is added, b, `(Channels,)`.
+        running_mean: A buffer, `(Channels,)`, 0 at first; saved and loaded with the model.
+        running_var: A buffer, `(Channels,)`, 1 at first.
+        eps: What is added to the variance.
+        momentum: How far the running statistics move per step.
+
+    Raises:
+        ShapeError: The number of channels is below 1; or a batch to train with has one number a channel.
+        DTypeError: The number of channels is no int.
+        ValueError: `momentum` is not from 0 to 1.
+
+    Source:
+        Ioffe & Szegedy, [Batch normalization](https://arxiv.org/abs/1502.03167), algorithms 1 and 2; the running
+        statistics as PyTorch 2.13.
+    """
+
+    @guarded
+    def __init__(self: BatchNorm1d[Any], channels: Channels, *, eps: float = 1e-5, momentum: float = 0.1) -> None:
+        super().__init__(channels, eps=eps, momentum=momentum)
+
+    @override
+    @guarded
+    def forward(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
+        """Normalizes float32 `x`, `(N, Channels)` or `(N, Channels, L)`: trains under a tape, predicts without one."""
+        return self._normalized(x)
+
+    @guarded
+    def train(
+        self, x: Tensor[Shape[N, Channels, *Length], OwnedTape]
+    ) -> Tensor[Shape[N, Channels, *Length], OwnedTape]:
+        """Normalizes by the statistics of the batch: as a call does, which a missing tape would make a prediction."""
+        return self._trained(x)
+
+
+class BatchNorm2d(BatchNorm[Channels], Generic[Channels]):
+    r"""Gives each channel of a batch of images a mean of zero and a variance of one, then scales and shifts it.
+
+    $$y_{nchw} = w_c \frac{x_{nchw} - \mu_c}{\sqrt{v_c + \epsilon}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
+
+    It is `BatchNorm1d` over the pixels of all images; see there for what a tape changes.
+
+    Args:
+        channels: The size of axis 1.
+        eps: What is added to the variance, in squares of the units of what comes in, above 0.
+        momentum: How far the running statistics move per step, as a fraction of the way.
+
+    Attributes:
+        weight: The factors w, `(Channels,)`.
+        bias: What is added, b, `(Channels,)`.
+        running_mean: A buffer, `(Channels,)`, 0 at first; saved and loaded with the model.
+        running_var: A buffer, `(Channels,)`, 1 at first.
+        eps: What is added to the variance.
+        momentum: How far the running statistics move per step.
+
+    Raises:
+        ShapeError: The number of channels is below 1; or a batch to train with has one number a channel.
+        DTypeError: The number of channels is no int.
+        ValueError: `momentum` is not from 0 to 1.
+
+    Source:
+        Ioffe & Szegedy, [Batch normalization](https://arxiv.org/abs/1502.03167), algorithms 1 and 2, §3.2.
+    """
+
+    @guarded
+    def __init__(self: BatchNorm2d[Any], channels: Channels, *, eps: float = 1e-5, momentum: float = 0.1) -> None:
+        super().__init__(channels, eps=eps, momentum=momentum)
+
+    @override
+    @guarded
+    def forward(self, x: Tensor[Shape[N, Channels, H, W], T]) -> Tensor[Shape[N, Channels, H, W], T]:
+        """Normalizes float32 `x`, `(N, Channels, H, W)`: trains under a tape, predicts without one."""
+        return self._normalized(x)
+
+    @guarded
+    def train(self, x: Tensor[Shape[N, Channels, H, W], OwnedTape]) -> Tensor[Shape[N, Channels, H, W], OwnedTape]:
+        """Normalizes by the statistics of the batch: as a call does, which a missing tape would make a prediction."""
+        return self._trained(x)
