@@ -9,6 +9,7 @@ from tapegrad.nn.activation import Sigmoid as Sigmoid
 from tapegrad.nn.activation import SiLU as SiLU
 from tapegrad.nn.activation import Softplus as Softplus
 from tapegrad.nn.activation import Tanh as Tanh
+from tapegrad.nn.attention import MultiHeadAttention as MultiHeadAttention
 from tapegrad.nn.batch_norm import BatchNorm1d as BatchNorm1d
 from tapegrad.nn.batch_norm import BatchNorm2d as BatchNorm2d
 from tapegrad.nn.branches import AddInto as AddInto
@@ -32,3 +33,7 @@ from tapegrad.nn.residual import Repeated as Repeated
 from tapegrad.nn.residual import Residual as Residual
 from tapegrad.nn.residual import ResidualMul as ResidualMul
 from tapegrad.nn.sequential import Sequential as Sequential
+from tapegrad.nn.transformer import FeedForward as FeedForward
+from tapegrad.nn.transformer import Transformer as Transformer
+from tapegrad.nn.transformer import TransformerDecoderBlock as TransformerDecoderBlock
+from tapegrad.nn.transformer import TransformerEncoderBlock as TransformerEncoderBlock

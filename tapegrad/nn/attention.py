@@ -1,0 +1,102 @@
+"""Layers in which rows look at one another."""
+
+from __future__ import annotations
+
+from typing import Any, Generic
+
+import numpy as np
+from typing_extensions import TypeVar, TypeVarTuple, override
+
+from tapegrad.claims import assert_divides
+from tapegrad.errors import ShapeError
+from tapegrad.generator import RNG, generator
+from tapegrad.guard import guarded
+from tapegrad.nn.linear import Linear
+from tapegrad.nn.module import Module
+from tapegrad.ops import multi_head_attention
+from tapegrad.shapes import Shape
+from tapegrad.tape import Merge
+from tapegrad.tensor import T1, T2, Tensor, split
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+Width = TypeVar("Width", bound=int, default=Any, covariant=True)
+Heads = TypeVar("Heads", bound=int, default=Any, covariant=True)
+Batch = TypeVarTuple("Batch")
+
+
+class MultiHeadAttention(Module, Generic[Width, Heads]):
+    r"""Gives each row what it finds in the rows of a context, with several heads that look each for itself.
+
+    $$y = \big( h_1 \dots h_H \big) W^o, \quad
+    h_i = \mathrm{softmax}\Big(\frac{x W^q_i \, (c W^k_i)^T}{\sqrt{D / H}}\Big) \, c W^v_i$$
+
+    `attention(x, x)` is self-attention.
+
+    Args:
+        width: The size D of the last axis.
+        heads: The number of heads H, which divides the width.
+        bias: Whether the four projections have a bias.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn from in the order below.
+
+    Attributes:
+        query: Makes queries of the rows, `Linear(Width, Width)`.
+        key: Makes keys of the context.
+        value: Makes values of the context.
+        out: Mixes what the heads found.
+        width: The width.
+        heads: The number of heads.
+
+    Raises:
+        ShapeError: A size is below 1, or the heads do not divide the width.
+        DTypeError: A size is no int.
+
+    Source:
+        Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.2.2; biases as PyTorch.
+    """
+
+    width: Width
+    heads: Heads
+    query: Linear[Width, Width]
+    key: Linear[Width, Width]
+    value: Linear[Width, Width]
+    out: Linear[Width, Width]
+
+    @guarded
+    def __init__(
+        self: MultiHeadAttention[Any, Any], width: Width, heads: Heads, *, bias: bool = True, rng: RNG = None
+    ) -> None:
+        if width % heads:
+            message = f"MultiHeadAttention: {heads} heads do not divide the width {width}"
+            raise ShapeError(message)
+        rng = generator(rng)
+        self.width, self.heads = width, heads
+        self.query = Linear(width, width, bias=bias, rng=rng)
+        self.key = Linear(width, width, bias=bias, rng=rng)
+        self.value = Linear(width, width, bias=bias, rng=rng)
+        self.out = Linear(width, width, bias=bias, rng=rng)
+
+    @override
+    @guarded
+    def forward(
+        self,
+        x: Tensor[Shape[*Batch, N, Width], T1],
+        context: Tensor[Shape[*Batch, M, Width], T2],
+        *,
+        mask: Tensor[Any, Any, np.bool_] | None = None,
+        causal: bool = False,
+    ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
+        """Lets float32 rows `x`, `(..., N, Width)`, look at `context`, `(..., M, Width)`; gives `(..., N, Width)`.
+
+        The mask is True where a row may look, and broadcasts to `(..., N, M)`; see `multi_head_attention`.
+        """
+        assert_divides(self.heads, self.width)
+        # On one tape, or what makes keys and values of a context without one would learn nothing.
+        rows, others, tape = split(x, context)
+        x, context = rows.put_tape(tape), others.put_tape(tape)
+        q, k, v = self.query(x), self.key(context), self.value(context)
+        return self.out(multi_head_attention(q, k, v, heads=self.heads, mask=mask, causal=causal))
+
+    @override
+    def __repr__(self) -> str:
+        return f"MultiHeadAttention({self.width}, {self.heads})"

@@ -1,0 +1,110 @@
+"""Attention and transformers as layers: widths, lengths and tapes, inside and outside."""
+
+from typing import Any, Generic, assert_type
+from typing import Literal as L
+
+import numpy as np
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor, nn
+
+B = TypeVar("B", bound=int)
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+W = TypeVar("W", bound=int)
+T = TypeVar("T", bound=Tape)
+
+rows, context = tg.ones((2, 7, 12)), tg.ones((2, 5, 12))
+
+
+class Reader(nn.Module, Generic[W]):
+    """A user's module: tokens to scores."""
+
+    def __init__(self, width: W) -> None:
+        self.embed = nn.Embedding(100, width)
+        self.blocks = nn.Repeated(lambda: nn.TransformerEncoderBlock(width, 4, 48, causal=True), 3)
+        self.scores = nn.Linear(width, 100)
+
+    def forward(self, x: Tensor[Shape[B, N], T, np.int64]) -> Tensor[Shape[B, N, L[100]], T]:
+        return self.scores(self.blocks(self.embed(x)))
+
+
+def accept_attention() -> None:
+    attention = nn.MultiHeadAttention(12, 4)
+    assert_type(attention, nn.MultiHeadAttention[L[12], L[4]])
+    assert_type(attention(rows, rows, causal=True), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    assert_type(attention(rows, context), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    assert_type(attention(rows, context.trace()), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
+    assert_type(attention(rows[0], context[0], mask=tg.ones((7, 5), np.bool_)), Tensor[Shape[L[7], L[12]], NoneTape])
+
+
+def accept_blocks() -> None:
+    assert_type(nn.FeedForward(12, 48)(rows), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    encoder, decoder = nn.TransformerEncoderBlock(12, 4, 48), nn.TransformerDecoderBlock(12, 4, 48)
+    assert_type(encoder, nn.TransformerEncoderBlock[L[12], L[4], L[48]])
+    assert_type(encoder(rows.trace()), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
+    assert_type(decoder(rows, context), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    assert_type(decoder(rows, encoder(context.trace())), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
+
+
+def accept_a_stack_of_blocks() -> None:
+    model = nn.Sequential(
+        nn.Repeated(lambda: nn.TransformerEncoderBlock(12, 4, 48), 2), nn.LayerNorm(12), nn.Linear(12, 3)
+    )
+    assert_type(model(rows.trace()), Tensor[Shape[L[2], L[7], L[3]], OwnedTape])
+    assert_type(Reader(12)(tg.zeros((2, 7), np.int64)), Tensor[Shape[L[2], L[7], L[100]], NoneTape])
+
+
+def accept_a_transformer() -> None:
+    model = nn.Transformer(12, 4, 48, 2, 3)
+    assert_type(model, nn.Transformer[L[12], L[4], L[48], L[2], L[3]])
+    assert_type(model(context, rows), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    assert_type(model(context.trace(), rows), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
+    assert_type(model.encode(context), Tensor[Shape[L[2], L[5], L[12]], NoneTape])
+    assert_type(model.decode(rows, model.encode(context.trace())), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
+
+
+def accept_named_sizes() -> None:
+    def translated(
+        model: nn.Transformer[W, Any, Any, Any, Any], a: Tensor[Shape[B, M, W], OwnedTape], b: Tensor[Shape[B, N, W]]
+    ) -> Tensor[Shape[B, N, W], OwnedTape]:
+        assert_type(model.encode(a), Tensor[Shape[B, M, W], OwnedTape])
+        return model(a, b)
+
+    assert_type(
+        translated(nn.Transformer(12, 4, 48, 1, 1), context.trace(), rows), Tensor[Shape[L[2], L[7], L[12]], OwnedTape]
+    )
+
+
+def accept_unknown_sizes() -> None:
+    def attended(a: Tensor[Shape[Any, Any, L[12]], NoneTape], b: Tensor[Any, OwnedTape], width: int) -> None:
+        assert_type(nn.TransformerEncoderBlock(12, 4, 48)(a), Tensor[Shape[Any, Any, L[12]], NoneTape])
+        nn.MultiHeadAttention(width, 4)(a, b)
+
+    attended(rows, context.trace(), 12)
+
+
+def reject_rows_of_another_width() -> None:
+    nn.MultiHeadAttention(12, 4)(tg.ones((2, 7, 16)), context)  # E: MultiHeadAttention(12, 4): x is (2, 7, 16) but (..., N, 12) is expected: axis -1 is 16, not 12 [tapegrad-shape]
+
+
+def reject_a_context_of_another_width() -> None:
+    nn.MultiHeadAttention(12, 4)(rows, tg.ones((2, 5, 16)))  # E: MultiHeadAttention(12, 4): context is (2, 5, 16) but (..., M, 12) is expected: axis -1 is 16, not 12 [tapegrad-shape]
+
+
+def reject_a_block_of_another_width() -> None:
+    model = nn.Sequential(nn.Linear(12, 16), nn.TransformerEncoderBlock(12, 4, 48))  # E(mypy): Sequential[1] TransformerEncoderBlock(12, 4, 48): x is (..., 16) but (..., N, 12) is expected: axis -1 is 16, not 12 [tapegrad-shape]
+    model(rows)
+
+
+def reject_a_memory_of_another_width() -> None:
+    nn.TransformerDecoderBlock(12, 4, 48)(rows, tg.ones((2, 5, 16)))  # E: TransformerDecoderBlock(12, 4, 48): memory is (2, 5, 16) but (..., M, 12) is expected: axis -1 is 16, not 12 [tapegrad-shape]
+
+
+def reject_a_target_of_another_width() -> None:
+    nn.Transformer(12, 4, 48, 1, 1)(rows, tg.ones((2, 5, 16)))  # E: Transformer(12, 4, 48, 1, 1): target is (2, 5, 16) but (..., N, 12) is expected: axis -1 is 16, not 12 [tapegrad-shape]
+
+
+def reject_a_mask_of_numbers() -> None:
+    nn.MultiHeadAttention(12, 4)(rows, rows, mask=tg.ones((7, 7)))  # E: MultiHeadAttention(12, 4): mask is float32 but bool is expected [tapegrad-dtype]
