@@ -99,6 +99,19 @@ def accept_norms_of_channels() -> None:
     assert_type(model(image.trace()), Tensor[Shape[L[32], L[10]], OwnedTape])
 
 
+def accept_an_average_of_a_model() -> None:
+    average = nn.ModelEMA(Classifier(32), decay=0.99)
+    assert_type(average, nn.ModelEMA[Classifier[L[32]]])
+    assert_type(average.model(image), Tensor[Shape[L[32], L[10]], NoneTape])
+    average.update(Classifier(32))
+
+
+def accept_first_values() -> None:
+    layer = nn.Linear(64, 10)
+    nn.kaiming_normal(layer.weight, fan="out", rng=0)
+    nn.orthogonal(layer.weight)
+
+
 def accept_a_norm_of_a_named_width() -> None:
     def normed(layer: nn.LayerNorm[H], x: Tensor[Shape[N, H]]) -> None:
         assert_type(layer(x), Tensor[Shape[N, H], NoneTape])

@@ -1,0 +1,155 @@
+"""First values for weights: random ones of a size that keeps signals and gradients as large as they were."""
+
+from __future__ import annotations
+
+from math import prod, sqrt
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from tapegrad.dims import show
+from tapegrad.errors import ShapeError
+from tapegrad.generator import RNG, generator
+from tapegrad.tensor import handle
+
+if TYPE_CHECKING:
+    from tapegrad.nn.param import Param
+
+Weight: TypeAlias = "Param[Any, Any]"
+Fan: TypeAlias = Literal["in", "out"]
+
+
+def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
+    r"""Fills a weight for a layer in front of a rectifier, evenly.
+
+    $$w \sim \mathcal{U}[-a, a), \quad a = \sqrt{\frac{6}{(1 + s^2) \, n}}$$
+
+    Args:
+        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution, which looks at `...` pixels.
+        fan: Whether n is what a number out is made of, which keeps signals, or what one in goes into, which keeps
+            gradients.
+        negative_slope: The slope s of the rectifier below zero.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Raises:
+        ShapeError: The weight has fewer axes than two.
+
+    Source:
+        He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eqs. 10 and 14.
+    """
+    _fill_uniform(weight, sqrt(3) * _deviation_for_rectifier("kaiming_uniform", weight, fan, negative_slope), rng)
+
+
+def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
+    r"""Fills a weight for a layer in front of a rectifier, from the normal distribution.
+
+    $$w \sim \mathcal{N}(0, \sigma^2), \quad \sigma = \sqrt{\frac{2}{(1 + s^2) \, n}}$$
+
+    Args:
+        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution, which looks at `...` pixels.
+        fan: Whether n is what a number out is made of, or what one in goes into, see `kaiming_uniform`.
+        negative_slope: The slope s of the rectifier below zero.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Raises:
+        ShapeError: The weight has fewer axes than two.
+
+    Source:
+        He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eqs. 10 and 14.
+    """
+    _fill_normal(weight, _deviation_for_rectifier("kaiming_normal", weight, fan, negative_slope), rng)
+
+
+def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
+    r"""Fills a weight so that signals and gradients both about keep their size, evenly.
+
+    $$w \sim \mathcal{U}[-a, a), \quad a = g \sqrt{\frac{6}{n_\mathrm{in} + n_\mathrm{out}}}$$
+
+    Args:
+        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution, which looks at `...` pixels.
+        gain: What an activation behind asks for, g, such as 5/3 for `tanh`.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Raises:
+        ShapeError: The weight has fewer axes than two.
+
+    Source:
+        Glorot & Bengio, [Understanding the difficulty of training deep feedforward neural
+        networks](https://proceedings.mlr.press/v9/glorot10a.html), eq. 16.
+    """
+    _fill_uniform(weight, gain * sqrt(3) * _deviation_for_both("xavier_uniform", weight), rng)
+
+
+def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
+    r"""Fills a weight so that signals and gradients both about keep their size, from the normal distribution.
+
+    $$w \sim \mathcal{N}(0, \sigma^2), \quad \sigma = g \sqrt{\frac{2}{n_\mathrm{in} + n_\mathrm{out}}}$$
+
+    Args:
+        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution, which looks at `...` pixels.
+        gain: What an activation behind asks for, g, see `xavier_uniform`.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Raises:
+        ShapeError: The weight has fewer axes than two.
+
+    Source:
+        Glorot & Bengio, [Understanding the difficulty of training deep feedforward neural
+        networks](https://proceedings.mlr.press/v9/glorot10a.html), eq. 12.
+    """
+    _fill_normal(weight, gain * _deviation_for_both("xavier_normal", weight), rng)
+
+
+def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
+    r"""Fills a weight so that its rows, or where it has fewer columns those, stand at right angles to one another.
+
+    $$w w^T = g^2 \, 1 \quad \text{or} \quad w^T w = g^2 \, 1$$
+
+    Args:
+        weight: A matrix; of more axes all but the first are one.
+        gain: How long each row, or column, is: g.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`.
+
+    Raises:
+        ShapeError: The weight has fewer axes than two.
+
+    Source:
+        Saxe et al., [Exact solutions to the nonlinear dynamics of learning in deep linear neural
+        networks](https://arxiv.org/abs/1312.6120), §3.
+    """
+    _fans("orthogonal", weight)
+    rows, columns = weight.shape[0], prod(weight.shape[1:])
+    wide = rows < columns
+    q, r = np.linalg.qr(generator(rng).normal(size=(columns, rows) if wide else (rows, columns)))
+    q *= np.sign(np.diag(r))  # or the angles would be drawn unevenly: the signs of QR are the routine's own
+    _fill(weight, gain * (q.T if wide else q).reshape(weight.shape))
+
+
+def _deviation_for_rectifier(call: str, weight: Weight, fan: Fan, negative_slope: float) -> float:
+    fan_in, fan_out = _fans(call, weight)
+    return sqrt(2 / ((1 + negative_slope**2) * (fan_in if fan == "in" else fan_out)))
+
+
+def _deviation_for_both(call: str, weight: Weight) -> float:
+    return sqrt(2 / sum(_fans(call, weight)))
+
+
+def _fans(call: str, weight: Weight) -> tuple[int, int]:
+    """Returns of how many numbers one out is made, and into how many one in goes."""
+    if weight.ndim < 2:
+        message = f"{call}: weight {show(weight.shape)} has rank {weight.ndim} but needs at least 2"
+        raise ShapeError(message)
+    first, second, *window = weight.shape
+    return (second * prod(window), first * prod(window)) if window else (first, second)
+
+
+def _fill_uniform(weight: Weight, bound: float, rng: RNG) -> None:
+    _fill(weight, generator(rng).uniform(-bound, bound, weight.shape))
+
+
+def _fill_normal(weight: Weight, deviation: float, rng: RNG) -> None:
+    _fill(weight, generator(rng).normal(0, deviation, weight.shape))
+
+
+def _fill(weight: Weight, values: Any) -> None:
+    weight.assign(handle(np.asarray(values, weight.dtype)))
