@@ -61,6 +61,19 @@ def test_digits_are_read() -> None:
     assert re.fullmatch(rf"saved to digits\.safetensors, [\d,]+ {loaded}", safetensors)
 
 
+def test_a_transformer_learns_to_write() -> None:
+    finished = run("examples/characters.py", "--steps", "12")
+
+    assert finished.returncode == 0, finished.stderr
+    first, loss, *written = finished.stdout.splitlines()
+    sizes = re.fullmatch(r"[\d,]+ characters, (\d+) different ones: log of that is (\d\.\d{3})", first)
+    reached = re.fullmatch(r"step 12/12, loss (\d\.\d{3}) nats a character", loss)
+    assert sizes is not None
+    assert reached is not None
+    assert float(reached[1]) < float(sizes[2]) - 0.2  # that of a guess at random
+    assert len("\n".join(written)) == 301
+
+
 def test_progress_is_whole_lines_where_there_is_no_terminal() -> None:
     finished = run(RIGHT, "--epochs", "1")
 

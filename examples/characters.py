@@ -1,0 +1,92 @@
+"""A small transformer learns to write as Python's own manual does, character by character.
+
+The text is the language reference that comes with Python as `help("topics")`. Run it with
+
+    python examples/characters.py
+"""
+
+import argparse
+from pydoc_data.topics import topics
+from typing import Generic, TypeAlias
+from typing import Literal as L
+
+import numpy as np
+from typing_extensions import TypeVar, override
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tape, Tensor, nn, optim
+
+B = TypeVar("B", bound=int)  # pieces of text
+N = TypeVar("N", bound=int)  # characters in each
+C = TypeVar("C", bound=int)  # characters that there are
+T = TypeVar("T", bound=Tape)
+
+Text: TypeAlias = Tensor[Shape[B, N], T, np.int64]
+
+SEEN = 64  # characters the model looks back
+
+
+class Writer(nn.Module, Generic[C]):
+    """Gives each character of a text a score for each one that may come next."""
+
+    def __init__(self, characters: C) -> None:
+        self.embed = nn.Embedding(characters, 64)
+        self.blocks = nn.Repeated(lambda: nn.TransformerEncoderBlock(64, 4, 256, causal=True), 2)
+        self.norm = nn.LayerNorm(64)
+        self.scores = nn.Linear(64, characters)
+
+    @override
+    def forward(self, x: Text[B, N, T]) -> Tensor[Shape[B, N, C], T]:
+        return self.scores(self.norm(self.blocks(self.embed(x) + waves(x.shape[1]))))
+
+
+def waves(n: N) -> Tensor[Shape[N, L[64]], NoneTape]:
+    """Tells places apart by the phases of 32 waves, each longer than the one before."""
+    lengths = tg.exp(tg.linspace(0.0, np.log(1000.0), 32))
+    angles = tg.arange(n).astype(np.float32).reshape((n, 1)) / lengths
+    return tg.concat([tg.sin(angles), tg.cos(angles)], axis=1)
+
+
+def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], steps: int) -> float:
+    """Shows the model 32 pieces of the text at each step, and returns how well it guesses at last, in nats."""
+    rng, recent = np.random.default_rng(0), 0.0
+    opt = optim.Adam(model, lr=3e-3)
+    for step in range(1, steps + 1):
+        starts = rng.integers(0, len(text) - SEEN, (32, 1))
+        pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))
+        loss = tg.cross_entropy(model(pieces[:, :-1].trace()), pieces[:, 1:])
+        opt.step(loss.backward(wrt=model).clip_norm(1.0))
+        recent = loss.item() if step == 1 else 0.95 * recent + 0.05 * loss.item()
+        if step % 50 == 0 or step == steps:
+            print(f"step {step}/{steps}, loss {recent:.3f} nats a character")
+    return recent
+
+
+def write(model: Writer[C], characters: str, length: int) -> str:
+    """Lets the model continue a line break, each character drawn from what it finds likely."""
+    rng, written = np.random.default_rng(0), [characters.index("\n")]
+    for _ in range(length):
+        scores = model(tg.tensor([written[-SEEN:]]))
+        likely = tg.softmax(scores[0, -1] / 0.7).numpy().astype(np.float64)
+        written.append(int(rng.choice(len(characters), p=likely / likely.sum())))
+    return "".join(characters[one] for one in written)
+
+
+def main() -> None:
+    """Trains a writer and shows what it writes."""
+    parser = argparse.ArgumentParser(description="Trains a transformer to write as Python's manual does.")
+    parser.add_argument("--steps", type=int, default=1000, help="how often 32 pieces of text are shown (default: 1000)")
+    steps: int = parser.parse_args().steps
+
+    manual = "\n".join(topics.values()).encode("ascii", "ignore").decode()
+    characters = "".join(sorted(set(manual)))
+    text = tg.tensor(np.array([characters.index(one) for one in manual]))
+    print(f"{len(manual):,} characters, {len(characters)} different ones: log of that is {np.log(len(characters)):.3f}")
+    with tg.random(0):
+        model = Writer(len(characters))
+        train(model, text, steps)
+    print(write(model, characters, 300))
+
+
+if __name__ == "__main__":
+    main()
