@@ -66,7 +66,7 @@ def accept_sequential() -> None:
 
 
 def accept_activations_first() -> None:
-    model = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.Linear(64, 3))
+    model = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.Mish(), nn.PReLU(), nn.Linear(64, 3))
     assert_type(model(image), Tensor[Shape[L[32], L[3]], NoneTape])
 
 

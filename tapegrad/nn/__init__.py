@@ -4,6 +4,8 @@ from tapegrad.nn.activation import ELU as ELU
 from tapegrad.nn.activation import GELU as GELU
 from tapegrad.nn.activation import LeakyReLU as LeakyReLU
 from tapegrad.nn.activation import LogSigmoid as LogSigmoid
+from tapegrad.nn.activation import Mish as Mish
+from tapegrad.nn.activation import PReLU as PReLU
 from tapegrad.nn.activation import ReLU as ReLU
 from tapegrad.nn.activation import Sigmoid as Sigmoid
 from tapegrad.nn.activation import SiLU as SiLU

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from typing_extensions import override
 
 from tapegrad.nn.module import Module
-from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, relu, sigmoid, silu, softplus, tanh
+from tapegrad.nn.param import Param
+from tapegrad.ops import elu, full, gelu, leaky_relu, log_sigmoid, mish, prelu, relu, sigmoid, silu, softplus, tanh
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Float, Real, S, T, Tensor
@@ -68,6 +69,37 @@ class GELU(Module):
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         """Computes `gelu(x, approximate=...)`, of any shape."""
         return gelu(x, approximate=self.approximate)
+
+
+class Mish(Module):
+    r"""Multiplies by the tangent of its softplus: $y = x \tanh \ln(1 + e^x)$."""
+
+    @override
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+        """Computes `mish(x)`, of any shape."""
+        return mish(x)
+
+
+class PReLU(Module):
+    r"""Scales down what is negative by a slope that it learns: $y = \max(x, 0) + w \min(x, 0)$.
+
+    Args:
+        negative_slope: The first slope.
+
+    Attributes:
+        weight: The slope w, `()`.
+
+    Source:
+        He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eq. 1, one slope for all channels.
+    """
+
+    def __init__(self, *, negative_slope: float = 0.25) -> None:
+        self.weight = Param(full((), negative_slope))
+
+    @override
+    def forward(self, x: Tensor[S, T]) -> Tensor[S, T]:
+        """Computes `prelu(x, weight)` of float32 `x`, of any shape."""
+        return prelu(x, self.weight)
 
 
 class SiLU(Module):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError
-from tapegrad.nn import ELU, GELU, LeakyReLU, LogSigmoid, ReLU, Sigmoid, SiLU, Softplus, Tanh
-from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, relu, sigmoid, silu, softplus, tanh, tensor
+from tapegrad.nn import ELU, GELU, LeakyReLU, LogSigmoid, Mish, PReLU, ReLU, Sigmoid, SiLU, Softplus, Tanh
+from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, mish, relu, sigmoid, silu, softplus, tanh, tensor
 
 OF_FLOATS: list[tuple[Any, Any]] = [
     (ELU(), elu),
@@ -19,6 +19,7 @@ OF_FLOATS: list[tuple[Any, Any]] = [
     (LeakyReLU(), leaky_relu),
     (LeakyReLU(negative_slope=0.2), lambda x: leaky_relu(x, negative_slope=0.2)),
     (LogSigmoid(), log_sigmoid),
+    (Mish(), mish),
     (SiLU(), silu),
     (Sigmoid(), sigmoid),
     (Softplus(), softplus),
@@ -41,6 +42,18 @@ def test_an_activation_computes_its_op(module: Any, function: Any) -> None:
 def test_an_activation_of_ints_is_refused(module: Any) -> None:
     with pytest.raises(DTypeError, match=r"x is int64 but floating is expected$"):
         module(tensor([1, 2]))
+
+
+def test_a_slope_is_learned() -> None:
+    layer, x = PReLU(), tensor([[-2.0, 0.0, 3.0], [-4.0, 1.0, 5.0]])
+
+    y = layer(x.trace())
+    grads = y.sum().backward()
+
+    assert y.tolist() == [[-0.5, 0, 3], [-1, 1, 5]]
+    assert grads[layer.weight].item() == -6
+    assert PReLU(negative_slope=0.5)(x).tolist() == [[-1, 0, 3], [-2, 1, 5]]
+    assert list(layer.parameters()) == ["weight"]
 
 
 def test_an_activation_says_what_it_is() -> None:
