@@ -76,7 +76,10 @@ def main() -> None:
     """Trains a writer and shows what it writes."""
     parser = argparse.ArgumentParser(description="Trains a transformer to write as Python's manual does.")
     parser.add_argument("--steps", type=int, default=1000, help="how often 32 pieces of text are shown (default: 1000)")
-    steps: int = parser.parse_args().steps
+    parser.add_argument("--length", type=int, default=300, help="how many characters are written then (default: 300)")
+    options = parser.parse_args()
+    steps: int = options.steps
+    length: int = options.length
 
     manual = "\n".join(topics.values()).encode("ascii", "ignore").decode()
     characters = "".join(sorted(set(manual)))
@@ -85,7 +88,7 @@ def main() -> None:
     with tg.random(0):
         model = Writer(len(characters))
         train(model, text, steps)
-    print(write(model, characters, 300))
+    print(write(model, characters, length))
 
 
 if __name__ == "__main__":

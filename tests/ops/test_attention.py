@@ -331,6 +331,11 @@ def test_the_law_of_rules() -> None:
             ShapeError,
             r"rotary_embedding: x \(2, 3\) is 3 wide, which does not divide into pairs",
         ),
+        (
+            lambda: rotary_embedding(real(1, 1)),
+            ShapeError,
+            r"rotary_embedding: x \(1, 1\) is 1 wide, which does not divide into pairs",
+        ),
         (lambda: rotary_embedding(real(4)), ShapeError, r"rotary_embedding: x \(4,\) has rank 1 but needs at least 2"),
         (lambda: rotary_embedding(WHOLE), DTypeError, "rotary_embedding: x is int64 but floating is expected"),
         (lambda: rotary_embedding(real(2, 4), base=0), ValueError, "rotary_embedding: base is 0 but must be above 0"),
