@@ -25,6 +25,8 @@ from tapegrad.op import op as op
 from tapegrad.ops import abs as abs
 from tapegrad.ops import acos as acos
 from tapegrad.ops import acosh as acosh
+from tapegrad.ops import adaptive_avg_pool1d as adaptive_avg_pool1d
+from tapegrad.ops import adaptive_avg_pool2d as adaptive_avg_pool2d
 from tapegrad.ops import add as add
 from tapegrad.ops import all as all
 from tapegrad.ops import any as any
@@ -40,6 +42,8 @@ from tapegrad.ops import at_set as at_set
 from tapegrad.ops import atan as atan
 from tapegrad.ops import atan2 as atan2
 from tapegrad.ops import atanh as atanh
+from tapegrad.ops import avg_pool1d as avg_pool1d
+from tapegrad.ops import avg_pool2d as avg_pool2d
 from tapegrad.ops import batch_norm as batch_norm
 from tapegrad.ops import bernoulli as bernoulli
 from tapegrad.ops import bernoulli_like as bernoulli_like
@@ -56,6 +60,12 @@ from tapegrad.ops import chunk as chunk
 from tapegrad.ops import clamp as clamp
 from tapegrad.ops import concat as concat
 from tapegrad.ops import concat_vectors as concat_vectors
+from tapegrad.ops import conv1d as conv1d
+from tapegrad.ops import conv2d as conv2d
+from tapegrad.ops import conv3d as conv3d
+from tapegrad.ops import conv_transpose1d as conv_transpose1d
+from tapegrad.ops import conv_transpose2d as conv_transpose2d
+from tapegrad.ops import conv_transpose3d as conv_transpose3d
 from tapegrad.ops import copysign as copysign
 from tapegrad.ops import cos as cos
 from tapegrad.ops import cosh as cosh
@@ -123,9 +133,13 @@ from tapegrad.ops import masked_select as masked_select
 from tapegrad.ops import matmul as matmul
 from tapegrad.ops import matrix_transpose as matrix_transpose
 from tapegrad.ops import max as max
+from tapegrad.ops import max_pool1d as max_pool1d
+from tapegrad.ops import max_pool2d as max_pool2d
 from tapegrad.ops import maximum as maximum
 from tapegrad.ops import mean as mean
 from tapegrad.ops import min as min
+from tapegrad.ops import min_pool1d as min_pool1d
+from tapegrad.ops import min_pool2d as min_pool2d
 from tapegrad.ops import minimum as minimum
 from tapegrad.ops import mish as mish
 from tapegrad.ops import moveaxis as moveaxis
@@ -170,6 +184,8 @@ from tapegrad.ops import signbit as signbit
 from tapegrad.ops import silu as silu
 from tapegrad.ops import sin as sin
 from tapegrad.ops import sinh as sinh
+from tapegrad.ops import smooth_max_pool1d as smooth_max_pool1d
+from tapegrad.ops import smooth_max_pool2d as smooth_max_pool2d
 from tapegrad.ops import softmax as softmax
 from tapegrad.ops import softplus as softplus
 from tapegrad.ops import sort as sort
@@ -199,6 +215,7 @@ from tapegrad.ops import unfold as unfold
 from tapegrad.ops import uniform as uniform
 from tapegrad.ops import uniform_like as uniform_like
 from tapegrad.ops import unstack as unstack
+from tapegrad.ops import upsample2d as upsample2d
 from tapegrad.ops import var as var
 from tapegrad.ops import where as where
 from tapegrad.ops import zeros as zeros

@@ -10,12 +10,13 @@ from typing_extensions import TypeVar, override
 from tapegrad import ops
 from tapegrad.backend import Backend, engine, register
 from tapegrad.op import CALLS
+from tapegrad.ops._lowering import convolved, superposed
 from tapegrad.tensor import Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.backend import Elementwise
+    from tapegrad.backend import Elementwise, Slide
     from tapegrad.tape import NoneTape
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
@@ -121,6 +122,15 @@ class Autodiff(Backend[Recorded]):
     @override
     def scatter_add(self, shape: Sequence[int], indices: Recorded, updates: Recorded, axis: int) -> Recorded:
         return ops.scatter_add(_lifted(updates), _lifted(indices), tuple(shape), axis)
+
+    @override
+    def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Recorded]) -> Recorded:
+        return superposed([_lifted(value) for value in values], tuple(shape), places)
+
+    @override
+    def convolve(self, x: Recorded, w: Recorded, slide: Slide) -> Recorded:
+        shape = (*x.shape[:2], w.shape[1], *slide.sizes)
+        return convolved(_lifted(x), _lifted(w), slide, x.shape, w.shape, shape)
 
     @override
     def one_hot(self, indices: Recorded, size: int, dtype: Any) -> Recorded:

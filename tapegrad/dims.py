@@ -58,10 +58,11 @@ class RankUnknownError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A size known by name only, at least 1; two names are two sizes."""
+    """A size known by name only; two names are two sizes."""
 
     label: str
     scope: str = ""
+    least: int = 1  # of what it may stand for
 
     @override
     def __str__(self) -> str:
@@ -191,7 +192,12 @@ class UnknownDims(tuple[Size, ...]):
 
 def named(label: str, scope: str = "") -> Dim:
     """Returns the size that goes by `label`; names of two scopes are two sizes."""
-    return Dim(frozenset({((Name(label, scope),), 1)}))
+    return size_of_name(Name(label, scope))
+
+
+def size_of_name(name: Name) -> Dim:
+    """Returns the size that goes by a name."""
+    return Dim(frozenset({((name,), 1)}))
 
 
 def is_unknown(size: Size) -> bool:
@@ -270,13 +276,30 @@ def assuming(facts: Iterable[Fact]) -> Iterator[None]:
         _assumed.reset(token)
 
 
-def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0) -> Size:
-    """Returns how many windows of `kernel` cells fit into `size` cells with `padding` more on both sides."""
-    padded = size + 2 * padding
-    if surely_less(padded, kernel):
-        message = f"a window of {kernel} is longer than the {padded} cells it slides over"
+def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1) -> Size:
+    """Returns how many windows of `kernel` cells fit into `size` cells with `padding` more on both sides.
+
+    The cells of a window are `dilation` apart.
+    """
+    padded, span = size + 2 * padding, dilation * (kernel - 1) + 1
+    if surely_less(padded, span):
+        message = f"a window of {span} is longer than the {padded} cells it slides over"
         raise ShapeError(message)
-    return (padded - kernel) // stride + 1
+    return (padded - span) // stride + 1
+
+
+def covered(
+    count: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1, beyond: Size = 0
+) -> Size:
+    """Returns how many cells `count` windows cover, and `beyond` more, without `padding` on both sides.
+
+    It is the least size that has so many windows, and `window` leads back while `beyond` is below `stride`.
+    """
+    size = (count - 1) * stride + dilation * (kernel - 1) + 1 + beyond - 2 * padding
+    if surely_less(size, 1):
+        message = f"a padding of {padding} leaves {size} cells of {size + 2 * padding}"
+        raise ShapeError(message)
+    return size
 
 
 def product(dims: Iterable[Size]) -> Size:
@@ -434,7 +457,7 @@ def _constant(value: int) -> Dim:
 
 
 def _least(size: Size) -> int | None:
-    """Returns the least value of a size over all names >= 1, or None where this shift does not prove one."""
+    """Returns the least value of a size whatever its names stand for, or None where this shift does not prove one."""
     terms = _terms(size)
     if terms is None:
         return None
@@ -444,8 +467,9 @@ def _least(size: Size) -> int | None:
             if coefficient < 0 or any(isinstance(f, Floor) and not _is_non_negative(f) for f in monomial):
                 return None
             continue
-        for kept in _subsets(monomial):  # each name is 1 + t with t >= 0
-            shifted[kept] += coefficient
+        from_zero = tuple(name for name in monomial if isinstance(name, Name) and name.least == 0)
+        for kept in _subsets(tuple(name for name in monomial if name not in from_zero)):  # each is 1 + t with t >= 0
+            shifted[(*kept, *from_zero)] += coefficient
     if any(coefficient < 0 for monomial, coefficient in shifted.items() if monomial):
         return None
     return shifted[()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.backend import Backend, Elementwise, Value, register
+from tapegrad.backend import Backend, Elementwise, Slide, Value, register
 from tapegrad.dims import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import OPS, NoNumbersError, Op
@@ -292,6 +292,14 @@ class Outlines(Backend[Outline]):
     @override
     def scatter_add(self, shape: Sequence[int], indices: Outline, updates: Outline, axis: int) -> Outline:
         return ruled("scatter_add", updates, indices, tuple(shape), axis)
+
+    @override
+    def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Outline]) -> Outline:
+        return Outline(tuple(shape), values[0].dtype)
+
+    @override
+    def convolve(self, x: Outline, w: Outline, slide: Slide) -> Outline:
+        return Outline((*x.shape[:2], w.shape[1], *slide.sizes), x.dtype)
 
 
 register(Outlines(), Outline)

@@ -111,9 +111,10 @@ def conflict(call: str, name: str, value: object, place: str, other: object, oth
     return f"{call}: {name} is {first} in {place} but {second} in {other_place}"
 
 
-def too_small(call: str, name: str, value: object, place: str) -> str:
-    """Says that a named size is below 1: `f: N is 0 in x but a named size is at least 1`."""
-    return f"{call}: {name} is {value} in {place} but a named size is at least 1"
+def too_small(call: str, name: str, value: object, place: str, least: int = 1) -> str:
+    """Says that a named size is below what it may be: `f: N is 0 in x but a named size is at least 1`."""
+    named = "a named size" if least else "a size of this name"
+    return f"{call}: {name} is {value} in {place} but {named} is at least {least}"
 
 
 def tape_missing(call: str, place: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -22,12 +23,14 @@ from tapegrad.dims import (
     assuming,
     at_least,
     broadcast,
+    covered,
     is_unknown,
     named,
     normal_axes,
     normal_axis,
     product,
     show,
+    size_of_name,
     surely_differ,
     surely_divides,
     surely_less,
@@ -322,8 +325,12 @@ def test_broadcasting_keeps_the_law_of_rules() -> None:
     )
 
 
-def window_shape(size: Size, kernel: Size, stride: Size, padding: Size) -> Size:
-    return window(size, kernel, stride=stride, padding=padding)
+def window_shape(size: Size, kernel: Size, stride: Size, padding: Size, dilation: Size = 1) -> Size:
+    return window(size, kernel, stride=stride, padding=padding, dilation=dilation)
+
+
+def covered_shape(count: Size, kernel: Size, stride: Size, padding: Size, dilation: Size, beyond: Size) -> Size:
+    return covered(count, kernel, stride=stride, padding=padding, dilation=dilation, beyond=beyond)
 
 
 def test_a_window_slides_over_the_padded_cells() -> None:
@@ -333,7 +340,39 @@ def test_a_window_slides_over_the_padded_cells() -> None:
     assert window(3, 3) == 1
     assert str(window(H, 3, padding=1)) == "H"
     assert str(window(H, 3, stride=2, padding=1)) == "(H + 1) // 2"  # (H - 1) // 2 + 1
-    check_shape_rule(window_shape, (5, 3, 2, 1), (28, 5, 1, 0), (7, 3, 2, 0))
+    assert window(7, 3, dilation=3) == 1
+    assert str(window(H, 3, padding=2, dilation=2)) == "H"
+    check_shape_rule(window_shape, (5, 3, 2, 1), (28, 5, 1, 0), (7, 3, 2, 0), (9, 2, 1, 0, 3))
+
+
+def test_windows_cover_the_cells_they_slide_over() -> None:
+    # Dumoulin & Visin, A guide to convolution arithmetic, relationship 14: i'=3, k=3, s=2, p=1, a=1 gives 6
+    assert covered(3, 3, stride=2, padding=1, beyond=1) == 6
+    assert str(covered(H, 2, stride=2)) == "2*H"
+    assert str(covered(H, 3, padding=1)) == "H"
+    for n, k, s, p, d in itertools.product((7, 8, 9), (1, 2, 3), (1, 2, 3), (0, 1), (1, 2)):
+        count = window(n, k, stride=s, padding=p, dilation=d)
+        rest = (n + 2 * p - d * (k - 1) - 1) % s
+        assert covered(count, k, stride=s, padding=p, dilation=d, beyond=rest) == n
+    check_shape_rule(covered_shape, (3, 3, 2, 1, 1, 1), (5, 2, 3, 0, 2, 0))
+
+
+def test_a_padding_that_leaves_no_cell_is_refused() -> None:
+    with pytest.raises(ShapeError, match=r"^a padding of 2 leaves 0 cells of 4$"):
+        covered(2, 3, padding=2)
+
+
+def test_a_name_that_may_be_0_proves_no_more_than_that() -> None:
+    padding = size_of_name(Name("P", least=0))
+
+    assert surely_less(0, N)
+    assert not surely_less(0, padding)
+    assert surely_less(-1, padding)
+    assert surely_less(-1, padding * N - 0)
+    assert surely_less(padding, padding + N)
+    assert not surely_less(padding, padding * N + 1 - N)
+    assert window(H, 1, padding=padding) is not None
+    assert str(window(H, 3, padding=padding)) == "H + 2*P - 2"
 
 
 def test_a_window_with_no_room_is_refused() -> None:

@@ -37,6 +37,7 @@ S = TypeVar("S", bound=tuple[Any, ...])
 T = TypeVar("T", bound=Tape)
 U = TypeVar("U", bound=Tape)
 D = TypeVar("D", bound=np.generic)
+Padding = typing_extensions.TypeVar("Padding", bound=int, default=L[0])
 Sizes = TypeVarTuple("Sizes")
 
 Array = np.ndarray[Any, Any]
@@ -1058,3 +1059,13 @@ def test_exactly_the_shapes_that_fit_are_let_through(tensors: list[list[Axis]], 
         assert not expected
     else:
         assert expected
+
+
+def test_a_size_whose_default_is_0_may_be_0_and_no_less() -> None:
+    @guarded
+    def sized(x: Tensor[Shape[Add[N, Padding]], NoneTape], n: N, before: Padding) -> None:
+        """Takes a padded vector."""
+
+    sized(some(3), 3, 0)
+    sized(some(5), 3, 2)
+    refuses(ShapeError, "sized: Padding is -1 in before but a size of this name is at least 0", sized, some(2), 3, -1)

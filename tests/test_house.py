@@ -22,7 +22,7 @@ from tapegrad.tensor import handle
 PROGRAMS = Path(__file__).parent.parent / "typecheck"
 NAMES = sorted(name for name in vars(ops) if name in OPS)
 # Families whose formulas are not in every textbook, and those of theirs that are.
-SOURCED = {"activation", "attention", "conv", "loss", "norm", "pool", "scan"}
+SOURCED = {"activation", "attention", "conv", "conv_transpose", "loss", "norm", "pool", "scan"}
 TEXTBOOK = {"cross_entropy", "log_sigmoid", "mse", "normalize", "sigmoid"}
 
 

@@ -68,6 +68,7 @@ def test_a_conflict_within_one_place_names_it_once() -> None:
 
 def test_a_named_size_below_one_is_too_small() -> None:
     assert too_small("f", "N", 0, "x") == "f: N is 0 in x but a named size is at least 1"
+    assert too_small("f", "P", -1, "x", 0) == "f: P is -1 in x but a size of this name is at least 0"
 
 
 def test_a_tape_is_missing_or_unwanted() -> None:

@@ -4,4 +4,5 @@ from tapegrad.backend.engines import engine as engine
 from tapegrad.backend.engines import register as register
 from tapegrad.backend.value import Backend as Backend
 from tapegrad.backend.value import Elementwise as Elementwise
+from tapegrad.backend.value import Slide as Slide
 from tapegrad.backend.value import Value as Value

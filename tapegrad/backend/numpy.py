@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.backend.convolution import convolve
 from tapegrad.backend.engines import register
 from tapegrad.backend.formulas import erf, power, sigmoid, softplus
 from tapegrad.backend.value import Backend, Elementwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from tapegrad.backend.value import Slide
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -155,6 +158,17 @@ class NumPy(Backend[Array]):
         index: Any = (*(slice(None),) * axis, indices)  # NumPy's stubs of `at` know no slices
         np.add.at(out, index, updates)
         return out
+
+    @override
+    def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Array]) -> Array:
+        out = np.zeros(shape, values[0].dtype)
+        for place, value in zip(places, values, strict=True):
+            out[place] += value
+        return out
+
+    @override
+    def convolve(self, x: Array, w: Array, slide: Slide) -> Array:
+        return convolve(x, w, slide)
 
     @override
     def one_hot(self, indices: Array, size: int, dtype: Any) -> Array:

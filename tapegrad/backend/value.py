@@ -6,7 +6,7 @@ A closure computes with the operators of `Value` and the primitives of `Backend`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias
 
 from typing_extensions import TypeVar
 
@@ -122,6 +122,19 @@ class Value(ABC, Generic[S, D]):
     def reshape(self, shape: Any) -> Value[Any, D]: ...
     @abstractmethod
     def transpose(self, axes: Any) -> Value[Any, D]: ...
+
+
+class Slide(NamedTuple):
+    """How kernels slide over cells: a number for each axis.
+
+    The cells are `spread` apart, those of a kernel `dilation`, and `before` zeros come first; all outside is zero.
+    """
+
+    sizes: tuple[int, ...]  # of the result, whatever fits
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    spread: tuple[int, ...]
+    before: tuple[int, ...]
 
 
 class Backend(ABC, Generic[V]):
@@ -252,6 +265,14 @@ class Backend(ABC, Generic[V]):
     @abstractmethod
     def scatter_add(self, shape: Sequence[int], indices: V, updates: V, axis: int) -> V:
         """Adds each update to the slice of a zero array that its index names: the way back of `take`."""
+
+    @abstractmethod
+    def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[V]) -> V:
+        """Adds to a zero array each value, at the elements that its index of numbers and slices names."""
+
+    @abstractmethod
+    def convolve(self, x: V, w: V, slide: Slide) -> V:
+        """Slides kernels `w`, `(G, O, C, *K)`, over cells `x`, `(N, G, C, *S)`; gives `(N, G, O, *slide.sizes)`."""
 
     @abstractmethod
     def one_hot(self, indices: V, size: int, dtype: Any) -> V:

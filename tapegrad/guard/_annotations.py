@@ -13,7 +13,7 @@ import numpy as np
 import typing_extensions
 from typing_extensions import get_original_bases
 
-from tapegrad.dims import UNKNOWN, Add, FloorDiv, Mul, Size, Sub, named
+from tapegrad.dims import UNKNOWN, Add, FloorDiv, Mul, Size, Sub, size_of_name
 from tapegrad.errors import ShapeError
 from tapegrad.guard._checks import (
     Anything,
@@ -167,8 +167,7 @@ def _read_size(hint: Any) -> Size:
     hint = _expanded(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if isinstance(hint, TypeVar):
-        name = name_of(hint)
-        return UNKNOWN if hint in _UNKNOWN_SIZES else named(name.label, name.scope)
+        return UNKNOWN if hint in _UNKNOWN_SIZES else size_of_name(name_of(hint))
     if isinstance(hint, int):
         return hint
     if _is_literal_size(hint):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVarTuple, get_args
 
-from tapegrad.dims import Dim, Floor, Name, Size, is_unknown, named
+from tapegrad.dims import Dim, Floor, Name, Size, is_unknown, size_of_name
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.sentences import conflict, mixed_dtypes, too_small, wrong_dtype
 
@@ -17,9 +17,13 @@ Waiting: TypeAlias = "tuple[Dim, int, str, Callable[[int | None], str]]"
 
 
 def name_of(variable: Any) -> Name:
-    """Returns the name that a type variable goes by; two variables of one label have two."""
+    """Returns the name that a type variable goes by; two variables of one label have two.
+
+    It stands for 1 and more, unless its default is 0.
+    """
     star = "*" if isinstance(variable, TypeVarTuple) else ""
-    return Name(f"{star}{variable.__name__}", str(id(variable)))
+    least = 0 if get_args(getattr(variable, "__default__", None)) == (0,) else 1
+    return Name(f"{star}{variable.__name__}", str(id(variable)), least)
 
 
 def substituted(size: Size, values: Mapping[Name, Any]) -> Size:
@@ -33,7 +37,7 @@ def substituted(size: Size, values: Mapping[Name, Any]) -> Size:
             if isinstance(factor, Floor):
                 term = term * (substituted(factor.numerator, values) // substituted(factor.denominator, values))
             else:
-                term = term * values.get(factor, named(factor.label, factor.scope))
+                term = term * values.get(factor, size_of_name(factor))
         total = total + term
     return total
 
@@ -92,9 +96,9 @@ class Bindings:
             raise ShapeError(f"{self.call}: {size} divides by zero") from None
 
     def bind_size(self, name: Name, value: int, place: str) -> None:
-        """Binds a name to a number, at least 1."""
-        if value < 1 and name not in self.values:
-            raise ShapeError(too_small(self.call, name.label, value, place))
+        """Binds a name to a number that it may stand for."""
+        if value < name.least and name not in self.values:
+            raise ShapeError(too_small(self.call, name.label, value, place, name.least))
         self.bind(name, value, place)
 
     def bind(self, name: Name, value: Any, place: str) -> None:
@@ -201,7 +205,7 @@ class Scope:
         if isinstance(size, int):
             return [f"{found} == {size}"]
         if name := only_name(size):
-            return [self.bind(name, found, "> 0")]
+            return [self.bind(name, found, f">= {name.least}")]
         if not is_unknown(size):
             self._later.append((size, found))
         return []

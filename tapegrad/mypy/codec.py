@@ -23,7 +23,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.dims import UNKNOWN, Dim, Dims, Floor, Monomial, Name, Size, UnknownDims, named
+from tapegrad.dims import UNKNOWN, Dim, Dims, Floor, Monomial, Name, Size, UnknownDims, size_of_name
 
 TENSOR = "tapegrad.tensor.Tensor"
 VALUE = "tapegrad.backend.value.Value"
@@ -39,7 +39,7 @@ ARRAY = "numpy.ndarray"
 Make: TypeAlias = Callable[[str, list[Type]], Instance]
 
 _variables: dict[tuple[str, str], TypeVarType] = {}  # by label and scope
-_names: dict[tuple[str, str], Dim] = {}
+_names: dict[Name, Dim] = {}
 
 
 class Many(NamedTuple):
@@ -111,9 +111,11 @@ def size_of(t: Type) -> Size:
 def _named(variable: TypeVarType) -> Dim:
     key = variable.name, f"{variable.id.raw_id}@{variable.id.namespace}"
     _variables[key] = variable  # the newest, for a daemon reads files again
-    if key not in _names:
-        _names[key] = named(*key)
-    return _names[key]
+    default = get_proper_type(variable.default)
+    name = Name(*key, least=0 if isinstance(default, LiteralType) and default.value == 0 else 1)
+    if name not in _names:
+        _names[name] = size_of_name(name)
+    return _names[name]
 
 
 def shape_items(shape: Type) -> list[Size | Many] | None:

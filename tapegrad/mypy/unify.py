@@ -12,6 +12,7 @@ from mypy.types import (
     AnyType,
     CallableType,
     Instance,
+    LiteralType,
     Overloaded,
     ProperType,
     TupleType,
@@ -199,7 +200,11 @@ class Bindings:
         if kind is None:
             return p
         if kind == "size":
-            return size_type(self.size(p), self.make) if p.id in self.sizes else _kept_size(answer)
+            if p.id in self.sizes:
+                return size_type(self.size(p), self.make)
+            # Left out, a size is its default; given but unknown, it stays unknown.
+            given = any(_mentions(formal, p.id) for formal in self.given)
+            return _kept_size(answer) if given else self._default_size(p, answer)
         if kind == "shape":
             return shape_type(shape_items(self.shapes[p.id][0]), self.make) if p.id in self.shapes else unknown()
         if kind == "tape":
@@ -210,6 +215,15 @@ class Bindings:
             # Left out, a dtype is the default one; given but unknown, it stays unknown.
             return unknown() if any(_mentions(formal, p.id) for formal in self.given) else p.default
         return unknown() if answer is None or isinstance(answer, UninhabitedType) else answer
+
+    def _default_size(self, p: TypeVarType, answer: ProperType | None) -> Type:
+        default = get_proper_type(p.default)
+        if isinstance(default, LiteralType):
+            return default
+        bound = [
+            size for one, (size, _) in self.sizes.items() if isinstance(default, TypeVarType) and one == default.id
+        ]
+        return size_type(bound[0], self.make) if bound else _kept_size(answer)
 
     def _applied_tuple(self, p: TupleType, answer: ProperType | None) -> Type:
         others = answer.items if isinstance(answer, TupleType) and len(answer.items) == len(p.items) else None

@@ -17,6 +17,11 @@ from tapegrad.nn.batch_norm import BatchNorm1d as BatchNorm1d
 from tapegrad.nn.batch_norm import BatchNorm2d as BatchNorm2d
 from tapegrad.nn.branches import AddInto as AddInto
 from tapegrad.nn.branches import SplitInto as SplitInto
+from tapegrad.nn.conv import Conv1d as Conv1d
+from tapegrad.nn.conv import Conv2d as Conv2d
+from tapegrad.nn.conv import Conv3d as Conv3d
+from tapegrad.nn.conv import ConvTranspose1d as ConvTranspose1d
+from tapegrad.nn.conv import ConvTranspose2d as ConvTranspose2d
 from tapegrad.nn.dropout import Dropout as Dropout
 from tapegrad.nn.embedding import Embedding as Embedding
 from tapegrad.nn.initialize import kaiming_normal as kaiming_normal
@@ -37,6 +42,20 @@ from tapegrad.nn.param import Buffer as Buffer
 from tapegrad.nn.param import Param as Param
 from tapegrad.nn.paths import freeze as freeze
 from tapegrad.nn.paths import unfreeze as unfreeze
+from tapegrad.nn.pool import AdaptiveAvgPool1d as AdaptiveAvgPool1d
+from tapegrad.nn.pool import AdaptiveAvgPool2d as AdaptiveAvgPool2d
+from tapegrad.nn.pool import AvgPool1d as AvgPool1d
+from tapegrad.nn.pool import AvgPool2d as AvgPool2d
+from tapegrad.nn.pool import GlobalAvgPool1d as GlobalAvgPool1d
+from tapegrad.nn.pool import GlobalAvgPool2d as GlobalAvgPool2d
+from tapegrad.nn.pool import GlobalMaxPool1d as GlobalMaxPool1d
+from tapegrad.nn.pool import GlobalMaxPool2d as GlobalMaxPool2d
+from tapegrad.nn.pool import MaxPool1d as MaxPool1d
+from tapegrad.nn.pool import MaxPool2d as MaxPool2d
+from tapegrad.nn.pool import MinPool1d as MinPool1d
+from tapegrad.nn.pool import MinPool2d as MinPool2d
+from tapegrad.nn.pool import SmoothMaxPool1d as SmoothMaxPool1d
+from tapegrad.nn.pool import SmoothMaxPool2d as SmoothMaxPool2d
 from tapegrad.nn.residual import Repeated as Repeated
 from tapegrad.nn.residual import Residual as Residual
 from tapegrad.nn.residual import ResidualMul as ResidualMul
@@ -45,3 +64,4 @@ from tapegrad.nn.transformer import FeedForward as FeedForward
 from tapegrad.nn.transformer import Transformer as Transformer
 from tapegrad.nn.transformer import TransformerDecoderBlock as TransformerDecoderBlock
 from tapegrad.nn.transformer import TransformerEncoderBlock as TransformerEncoderBlock
+from tapegrad.nn.upsample import Upsample as Upsample

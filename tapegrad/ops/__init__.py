@@ -37,6 +37,12 @@ from tapegrad.ops.compare import less as less
 from tapegrad.ops.compare import less_equal as less_equal
 from tapegrad.ops.compare import not_equal as not_equal
 from tapegrad.ops.compare import where as where
+from tapegrad.ops.conv import conv1d as conv1d
+from tapegrad.ops.conv import conv2d as conv2d
+from tapegrad.ops.conv import conv3d as conv3d
+from tapegrad.ops.conv_transpose import conv_transpose1d as conv_transpose1d
+from tapegrad.ops.conv_transpose import conv_transpose2d as conv_transpose2d
+from tapegrad.ops.conv_transpose import conv_transpose3d as conv_transpose3d
 from tapegrad.ops.create import empty as empty
 from tapegrad.ops.create import empty_like as empty_like
 from tapegrad.ops.create import full as full
@@ -108,6 +114,16 @@ from tapegrad.ops.norm import rms_norm as rms_norm
 from tapegrad.ops.places import at_add as at_add
 from tapegrad.ops.places import at_set as at_set
 from tapegrad.ops.places import getitem as getitem
+from tapegrad.ops.pool import adaptive_avg_pool1d as adaptive_avg_pool1d
+from tapegrad.ops.pool import adaptive_avg_pool2d as adaptive_avg_pool2d
+from tapegrad.ops.pool import avg_pool1d as avg_pool1d
+from tapegrad.ops.pool import avg_pool2d as avg_pool2d
+from tapegrad.ops.pool import max_pool1d as max_pool1d
+from tapegrad.ops.pool import max_pool2d as max_pool2d
+from tapegrad.ops.pool import min_pool1d as min_pool1d
+from tapegrad.ops.pool import min_pool2d as min_pool2d
+from tapegrad.ops.pool import smooth_max_pool1d as smooth_max_pool1d
+from tapegrad.ops.pool import smooth_max_pool2d as smooth_max_pool2d
 from tapegrad.ops.power import cbrt as cbrt
 from tapegrad.ops.power import hypot as hypot
 from tapegrad.ops.power import pow as pow
@@ -181,3 +197,4 @@ from tapegrad.ops.trigonometric import rad2deg as rad2deg
 from tapegrad.ops.trigonometric import sin as sin
 from tapegrad.ops.trigonometric import sinh as sinh
 from tapegrad.ops.trigonometric import tan as tan
+from tapegrad.ops.upsample import upsample2d as upsample2d

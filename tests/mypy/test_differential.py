@@ -111,6 +111,8 @@ class Drawn:
 
     def shape(self) -> Sizes:
         """Returns any shape."""
+        if self.op.name[-2:] in ("1d", "2d", "3d") and self.chance(0.8):
+            return tuple(self.dice.choices(SIZES, k=int(self.op.name[-2]) + self.dice.randint(1, 2)))
         return tuple(self.dice.choices(SIZES, k=self.dice.randint(0, LARGEST_RANK)))
 
     def relative(self) -> Sizes:
@@ -118,8 +120,18 @@ class Drawn:
         like, n = self.like, self.dice.choice(SIZES)
         stretched = tuple(self.dice.choice((1, size)) for size in like)
         other = tuple(n if self.chance(0.3) else size for size in like)
+        if self.op.name.startswith("conv"):
+            return self.kernels()
         near = (like, like, stretched, like[1:], like[:-1], (n, *like), (*like, n), (*like[:-2], *like[-1:], n))
         return self.dice.choice((*near, like[::-1], like[:1], like[-1:], other, self.shape()))
+
+    def kernels(self) -> Sizes:
+        """Returns the shape of kernels that may slide over the first operand, with or without a batch."""
+        rank = int(self.op.name[-2])
+        channels = self.like[-rank - 1] if len(self.like) > rank else 1
+        transposed = "transpose" in self.op.name
+        sizes = (channels, self.dice.choice(SIZES)) if transposed else (self.dice.choice(SIZES), channels)
+        return (*sizes, *self.dice.choices((1, 2, 3), k=rank))
 
     def operands(self, name: str, annotation: str) -> str:
         """Returns an operand, or as many as the op takes at once."""

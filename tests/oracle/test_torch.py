@@ -126,6 +126,58 @@ def with_options(calls: list[Call], *options: dict[str, Any]) -> list[Call]:
     return [Call(one.args, one.options | option) for one, option in product(calls, options)]
 
 
+def slid(rank: int) -> list[Call]:
+    """Returns kernels that slide over a line, an image or a volume."""
+    # In tenths, for float32 keeps what a sum of many numbers cancels to only as exactly as the largest of them.
+    x, w = real(2, 4, *(7, 6, 3)[:rank]) / 10, real(6, 4, *(3, 2, 1)[:rank], seed=1) / 10
+    options: list[dict[str, Any]] = [{"stride": 2}, {"padding": 3}, {"dilation": 2}, {"padding": "same"}]
+    each = {"stride": (2, 1, 3)[:rank], "padding": (0, 1, 2)[:rank], "dilation": (1, 3, 2)[:rank]}
+    far = np.array([*SIZES[::2], np.nan, 0.0]).reshape((1, 1, *(1,) * (rank - 1), -1))
+    return [
+        *with_options([call(x, w)], {}, *options, each),
+        call(x[0], w),
+        call(x, w[:, :2], groups=2, stride=2, padding=1),
+        call(x, real(8, 1, *w.shape[2:], seed=1), groups=4, padding="same"),
+        call(x[:0], w),
+        call(far, real(2, 1, *(1,) * (rank - 1), 2)),
+    ]
+
+
+def laid(rank: int) -> list[Call]:
+    """Returns kernels that the cells of a line, an image or a volume lay down."""
+    x, w = real(2, 4, *(5, 4, 3)[:rank]) / 10, real(4, 6, *(3, 2, 1)[:rank], seed=1) / 10
+    options: list[dict[str, Any]] = [{"stride": 3}, {"stride": 3, "output_padding": 2}, {"dilation": 2}]
+    each = {"stride": (2, 1, 3)[:rank], "padding": (1, 0, 1)[:rank], "dilation": (1, 3, 2)[:rank]}
+    far = np.array([*SIZES[::2], np.nan, 0.0]).reshape((1, 1, *(1,) * (rank - 1), -1))
+    return [
+        *with_options([call(x, w)], {}, *options, each),
+        call(x[0], w),
+        call(x, w[:, :2], groups=2, stride=2, padding=(1, 0, 0)[:rank]),
+        call(x, w[:, :1], groups=4),
+        call(x[:0], w),
+        call(far, real(1, 2, *(1,) * (rank - 1), 2)),
+    ]
+
+
+def pooled(rank: int) -> list[Call]:
+    """Returns windows that slide over a line or an image."""
+    x = real(2, 3, *(7, 8)[:rank])
+    options: list[dict[str, Any]] = [{"stride": 1}, {"stride": 3, "padding": 1}, {"padding": (1, 0)[:rank]}]
+    far = np.array([*EDGES[np.abs(EDGES) < 50], *[1.0, -np.inf] * 4, 2.0, np.inf, np.nan, 3.0])
+    return [
+        *with_options([call(x, 2), call(x, (3, 2)[:rank])], {}, *options),
+        call(x[0], 2),
+        call(np.round(x), 3, stride=1),
+        call(x[:0], 2),
+        call(far.reshape((1, *(1,) * (rank - 1), -1)), (1, 2)[-rank:]),
+    ]
+
+
+def adapted(rank: int) -> list[Call]:
+    x = real(2, 3, *(7, 8)[:rank])
+    return [call(x, 1), call(x, 3), call(x, (9, 4)[:rank]), call(x[0], (4, 8)[:rank]), call(x[:0], 2)]
+
+
 # What torch says in other words
 
 
@@ -227,10 +279,23 @@ def turned(x: Any, offset: int = 0, base: float = 10_000.0) -> Any:
     return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
 
 
+def smoothed(rank: int) -> Callable[..., Any]:
+    def smooth(x: Any, kernel: Any, beta: float = 1.0, stride: Any = None, padding: Any = 0) -> Any:
+        sizes, steps, more = (n if isinstance(n, tuple) else (n,) * rank for n in (kernel, stride or kernel, padding))
+        x = F.pad(x, [n for p in reversed(more) for n in (p, p)], value=-np.inf * np.sign(beta))
+        for axis, (k, s) in enumerate(zip(sizes, steps, strict=True), start=x.ndim - rank):
+            x = x.unfold(axis, k, s)
+        return torch.logsumexp(x * beta, tuple(range(-rank, 0))) / beta
+
+    return smooth
+
+
 TORCH: dict[str, Line] = {
     "abs": Line(torch.abs, ONE),
     "acos": Line(torch.acos, ONE),
     "acosh": Line(torch.acosh, ONE),
+    "adaptive_avg_pool1d": Line(F.adaptive_avg_pool1d, adapted(1)),
+    "adaptive_avg_pool2d": Line(F.adaptive_avg_pool2d, adapted(2)),
     "add": Line(torch.add, TWO),
     "all": Line(over(torch.all), with_options([call(truth(2, 3, 5)), call(truth(0, 3))], {}, {"axis": 1})),
     "any": Line(over(torch.any), with_options([call(truth(2, 3, 5)), call(truth(0, 3))], {}, {"axis": 1})),
@@ -255,6 +320,8 @@ TORCH: dict[str, Line] = {
     "batch_norm": Line(
         lambda *args, eps=1e-5: F.batch_norm(args[0], None, None, *args[1:], training=True, eps=eps), CHANNELS
     ),
+    "avg_pool1d": Line(F.avg_pool1d, with_options(pooled(1), {}, {"count_include_pad": False})),
+    "avg_pool2d": Line(F.avg_pool2d, with_options(pooled(2), {}, {"count_include_pad": False})),
     "broadcast_to": Line(torch.broadcast_to, [call(real(*x), (4, 2, 3)) for x in [(), (3,), (2, 1), (4, 1, 3)]]),
     "ceil": Line(torch.ceil, ONE),
     "chunk": Line(torch.chunk, [call(CUBE, 2), call(CUBE, 2, 1), call(CUBE, 3, -1), call(CUBE, 7, 2), call(EDGES, 4)]),
@@ -262,6 +329,12 @@ TORCH: dict[str, Line] = {
     "concat": Line(torch.cat, [call([CUBE, CUBE[:, :1], CUBE[:, :0]], 1), call([EDGES, real(2)])]),
     "concat_vectors": Line(torch.cat, [call([real(3), real(0), real(2)]), call([EDGES])]),
     "copysign": Line(torch.copysign, TWO),
+    "conv1d": Line(F.conv1d, slid(1)),
+    "conv2d": Line(F.conv2d, slid(2)),
+    "conv3d": Line(F.conv3d, slid(3)),
+    "conv_transpose1d": Line(F.conv_transpose1d, laid(1)),
+    "conv_transpose2d": Line(F.conv_transpose2d, laid(2)),
+    "conv_transpose3d": Line(F.conv_transpose3d, laid(3)),
     "cos": Line(torch.cos, ONE),
     "cosh": Line(torch.cosh, ONE),
     "count_nonzero": Line(
@@ -379,9 +452,13 @@ TORCH: dict[str, Line] = {
     ),
     "matrix_transpose": Line(lambda x: x.mT, [call(CUBE), call(real(2, 3)), call(real(0, 3))]),
     "max": Line(over(torch.amax), REDUCED),
+    "max_pool1d": Line(F.max_pool1d, pooled(1)),
+    "max_pool2d": Line(F.max_pool2d, pooled(2)),
     "maximum": Line(torch.maximum, TWO),
     "mean": Line(over(torch.mean), REDUCED + EMPTY),
     "min": Line(over(torch.amin), REDUCED),
+    "min_pool1d": Line(lambda x, *options, **named: -F.max_pool1d(-x, *options, **named), pooled(1)),
+    "min_pool2d": Line(lambda x, *options, **named: -F.max_pool2d(-x, *options, **named), pooled(2)),
     "minimum": Line(torch.minimum, TWO),
     "mish": Line(F.mish, ONE),
     "moveaxis": Line(torch.moveaxis, [call(CUBE, 0, -1), call(CUBE, (0, 1), (1, 2)), call(CUBE, (), ())]),
@@ -471,6 +548,8 @@ TORCH: dict[str, Line] = {
     "silu": Line(F.silu, ONE),
     "sin": Line(torch.sin, ONE),
     "sinh": Line(torch.sinh, ONE),
+    "smooth_max_pool1d": Line(smoothed(1), with_options(pooled(1), {}, {"beta": 3.0}, {"beta": -0.5})),
+    "smooth_max_pool2d": Line(smoothed(2), with_options(pooled(2), {}, {"beta": 3.0}, {"beta": -0.5})),
     "softmax": Line(torch.softmax, ALONG),
     "softplus": Line(F.softplus, ONE),
     "sort": Line(first(ordered(torch.sort)), with_options(ALONG, {}, {"descending": True})),
@@ -513,6 +592,15 @@ TORCH: dict[str, Line] = {
         [call(CUBE, 1, size=2), call(CUBE, -1, size=2, step=2), call(CUBE, 2, size=1, step=3), call(EDGES, 0, size=3)],
     ),
     "unstack": Line(torch.unbind, [call(CUBE), call(CUBE, 1), call(CUBE, -1), call(real(3))]),
+    "upsample2d": Line(
+        lambda x, scale, mode="nearest", align_corners=None: F.interpolate(
+            x[None] if x.ndim == 3 else x, scale_factor=scale, mode=mode, align_corners=align_corners
+        ).reshape((*x.shape[:-2], *(n * s for n, s in zip(x.shape[-2:], (scale, scale), strict=True)))),
+        [
+            *with_options([call(real(2, 3, 4, 5), 2), call(real(3, 4, 5), 3)], {}, {"mode": "bilinear"}),
+            call(real(2, 3, 4, 5), 3, mode="bilinear", align_corners=True),
+        ],
+    ),
     "var": Line(spread(torch.var), with_options(REDUCED, {}, {"correction": 1})),
     "where": Line(
         torch.where,

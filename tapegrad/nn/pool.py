@@ -1,0 +1,450 @@
+"""Pools as layers, whose windows stand in the layer's type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal
+
+from typing_extensions import TypeVar, TypeVarTuple, override
+
+from tapegrad.nn.module import Module
+from tapegrad.ops import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    max,
+    max_pool1d,
+    max_pool2d,
+    mean,
+    min_pool1d,
+    min_pool2d,
+    smooth_max_pool1d,
+    smooth_max_pool2d,
+)
+
+if TYPE_CHECKING:
+    from tapegrad.dims import Add, FloorDiv, Mul, Sub
+    from tapegrad.shapes import Shape
+    from tapegrad.tensor import Float, T, Tensor
+
+Kernel = TypeVar("Kernel", bound=int, default=Any, covariant=True)
+Stride = TypeVar("Stride", bound=int, default=Kernel, covariant=True)
+Padding = TypeVar("Padding", bound=int, default=Literal[0], covariant=True)
+Size = TypeVar("Size", bound=int, default=Any, covariant=True)
+Batch = TypeVarTuple("Batch")
+H = TypeVar("H", bound=int)
+W = TypeVar("W", bound=int)
+
+
+class MaxPool1d(Module, Generic[Kernel, Stride, Padding]):
+    r"""Keeps the largest number of each window.
+
+    $$y_{nci} = \max_{k} x_{n,c,\,si+k-p}$$
+
+    Args:
+        kernel: How long a window is along each axis, in cells.
+        stride: Cells between neighbouring windows; None for as many as a window has.
+        padding: Cells added to each side, at most half of a window; see `tapegrad.max_pool1d`.
+    """
+
+    def __init__(
+        self: MaxPool1d[Any, Any, Any],
+        kernel: Kernel,
+        *,
+        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+    ) -> None:
+        self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+
+    @override
+    def forward(
+        self, x: Tensor[Shape[*Batch, W], T, Float]
+    ) -> Tensor[
+        Shape[
+            *Batch,
+            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+        ],
+        T,
+        Float,
+    ]:
+        """Computes `max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
+        return max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
+
+    @override
+    def __repr__(self) -> str:
+        return _written(self)
+
+
+class MaxPool2d(Module, Generic[Kernel, Stride, Padding]):
+    r"""Keeps the largest number of each window.
+
+    $$y_{ncij} = \max_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+
+    Args:
+        kernel: How long a window is along each axis, in pixels.
+        stride: Pixels between neighbouring windows; None for as many as a window has.
+        padding: Pixels added to each side, at most half of a window; see `tapegrad.max_pool2d`.
+    """
+
+    def __init__(
+        self: MaxPool2d[Any, Any, Any],
+        kernel: Kernel,
+        *,
+        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+    ) -> None:
+        self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+
+    @override
+    def forward(
+        self, x: Tensor[Shape[*Batch, H, W], T, Float]
+    ) -> Tensor[
+        Shape[
+            *Batch,
+            Add[FloorDiv[Sub[Add[H, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+        ],
+        T,
+        Float,
+    ]:
+        """Computes `max_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        return max_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
+
+    @override
+    def __repr__(self) -> str:
+        return _written(self)
+
+
+class MinPool1d(Module, Generic[Kernel, Stride, Padding]):
+    r"""Keeps the smallest number of each window.
+
+    $$y_{nci} = \min_{k} x_{n,c,\,si+k-p}$$
+
+    Args:
+        kernel: How long a window is along each axis, in cells.
+        stride: Cells between neighbouring windows; None for as many as a window has.
+        padding: Cells added to each side, at most half of a window; see `tapegrad.min_pool1d`.
+    """
+
+    def __init__(
+        self: MinPool1d[Any, Any, Any],
+        kernel: Kernel,
+        *,
+        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+    ) -> None:
+        self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+
+    @override
+    def forward(
+        self, x: Tensor[Shape[*Batch, W], T, Float]
+    ) -> Tensor[
+        Shape[
+            *Batch,
+            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+        ],
+        T,
+        Float,
+    ]:
+        """Computes `min_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
+        return min_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
+
+    @override
+    def __repr__(self) -> str:
+        return _written(self)
+
+
+class MinPool2d(Module, Generic[Kernel, Stride, Padding]):
+    r"""Keeps the smallest number of each window.
+
+    $$y_{ncij} = \min_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+
+    Args:
+        kernel: How long a window is along each axis, in pixels.
+        stride: Pixels between neighbouring windows; None for as many as a window has.
+        padding: Pixels added to each side, at most half of a window; see `tapegrad.min_pool2d`.
+    """
+
+    def __init__(
+        self: MinPool2d[Any, Any, Any],
+        kernel: Kernel,
+        *,
+        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+    ) -> None:
+        self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+
+    @override
+    def forward(
+        self, x: Tensor[Shape[*Batch, H, W], T, Float]
+    ) -> Tensor[
+        Shape[
+            *Batch,
+            Add[FloorDiv[Sub[Add[H, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+        ],
+        T,
+        Float,
+    ]:
+        """Computes `min_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        return min_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
+
+    @override
+    def __repr__(self) -> str:
+        return _written(self)
+
+
+class SmoothMaxPool1d(Module, Generic[Kernel, Stride, Padding]):
+    r"""Takes a maximum without corners of each window.
+
+    $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+k-p}}$$
+
+    Args:
+        kernel: How long a window is along each axis, in cells.
+        stride: Cells between neighbouring windows; None for as many as a window has.
+        padding: Cells added to each side, at most half of a window; see `tapegrad.smooth_max_pool1d`.
+        beta: How sharp it is, in one over the units of what comes in, finite and not 0.
+    """
+
+    def __init__(
+        self: SmoothMaxPool1d[Any, Any, Any],
+        kernel: Kernel,
+        *,
+        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        beta: float = 1.0,
+    ) -> None:
+        self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+        self.beta = beta
+
+    @override
+    def forward(
+        self, x: Tensor[Shape[*Batch, W], T, Float]
+    ) -> Tensor[
+        Shape[
+            *Batch,
+            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+        ],
+        T,
+        Float,
+    ]:
+        """Computes `smooth_max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
+        return smooth_max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding, beta=self.beta)
+
+    @override
+    def __repr__(self) -> str:
+        return _written(self)
+
+
+class SmoothMaxPool2d(Module, Generic[Kernel, Stride, Padding]):
+    r"""Takes a maximum without corners of each window.
+
+    $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+k-p,\,sj+l-p}}$$
+
+    Args:
+        kernel: How long a window is along each axis, in pixels.
+        stride: Pixels between neighbouring windows; None for as many as a window has.
+        padding: Pixels added to each side, at most half of a window; see `tapegrad.smooth_max_pool2d`.
+        beta: How sharp it is, in one over the units of what comes in, finite and not 0.
+    """
+
+    def __init__(
+        self: SmoothMaxPool2d[Any, Any, Any],
+        kernel: Kernel,
+        *,
+        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        beta: float = 1.0,
+    ) -> None:
+        self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+        self.beta = beta
+
+    @override
+    def forward(
+        self, x: Tensor[Shape[*Batch, H, W], T, Float]
+    ) -> Tensor[
+        Shape[
+            *Batch,
+            Add[FloorDiv[Sub[Add[H, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+        ],
+        T,
+        Float,
+    ]:
+        """Computes `smooth_max_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        return smooth_max_pool2d(x, self.kernel, stride=self.stride, padding=self.padding, beta=self.beta)
+
+    @override
+    def __repr__(self) -> str:
+        return _written(self)
+
+
+class AvgPool1d(Module, Generic[Kernel, Stride, Padding]):
+    r"""Averages each window.
+
+    $$y_{nci} = \frac{1}{K} \sum_{k} x_{n,c,\,si+k-p}$$
+
+    Args:
+        kernel: How long a window is along each axis, in cells.
+        stride: Cells between neighbouring windows; None for as many as a window has.
+        padding: Cells added to each side, at most half of a window; see `tapegrad.avg_pool1d`.
+        count_include_pad: Whether padded cells count as numbers of their window.
+    """
+
+    def __init__(
+        self: AvgPool1d[Any, Any, Any],
+        kernel: Kernel,
+        *,
+        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        count_include_pad: bool = True,
+    ) -> None:
+        self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+        self.count_include_pad = count_include_pad
+
+    @override
+    def forward(
+        self, x: Tensor[Shape[*Batch, W], T, Float]
+    ) -> Tensor[
+        Shape[
+            *Batch,
+            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+        ],
+        T,
+        Float,
+    ]:
+        """Computes `avg_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
+        return avg_pool1d(
+            x, self.kernel, stride=self.stride, padding=self.padding, count_include_pad=self.count_include_pad
+        )
+
+    @override
+    def __repr__(self) -> str:
+        return _written(self)
+
+
+class AvgPool2d(Module, Generic[Kernel, Stride, Padding]):
+    r"""Averages each window.
+
+    $$y_{ncij} = \frac{1}{K^2} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+
+    Args:
+        kernel: How long a window is along each axis, in pixels.
+        stride: Pixels between neighbouring windows; None for as many as a window has.
+        padding: Pixels added to each side, at most half of a window; see `tapegrad.avg_pool2d`.
+        count_include_pad: Whether padded pixels count as numbers of their window.
+    """
+
+    def __init__(
+        self: AvgPool2d[Any, Any, Any],
+        kernel: Kernel,
+        *,
+        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        count_include_pad: bool = True,
+    ) -> None:
+        self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+        self.count_include_pad = count_include_pad
+
+    @override
+    def forward(
+        self, x: Tensor[Shape[*Batch, H, W], T, Float]
+    ) -> Tensor[
+        Shape[
+            *Batch,
+            Add[FloorDiv[Sub[Add[H, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
+        ],
+        T,
+        Float,
+    ]:
+        """Computes `avg_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        return avg_pool2d(
+            x, self.kernel, stride=self.stride, padding=self.padding, count_include_pad=self.count_include_pad
+        )
+
+    @override
+    def __repr__(self) -> str:
+        return _written(self)
+
+
+class AdaptiveAvgPool1d(Module, Generic[Size]):
+    r"""Averages as many windows along each axis as are asked for; see `tapegrad.adaptive_avg_pool1d`.
+
+    Args:
+        size: How many windows there are along each axis.
+    """
+
+    def __init__(self: AdaptiveAvgPool1d[Any], size: Size) -> None:
+        self.size = size
+
+    @override
+    def forward(self, x: Tensor[Shape[*Batch, W], T, Float]) -> Tensor[Shape[*Batch, Size], T, Float]:
+        """Computes `adaptive_avg_pool1d(x, size)` of `(N, C, W)` or `(C, W)`."""
+        return adaptive_avg_pool1d(x, self.size)
+
+    @override
+    def __repr__(self) -> str:
+        return f"AdaptiveAvgPool1d({self.size})"
+
+
+class AdaptiveAvgPool2d(Module, Generic[Size]):
+    r"""Averages as many windows along each axis as are asked for; see `tapegrad.adaptive_avg_pool2d`.
+
+    Args:
+        size: How many windows there are along each axis.
+    """
+
+    def __init__(self: AdaptiveAvgPool2d[Any], size: Size) -> None:
+        self.size = size
+
+    @override
+    def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch, Size, Size], T, Float]:
+        """Computes `adaptive_avg_pool2d(x, size)` of `(N, C, H, W)` or `(C, H, W)`."""
+        return adaptive_avg_pool2d(x, self.size)
+
+    @override
+    def __repr__(self) -> str:
+        return f"AdaptiveAvgPool2d({self.size})"
+
+
+class GlobalAvgPool1d(Module):
+    r"""Averages each channel: $y_{nc} = \frac{1}{L} \sum_i x_{nci}$."""
+
+    @override
+    def forward(self, x: Tensor[Shape[*Batch, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
+        """Computes `mean(x, -1)` of `(N, C, W)` or `(C, W)`; gives `(N, C)` or `(C,)`."""
+        return mean(x, -1)
+
+
+class GlobalAvgPool2d(Module):
+    r"""Averages each channel: $y_{nc} = \frac{1}{HW} \sum_{ij} x_{ncij}$."""
+
+    @override
+    def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
+        """Computes `mean(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; gives `(N, C)` or `(C,)`."""
+        return mean(x, (-2, -1))
+
+
+class GlobalMaxPool1d(Module):
+    r"""Keeps the largest number of each channel: $y_{nc} = \max_i x_{nci}$."""
+
+    @override
+    def forward(self, x: Tensor[Shape[*Batch, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
+        """Computes `max(x, -1)` of `(N, C, W)` or `(C, W)`; gives `(N, C)` or `(C,)`."""
+        return max(x, -1)
+
+
+class GlobalMaxPool2d(Module):
+    r"""Keeps the largest number of each channel: $y_{nc} = \max_{ij} x_{ncij}$."""
+
+    @override
+    def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
+        """Computes `max(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; gives `(N, C)` or `(C,)`."""
+        return max(x, (-2, -1))
+
+
+def _written(layer: Any) -> str:
+    words = [f"stride={layer.stride}"] if layer.stride != layer.kernel else []
+    words += [f"padding={layer.padding}"] if layer.padding else []
+    return f"{type(layer).__name__}({', '.join([str(layer.kernel), *words])})"

@@ -1,0 +1,51 @@
+"""Upsampling as a layer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal
+
+from typing_extensions import TypeVar, TypeVarTuple, override
+
+from tapegrad.nn.module import Module
+from tapegrad.ops import upsample2d
+
+if TYPE_CHECKING:
+    from tapegrad.dims import Mul
+    from tapegrad.shapes import Shape
+    from tapegrad.tensor import Float, T, Tensor
+
+Scale = TypeVar("Scale", bound=int, default=Any, covariant=True)
+Batch = TypeVarTuple("Batch")
+H = TypeVar("H", bound=int)
+W = TypeVar("W", bound=int)
+
+
+class Upsample(Module, Generic[Scale]):
+    r"""Makes images larger by a whole factor; see `tapegrad.upsample2d`.
+
+    Args:
+        scale: The factor of height and width.
+        mode: `nearest` copies pixels, `bilinear` mixes neighbours.
+        align_corners: Whether the middles of the corner pixels stay where they are; of `bilinear` only.
+    """
+
+    def __init__(
+        self: Upsample[Any],
+        scale: Scale,
+        *,
+        mode: Literal["nearest", "bilinear"] = "nearest",
+        align_corners: bool = False,
+    ) -> None:
+        self.scale, self.align_corners = scale, align_corners
+        self.mode: Literal["nearest", "bilinear"] = mode
+
+    @override
+    def forward(
+        self, x: Tensor[Shape[*Batch, H, W], T, Float]
+    ) -> Tensor[Shape[*Batch, Mul[H, Scale], Mul[W, Scale]], T, Float]:
+        """Computes `upsample2d(x, scale, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        return upsample2d(x, self.scale, mode=self.mode, align_corners=self.align_corners)
+
+    @override
+    def __repr__(self) -> str:
+        return f"Upsample({self.scale})" if self.mode == "nearest" else f"Upsample({self.scale}, mode={self.mode!r})"

@@ -1,0 +1,145 @@
+"""What convolutions and pools stand on: numbers for each axis, and the functions that are recorded for them.
+
+A pass of a convolution is one, forward or back; so every order of gradient is made of the same product.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import Slide, engine
+from tapegrad.dims import Dim, Dims, Size, show, surely_less
+from tapegrad.errors import ShapeError
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle, split, split_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tapegrad.tape import Gradients, Merge
+
+
+def check_rank(x: Dims, rank: int, name: str = "x") -> Dims:
+    """Returns the sizes of `x`, which are channels and `rank` more, perhaps behind a batch."""
+    if len(x) not in (rank + 1, rank + 2):
+        message = f"{name} {show(x)} has rank {len(x)}, not {rank + 2}, or {rank + 1} without a batch"
+        raise ShapeError(message)
+    return x
+
+
+def numbers(value: Any, rank: int, name: str, least: int) -> Dims:
+    """Returns a number for each axis, of which one may stand for all."""
+    each: Dims = (value,) * rank if isinstance(value, int | Dim) else tuple(value)
+    if len(each) != rank:
+        message = f"{name} {show(each)} has {len(each)} numbers, not {rank}"
+        raise ShapeError(message)
+    for number in each:
+        if surely_less(number, least):
+            message = f"{name} is {number}, below {least}"
+            raise ShapeError(message)
+    return each
+
+
+def at_least_one(number: Size, name: str) -> Size:
+    """Returns a number that is not below 1."""
+    return numbers(number, 1, name, 1)[0]
+
+
+def convolved(
+    x: Tensor[Any, T1, D],
+    w: Tensor[Any, T2, D],
+    slide: Slide,
+    cells: tuple[int, ...],
+    kernels: tuple[int, ...],
+    shape: tuple[int, ...],
+    *,
+    turned: bool = False,
+) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Slides kernels `w`, seen as `(G, O, C, *K)`, over cells `x`, seen as `(N, G, C, *S)`, and gives them a shape.
+
+    Cell j of x meets element k of w in element i of the result where r j + b = s i + d k. Each of the three stands
+    once on either side, so that the way back only puts another of them first, and turns the kernel for x:
+
+    $$y_i = \sum_{k : r j + b = s i + d k} x_j w_k, \quad dx_j = \sum_k dy_i w_k, \quad dw_k = \sum_i x_j dy_i$$
+
+    Where `turned`, w is seen as `(G, C, O, *K)` and runs the other way. The views are part of this one step, for what
+    is made of an operand without a tape is not recorded.
+    """
+    x, w, tape = split(x, w)
+
+    def seen() -> Any:
+        return _turned(w.data.reshape(kernels)) if turned else w.data.reshape(kernels)
+
+    y = engine(x.data, w.data).convolve(x.data.reshape(cells), seen(), slide)
+    out, windows = handle(y.reshape(shape)), y.shape
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out).reshape(windows)
+        primitives = engine(dy)
+        if grads.wants(x):
+            dx = primitives.convolve(dy, _turned(seen()), _to_cells(slide, cells[3:], kernels[3:]))
+            grads.add(x, dx.reshape(x.shape))
+        if grads.wants(w):
+            images, bank = _swapped(x.data.reshape(cells), 0, 2), _swapped(_swapped(dy, 0, 1), 1, 2)
+            dw = primitives.convolve(images, bank, _to_kernels(slide, kernels[3:]))  # (C, G, O, *K)
+            dw = _swapped(_swapped(dw, 0, 1), 1, 2)
+            grads.add(w, (_turned(dw) if turned else dw).reshape(w.shape))
+
+    return tape.record(out, (x, w), backward)
+
+
+def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Adds a number to each channel, which is the last axis but `rank`.
+
+    $$z_{noi} = y_{noi} + b_o, \quad dy = dz, \quad db_o = \sum_{ni} dz_{noi}$$
+    """
+    y, bias, tape = split(y, bias)
+    channels = (*bias.shape, *(1,) * rank)
+    out = handle(y.data + bias.data.reshape(channels))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(bias):
+            grads.add(bias, summed_to(dz, bias.data.reshape(channels)).reshape(bias.shape))
+        grads.add(y, dz)
+
+    return tape.record(out, (y, bias), backward)
+
+
+def superposed(values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], places: Sequence[Any]) -> Tensor[Any, T, D]:
+    r"""Adds values up in a zero tensor, each at the elements that its place names: the way back of so many indices.
+
+    $$y_i = \sum_{t, j : p_{tj} = i} v_{tj}, \quad dv_{tj} = dy_{p_{tj}}$$
+    """
+    parts, tape = split_all(values, "values")
+    data: list[Any] = [part.data for part in parts]
+    out = handle(engine(*data).superpose(shape, places, data))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        for part, place in zip(parts, places, strict=True):
+            if grads.wants(part):
+                grads.add(part, engine(dy).getitem(dy, place))
+
+    return tape.record(out, tuple(parts), backward)
+
+
+def _to_cells(slide: Slide, cells: tuple[int, ...], kernel: tuple[int, ...]) -> Slide:
+    before = tuple((k - 1) * d - b for k, d, b in zip(kernel, slide.dilation, slide.before, strict=True))
+    return Slide(cells, slide.spread, slide.dilation, slide.stride, before)
+
+
+def _to_kernels(slide: Slide, kernel: tuple[int, ...]) -> Slide:
+    return Slide(kernel, slide.dilation, slide.stride, slide.spread, slide.before)
+
+
+def _turned(w: Any) -> Any:
+    """Returns kernels `(G, C, O, *K)` that run the other way."""
+    swapped = _swapped(w, 1, 2)
+    return engine(swapped).getitem(swapped, (..., *(slice(None, None, -1),) * (swapped.ndim - 3)))
+
+
+def _swapped(x: Any, first: int, second: int) -> Any:
+    axes = list(range(x.ndim))
+    axes[first], axes[second] = second, first
+    return x.transpose(tuple(axes))

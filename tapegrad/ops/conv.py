@@ -1,0 +1,235 @@
+"""Convolutions: kernels slide over lines, images or volumes, whose channels come first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from tapegrad.backend import Slide
+from tapegrad.dims import Dims, Size, show, surely_differ, surely_less, window
+from tapegrad.errors import ShapeError
+from tapegrad.op import op
+from tapegrad.ops._lowering import at_least_one, check_rank, convolved, numbers
+from tapegrad.ops.elementwise import float_only
+from tapegrad.tensor import T1, T2, Float, Tensor, same_dtype, tensor_only
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Merge
+
+
+def conv1d_shape(
+    x: Dims,
+    w: Dims,
+    *,
+    stride: int | tuple[int] = 1,
+    padding: int | tuple[int] | Literal["same", "valid"] = 0,
+    dilation: int | tuple[int] = 1,
+    groups: int = 1,
+) -> Dims:
+    """Gives a channel for each kernel, and along the line as many cells as there are windows."""
+    return _shape(1, x, w, stride, padding, dilation, groups)
+
+
+def conv2d_shape(
+    x: Dims,
+    w: Dims,
+    *,
+    stride: int | tuple[int, int] = 1,
+    padding: int | tuple[int, int] | Literal["same", "valid"] = 0,
+    dilation: int | tuple[int, int] = 1,
+    groups: int = 1,
+) -> Dims:
+    """Gives a channel for each kernel, and along height and width as many pixels as there are windows."""
+    return _shape(2, x, w, stride, padding, dilation, groups)
+
+
+def conv3d_shape(
+    x: Dims,
+    w: Dims,
+    *,
+    stride: int | tuple[int, int, int] = 1,
+    padding: int | tuple[int, int, int] | Literal["same", "valid"] = 0,
+    dilation: int | tuple[int, int, int] = 1,
+    groups: int = 1,
+) -> Dims:
+    """Gives a channel for each kernel, and along each of three axes as many voxels as there are windows."""
+    return _shape(3, x, w, stride, padding, dilation, groups)
+
+
+@op(conv1d_shape)
+def conv1d(
+    x: Tensor[Any, T1, Float],
+    w: Tensor[Any, T2, Float],
+    *,
+    stride: int | tuple[int] = 1,
+    padding: int | tuple[int] | Literal["same", "valid"] = 0,
+    dilation: int | tuple[int] = 1,
+    groups: int = 1,
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Cross-correlates a batch of lines with a bank of kernels.
+
+    $$y_{noi} = \sum_{ck} x_{n,c,\,si+dk-p} \, w_{ock}$$
+
+    Args:
+        x: Lines, `(N, C, L)`, or one, `(C, L)`. Zero outside.
+        w: Kernels, `(O, C // groups, K)`.
+        stride: Cells between neighbouring windows, at least 1.
+        padding: Zeros added to each side, in cells; `same` adds as many as keep the length, for which `stride` is 1,
+            and the odd one behind; `valid` adds none.
+        dilation: Cells between neighbouring elements of a kernel, at least 1.
+        groups: Into how many groups the channels of `x` and the kernels fall; each kernel sees those of its own.
+
+    Returns:
+        `(N, O, (L + 2 padding - dilation (K - 1) - 1) // stride + 1)`, without a batch if `x` has none.
+
+    Raises:
+        ShapeError: A rank is wrong, channels do not fit, a kernel is longer than its padded line, or a number is too
+            small.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 6 and
+        §5.1; the arguments are PyTorch's.
+    """
+    return _correlated(1, x, w, stride, padding, dilation, groups)
+
+
+@op(conv2d_shape)
+def conv2d(
+    x: Tensor[Any, T1, Float],
+    w: Tensor[Any, T2, Float],
+    *,
+    stride: int | tuple[int, int] = 1,
+    padding: int | tuple[int, int] | Literal["same", "valid"] = 0,
+    dilation: int | tuple[int, int] = 1,
+    groups: int = 1,
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Cross-correlates a batch of images with a bank of kernels.
+
+    $$y_{noij} = \sum_{ckl} x_{n,c,\,si+dk-p,\,sj+dl-p} \, w_{ockl}$$
+
+    Args:
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`. Zero outside.
+        w: Kernels, `(O, C // groups, K, L)`.
+        stride: Pixels between neighbouring windows, at least 1; one number, or one for height and one for width, here
+            and below.
+        padding: Zeros added to each side, in pixels; `same` adds as many as keep height and width, for which `stride`
+            is 1, and the odd one behind; `valid` adds none.
+        dilation: Pixels between neighbouring elements of a kernel, at least 1.
+        groups: Into how many groups the channels of `x` and the kernels fall; each kernel sees those of its own.
+
+    Returns:
+        `(N, O, (H + 2 padding - dilation (K - 1) - 1) // stride + 1, …)`, the width likewise, without a batch if `x`
+        has none.
+
+    Raises:
+        ShapeError: A rank is wrong, channels do not fit, a kernel is longer than its padded image, or a number is too
+            small.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 6 and
+        §5.1; the arguments are PyTorch's.
+    """
+    return _correlated(2, x, w, stride, padding, dilation, groups)
+
+
+@op(conv3d_shape)
+def conv3d(
+    x: Tensor[Any, T1, Float],
+    w: Tensor[Any, T2, Float],
+    *,
+    stride: int | tuple[int, int, int] = 1,
+    padding: int | tuple[int, int, int] | Literal["same", "valid"] = 0,
+    dilation: int | tuple[int, int, int] = 1,
+    groups: int = 1,
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Cross-correlates a batch of volumes with a bank of kernels.
+
+    $$y_{nohij} = \sum_{cmkl} x_{n,c,\,sh+dm-p,\,si+dk-p,\,sj+dl-p} \, w_{ocmkl}$$
+
+    Args:
+        x: Volumes, `(N, C, D, H, W)`, or one, `(C, D, H, W)`. Zero outside.
+        w: Kernels, `(O, C // groups, M, K, L)`.
+        stride: Voxels between neighbouring windows, at least 1; one number, or one for each axis, here and below.
+        padding: Zeros added to each side, in voxels; `same` adds as many as keep the sizes, for which `stride` is 1,
+            and the odd one behind; `valid` adds none.
+        dilation: Voxels between neighbouring elements of a kernel, at least 1.
+        groups: Into how many groups the channels of `x` and the kernels fall; each kernel sees those of its own.
+
+    Returns:
+        `(N, O, (D + 2 padding - dilation (M - 1) - 1) // stride + 1, …)`, height and width likewise, without a batch if
+        `x` has none.
+
+    Raises:
+        ShapeError: A rank is wrong, channels do not fit, a kernel is longer than its padded volume, or a number is too
+            small.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 6 and
+        §5.1; the arguments are PyTorch's.
+    """
+    return _correlated(3, x, w, stride, padding, dilation, groups)
+
+
+def _shape(rank: int, x: Dims, w: Dims, stride: Any, padding: Any, dilation: Any, groups: Size) -> Dims:
+    *batch, c = check_rank(x, rank)[:-rank]
+    if len(w) != rank + 2:
+        message = f"w {show(w)} has rank {len(w)}, not {rank + 2}"
+        raise ShapeError(message)
+    o, c_w, *kernel = w
+    groups = at_least_one(groups, "groups")
+    if surely_differ(c, c_w * groups):
+        within = f" in {groups} groups" if surely_differ(groups, 1) else ""
+        message = f"x has {c} channels but w expects {c_w * groups}{within}"
+        raise ShapeError(message)
+    if isinstance(o, int) and isinstance(groups, int) and o % groups:
+        message = f"w has {o} kernels, which do not divide into {groups} groups"
+        raise ShapeError(message)
+    strides, dilations = numbers(stride, rank, "stride", 1), numbers(dilation, rank, "dilation", 1)
+    numbers(tuple(kernel), rank, "the kernel", 1)
+    if isinstance(padding, str) and padding not in ("same", "valid"):
+        message = f"padding {padding!r} is neither 'same' nor 'valid'"
+        raise ShapeError(message)
+    if _is(padding, "same"):
+        if any(surely_less(1, s) for s in strides):
+            message = f"padding 'same' needs a stride of 1, not {stride}"
+            raise ShapeError(message)
+        return (*batch, o, *x[-rank:])
+    paddings = numbers(0 if _is(padding, "valid") else padding, rank, "padding", 0)
+    along = zip(x[-rank:], kernel, strides, paddings, dilations, strict=True)
+    return (*batch, o, *(window(n, k, stride=s, padding=p, dilation=d) for n, k, s, p, d in along))
+
+
+def _is(padding: Any, word: str) -> bool:
+    return isinstance(padding, str) and padding == word  # a size that is known by name answers no `==`
+
+
+def _correlated(
+    rank: int,
+    x: Tensor[Any, T1, Float],
+    w: Tensor[Any, T2, Float],
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    tensor_only(x, "x")
+    tensor_only(w, "w")
+    same_dtype(x, w, "w")
+    float_only(x)
+    shape: Any = _shape(rank, x.shape, w.shape, stride, padding, dilation, groups)
+    *_, c = x.shape[:-rank]
+    o, c_w, *kernel = w.shape
+    n = x.shape[0] if x.ndim == rank + 2 else 1
+
+    strides: Any = numbers(stride, rank, "stride", 1)
+    dilations: Any = numbers(dilation, rank, "dilation", 1)
+    before: Any = (
+        tuple(d * (k - 1) // 2 for d, k in zip(dilations, kernel, strict=True))
+        if padding == "same"
+        else numbers(0 if padding == "valid" else padding, rank, "padding", 0)
+    )
+    slide = Slide(shape[-rank:], strides, dilations, (1,) * rank, before)
+    cells, kernels = (n, groups, c // groups, *x.shape[-rank:]), (groups, o // groups, c_w, *kernel)
+    return convolved(x, w, slide, cells, kernels, shape)

@@ -1,0 +1,238 @@
+"""Transposed convolutions: each cell lays a multiple of a kernel down, as on the way back of a convolution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.backend import Slide
+from tapegrad.dims import Dims, Size, covered, show, surely_differ
+from tapegrad.errors import ShapeError
+from tapegrad.op import op
+from tapegrad.ops._lowering import at_least_one, check_rank, convolved, numbers
+from tapegrad.ops.elementwise import float_only
+from tapegrad.tensor import T1, T2, Float, Tensor, same_dtype, tensor_only
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Merge
+
+
+def conv_transpose1d_shape(
+    x: Dims,
+    w: Dims,
+    *,
+    stride: int | tuple[int] = 1,
+    padding: int | tuple[int] = 0,
+    output_padding: int | tuple[int] = 0,
+    dilation: int | tuple[int] = 1,
+    groups: int = 1,
+) -> Dims:
+    """Gives a channel for each kernel of a group, and as many cells along the line as the kernels cover."""
+    return _shape(1, x, w, stride, padding, output_padding, dilation, groups)
+
+
+def conv_transpose2d_shape(
+    x: Dims,
+    w: Dims,
+    *,
+    stride: int | tuple[int, int] = 1,
+    padding: int | tuple[int, int] = 0,
+    output_padding: int | tuple[int, int] = 0,
+    dilation: int | tuple[int, int] = 1,
+    groups: int = 1,
+) -> Dims:
+    """Gives a channel for each kernel of a group, and as many pixels along height and width as the kernels cover."""
+    return _shape(2, x, w, stride, padding, output_padding, dilation, groups)
+
+
+def conv_transpose3d_shape(
+    x: Dims,
+    w: Dims,
+    *,
+    stride: int | tuple[int, int, int] = 1,
+    padding: int | tuple[int, int, int] = 0,
+    output_padding: int | tuple[int, int, int] = 0,
+    dilation: int | tuple[int, int, int] = 1,
+    groups: int = 1,
+) -> Dims:
+    """Gives a channel for each kernel of a group, and as many voxels along each of three axes as the kernels cover."""
+    return _shape(3, x, w, stride, padding, output_padding, dilation, groups)
+
+
+@op(conv_transpose1d_shape)
+def conv_transpose1d(
+    x: Tensor[Any, T1, Float],
+    w: Tensor[Any, T2, Float],
+    *,
+    stride: int | tuple[int] = 1,
+    padding: int | tuple[int] = 0,
+    output_padding: int | tuple[int] = 0,
+    dilation: int | tuple[int] = 1,
+    groups: int = 1,
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Lays a kernel down for each cell of a batch of lines, as many times as the cell says, and adds them up.
+
+    $$y_{noi} = \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}$$
+
+    It is the gradient of `conv1d` by its lines, and with the same options gives the sizes these had, which several
+    may share: `output_padding` says which of them is meant.
+
+    Args:
+        x: Lines, `(N, C, L)`, or one, `(C, L)`.
+        w: Kernels, `(C, O // groups, K)`.
+        stride: Cells between neighbouring kernels, at least 1.
+        padding: Cells cut off each side.
+        output_padding: Cells more behind, below `stride`; no zeros, if a kernel reaches them.
+        dilation: Cells between neighbouring elements of a kernel, at least 1.
+        groups: Into how many groups the channels of `x` and of the result fall; each sees its own.
+
+    Returns:
+        `(N, O, (L - 1) stride - 2 padding + dilation (K - 1) + 1 + output_padding)`, without a batch if `x` has none.
+
+    Raises:
+        ShapeError: A rank is wrong, channels do not fit, nothing is left, or a number is too small or too large.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14; the
+        arguments are PyTorch's.
+    """
+    return _spread(1, x, w, stride, padding, output_padding, dilation, groups)
+
+
+@op(conv_transpose2d_shape)
+def conv_transpose2d(
+    x: Tensor[Any, T1, Float],
+    w: Tensor[Any, T2, Float],
+    *,
+    stride: int | tuple[int, int] = 1,
+    padding: int | tuple[int, int] = 0,
+    output_padding: int | tuple[int, int] = 0,
+    dilation: int | tuple[int, int] = 1,
+    groups: int = 1,
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Lays a kernel down for each pixel of a batch of images, as many times as the pixel says, and adds them up.
+
+    $$y_{noij} = \sum_{ckl, \, h : sh+dk-p=i, \, v : sv+dl-p=j} x_{nchv} \, w_{cokl}$$
+
+    It is the gradient of `conv2d` by its images, and with the same options gives the sizes these had, which several
+    may share: `output_padding` says which of them is meant.
+
+    Args:
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`.
+        w: Kernels, `(C, O // groups, K, L)`.
+        stride: Pixels between neighbouring kernels, at least 1; one number, or one for each axis, here and below.
+        padding: Pixels cut off each side.
+        output_padding: Pixels more behind, below `stride`; no zeros, if a kernel reaches them.
+        dilation: Pixels between neighbouring elements of a kernel, at least 1.
+        groups: Into how many groups the channels of `x` and of the result fall; each sees its own.
+
+    Returns:
+        `(N, O, (H - 1) stride - 2 padding + dilation (K - 1) + 1 + output_padding, …)`, the width likewise, without a
+        batch if `x` has none.
+
+    Raises:
+        ShapeError: A rank is wrong, channels do not fit, nothing is left, or a number is too small or too large.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14; the
+        arguments are PyTorch's.
+    """
+    return _spread(2, x, w, stride, padding, output_padding, dilation, groups)
+
+
+@op(conv_transpose3d_shape)
+def conv_transpose3d(
+    x: Tensor[Any, T1, Float],
+    w: Tensor[Any, T2, Float],
+    *,
+    stride: int | tuple[int, int, int] = 1,
+    padding: int | tuple[int, int, int] = 0,
+    output_padding: int | tuple[int, int, int] = 0,
+    dilation: int | tuple[int, int, int] = 1,
+    groups: int = 1,
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Lays a kernel down for each voxel of a batch of volumes, as many times as the voxel says, and adds them up.
+
+    $$y_{nohij} = \sum_{cmkl, \, q : sq+dm-p=h, \, u : su+dk-p=i, \, v : sv+dl-p=j} x_{ncquv} \, w_{comkl}$$
+
+    It is the gradient of `conv3d` by its volumes, and with the same options gives the sizes these had, which several
+    may share: `output_padding` says which of them is meant.
+
+    Args:
+        x: Volumes, `(N, C, D, H, W)`, or one, `(C, D, H, W)`.
+        w: Kernels, `(C, O // groups, M, K, L)`.
+        stride: Voxels between neighbouring kernels, at least 1; one number, or one for each axis, here and below.
+        padding: Voxels cut off each side.
+        output_padding: Voxels more behind, below `stride`; no zeros, if a kernel reaches them.
+        dilation: Voxels between neighbouring elements of a kernel, at least 1.
+        groups: Into how many groups the channels of `x` and of the result fall; each sees its own.
+
+    Returns:
+        `(N, O, (D - 1) stride - 2 padding + dilation (M - 1) + 1 + output_padding, …)`, height and width likewise,
+        without a batch if `x` has none.
+
+    Raises:
+        ShapeError: A rank is wrong, channels do not fit, nothing is left, or a number is too small or too large.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14; the
+        arguments are PyTorch's.
+    """
+    return _spread(3, x, w, stride, padding, output_padding, dilation, groups)
+
+
+def _shape(
+    rank: int, x: Dims, w: Dims, stride: Any, padding: Any, output_padding: Any, dilation: Any, groups: Size
+) -> Dims:
+    *batch, c = check_rank(x, rank)[:-rank]
+    if len(w) != rank + 2:
+        message = f"w {show(w)} has rank {len(w)}, not {rank + 2}"
+        raise ShapeError(message)
+    c_w, o, *kernel = w
+    groups = at_least_one(groups, "groups")
+    if surely_differ(c, c_w):
+        message = f"x has {c} channels but w expects {c_w}"
+        raise ShapeError(message)
+    if isinstance(c, int) and isinstance(groups, int) and c % groups:
+        message = f"x has {c} channels, which do not divide into {groups} groups"
+        raise ShapeError(message)
+    strides, dilations = numbers(stride, rank, "stride", 1), numbers(dilation, rank, "dilation", 1)
+    paddings, beyond = numbers(padding, rank, "padding", 0), numbers(output_padding, rank, "output_padding", 0)
+    numbers(tuple(kernel), rank, "the kernel", 1)
+    numbers(x[-rank:], rank, "the input", 1)
+    for more, s in zip(beyond, strides, strict=True):
+        if isinstance(more, int) and isinstance(s, int) and more >= s:
+            message = f"output_padding is {more}, not below the stride, {s}"
+            raise ShapeError(message)
+    along = zip(x[-rank:], kernel, strides, paddings, dilations, beyond, strict=True)
+    sizes = (covered(n, k, stride=s, padding=p, dilation=d, beyond=more) for n, k, s, p, d, more in along)
+    return (*batch, o * groups, *sizes)
+
+
+def _spread(
+    rank: int,
+    x: Tensor[Any, T1, Float],
+    w: Tensor[Any, T2, Float],
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    tensor_only(x, "x")
+    tensor_only(w, "w")
+    same_dtype(x, w, "w")
+    float_only(x)
+    shape: Any = _shape(rank, x.shape, w.shape, stride, padding, output_padding, dilation, groups)
+    *_, c = x.shape[:-rank]
+    n = x.shape[0] if x.ndim == rank + 2 else 1
+
+    strides: Any = numbers(stride, rank, "stride", 1)
+    dilations: Any = numbers(dilation, rank, "dilation", 1)
+    paddings: Any = numbers(padding, rank, "padding", 0)
+    before = tuple(d * (k - 1) - p for d, k, p in zip(dilations, w.shape[2:], paddings, strict=True))
+    slide = Slide(shape[-rank:], (1,) * rank, dilations, strides, before)
+    cells, kernels = (n, groups, c // groups, *x.shape[-rank:]), (groups, c // groups, *w.shape[1:])
+    return convolved(x, w, slide, cells, kernels, shape, turned=True)

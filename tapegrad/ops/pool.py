@@ -1,0 +1,547 @@
+"""Pools: of each window of a line or an image one number is left, channel by channel."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tapegrad.backend import engine
+from tapegrad.op import op
+from tapegrad.ops._lowering import check_rank, numbers
+from tapegrad.ops._mapped import apply
+from tapegrad.ops._windows import Windows, pool_shape
+from tapegrad.ops.elementwise import float_only
+from tapegrad.ops.join import concat
+from tapegrad.ops.places import getitem
+from tapegrad.ops.reduce import mean
+from tapegrad.tensor import Float, T, Tensor, handle, split, tensor_only
+
+if TYPE_CHECKING:
+    from tapegrad.dims import Dims
+    from tapegrad.tape import Gradients
+
+
+def max_pool1d_shape(
+    x: Dims,
+    kernel: int | tuple[int],
+    *,
+    stride: int | tuple[int] | None = None,
+    padding: int | tuple[int] = 0,
+) -> Dims:
+    """Counts the windows along the line."""
+    return pool_shape(1, x, kernel, stride, padding)
+
+
+def max_pool2d_shape(
+    x: Dims,
+    kernel: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    padding: int | tuple[int, int] = 0,
+) -> Dims:
+    """Counts the windows along height and width."""
+    return pool_shape(2, x, kernel, stride, padding)
+
+
+def min_pool1d_shape(
+    x: Dims,
+    kernel: int | tuple[int],
+    *,
+    stride: int | tuple[int] | None = None,
+    padding: int | tuple[int] = 0,
+) -> Dims:
+    """Counts the windows along the line."""
+    return pool_shape(1, x, kernel, stride, padding)
+
+
+def min_pool2d_shape(
+    x: Dims,
+    kernel: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    padding: int | tuple[int, int] = 0,
+) -> Dims:
+    """Counts the windows along height and width."""
+    return pool_shape(2, x, kernel, stride, padding)
+
+
+def smooth_max_pool1d_shape(
+    x: Dims,
+    kernel: int | tuple[int],
+    *,
+    stride: int | tuple[int] | None = None,
+    padding: int | tuple[int] = 0,
+) -> Dims:
+    """Counts the windows along the line."""
+    return pool_shape(1, x, kernel, stride, padding)
+
+
+def smooth_max_pool2d_shape(
+    x: Dims,
+    kernel: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    padding: int | tuple[int, int] = 0,
+) -> Dims:
+    """Counts the windows along height and width."""
+    return pool_shape(2, x, kernel, stride, padding)
+
+
+def avg_pool1d_shape(
+    x: Dims,
+    kernel: int | tuple[int],
+    *,
+    stride: int | tuple[int] | None = None,
+    padding: int | tuple[int] = 0,
+) -> Dims:
+    """Counts the windows along the line."""
+    return pool_shape(1, x, kernel, stride, padding)
+
+
+def avg_pool2d_shape(
+    x: Dims,
+    kernel: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    padding: int | tuple[int, int] = 0,
+) -> Dims:
+    """Counts the windows along height and width."""
+    return pool_shape(2, x, kernel, stride, padding)
+
+
+def adaptive_avg_pool1d_shape(x: Dims, size: int | tuple[int]) -> Dims:
+    """Gives as many windows as are asked for."""
+    return _adapted(1, x, size)
+
+
+def adaptive_avg_pool2d_shape(x: Dims, size: int | tuple[int, int]) -> Dims:
+    """Gives as many windows as are asked for."""
+    return _adapted(2, x, size)
+
+
+@op(max_pool1d_shape)
+def max_pool1d(
+    x: Tensor[Any, T, Float],
+    kernel: int | tuple[int],
+    *,
+    stride: int | tuple[int] | None = None,
+    padding: int | tuple[int] = 0,
+) -> Tensor[Any, T, Float]:
+    r"""Finds the largest number of each window; of equal ones the first takes the gradient.
+
+    $$y_{nci} = \max_{k} x_{n,c,\,si+k-p}$$
+
+    Args:
+        x: Lines, `(N, C, L)`, or one, `(C, L)`, a float dtype.
+        kernel: Cells along a window, at least 1.
+        stride: Cells between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
+        padding: Cells added to each side, at most half of a window, which take no part.
+
+    Returns:
+        `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
+        A NaN in a window makes it NaN.
+
+    Raises:
+        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
+            large.
+        DTypeError: `x` is not a float.
+
+    Source:
+        PyTorch 2.13, `torch.nn.functional.max_pool1d`.
+    """
+    return _extreme(1, x, kernel, stride, padding, "maximum")
+
+
+@op(max_pool2d_shape)
+def max_pool2d(
+    x: Tensor[Any, T, Float],
+    kernel: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    padding: int | tuple[int, int] = 0,
+) -> Tensor[Any, T, Float]:
+    r"""Finds the largest number of each window; of equal ones the first takes the gradient.
+
+    $$y_{ncij} = \max_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+
+    Args:
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
+        kernel: Pixels along a window, at least 1; one number, or one for height and one for width.
+        stride: Pixels between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
+        padding: Pixels added to each side, at most half of a window, which take no part.
+
+    Returns:
+        `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
+        A NaN in a window makes it NaN.
+
+    Raises:
+        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
+            large.
+        DTypeError: `x` is not a float.
+
+    Source:
+        PyTorch 2.13, `torch.nn.functional.max_pool2d`.
+    """
+    return _extreme(2, x, kernel, stride, padding, "maximum")
+
+
+@op(min_pool1d_shape)
+def min_pool1d(
+    x: Tensor[Any, T, Float],
+    kernel: int | tuple[int],
+    *,
+    stride: int | tuple[int] | None = None,
+    padding: int | tuple[int] = 0,
+) -> Tensor[Any, T, Float]:
+    r"""Finds the smallest number of each window; of equal ones the first takes the gradient.
+
+    $$y_{nci} = \min_{k} x_{n,c,\,si+k-p}$$
+
+    Args:
+        x: Lines, `(N, C, L)`, or one, `(C, L)`, a float dtype.
+        kernel: Cells along a window, at least 1.
+        stride: Cells between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
+        padding: Cells added to each side, at most half of a window, which take no part.
+
+    Returns:
+        `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
+        A NaN in a window makes it NaN.
+
+    Raises:
+        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
+            large.
+        DTypeError: `x` is not a float.
+
+    Source:
+        As `max_pool1d` of numbers with the other sign.
+    """
+    return _extreme(1, x, kernel, stride, padding, "minimum")
+
+
+@op(min_pool2d_shape)
+def min_pool2d(
+    x: Tensor[Any, T, Float],
+    kernel: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    padding: int | tuple[int, int] = 0,
+) -> Tensor[Any, T, Float]:
+    r"""Finds the smallest number of each window; of equal ones the first takes the gradient.
+
+    $$y_{ncij} = \min_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+
+    Args:
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
+        kernel: Pixels along a window, at least 1; one number, or one for height and one for width.
+        stride: Pixels between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
+        padding: Pixels added to each side, at most half of a window, which take no part.
+
+    Returns:
+        `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
+        A NaN in a window makes it NaN.
+
+    Raises:
+        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
+            large.
+        DTypeError: `x` is not a float.
+
+    Source:
+        As `max_pool2d` of numbers with the other sign.
+    """
+    return _extreme(2, x, kernel, stride, padding, "minimum")
+
+
+@op(smooth_max_pool1d_shape)
+def smooth_max_pool1d(
+    x: Tensor[Any, T, Float],
+    kernel: int | tuple[int],
+    *,
+    beta: float = 1.0,
+    stride: int | tuple[int] | None = None,
+    padding: int | tuple[int] = 0,
+) -> Tensor[Any, T, Float]:
+    r"""Takes a maximum without corners of each window: all its numbers have a share in the gradient.
+
+    $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+k-p}}$$
+
+    Args:
+        x: Lines, `(N, C, L)`, or one, `(C, L)`, a float dtype.
+        kernel: Cells along a window, at least 1.
+        beta: How sharp it is, in one over the units of `x`, finite and not 0: far above 0 it comes to the largest
+            number, far below to the smallest.
+        stride: Cells between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
+        padding: Cells added to each side, at most half of a window, which take no part.
+
+    Returns:
+        `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
+        It is finite wherever all of `x` is.
+
+    Raises:
+        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
+            large.
+        DTypeError: `x` is not a float.
+        ValueError: `beta` is 0 or not finite.
+
+    Source:
+        Boyd & Vandenberghe, [Convex optimization](https://web.stanford.edu/~boyd/cvxbook/), §3.1.5: between the largest
+        number and log(K) / β more.
+    """
+    return _smooth(1, x, kernel, stride, padding, beta)
+
+
+@op(smooth_max_pool2d_shape)
+def smooth_max_pool2d(
+    x: Tensor[Any, T, Float],
+    kernel: int | tuple[int, int],
+    *,
+    beta: float = 1.0,
+    stride: int | tuple[int, int] | None = None,
+    padding: int | tuple[int, int] = 0,
+) -> Tensor[Any, T, Float]:
+    r"""Takes a maximum without corners of each window: all its numbers have a share in the gradient.
+
+    $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+k-p,\,sj+l-p}}$$
+
+    Args:
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
+        kernel: Pixels along a window, at least 1; one number, or one for height and one for width.
+        beta: How sharp it is, in one over the units of `x`, finite and not 0: far above 0 it comes to the largest
+            number, far below to the smallest.
+        stride: Pixels between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
+        padding: Pixels added to each side, at most half of a window, which take no part.
+
+    Returns:
+        `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
+        It is finite wherever all of `x` is.
+
+    Raises:
+        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
+            large.
+        DTypeError: `x` is not a float.
+        ValueError: `beta` is 0 or not finite.
+
+    Source:
+        Boyd & Vandenberghe, [Convex optimization](https://web.stanford.edu/~boyd/cvxbook/), §3.1.5: between the largest
+        number and log(K) / β more.
+    """
+    return _smooth(2, x, kernel, stride, padding, beta)
+
+
+@op(avg_pool1d_shape)
+def avg_pool1d(
+    x: Tensor[Any, T, Float],
+    kernel: int | tuple[int],
+    *,
+    stride: int | tuple[int] | None = None,
+    padding: int | tuple[int] = 0,
+    count_include_pad: bool = True,
+) -> Tensor[Any, T, Float]:
+    r"""Averages each window.
+
+    $$y_{nci} = \frac{1}{K} \sum_{k} x_{n,c,\,si+k-p}$$
+
+    Args:
+        x: Lines, `(N, C, L)`, or one, `(C, L)`, a float dtype.
+        kernel: Cells along a window, at least 1.
+        stride: Cells between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
+        padding: Cells of zero added to each side, at most half of a window.
+        count_include_pad: Whether padded cells count as numbers of their window; else the others alone are averaged.
+
+    Returns:
+        `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
+
+    Raises:
+        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
+            large.
+        DTypeError: `x` is not a float.
+
+    Source:
+        PyTorch 2.13, `torch.nn.functional.avg_pool1d`.
+    """
+    return _average(1, x, kernel, stride, padding, count_include_pad=count_include_pad)
+
+
+@op(avg_pool2d_shape)
+def avg_pool2d(
+    x: Tensor[Any, T, Float],
+    kernel: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    padding: int | tuple[int, int] = 0,
+    count_include_pad: bool = True,
+) -> Tensor[Any, T, Float]:
+    r"""Averages each window.
+
+    $$y_{ncij} = \frac{1}{KL} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+
+    Args:
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
+        kernel: Pixels along a window, at least 1; one number, or one for height and one for width.
+        stride: Pixels between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
+        padding: Pixels of zero added to each side, at most half of a window.
+        count_include_pad: Whether padded pixels count as numbers of their window; else the others alone are averaged.
+
+    Returns:
+        `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
+
+    Raises:
+        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
+            large.
+        DTypeError: `x` is not a float.
+
+    Source:
+        PyTorch 2.13, `torch.nn.functional.avg_pool2d`.
+    """
+    return _average(2, x, kernel, stride, padding, count_include_pad=count_include_pad)
+
+
+@op(adaptive_avg_pool1d_shape)
+def adaptive_avg_pool1d(x: Tensor[Any, T, Float], size: int | tuple[int]) -> Tensor[Any, T, Float]:
+    r"""Averages as many windows as are asked for, whose lengths differ by one at most.
+
+    $$y_{nci} = \frac{1}{b_i - a_i} \sum_{m = a_i}^{b_i - 1} x_{ncm}, \quad
+    a_i = \lfloor i L / I \rfloor, \quad b_i = \lceil (i + 1) L / I \rceil$$
+
+    Args:
+        x: Lines, `(N, C, L)`, or one, `(C, L)`, a float dtype, not empty.
+        size: How many windows there are, at least 1. They overlap where they cannot share the cells out.
+
+    Returns:
+        `(N, C, I)`, without a batch if `x` has none.
+
+    Raises:
+        ShapeError: The rank is wrong, there is nothing to average, or a number is below 1.
+        DTypeError: `x` is not a float.
+
+    Source:
+        PyTorch 2.13, `torch.nn.functional.adaptive_avg_pool1d`.
+    """
+    return _adaptive(1, x, size)
+
+
+@op(adaptive_avg_pool2d_shape)
+def adaptive_avg_pool2d(x: Tensor[Any, T, Float], size: int | tuple[int, int]) -> Tensor[Any, T, Float]:
+    r"""Averages as many windows as are asked for, whose lengths differ by one at most.
+
+    $$y_{ncij} = \frac{1}{(b_i - a_i)(d_j - c_j)} \sum_{m = a_i}^{b_i - 1} \sum_{v = c_j}^{d_j - 1} x_{ncmv}, \quad
+    a_i = \lfloor i H / I \rfloor, \quad b_i = \lceil (i + 1) H / I \rceil,$$
+
+    and so $c_j$ and $d_j$ of the width.
+
+    Args:
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype, not empty.
+        size: How many windows there are, at least 1; one number, or one for height and one for width. They
+            overlap where they cannot share the pixels out.
+
+    Returns:
+        `(N, C, I, J)`, without a batch if `x` has none.
+
+    Raises:
+        ShapeError: The rank is wrong, there is nothing to average, or a number is below 1.
+        DTypeError: `x` is not a float.
+
+    Source:
+        PyTorch 2.13, `torch.nn.functional.adaptive_avg_pool2d`.
+    """
+    return _adaptive(2, x, size)
+
+
+def _adapted(rank: int, x: Dims, size: Any) -> Dims:
+    check_rank(x, rank)
+    numbers(x[-rank:], rank, "the input", 1)
+    return (*x[:-rank], *numbers(size, rank, "size", 1))
+
+
+def _extreme(
+    rank: int, x: Tensor[Any, T, Float], kernel: Any, stride: Any, padding: Any, name: Literal["maximum", "minimum"]
+) -> Tensor[Any, T, Float]:
+    tensor_only(x, "x")
+    x, tape = split(x)
+    float_only(x)
+    windows, outside = Windows(x.data, rank, kernel, stride, padding), -np.inf if name == "maximum" else np.inf
+    out = handle(reduce(partial(apply, name), windows.of(x.data, outside)))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        still_open: Any = np.ones(out.shape, np.bool_)
+        parts: list[Any] = []
+        for cells, inside in zip(windows.of(x.data, outside), windows.inside(), strict=True):
+            found = apply("logical_or", engine(cells).equal(cells, out.data), apply("isnan", cells))
+            taken = apply("logical_and", apply("logical_and", found, inside), still_open)
+            still_open = apply("logical_and", still_open, apply("logical_not", taken))
+            parts.append(engine(dy).where(taken, dy, x.dtype.type(0)))
+        grads.add(x, windows.back(parts))
+
+    return tape.record(out, (x,), backward)
+
+
+def _smooth(
+    rank: int, x: Tensor[Any, T, Float], kernel: Any, stride: Any, padding: Any, beta: float
+) -> Tensor[Any, T, Float]:
+    if not np.isfinite(beta) or beta == 0:
+        message = f"smooth_max_pool{rank}d: beta is {beta} but must be finite and not 0"
+        raise ValueError(message)
+    tensor_only(x, "x")
+    x, tape = split(x)
+    float_only(x)
+    windows, outside = Windows(x.data, rank, kernel, stride, padding), -np.inf if beta > 0 else np.inf
+    powers, peak = _powers(windows.of(x.data, outside), beta)
+    total = reduce(operator.add, powers)
+    with np.errstate(divide="ignore"):  # of nothing but padding and -inf the answer is -inf
+        out = handle(engine(total).log(total) * (1 / beta) + peak)
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        # The weights themselves, not exp(x - y): beside a large y float32 has no digits left for the difference.
+        powers, _ = _powers(windows.of(x.data, outside), beta)
+        total = reduce(operator.add, powers)
+        primitives = engine(total)
+        share = dy / primitives.where(primitives.equal(total, 0), 1, total)  # where it is 0, so is each power
+        grads.add(x, windows.back([share * power for power in powers]))
+
+    return tape.record(out, (x,), backward)
+
+
+def _powers(cells: list[Any], beta: float) -> tuple[list[Any], Any]:
+    """Returns the exponentials of what is left when the extreme of each window is taken away, and the extremes."""
+    # Shift first: exp(89) overflows float32. An infinite extreme would give inf - inf. The shift cancels, so no
+    # gradient of it is lost by reading it off the numbers.
+    values: Any = [handle(one).numpy() for one in cells]
+    peak: Any = reduce(np.maximum if beta > 0 else np.minimum, values)
+    peak = np.where(np.isfinite(peak), peak, peak.dtype.type(0))
+    with np.errstate(over="ignore"):  # the power of an infinity is the one that is meant
+        return [engine(one).exp((one - peak) * beta) for one in cells], peak
+
+
+def _average(
+    rank: int, x: Tensor[Any, T, Float], kernel: Any, stride: Any, padding: Any, *, count_include_pad: bool
+) -> Tensor[Any, T, Float]:
+    tensor_only(x, "x")
+    x, tape = split(x)
+    float_only(x)
+    windows = Windows(x.data, rank, kernel, stride, padding)
+    counts = [np.ones_like(inside) if count_include_pad else inside for inside in windows.inside()]
+    share: Any = (1 / np.sum(counts, axis=0)).astype(x.dtype)
+    out = handle(reduce(operator.add, windows.of(x.data, 0)) * share)
+
+    def backward(grads: Gradients) -> None:
+        part = grads.take(out) * share
+        grads.add(x, windows.back([part] * len(windows.places)))
+
+    return tape.record(out, (x,), backward)
+
+
+def _adaptive(rank: int, x: Tensor[Any, T, Float], size: Any) -> Tensor[Any, T, Float]:
+    tensor_only(x, "x")
+    float_only(x)
+    sizes: Any = _adapted(rank, x.shape, size)[-rank:]
+    y: Any = x
+    for axis, count in zip(range(-rank, 0), sizes, strict=True):
+        n, behind = y.shape[axis], (slice(None),) * (-axis - 1)
+        windows = [slice(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
+        y = concat([mean(getitem(y, (..., one, *behind)), axis, keepdims=True) for one in windows], axis)
+    result: Tensor[Any, T, Float] = y
+    return result

@@ -1,0 +1,97 @@
+"""Larger images made of smaller ones: pixels between those there are, copied or mixed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tapegrad.op import op
+from tapegrad.ops._lowering import check_rank, numbers
+from tapegrad.ops.arithmetic import add, mul
+from tapegrad.ops.elementwise import float_only
+from tapegrad.ops.index import take
+from tapegrad.tensor import Float, T, Tensor, handle, tensor_only
+
+if TYPE_CHECKING:
+    from tapegrad.dims import Dims
+
+
+def upsample2d_shape(x: Dims, scale: int | tuple[int, int]) -> Dims:
+    """Multiplies height and width."""
+    height, width = numbers(scale, 2, "scale", 1)
+    check_rank(x, 2)
+    numbers(x[-2:], 2, "the input", 1)
+    return (*x[:-2], x[-2] * height, x[-1] * width)
+
+
+@op(upsample2d_shape)
+def upsample2d(
+    x: Tensor[Any, T, Float],
+    scale: int | tuple[int, int],
+    *,
+    mode: Literal["nearest", "bilinear"] = "nearest",
+    align_corners: bool = False,
+) -> Tensor[Any, T, Float]:
+    r"""Makes images larger by whole factors.
+
+    $$y_{i} = x_{\lfloor i / s \rfloor} \text{ (nearest)}, \quad
+    y_{i} = (1 - t) \, x_{\lfloor u \rfloor} + t \, x_{\lfloor u \rfloor + 1}, \quad t = u - \lfloor u \rfloor
+    \text{ (bilinear)}$$
+
+    along height and then width, where u is $(i + 1/2) / s - 1/2$, not below 0 and not beyond the last pixel, and with
+    `align_corners` $i (H - 1) / (s H - 1)$.
+
+    Args:
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype, not empty.
+        scale: The factor s, at least 1; one number, or one for height and one for width.
+        mode: `nearest` copies pixels, `bilinear` mixes neighbours.
+        align_corners: Whether the middles of the corner pixels stay where they are, not the corners of the image; of
+            `bilinear` only.
+
+    Returns:
+        `(N, C, s H, s W)`, without a batch if `x` has none. `bilinear` may give NaN beside an infinity, as 0 times it.
+
+    Raises:
+        ShapeError: The rank is wrong, the image is empty, or the scale is below 1.
+        DTypeError: `x` is not a float.
+        ValueError: The mode is another word, or `align_corners` stands beside `nearest`.
+
+    Source:
+        PyTorch 2.13, `torch.nn.functional.interpolate`.
+    """
+    tensor_only(x, "x")
+    float_only(x)
+    _check_mode(mode, align_corners=align_corners)
+    sizes: Any = upsample2d_shape(x.shape, scale)[-2:]
+    y: Any = x
+    for axis, n, size in zip((-2, -1), x.shape[-2:], sizes, strict=True):
+        if mode == "nearest":
+            y = take(y, handle(np.arange(size) * n // size), axis)
+        else:
+            y = _mixed(y, axis, _places(n, size, align_corners=align_corners))
+    result: Tensor[Any, T, Float] = y
+    return result
+
+
+def _places(n: int, size: int, *, align_corners: bool) -> Any:
+    """Returns where in the pixels that are there each new one stands."""
+    if align_corners:
+        return np.arange(size) * ((n - 1) / max(size - 1, 1))
+    return np.clip((np.arange(size) + 0.5) * n / size - 0.5, 0, n - 1)
+
+
+def _mixed(x: Any, axis: int, places: Any) -> Any:
+    lower = np.minimum(places.astype(np.int64), x.shape[axis] - 1)
+    upper = np.minimum(lower + 1, x.shape[axis] - 1)
+    share = (places - lower).astype(x.dtype).reshape((-1, *(1,) * (-axis - 1)))
+    return add(mul(take(x, handle(lower), axis), 1 - share), mul(take(x, handle(upper), axis), share))
+
+
+def _check_mode(mode: str, *, align_corners: bool) -> None:
+    if mode not in ("nearest", "bilinear"):
+        message = f"upsample2d: mode {mode!r} is neither 'nearest' nor 'bilinear'"
+        raise ValueError(message)
+    if align_corners and mode == "nearest":
+        message = "upsample2d: align_corners stands beside 'nearest', which mixes no pixels"
+        raise ValueError(message)

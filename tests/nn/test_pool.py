@@ -1,0 +1,71 @@
+"""Pools as layers: each is its op, and says what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad import nn
+from tapegrad.errors import ShapeError
+from tapegrad.ops import normal, ones
+
+POOLS = {"MaxPool": "max_pool", "MinPool": "min_pool", "AvgPool": "avg_pool", "SmoothMaxPool": "smooth_max_pool"}
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("options", [{}, {"stride": 1}, {"padding": 1}], ids=str)
+def test_a_layer_is_its_op(rank: int, kind: str, options: Any) -> None:
+    x = normal((2, 3, *(7, 8)[-rank:]), rng=0)
+
+    y = getattr(nn, f"{kind}{rank}d")(3, **options)(x)
+
+    np.testing.assert_array_equal(y.numpy(), getattr(tg, f"{POOLS[kind]}{rank}d")(x, 3, **options).numpy())
+
+
+def test_options_of_their_own_are_handed_on() -> None:
+    x = normal((3, 7, 8), rng=0)
+
+    smooth, average = nn.SmoothMaxPool2d(3, beta=5.0)(x), nn.AvgPool2d(3, padding=1, count_include_pad=False)(x)
+
+    np.testing.assert_array_equal(smooth.numpy(), tg.smooth_max_pool2d(x, 3, beta=5.0).numpy())
+    np.testing.assert_array_equal(average.numpy(), tg.avg_pool2d(x, 3, padding=1, count_include_pad=False).numpy())
+    line = x[0]
+    np.testing.assert_array_equal(
+        nn.SmoothMaxPool1d(3, beta=5.0)(line).numpy(), tg.smooth_max_pool1d(line, 3, beta=5.0).numpy()
+    )
+    np.testing.assert_array_equal(
+        nn.AvgPool1d(3, padding=1, count_include_pad=False)(line).numpy(),
+        tg.avg_pool1d(line, 3, padding=1, count_include_pad=False).numpy(),
+    )
+
+
+def test_adaptive_and_global_pools() -> None:
+    x = normal((2, 3, 7, 8), rng=0)
+
+    np.testing.assert_array_equal(nn.AdaptiveAvgPool2d(3)(x).numpy(), tg.adaptive_avg_pool2d(x, 3).numpy())
+    np.testing.assert_array_equal(nn.AdaptiveAvgPool1d(3)(x[0]).numpy(), tg.adaptive_avg_pool1d(x[0], 3).numpy())
+    np.testing.assert_allclose(nn.GlobalAvgPool2d()(x).numpy(), x.numpy().mean((2, 3)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(nn.GlobalMaxPool2d()(x).numpy(), x.numpy().max((2, 3)))
+    np.testing.assert_allclose(nn.GlobalAvgPool1d()(x[0]).numpy(), x.numpy()[0].mean(-1), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(nn.GlobalMaxPool1d()(x[0]).numpy(), x.numpy()[0].max(-1))
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("kind", POOLS)
+def test_a_window_with_no_room_is_refused(rank: int, kind: str) -> None:
+    layer = getattr(nn, f"{kind}{rank}d")(5)
+
+    with pytest.raises(ShapeError, match=f"{kind}{rank}d: a window of 5 is longer than the 4 cells it slides over$"):
+        layer(ones((3, *(4,) * rank)))
+
+
+def test_a_layer_says_what_it_is() -> None:
+    assert repr(nn.MaxPool2d(2)) == "MaxPool2d(2)"
+    assert repr(nn.AvgPool1d(3, stride=2, padding=1)) == "AvgPool1d(3, stride=2, padding=1)"
+    assert repr(nn.AdaptiveAvgPool1d(3)) == "AdaptiveAvgPool1d(3)"
+    assert repr(nn.AdaptiveAvgPool2d(3)) == "AdaptiveAvgPool2d(3)"
+    assert repr(nn.GlobalAvgPool2d()) == "GlobalAvgPool2d()"

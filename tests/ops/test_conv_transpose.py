@@ -1,0 +1,192 @@
+"""conv_transpose1d, 2d and 3d: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    normal,
+    ones,
+    tensor,
+    zeros,
+)
+from tapegrad.testing import check_gradients, check_shape_rule
+
+CONV: dict[int, Any] = {1: conv1d, 2: conv2d, 3: conv3d}
+BACK: dict[int, Any] = {1: conv_transpose1d, 2: conv_transpose2d, 3: conv_transpose3d}
+RANKS = list(BACK)
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"stride": 2},
+    {"padding": 1},
+    {"dilation": 2},
+    {"stride": 3, "padding": 1, "dilation": 2, "output_padding": 2},
+]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def test_values_that_a_reader_can_check() -> None:
+    line: Any = tensor([[1.0, 2.0, 4.0]])
+    kernel: Any = tensor([[[1.0, 10.0]]])
+
+    assert conv_transpose1d(line, kernel).tolist() == [[1, 12, 24, 40]]
+    assert conv_transpose1d(line, kernel, stride=3).tolist() == [[1, 10, 0, 2, 20, 0, 4, 40]]
+    assert conv_transpose1d(line, kernel, stride=3, padding=1).tolist() == [[10, 0, 2, 20, 0, 4]]
+    assert conv_transpose1d(line, kernel, stride=2, output_padding=1).tolist() == [[1, 10, 2, 20, 4, 40, 0]]
+    assert conv_transpose1d(line, kernel, padding=1, output_padding=0).tolist() == [[12, 24]]
+    assert conv_transpose1d(line, kernel, dilation=2).tolist() == [[1, 2, 14, 20, 40]]
+    square: Any = tensor([[[1.0, 2.0]]])
+    assert conv_transpose2d(square, tensor([[[[1.0], [10.0]]]])).tolist() == [[[1, 2], [10, 20]]]
+    assert conv_transpose3d(ones((1, 1, 2, 1)), ones((1, 2, 1, 2, 1))).tolist() == [[[[1], [2], [1]]]] * 2
+
+
+def test_an_output_padding_may_show_what_the_padding_had_cut_off() -> None:
+    line, kernel = tensor([[1.0, 2.0, 4.0]]), tensor([[[1.0, 10.0]]])
+
+    y = conv_transpose1d(line, kernel, stride=2, padding=1, output_padding=1)
+
+    assert y.tolist() == [[10, 2, 20, 4, 40]]
+
+
+@pytest.mark.parametrize("rank", RANKS)
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize(("stride", "padding", "dilation"), [(1, 0, 1), (2, 1, 1), (1, 2, 2), (3, 1, 2)])
+def test_it_is_the_way_back_of_a_convolution(rank: int, groups: int, stride: int, padding: int, dilation: int) -> None:
+    options: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    x, w = real(2, 4, *(8, 7, 6)[:rank]), real(6, 4 // groups, *(3, 2, 2)[:rank], seed=1)
+    y = CONV[rank](x.trace(), w, **options)
+    dy = real(*y.shape, seed=2)
+    dx = y.backward(wrt=[x], seed=dy)[x]
+
+    smallest = BACK[rank](dy, w, **options).shape
+    beyond = tuple(n - m for n, m in zip(x.shape[2:], smallest[2:], strict=True))
+
+    np.testing.assert_allclose(BACK[rank](dy, w, output_padding=beyond, **options).numpy(), dx.numpy(), atol=1e-13)
+    np.testing.assert_allclose(
+        BACK[rank](dy[0], w, output_padding=beyond, **options).numpy(), dx.numpy()[0], atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("rank", RANKS)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_gradients_can_be_differentiated(rank: int, options: dict[str, Any]) -> None:
+    x, w = real(2, 2, *(2, 3, 2)[:rank]), real(2, 1, *(3, 2, 2)[:rank], seed=1)
+
+    check_gradients(lambda x, w: BACK[rank](x, w, **options), x, w, order=2)
+
+
+def test_gradients_of_groups_can_be_differentiated() -> None:
+    x, w = real(2, 4, 2, 3), real(4, 3, 2, 2, seed=1)
+
+    check_gradients(lambda x, w: conv_transpose2d(x, w, groups=2, stride=(2, 1), padding=(1, 0)), x, w, order=2)
+
+
+@pytest.mark.parametrize("rank", RANKS)
+def test_nothing_and_one_cell(rank: int) -> None:
+    one: Any = (1,) * rank
+    of_one: Any = ones((1, 1, *one)) * 3
+
+    assert BACK[rank](of_one, of_one).numpy().ravel().tolist() == [9]
+    assert BACK[rank](zeros((0, 2, *one)), ones((2, 3, *one))).shape == (0, 3, *one)
+    assert BACK[rank](zeros((2, 0, *one)), ones((0, 3, *one))).numpy().ravel().tolist() == [0] * 6
+    check_gradients(BACK[rank], zeros((0, 2, *one), np.float64), real(2, 3, *one))
+
+
+@pytest.mark.parametrize("rank", RANKS)
+def test_infinities_and_nan_reach_the_cells_that_they_lay_kernels_on(rank: int) -> None:
+    far: Any = (1,) * (rank - 1)
+    x: Any = tensor([np.inf, 0.0, 0.0, -np.inf, 1e30, 1e30, np.nan]).reshape((1, 1, *far, 7))
+
+    y = BACK[rank](x, ones((1, 1, *far, 2))).numpy().ravel()
+
+    expected = np.array([np.inf, np.inf, 0, -np.inf, -np.inf, 2e30, np.nan, np.nan], np.float32)
+    np.testing.assert_array_equal(y, expected)
+
+
+def test_the_tape_may_be_that_of_any_operand() -> None:
+    x, w = real(2, 3, 5), real(3, 4, 2)
+
+    assert conv_transpose1d(x.trace(), w).sum().backward()[x].shape == (2, 3, 5)
+    assert conv_transpose1d(x, w.trace()).sum().backward()[w].shape == (3, 4, 2)
+    assert not conv_transpose1d(x, w).owns_tape
+    assert conv_transpose1d(x.trace(), w).sum().backward(wrt=[w])[w].shape == (3, 4, 2)
+    assert conv_transpose1d(x, w.trace()).sum().backward(wrt=[x])[x].shape == (2, 3, 5)
+
+
+@pytest.mark.parametrize("rank", RANKS)
+def test_the_law_of_rules(rank: int) -> None:
+    x, w = (4, *(7, 6, 5)[:rank]), (4, 6, *(3, 2, 2)[:rank])
+
+    check_shape_rule(BACK[rank], *({"x": x, "w": w} | options for options in OPTIONS[:: 1 if rank < 3 else 2]))
+    check_shape_rule(BACK[rank], {"x": x, "w": w, "groups": 2})
+
+
+@pytest.mark.parametrize("rank", RANKS)
+def test_other_dtypes_are_refused(rank: int) -> None:
+    one: Any = (1,) * rank
+    x, whole, double = ones((2, 3, *one)), zeros((2, 3, *one), np.int64), ones((3, 4, *one), np.float64)
+
+    with pytest.raises(DTypeError, match=rf"^conv_transpose{rank}d: x is float32 but w is float64$"):
+        BACK[rank](x, double)
+    with pytest.raises(DTypeError, match=rf"^conv_transpose{rank}d: x is int64 but floating is expected$"):
+        BACK[rank](whole, ones((3, 2, *one), np.int64))
+
+
+NUMBER: Any = 2.0  # mypy refuses it before it runs
+
+
+def test_what_is_no_tensor_is_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^x is a float, not a tensor$"):
+        inspect.unwrap(conv_transpose1d)(NUMBER, ones((1, 2, 3)))
+    with pytest.raises(DTypeError, match=r"^w is a float, not a tensor$"):
+        inspect.unwrap(conv_transpose1d)(ones((1, 2, 3)), NUMBER)
+
+
+IMAGE, FILTERS = zeros((2, 3, 7, 8)), zeros((3, 4, 3, 5))
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "options", "message"),
+    [
+        (zeros((7, 8)), FILTERS, {}, "x (7, 8) has rank 2, not 4, or 3 without a batch"),
+        (IMAGE, zeros((3, 3, 5)), {}, "w (3, 3, 5) has rank 3, not 4"),
+        (IMAGE, zeros((4, 3, 3, 5)), {}, "x has 3 channels but w expects 4"),
+        (IMAGE, FILTERS, {"groups": 2}, "x has 3 channels, which do not divide into 2 groups"),
+        (IMAGE, zeros((3, 4, 0, 5)), {}, "the kernel is 0, below 1"),
+        (zeros((2, 3, 0, 8)), FILTERS, {}, "the input is 0, below 1"),
+        (IMAGE, FILTERS, {"padding": (5, 0)}, "a padding of 5 leaves -1 cells of 9"),
+        (IMAGE, FILTERS, {"stride": 0}, "stride is 0, below 1"),
+        (IMAGE, FILTERS, {"stride": (1, 2, 3)}, "stride (1, 2, 3) has 3 numbers, not 2"),
+        (IMAGE, FILTERS, {"padding": (1, -1)}, "padding is -1, below 0"),
+        (IMAGE, FILTERS, {"output_padding": -1}, "output_padding is -1, below 0"),
+        (IMAGE, FILTERS, {"stride": 2, "output_padding": (1, 2)}, "output_padding is 2, not below the stride, 2"),
+        (IMAGE, FILTERS, {"dilation": 0}, "dilation is 0, below 1"),
+        (IMAGE, FILTERS, {"groups": 0}, "groups is 0, below 1"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_refused(x: Any, w: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        conv_transpose2d(x, w, **options)
+
+    assert str(refused.value) == f"conv_transpose2d: {message}"
+
+
+@pytest.mark.parametrize("rank", RANKS)
+def test_other_channels_are_refused(rank: int) -> None:
+    with pytest.raises(ShapeError, match=f"^conv_transpose{rank}d: x has 2 channels but w expects 3$"):
+        BACK[rank](ones((1, 2, *(3,) * rank)), ones((3, 2, *(4,) * rank)))

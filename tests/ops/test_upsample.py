@@ -1,0 +1,94 @@
+"""upsample2d: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops import normal, ones, tensor, upsample2d, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+MODES: list[dict[str, Any]] = [
+    {"mode": "nearest"},
+    {"mode": "bilinear"},
+    {"mode": "bilinear", "align_corners": True},
+]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def test_values_that_a_reader_can_check() -> None:
+    x: Any = tensor([[[0.0, 4.0]]])
+
+    assert upsample2d(x, (1, 2)).tolist() == [[[0, 0, 4, 4]]]
+    assert upsample2d(x, (2, 1)).tolist() == [[[0, 4], [0, 4]]]
+    assert upsample2d(x, (1, 2), mode="bilinear").tolist() == [[[0, 1, 3, 4]]]
+    aligned = upsample2d(x, (1, 2), mode="bilinear", align_corners=True)
+    np.testing.assert_allclose(aligned.numpy(), [[[0, 4 / 3, 8 / 3, 4]]], rtol=1e-6)
+    assert upsample2d(real(2, 3, 4, 5), (2, 3)).shape == (2, 3, 8, 15)
+
+
+@pytest.mark.parametrize("options", MODES, ids=str)
+def test_what_is_equal_stays_equal(options: dict[str, Any]) -> None:
+    np.testing.assert_allclose(upsample2d(ones((1, 3, 2)) * 7, 3, **options).numpy(), np.full((1, 9, 6), 7), rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", MODES, ids=str)
+def test_gradients_can_be_differentiated(options: dict[str, Any]) -> None:
+    check_gradients(lambda x: upsample2d(x * x, (2, 3), **options), real(2, 1, 2, 3), order=2)
+    check_gradients(lambda x: upsample2d(x, (2, 1), **options), real(1, 1, 2), order=2)
+
+
+@pytest.mark.parametrize("options", MODES, ids=str)
+def test_nothing_and_one_pixel(options: dict[str, Any]) -> None:
+    assert upsample2d(tensor([[[3.0]]]), 2, **options).tolist() == [[[3, 3], [3, 3]]]
+    assert upsample2d(zeros((0, 2, 3, 4)), 2, **options).shape == (0, 2, 6, 8)
+    check_gradients(lambda x: upsample2d(x, 2, **options), zeros((0, 1, 2, 2), np.float64))
+
+
+def test_infinities_and_nan_reach_their_own_pixels_or_those_next_to_them() -> None:
+    x: Any = tensor([[[np.inf, 0.0, 0.0, 1e30, 1e30, np.nan]]])
+    finite: Any = tensor([[[0.0, 0.0, 1e30, 1e30, np.nan]]])
+
+    y, mixed = upsample2d(x, (1, 2)).numpy().ravel(), upsample2d(finite, (1, 2), mode="bilinear").numpy().ravel()
+
+    np.testing.assert_array_equal(y, np.repeat(x.numpy().ravel(), 2))
+    assert np.isnan(mixed).tolist() == [False] * 7 + [True] * 3
+    np.testing.assert_allclose(mixed[:7], np.array([0, 0, 0, 0.25, 0.75, 1, 1]) * 1e30, rtol=1e-6)
+
+
+def test_the_law_of_rules() -> None:
+    check_shape_rule(upsample2d, ((2, 3, 5, 7), 2), ((3, 5, 7), (3, 1)), ((3, 1, 1), 4))
+
+
+WHOLE: Any = ones((1, 2, 3), np.int64)  # mypy refuses it before it runs
+NUMBER: Any = 2.0
+OTHER: Any = "cubic"
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    image: Any = ones((3, 5, 7))
+    none: Any = 0
+    matrix: Any = ones((5, 7))
+    empty: Any = zeros((3, 0, 7))
+
+    with pytest.raises(ShapeError, match=r"^upsample2d: scale is 0, below 1$"):
+        upsample2d(image, none)
+    with pytest.raises(ShapeError, match=r"^upsample2d: the input is 0, below 1$"):
+        upsample2d(empty, 2)
+    with pytest.raises(ShapeError, match=r"^upsample2d: x \(5, 7\) has rank 2, not 4, or 3 without a batch$"):
+        upsample2d(matrix, 2)
+    with pytest.raises(DTypeError, match=r"^upsample2d: x is int64 but floating is expected$"):
+        upsample2d(WHOLE, 2)
+    with pytest.raises(DTypeError, match=r"^x is a float, not a tensor$"):
+        inspect.unwrap(upsample2d)(NUMBER, 2)
+    with pytest.raises(ValueError, match=r"^upsample2d: mode 'cubic' is neither 'nearest' nor 'bilinear'$"):
+        upsample2d(image, 2, mode=OTHER)
+    with pytest.raises(ValueError, match=r"^upsample2d: align_corners stands beside 'nearest', which mixes no pixels$"):
+        upsample2d(image, 2, align_corners=True)

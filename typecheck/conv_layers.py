@@ -1,0 +1,136 @@
+"""Convolutions and pools as layers: exact sizes through a model, and a layer that a user writes with the size operators."""
+
+from typing import Any, Generic, assert_type
+from typing import Literal as L
+
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import Add, FloorDiv, Mul, NoneTape, OwnedTape, Shape, Sub, Tape, Tensor, guarded, nn
+
+N = TypeVar("N", bound=int)
+H = TypeVar("H", bound=int)
+W = TypeVar("W", bound=int)
+T = TypeVar("T", bound=Tape)
+C = TypeVar("C", bound=int)
+O = TypeVar("O", bound=int)
+K = TypeVar("K", bound=int)
+S = TypeVar("S", bound=int, default=L[1])
+P = TypeVar("P", bound=int, default=L[0])
+
+images = tg.ones((32, 1, 28, 20))
+
+
+class Conv(nn.Module, Generic[C, O, K, S, P]):
+    """A convolution of a user's own: its forward's signature is its rule, which mypy holds against its body."""
+
+    @guarded
+    def __init__(self, channels: C, out: O, kernel: K, stride: S, padding: P) -> None:
+        self.weight = nn.Param(tg.normal((out, channels, kernel, kernel), rng=0))
+        self.stride, self.padding = stride, padding
+
+    @guarded
+    def forward(self, x: Tensor[Shape[N, C, H, W], T]) -> Tensor[Shape[N, O, Add[FloorDiv[Sub[Add[H, Mul[P, L[2]]], K], S], L[1]], Add[FloorDiv[Sub[Add[W, Mul[P, L[2]]], K], S], L[1]]], T]:
+        return tg.conv2d(x, self.weight, stride=self.stride, padding=self.padding)
+
+
+class Halved(nn.Module):
+    """A pool between convolutions that keep the size."""
+
+    def __init__(self) -> None:
+        self.same = Conv(1, 8, 3, 1, 1)
+        self.pool = nn.MaxPool2d(2)
+
+    def forward(self, x: Tensor[Shape[N, L[1], H, W], T]) -> Tensor[Shape[N, L[8], FloorDiv[H, L[2]], FloorDiv[W, L[2]]], T]:
+        h = self.same(x)
+        assert_type(h, Tensor[Shape[N, L[8], H, W], T])
+        return self.pool(h)
+
+
+def accept_a_layer_of_ones_own() -> None:
+    assert_type(Conv(1, 6, 5, 1, 0)(images), Tensor[Shape[L[32], L[6], L[24], L[16]], NoneTape])
+    assert_type(Conv(1, 6, 5, 2, 2)(images.trace()), Tensor[Shape[L[32], L[6], L[14], L[10]], OwnedTape])
+    assert_type(Halved()(images), Tensor[Shape[L[32], L[8], L[14], L[10]], NoneTape])
+
+
+def reject_other_channels_in_a_layer_of_ones_own() -> None:
+    Conv(3, 6, 5, 1, 0)(images)  # E: Conv(3, 6, 5, 1, 0): x is (32, 1, 28, 20) but (N, 3, H, W) is expected: axis 1 is 1, not 3 [tapegrad-shape]
+
+
+def reject_a_wrong_size_inside() -> None:
+    class Wrong(nn.Module, Generic[C, O, K]):
+        def __init__(self, channels: C, out: O, kernel: K) -> None:
+            self.weight = nn.Param(tg.ones((out, kernel, channels, kernel)))
+
+        def forward(self, x: Tensor[Shape[N, C, H, W], NoneTape]) -> Tensor[Any, NoneTape]:
+            return tg.conv2d(x, self.weight)  # E(mypy): conv2d: x has C channels but w expects K [tapegrad-shape]
+
+    Wrong(1, 2, 3)
+
+
+def accept_defaults_as_literals() -> None:
+    assert_type(nn.Conv2d(1, 16, 3), nn.Conv2d[L[1], L[16], L[3], L[1], L[0]])
+    assert_type(nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.Conv2d[L[1], L[16], L[3], L[2], L[1]])
+    assert_type(nn.ConvTranspose2d(1, 16, 3), nn.ConvTranspose2d[L[1], L[16], L[3], L[1], L[0], L[0]])
+    assert_type(nn.MaxPool2d(2), nn.MaxPool2d[L[2], L[2], L[0]])
+    assert_type(nn.MaxPool2d(3, stride=2, padding=1), nn.MaxPool2d[L[3], L[2], L[1]])
+    three: nn.Conv2d[L[1], L[16], L[3]] = nn.Conv2d(1, 16, 3)
+    two: nn.MaxPool2d[L[2]] = nn.MaxPool2d(2)
+    assert_type(two(three(images)), Tensor[Shape[L[32], L[16], L[13], L[9]], NoneTape])
+
+
+def accept_convolutions() -> None:
+    line, volume = tg.ones((3, 28)), tg.ones((2, 3, 5, 6, 7))
+    assert_type(nn.Conv1d(3, 8, 5)(line), Tensor[Shape[L[8], L[24]], NoneTape])
+    assert_type(nn.Conv2d(1, 8, 5, padding=2)(images), Tensor[Shape[L[32], L[8], L[28], L[20]], NoneTape])
+    assert_type(nn.Conv2d(1, 8, 5, bias=False)(images[0]), Tensor[Shape[L[8], L[24], L[16]], NoneTape])
+    assert_type(nn.Conv3d(3, 8, 3)(volume), Tensor[Shape[L[2], L[8], L[3], L[4], L[5]], NoneTape])
+    assert_type(nn.ConvTranspose1d(3, 8, 4, stride=2, padding=1)(line), Tensor[Shape[L[8], L[56]], NoneTape])
+    assert_type(nn.ConvTranspose2d(1, 8, 3, stride=2, output_padding=1)(images), Tensor[Shape[L[32], L[8], L[58], L[42]], NoneTape])
+
+
+def accept_pools() -> None:
+    line = tg.ones((3, 28))
+    assert_type(nn.MaxPool1d(3)(line), Tensor[Shape[L[3], L[9]], NoneTape])
+    assert_type(nn.MinPool1d(3)(line), Tensor[Shape[L[3], L[9]], NoneTape])
+    assert_type(nn.AvgPool1d(3, padding=1)(line), Tensor[Shape[L[3], L[10]], NoneTape])
+    assert_type(nn.SmoothMaxPool1d(3, stride=1)(line), Tensor[Shape[L[3], L[26]], NoneTape])
+    assert_type(nn.MinPool2d(2)(images), Tensor[Shape[L[32], L[1], L[14], L[10]], NoneTape])
+    assert_type(nn.AvgPool2d(2)(images), Tensor[Shape[L[32], L[1], L[14], L[10]], NoneTape])
+    assert_type(nn.SmoothMaxPool2d(2, beta=5.0)(images), Tensor[Shape[L[32], L[1], L[14], L[10]], NoneTape])
+    assert_type(nn.AdaptiveAvgPool1d(5)(line), Tensor[Shape[L[3], L[5]], NoneTape])
+    assert_type(nn.AdaptiveAvgPool2d(7)(images), Tensor[Shape[L[32], L[1], L[7], L[7]], NoneTape])
+    assert_type(nn.GlobalAvgPool1d()(line), Tensor[Shape[L[3]], NoneTape])
+    assert_type(nn.GlobalMaxPool1d()(line), Tensor[Shape[L[3]], NoneTape])
+    assert_type(nn.GlobalAvgPool2d()(images), Tensor[Shape[L[32], L[1]], NoneTape])
+    assert_type(nn.GlobalMaxPool2d()(images), Tensor[Shape[L[32], L[1]], NoneTape])
+
+
+def accept_exact_sizes_through_a_model() -> None:
+    model = nn.Sequential(nn.Conv2d(1, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(1872, 10))
+    assert_type(model(images), Tensor[Shape[L[32], L[10]], NoneTape])
+    assert_type(model(images.trace()), Tensor[Shape[L[32], L[10]], OwnedTape])
+
+
+def accept_named_sizes() -> None:
+    def shrunk(x: Tensor[Shape[N, L[1], H, W], T]) -> Tensor[Shape[N, L[4], FloorDiv[H, L[2]], FloorDiv[W, L[2]]], T]:
+        return nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2))(x)
+
+    assert_type(shrunk(images), Tensor[Shape[L[32], L[4], L[14], L[10]], NoneTape])
+
+
+def reject_a_linear_of_another_width() -> None:
+    model = nn.Sequential(nn.Conv2d(1, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(1600, 10))
+    model(images)  # E: model[4] Linear(1600, 10): x is (32, 1872) but (..., 1600) is expected: axis -1 is 1872, not 1600 [tapegrad-shape]
+
+
+def reject_layers_of_other_channels() -> None:
+    nn.Sequential(nn.Conv2d(1, 16, 3), nn.Conv2d(8, 4, 3))  # E(mypy): Sequential[1] Conv2d(8, 4, 3, 1, 0): x is (..., 16, ?, ?) but (..., 8, H, W) is expected: axis -3 is 16, not 8 [tapegrad-shape]
+
+
+def reject_other_channels() -> None:
+    nn.Conv2d(3, 16, 3)(images)  # E: Conv2d(3, 16, 3, 1, 0): x is (32, 1, 28, 20) but (..., 3, H, W) is expected: axis -3 is 1, not 3 [tapegrad-shape]
+
+
+def reject_a_vector() -> None:
+    nn.ConvTranspose1d(3, 16, 3)(tg.ones((3,)))  # E: ConvTranspose1d(3, 16, 3, 1, 0, 0): x is (3,) but (..., 3, W) is expected: rank 1, not at least 2 [tapegrad-shape]
