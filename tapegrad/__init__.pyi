@@ -17,6 +17,7 @@ from tapegrad.dims import Mul as Mul
 from tapegrad.dims import Sub as Sub
 from tapegrad.errors import DTypeError as DTypeError
 from tapegrad.errors import ShapeError as ShapeError
+from tapegrad.errors import SingularError as SingularError
 from tapegrad.errors import TapeError as TapeError
 from tapegrad.generator import random as random
 from tapegrad.guard import guarded as guarded
@@ -45,6 +46,8 @@ from tapegrad.ops import atanh as atanh
 from tapegrad.ops import avg_pool1d as avg_pool1d
 from tapegrad.ops import avg_pool2d as avg_pool2d
 from tapegrad.ops import batch_norm as batch_norm
+from tapegrad.ops import bce as bce
+from tapegrad.ops import bce_with_logits as bce_with_logits
 from tapegrad.ops import bernoulli as bernoulli
 from tapegrad.ops import bernoulli_like as bernoulli_like
 from tapegrad.ops import bitwise_and as bitwise_and
@@ -53,6 +56,7 @@ from tapegrad.ops import bitwise_left_shift as bitwise_left_shift
 from tapegrad.ops import bitwise_or as bitwise_or
 from tapegrad.ops import bitwise_right_shift as bitwise_right_shift
 from tapegrad.ops import bitwise_xor as bitwise_xor
+from tapegrad.ops import bmm as bmm
 from tapegrad.ops import broadcast_to as broadcast_to
 from tapegrad.ops import cbrt as cbrt
 from tapegrad.ops import ceil as ceil
@@ -69,6 +73,7 @@ from tapegrad.ops import conv_transpose3d as conv_transpose3d
 from tapegrad.ops import copysign as copysign
 from tapegrad.ops import cos as cos
 from tapegrad.ops import cosh as cosh
+from tapegrad.ops import cosine as cosine
 from tapegrad.ops import count_nonzero as count_nonzero
 from tapegrad.ops import cross_entropy as cross_entropy
 from tapegrad.ops import cummax as cummax
@@ -76,9 +81,12 @@ from tapegrad.ops import cummin as cummin
 from tapegrad.ops import cumprod as cumprod
 from tapegrad.ops import cumsum as cumsum
 from tapegrad.ops import deg2rad as deg2rad
+from tapegrad.ops import det as det
 from tapegrad.ops import diag as diag
 from tapegrad.ops import div as div
+from tapegrad.ops import dot as dot
 from tapegrad.ops import dropout as dropout
+from tapegrad.ops import einsum as einsum
 from tapegrad.ops import elu as elu
 from tapegrad.ops import empty as empty
 from tapegrad.ops import empty_like as empty_like
@@ -105,15 +113,20 @@ from tapegrad.ops import greater as greater
 from tapegrad.ops import greater_equal as greater_equal
 from tapegrad.ops import group_norm as group_norm
 from tapegrad.ops import heaviside as heaviside
+from tapegrad.ops import hinge as hinge
+from tapegrad.ops import huber as huber
 from tapegrad.ops import hypot as hypot
 from tapegrad.ops import instance_norm as instance_norm
+from tapegrad.ops import inv as inv
 from tapegrad.ops import isfinite as isfinite
 from tapegrad.ops import isinf as isinf
 from tapegrad.ops import isnan as isnan
+from tapegrad.ops import kl_div as kl_div
 from tapegrad.ops import layer_norm as layer_norm
 from tapegrad.ops import leaky_relu as leaky_relu
 from tapegrad.ops import less as less
 from tapegrad.ops import less_equal as less_equal
+from tapegrad.ops import linear as linear
 from tapegrad.ops import linspace as linspace
 from tapegrad.ops import log as log
 from tapegrad.ops import log1p as log1p
@@ -128,6 +141,7 @@ from tapegrad.ops import logical_not as logical_not
 from tapegrad.ops import logical_or as logical_or
 from tapegrad.ops import logical_xor as logical_xor
 from tapegrad.ops import logsumexp as logsumexp
+from tapegrad.ops import mae as mae
 from tapegrad.ops import masked_fill as masked_fill
 from tapegrad.ops import masked_select as masked_select
 from tapegrad.ops import matmul as matmul
@@ -148,6 +162,7 @@ from tapegrad.ops import mul as mul
 from tapegrad.ops import multi_head_attention as multi_head_attention
 from tapegrad.ops import nan_to_num as nan_to_num
 from tapegrad.ops import neg as neg
+from tapegrad.ops import nll as nll
 from tapegrad.ops import nonzero as nonzero
 from tapegrad.ops import norm as norm
 from tapegrad.ops import normal as normal
@@ -157,6 +172,7 @@ from tapegrad.ops import not_equal as not_equal
 from tapegrad.ops import one_hot as one_hot
 from tapegrad.ops import ones as ones
 from tapegrad.ops import ones_like as ones_like
+from tapegrad.ops import outer as outer
 from tapegrad.ops import pad as pad
 from tapegrad.ops import permute as permute
 from tapegrad.ops import pow as pow
@@ -169,6 +185,7 @@ from tapegrad.ops import remainder as remainder
 from tapegrad.ops import repeat as repeat
 from tapegrad.ops import reshape as reshape
 from tapegrad.ops import rms_norm as rms_norm
+from tapegrad.ops import rmse as rmse
 from tapegrad.ops import roll as roll
 from tapegrad.ops import rotary_embedding as rotary_embedding
 from tapegrad.ops import round as round
@@ -184,10 +201,12 @@ from tapegrad.ops import signbit as signbit
 from tapegrad.ops import silu as silu
 from tapegrad.ops import sin as sin
 from tapegrad.ops import sinh as sinh
+from tapegrad.ops import smooth_l1 as smooth_l1
 from tapegrad.ops import smooth_max_pool1d as smooth_max_pool1d
 from tapegrad.ops import smooth_max_pool2d as smooth_max_pool2d
 from tapegrad.ops import softmax as softmax
 from tapegrad.ops import softplus as softplus
+from tapegrad.ops import solve as solve
 from tapegrad.ops import sort as sort
 from tapegrad.ops import split as split
 from tapegrad.ops import sqrt as sqrt
@@ -203,6 +222,7 @@ from tapegrad.ops import take as take
 from tapegrad.ops import tan as tan
 from tapegrad.ops import tanh as tanh
 from tapegrad.ops import tensor as tensor
+from tapegrad.ops import tensordot as tensordot
 from tapegrad.ops import tile as tile
 from tapegrad.ops import topk as topk
 from tapegrad.ops import transpose as transpose

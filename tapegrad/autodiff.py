@@ -58,6 +58,8 @@ class Autodiff(Backend[Recorded]):
     equal = staticmethod(ops.equal)
     greater = staticmethod(ops.greater)
     cast = staticmethod(ops.astype)
+    inv = staticmethod(ops.inv)
+    det = staticmethod(ops.det)
 
     def from_inner(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         """Returns a new tensor without a tape whose value is `x`, a tensor of the level below."""
@@ -114,6 +116,14 @@ class Autodiff(Backend[Recorded]):
     def swap_last_axes(self, x: Recorded) -> Recorded:
         axes = tuple(range(x.ndim))
         return ops.transpose(x, (*axes[:-2], *axes[-2:][::-1]))
+
+    @override
+    def einsum(self, subscripts: str, *values: Recorded) -> Recorded:
+        return ops.einsum(subscripts, *map(_lifted, values))
+
+    @override
+    def solve(self, x: Recorded, y: Recorded) -> Recorded:
+        return ops.solve(_lifted(x), _lifted(y))
 
     @override
     def take(self, x: Recorded, indices: Recorded, axis: int) -> Recorded:

@@ -53,7 +53,7 @@ class Quotient(Arithmetic[N0, N1]):
 
 
 class RankUnknownError(Exception):
-    """A rule asked for the sizes of a tensor whose rank is unknown; the checker answers with an unknown shape."""
+    """A rule asked for sizes of an unknown rank or along an unknown axis; the checker answers with an unknown shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +247,15 @@ def at_least(rank: int, **operand: Dims) -> Dims:
     return dims
 
 
+def of_rank(rank: int, **operand: Dims) -> Dims:
+    """Returns the operand's sizes, of which there must be `rank`."""
+    ((name, dims),) = operand.items()
+    if len(dims) != rank:
+        message = f"{name} {show(dims)} has rank {len(dims)}, not {rank}"
+        raise ShapeError(message)
+    return dims
+
+
 def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
     """Returns the shape to which all operands broadcast, NumPy's rule: sizes align from the right, 1 fits any.
 
@@ -327,7 +336,9 @@ def value_of(size: Size, names: Mapping[Name, int]) -> int | None:
 
 
 def normal_axis(axis: int, dims: Dims, name: str = "x") -> int:
-    """Returns `axis` counted from the front."""
+    """Returns `axis` counted from the front; of an unknown one nothing follows."""
+    if isinstance(axis, Dim):
+        raise RankUnknownError
     if not -len(dims) <= axis < len(dims):
         message = f"axis {axis} is out of range for {name} {show(dims)}"
         raise ShapeError(message)

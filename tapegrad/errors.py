@@ -1,4 +1,4 @@
-"""The errors tapegrad raises: three, each of them also one of Python's own."""
+"""The errors tapegrad raises: four, each of them also one of Python's own."""
 
 
 class ShapeError(ValueError):
@@ -11,3 +11,7 @@ class DTypeError(TypeError):
 
 class TapeError(RuntimeError):
     """A gradient was asked for that no tape can give."""
+
+
+class SingularError(ValueError):
+    """A matrix has no inverse; the message names the op, the shape and the place in a stack."""

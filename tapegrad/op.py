@@ -7,12 +7,12 @@ import inspect
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from tapegrad.dims import Dims, show, surely_differ
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError
 
 Rule = Callable[..., Any]  # to sizes; to a tuple of them where an op gives several tensors
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,6 +29,8 @@ class Op:
     operands: frozenset[str]
     sequences: frozenset[str]  # operands that are any number of tensors: of these the rule gets a tuple of shapes
     operator: str | None
+    star: str = ""  # the sequence whose tensors a call lists one by one
+    dtypes: Rule | None = None  # refuses operands by rank and dtype
 
     def sizes(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the rule's answer for a call: operands stand as their shapes, all else as it is."""
@@ -44,6 +46,23 @@ class Op:
         )
 
 
+class Typed(NamedTuple):
+    """What a dtype rule gets of an operand."""
+
+    rank: int
+    dtype: str
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it holds whole numbers; bools are none."""
+        return self.dtype.startswith(("int", "uint"))
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it holds floats."""
+        return self.dtype.startswith(("float", "bfloat"))
+
+
 class NoNumbersError(Exception):
     """A value was asked for numbers that it has not; for an op it knows another answer."""
 
@@ -56,11 +75,11 @@ OPS: dict[str, Op] = {}
 CALLS: dict[str, Callable[..., Any]] = {}
 
 EXPLAINED = (ValueError, TypeError, IndexError, TapeError, NoNumbersError)
-_OURS = (ShapeError, DTypeError, TapeError, IndexError)
+_OURS = (ShapeError, DTypeError, TapeError, SingularError, IndexError)
 _CHECK_RULES = bool(os.environ.get("TAPEGRAD_CHECK_RULES"))
 
 
-def op(rule: Rule, *, operator: str | None = None, eager: bool = False) -> Callable[[F], F]:
+def op(rule: Rule, *, operator: str | None = None, eager: bool = False, dtypes: Rule | None = None) -> Callable[[F], F]:
     """Makes an op of a function: its errors speak with the rule's words, and the checker finds the rule by its name.
 
     The rule has the op's parameters; where the op is annotated with a tensor the rule gets its sizes. NumPy looks at
@@ -70,6 +89,8 @@ def op(rule: Rule, *, operator: str | None = None, eager: bool = False) -> Calla
         rule: From sizes to sizes; raises `ShapeError` with what comes after the op's name.
         operator: The operator that calls the op, such as `__matmul__`.
         eager: Whether the rule runs before the op, for where NumPy would stay silent.
+        dtypes: Raises `DTypeError` for what no annotation says, such as a dtype that hangs on a rank. It has some of
+            the op's parameters and gets operands as `Typed`; the op asks it, and so does the checker.
 
     Returns:
         A decorator.
@@ -79,7 +100,7 @@ def op(rule: Rule, *, operator: str | None = None, eager: bool = False) -> Calla
     """
 
     def bind(function: F) -> F:
-        entry = _entry(rule, function, operator)
+        entry = _entry(rule, function, operator, dtypes)
 
         call = _calling(function, entry)
 
@@ -140,21 +161,28 @@ def _data(value: Any) -> Any:
     return value.data if hasattr(value, "tape") else value
 
 
-def _entry(rule: Rule, function: Callable[..., Any], operator: str | None) -> Op:
+def _entry(rule: Rule, function: Callable[..., Any], operator: str | None, dtypes: Rule | None) -> Op:
     ours, theirs = _parameters(rule), _parameters(function)
     if ours != tuple(name for name in theirs if name in ours):
         message = f"{function.__name__}: its rule has the parameters {list(ours)}, the op has {list(theirs)}"
         raise TypeError(message)
     annotations = {name: str(function.__annotations__.get(name)) for name in theirs}
     operands = frozenset(name for name, annotation in annotations.items() if "Tensor" in annotation)
-    sequences = frozenset(name for name in operands if annotations[name].startswith("Sequence["))
-    return Op(function.__name__, rule, function, ours, operands, sequences, operator)
+    star = _star(function)
+    sequences = frozenset(name for name in operands if name == star or annotations[name].startswith("Sequence["))
+    return Op(function.__name__, rule, function, ours, operands, sequences, operator, star, dtypes)
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     code = inspect.unwrap(function).__code__  # under a guard it is the wrapper's
-    names: tuple[str, ...] = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    count = code.co_argcount + code.co_kwonlyargcount
+    names: tuple[str, ...] = code.co_varnames[: count + bool(code.co_flags & inspect.CO_VARARGS)]
     return names
+
+
+def _star(function: Callable[..., Any]) -> str:
+    """Returns the parameter that is written with a star; it comes last among the names of the code."""
+    return _parameters(function)[-1] if inspect.unwrap(function).__code__.co_flags & inspect.CO_VARARGS else ""
 
 
 def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

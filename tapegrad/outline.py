@@ -274,6 +274,10 @@ class Outlines(Backend[Outline]):
     one_hot: Any = staticmethod(partial(ruled, "one_hot"))
     ones: Any = staticmethod(partial(ruled, "ones"))
     zeros: Any = staticmethod(partial(ruled, "zeros"))
+    inv: Any = staticmethod(partial(ruled, "inv"))
+    det: Any = staticmethod(partial(ruled, "det"))
+    solve: Any = staticmethod(partial(ruled, "solve"))
+    einsum: Any = staticmethod(partial(ruled, "einsum"))
     cast: Any = staticmethod(partial(ruled, "astype"))
 
     @override

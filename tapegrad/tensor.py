@@ -620,6 +620,15 @@ def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any], name: str = "
         raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(x.dtype), "x", str(y.dtype), name))
 
 
+def same_dtypes(tensors: Sequence[Tensor[Any, Any, Any]], name: str) -> None:
+    """Refuses any number of tensors that are not all of the first one's dtype."""
+    dtypes = [str(x.dtype) for x in tensors]
+    for position, dtype in enumerate(dtypes):
+        if dtype != dtypes[0]:
+            first, other = f"{name}[0]", f"{name}[{position}]"
+            raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, dtypes[0], first, dtype, other))
+
+
 def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any, NoneTape, Any]:
     """Gives a number the dtype of the tensor it stands beside, and takes an array as it is."""
     if not isinstance(like, Tensor):

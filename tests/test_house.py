@@ -22,8 +22,9 @@ from tapegrad.tensor import handle
 PROGRAMS = Path(__file__).parent.parent / "typecheck"
 NAMES = sorted(name for name in vars(ops) if name in OPS)
 # Families whose formulas are not in every textbook, and those of theirs that are.
-SOURCED = {"activation", "attention", "conv", "conv_transpose", "loss", "norm", "pool", "scan"}
-TEXTBOOK = {"cross_entropy", "log_sigmoid", "mse", "normalize", "sigmoid"}
+SOURCED = {"activation", "attention", "conv", "conv_transpose", "likelihood", "loss", "norm", "pool", "scan"}
+TEXTBOOK = {"bce", "bce_with_logits", "cosine", "hinge", "mae", "mse", "nll", "rmse"}
+TEXTBOOK |= {"cross_entropy", "log_sigmoid", "normalize", "sigmoid"}
 
 
 def words(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from tapegrad.backend.convolution import convolve
 from tapegrad.backend.engines import register
 from tapegrad.backend.formulas import erf, power, sigmoid, softplus
 from tapegrad.backend.value import Backend, Elementwise
+from tapegrad.errors import SingularError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -145,6 +147,29 @@ class NumPy(Backend[Array]):
         return x.T if x.ndim <= 2 else x.swapaxes(-1, -2)  # a matrix has two axes
 
     @override
+    def einsum(self, subscripts: str, *values: Array) -> Array:
+        total: Array = np.einsum(subscripts, *values, optimize=_planned(subscripts, *map(np.shape, values)))
+        return total
+
+    @override
+    def inv(self, x: Array) -> Array:
+        try:
+            return np.linalg.inv(x)
+        except np.linalg.LinAlgError:
+            raise SingularError(_singular(x)) from None
+
+    @override
+    def solve(self, x: Array, y: Array) -> Array:
+        try:
+            return np.linalg.solve(x, y)
+        except np.linalg.LinAlgError:
+            raise SingularError(_singular(x)) from None
+
+    @override
+    def det(self, x: Array) -> Array:
+        return np.asarray(np.linalg.det(x))
+
+    @override
     def cast(self, x: Array, dtype: Any) -> Array:
         return x.astype(dtype)
 
@@ -181,6 +206,32 @@ def _last_equal(x: Array, running: Array, axis: int) -> Array:
     indices: Array = np.indices(x.shape, sparse=True)[axis]
     found: Array = np.maximum.accumulate(np.where(met, indices, 0), axis)
     return found
+
+
+def _singular(x: Array) -> str:
+    """Says which matrix of a stack has no inverse."""
+    if x.ndim == 2:
+        return f"x {x.shape} is singular"
+    place = next(index for index in np.ndindex(x.shape[:-2]) if not _is_invertible(x[index]))
+    return f"x {x.shape} is singular at {place}"
+
+
+def _is_invertible(x: Array) -> bool:
+    try:
+        np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _planned(subscripts: str, *shapes: tuple[int, ...]) -> Any:
+    """Returns the order that takes the fewest multiplications; of one value there is nothing to order."""
+    if len(shapes) == 1:
+        return False
+    stand_ins = [np.broadcast_to(np.float32(0), shape) for shape in shapes]
+    # Trying all orders takes as many steps as the factorial of their number.
+    return np.einsum_path(subscripts, *stand_ins, optimize="optimal" if len(shapes) <= 4 else "greedy")[0]
 
 
 def _is_basic(index: Any) -> bool:

@@ -255,6 +255,22 @@ class Backend(ABC, Generic[V]):
         """Transposes the matrices of a stack; a vector stays as it is."""
 
     @abstractmethod
+    def einsum(self, subscripts: str, *values: V) -> V:
+        """Sums products along axes by letter: a letter for each axis, one size for each letter, and an arrow."""
+
+    @abstractmethod
+    def inv(self, x: V) -> V:
+        """Inverts the matrices of a stack; a singular one is a `SingularError`."""
+
+    @abstractmethod
+    def solve(self, x: V, y: V) -> V:
+        """Solves systems of linear equations, whose stacks broadcast; a singular matrix is a `SingularError`."""
+
+    @abstractmethod
+    def det(self, x: V) -> V:
+        """Computes the determinants of the matrices of a stack."""
+
+    @abstractmethod
     def cast(self, x: V, dtype: Any) -> V:
         """Converts to another dtype."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from tapegrad.dims import show
-from tapegrad.io import randomness
+from tapegrad.io import randomness, torch_layout
 from tapegrad.io.atomic import write_atomically
 from tapegrad.io.formats import Array, FileError, format_of, read
 from tapegrad.nn import Module
@@ -28,6 +28,7 @@ class HasState(Protocol):
         """Takes over arrays of the same names, shapes and dtypes."""
 
 
+Layout: TypeAlias = Literal["tapegrad", "torch"]
 Saved: TypeAlias = Module | HasState | Mapping[str, object]  # `object`: what mypy makes of a dict of both
 
 
@@ -64,20 +65,29 @@ def save(saved: Saved, path: str | os.PathLike[str]) -> None:
     write_atomically(path, lambda file: form.write(file, arrays))
 
 
-def load(saved: Saved, path: str | os.PathLike[str]) -> None:
+def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegrad") -> None:
     """Reads what `save` wrote back into the same kind of thing; on any error, nothing has changed.
+
+    With `layout="torch"` it reads what `safetensors.torch.save_file(model.state_dict(), path)` wrote of a model of the
+    same architecture: layers of a `Sequential` go by their number, the weight of a `Linear` is transposed, and random
+    generators, which are in no such file, stay as they are. Attributes of a model of your own have the same names.
 
     Args:
         saved: What has the names, shapes and dtypes that are in the file.
         path: Where from; the suffix names the format. Nothing in the file is executed.
+        layout: How the file names and turns the parameters of a module: as `save` does, or as PyTorch does.
 
     Raises:
         FileError: The file is damaged or of another format, or a name, shape or dtype differs; all that do are listed.
+            Or `layout` is neither of the two, or PyTorch's, which is one of modules, for something else.
         ImportError: The suffix is `.safetensors` and that package is not installed.
         OSError: There is no such file, or it cannot be read.
     """
+    if layout not in ("tapegrad", "torch"):
+        message = f"load: layout is {layout!r} but 'tapegrad' or 'torch' is expected"
+        raise FileError(message)
     path = Path(path)
-    parts = _parts("load", saved)
+    parts = _parts("load", saved, layout)
     found = read("load", path)
     differences = _differences(_all("load", parts), found)
     if differences:
@@ -88,12 +98,14 @@ def load(saved: Saved, path: str | os.PathLike[str]) -> None:
         restore({name: found[prefix + name] for name in arrays})
 
 
-def _parts(call: str, saved: Any) -> list[Part]:
+def _parts(call: str, saved: Any, layout: Layout = "tapegrad") -> list[Part]:
     named = {f"{name}.": one for name, one in saved.items()} if isinstance(saved, Mapping) else {"": saved}
-    return [_part(call, prefix, one) for prefix, one in named.items()]
+    return [_part(call, prefix, one, layout) for prefix, one in named.items()]
 
 
-def _part(call: str, prefix: str, saved: Any) -> Part:
+def _part(call: str, prefix: str, saved: Any, layout: Layout) -> Part:
+    if layout == "torch":
+        return _part_of_torch(call, prefix, saved)
     if isinstance(saved, Module):
         return _part_of_module(call, prefix, saved)
     if hasattr(saved, "arrays") and hasattr(saved, "restore"):
@@ -120,6 +132,23 @@ def _part_of_module(call: str, prefix: str, module: Module) -> Part:
     values = {path: _plain(tensor.data) for path, tensor in tensors.items()}
     states = {path: randomness.array_of(call, prefix + path, generator) for path, generator in generators.items()}
     return Part(prefix, values | states, restore)
+
+
+def _part_of_torch(call: str, prefix: str, module: Any) -> Part:
+    if not isinstance(module, Module):
+        message = f"{call}: {prefix[:-1] or 'saved'} is {_kind(module)}, which is no module, as PyTorch's layout is for"
+        raise FileError(message)
+    places = torch_layout.places(module).values()
+
+    def restore(arrays: Mapping[str, Any]) -> None:
+        for name, parameter, transposed in places:
+            values: Any = _plain(arrays[name].T if transposed else arrays[name])
+            parameter.replace(values)
+
+    expected = {
+        name: _plain(parameter.data.T if transposed else parameter.data) for name, parameter, transposed in places
+    }
+    return Part(prefix, expected, restore)
 
 
 def _all(call: str, parts: list[Part]) -> dict[str, Array]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
+from inspect import signature as parameters_of
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.errorcodes import ErrorCode
@@ -27,7 +29,7 @@ from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionTy
 
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
@@ -38,6 +40,7 @@ from tapegrad.mypy.codec import (
     Many,
     TensorParts,
     consumer_of,
+    dtype_name,
     is_tape,
     kind_of,
     shape_items,
@@ -72,6 +75,7 @@ class Argument(NamedTuple):
     type: Type
     expression: Expression | None
     tensor: TensorParts | None
+    starred: bool = False  # one of any number, of which nothing is known
 
 
 class Thread:
@@ -180,8 +184,8 @@ def _judged(
             actuals = arguments.get(name, [])
             if op is not None and name in op.sequences:
                 bindings.given.append(formal)
-                for argument in actuals:
-                    _unify_parts(bindings, formal, name, _parts(argument, ctx.api))
+                for listed in _listed(op, name, actuals, ctx.api):
+                    _unify_parts(bindings, formal, name, listed)
                 continue
             for position, argument in enumerate(actuals):
                 place = name if len(actuals) == 1 else f"{name}[{position}]"
@@ -197,6 +201,8 @@ def _judged(
             _refuse_no_tensor(op, signature, arguments)
         bindings.finish(raw=_raw_receiver(ctx) is not None)
         items = _ruled(op, signature, arguments, ctx.api) if op is not None else None
+        if op is not None and op.dtypes is not None and items is not None:
+            _refuse_dtypes(op, op.dtypes, arguments, ctx.api)
     except Refusal as refusal:
         with past_trial(ctx.api) if _is_operation(ctx, op) else nullcontext():
             report(ctx.api, str(refusal), ctx.context, refusal.kind)
@@ -302,7 +308,9 @@ def _arguments(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[s
     """Returns the actual arguments by parameter; of one that hides behind a star nothing is known."""
     return {
         name: [
-            Argument(unknown(), None, None) if _is_starred(kind) else Argument(t, expression, tensor_parts(t))
+            Argument(unknown(), None, None, starred=True)
+            if _is_starred(kind)
+            else Argument(t, expression, tensor_parts(t))
             for t, expression, kind in zip(types, expressions, kinds, strict=True)
         ]
         for name, types, expressions, kinds in zip(names, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True)
@@ -383,13 +391,20 @@ def _parts(argument: Argument, api: Any) -> Parts:
     return Parts([unknown()], counted=False)
 
 
+def _listed(op: Op, name: str, actuals: list[Argument], api: Any) -> list[Parts]:
+    """Returns the tensors that stand in one argument, or one by one in the place of a parameter with a star."""
+    if name != op.star:
+        return [_parts(argument, api) for argument in actuals]
+    return [Parts([argument.type for argument in actuals], counted=True)]
+
+
 def _unify_parts(bindings: Bindings, formal: Type, name: str, parts: Parts) -> None:
     p = get_proper_type(formal)
     for position, part in enumerate(parts.types):
         place = f"{name}[{position}]" if parts.counted else name
         _refuse_consumed(bindings.name, place, Argument(part, None, tensor_parts(part)), None)
         if isinstance(p, Instance):
-            bindings.unify(p.args[0], part, place)
+            bindings.unify(formal if tensor_parts(p) is not None else p.args[0], part, place)
 
 
 def _ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> list[Any] | None:
@@ -411,8 +426,10 @@ def _ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], a
         if name not in arguments:
             continue
         argument, *more = arguments[name]
+        if name == op.star and any(one.starred for one in arguments[name]):
+            return None
         if name in op.sequences:
-            parts = _parts(argument, api)
+            (parts,) = _listed(op, name, arguments[name], api)
             shapes[name] = tuple(_operand_shape(part, tensor_parts(part)) for part in parts.types)
             uncounted = uncounted if parts.counted else name
             continue
@@ -431,6 +448,32 @@ def _ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], a
     if uncounted:
         return _for_any_count(op, shapes, values, uncounted)
     return _shaped(op, shapes, values)
+
+
+def _refuse_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:
+    """Asks the dtype rule of an op, unless something that it looks at is unknown."""
+    from tapegrad.op import Typed
+
+    given: dict[str, Any] = {}
+    for name in parameters_of(rule).parameters:
+        if name not in arguments:
+            continue
+        (argument,) = arguments[name]
+        if name not in op.operands:
+            try:
+                given[name] = value_of(argument.type, argument.expression, api)
+            except ValueUnknownError:
+                return
+            continue
+        shape = _operand_shape(argument.type, argument.tensor)
+        dtype = dtype_name(argument.tensor.dtype) if argument.tensor is not None else "?"
+        if shape is None or any(isinstance(item, Many) for item in shape) or not _CONCRETE.fullmatch(dtype):
+            return
+        given[name] = Typed(len(shape), dtype)
+    try:
+        rule(**given)
+    except DTypeError as refusal:
+        raise Refusal(f"{op.name}: {refusal}", "dtype") from None
 
 
 def _for_any_count(op: Op, shapes: dict[str, Any], values: dict[str, Any], name: str) -> list[Any] | None:
@@ -544,4 +587,5 @@ def _operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | No
     return None
 
 
+_CONCRETE = re.compile(r"bool|b?float\d+|u?int\d+")
 NUMBERS = frozenset({"builtins.int", "builtins.float", "builtins.bool"})

@@ -237,7 +237,8 @@ def dtype_name(t: Type) -> str:
     name = p.type.name.removesuffix("_")
     bits = get_proper_type(p.args[0]) if p.args else None
     width = bits.type.name.strip("_").removesuffix("Bit").removesuffix("bit") if isinstance(bits, Instance) else ""
-    return f"{name.removesuffix('ing').replace('signedinteger', 'int')}{width}" if width.isdigit() else name
+    kind = name.removesuffix("ing").replace("unsignedinteger", "uint").replace("signedinteger", "int")
+    return f"{kind}{width}" if width.isdigit() else name
 
 
 def _base(t: Instance, fullname: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import (
     Dims,
@@ -18,10 +17,10 @@ from tapegrad.dims import (
     surely_divides,
     surely_less,
 )
-from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import D, T, Tensor, handle, split_all
+from tapegrad.tensor import D, T, Tensor, handle, same_dtypes, split_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +118,7 @@ def concat(tensors: Sequence[Tensor[Any, T, D]], axis: int = 0) -> Tensor[Any, T
     """
     parts, tape = split_all(tensors, "tensors")
     axis = normal_axis(axis, _first(tuple(x.shape for x in parts)), "tensors[0]")
-    _same_dtypes(parts)
+    same_dtypes(parts, "tensors")
     values = [x.data for x in parts]
     out = handle(engine(*values).concat(values, axis))
 
@@ -153,7 +152,7 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: int = 0) -> Tensor[Any, T,
     """
     parts, tape = split_all(tensors, "tensors")
     stack_shape(tuple(x.shape for x in parts), axis)  # concat would take parts of other lengths
-    _same_dtypes(parts)
+    same_dtypes(parts, "tensors")
     axis %= parts[0].ndim + 1
     values = [x.data.reshape((*x.shape[:axis], 1, *x.shape[axis:])) for x in parts]
     out = handle(engine(*values).concat(values, axis))
@@ -253,7 +252,7 @@ def concat_vectors(tensors: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
     """
     parts, _ = split_all(tensors, "tensors")
     concat_vectors_shape(tuple(x.shape for x in parts))
-    _same_dtypes(parts)
+    same_dtypes(parts, "tensors")
     return concat(tensors)
 
 
@@ -291,11 +290,3 @@ def _equal_parts(x: Dims, sections: int, axis: int) -> tuple[Size, ...]:
         message = f"axis {axis} of x {show(x)} is {x[axis]}, which does not divide into {sections} equal parts"
         raise ShapeError(message)
     return (part,) * sections
-
-
-def _same_dtypes(tensors: Sequence[Tensor[Any, Any, Any]]) -> None:
-    dtypes = [str(x.dtype) for x in tensors]
-    for position, dtype in enumerate(dtypes):
-        if dtype != dtypes[0]:
-            place = f"tensors[{position}]"
-            raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, dtypes[0], "tensors[0]", dtype, place))

@@ -1,39 +1,46 @@
-"""Losses: how far predictions are from their targets, averaged over the batch."""
+"""Losses of numbers and directions: how far predictions are from their targets."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tapegrad import sentences
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, at_least, show, surely_differ
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.dims import Dims, at_least
 from tapegrad.op import op
+from tapegrad.ops._mapped import apply
+from tapegrad.ops._reduction import (
+    Reduction,
+    compared,
+    of_rows,
+    reduced,
+    reduced_shape,
+    same_sizes,
+    untaped_only,
+    weight_of,
+)
 from tapegrad.ops.elementwise import float_only
-from tapegrad.ops.softmax import log_normalized
-from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split, tensor_only
+from tapegrad.ops.spread import not_zero
+from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients, NoneTape
 
 
-def mse_shape(x: Dims, target: Dims) -> Dims:
-    """Gives a scalar; nothing is broadcast."""
-    _same_sizes(x, target, show(x))
-    return ()
+def elementwise_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
+    """Gives a scalar, or a loss for each element; nothing is broadcast."""
+    return reduced_shape(lambda: same_sizes(x, target, x), reduction)
 
 
-def cross_entropy_shape(x: Dims, target: Dims) -> Dims:
-    """Gives a scalar; the target has the shape of the scores, or one label where they have a row."""
-    at_least(1, x=x)
-    _same_sizes(x if len(target) == len(x) else x[:-1], target, show(x))
-    return ()
+def row_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
+    """Gives a scalar, or a loss for each row; nothing is broadcast."""
+    return reduced_shape(lambda: same_sizes(at_least(1, x=x), target, x)[:-1], reduction)
 
 
-@op(mse_shape, eager=True)
-def mse(x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float]) -> Tensor[tuple[()], T, Float]:
+@op(elementwise_loss_shape, eager=True)
+def mse(
+    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, T, Float]:
     r"""Averages the squared errors over all elements.
 
     $$L = \frac{1}{n} \sum_i (x_i - t_i)^2, \quad dx = \frac{2}{n} (x - t) \, dL$$
@@ -41,95 +48,278 @@ def mse(x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float]) -> Tenso
     Args:
         x: Predictions, any shape, a float dtype.
         target: What they should have been, the same shape; it gets no gradient.
+        reduction: `mean`, `sum`, or `none` for the square of each error.
 
     Returns:
-        A scalar, in squares of the units of `x`.
+        A scalar, or the shape of `x` where nothing is reduced, in squares of the units of `x`.
 
     Raises:
         ShapeError: The shapes differ; a loss broadcasts nothing.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
+        ValueError: `reduction` is none of the three.
+    """
+    return compared("mse", x, target, reduction, lambda x, t: (x - t) * (x - t), lambda x, t: (x - t) * 2)
+
+
+@op(elementwise_loss_shape, eager=True)
+def rmse(
+    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, T, Float]:
+    r"""Takes the root of the mean of the squared errors.
+
+    $$L = \sqrt{\frac{1}{n} \sum_i (x_i - t_i)^2}, \quad dx = \frac{x - t}{n L} \, dL$$
+
+    Args:
+        x: Predictions, any shape, a float dtype.
+        target: What they should have been, the same shape; it gets no gradient.
+        reduction: What is done under the root: `mean`, `sum`, or `none` for the distance of each element.
+
+    Returns:
+        A scalar, or the shape of `x` where nothing is reduced, in the units of `x`. Where it is 0, so is the gradient.
+
+    Raises:
+        ShapeError: The shapes differ; a loss broadcasts nothing.
+        DTypeError: The dtypes differ, or are not float.
+        TapeError: The target has a tape.
+        ValueError: `reduction` is none of the three.
     """
     untaped_only(target)
     x, tape = split(x)
     same_dtype(x, target, "target")
     float_only(x)
-    error = x.data - target.data
-    scale = 1 / x.size if x.size else np.nan
-    out = handle(engine(error).sum(error * error, None, keepdims=False) * scale)
+    weight = weight_of("rmse", reduction, x.size)
+    out = handle(_root_of_squares(x.data - target.data, reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, (x.data - target.data) * (grads.take(out) * (2 * scale)))
+        error = x.data - target.data
+        root = not_zero(_root_of_squares(error, reduction, weight))
+        grads.add(x, error * (grads.take(out) * weight / root))
 
     return tape.record(out, (x,), backward)
 
 
-@op(cross_entropy_shape, eager=True)
-def cross_entropy(
-    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float | np.integer[Any]]
-) -> Tensor[tuple[()], T, Float]:
-    r"""Averages over the batch how many nats the scores need to encode the targets.
+@op(elementwise_loss_shape, eager=True)
+def mae(
+    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, T, Float]:
+    r"""Averages the distances over all elements.
 
-    $$L = -\frac{1}{n} \sum_{ic} t_{ic} \ln \operatorname{softmax}(x_i)_c, \quad
-    dx = \frac{1}{n} \left( \operatorname{softmax}(x) \sum_c t_{c} - t \right) dL$$
+    $$L = \frac{1}{n} \sum_i |x_i - t_i|, \quad dx = \frac{1}{n} \operatorname{sign}(x - t) \, dL$$
 
     Args:
-        x: Scores in nats, `(..., C)`, a float dtype.
-        target: Labels from 0 to C - 1, `(...)`; or probabilities, `(..., C)`, of the dtype of `x`. It gets no gradient.
+        x: Predictions, any shape, a float dtype. Where one is right its gradient is 0.
+        target: What they should have been, the same shape; it gets no gradient.
+        reduction: `mean`, `sum`, or `none` for the distance of each element.
 
     Returns:
-        A scalar, in nats.
+        A scalar, or the shape of `x` where nothing is reduced, in the units of `x`.
 
     Raises:
-        ShapeError: The target has neither the shape of `x` nor that of its rows.
-        DTypeError: `x` is not a float, or probabilities are of another dtype.
+        ShapeError: The shapes differ; a loss broadcasts nothing.
+        DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        IndexError: A label is negative or not below C.
+        ValueError: `reduction` is none of the three.
     """
+    return compared("mae", x, target, reduction, _distance, lambda x, t: apply("sign", x - t))
+
+
+@op(elementwise_loss_shape, eager=True)
+def huber(
+    x: Tensor[Any, T, Float],
+    target: Tensor[Any, NoneTape, Float],
+    *,
+    delta: float = 1.0,
+    reduction: Reduction = "mean",
+) -> Tensor[Any, T, Float]:
+    r"""Averages half the squares of small errors, and of large ones their distances.
+
+    $$L = \frac{1}{n} \sum_i c_i \left( |e_i| - \tfrac{1}{2} c_i \right), \quad c_i = \min(|e_i|, \delta), \quad
+    e = x - t, \quad dx = \frac{1}{n} \min(\max(e, -\delta), \delta) \, dL$$
+
+    Args:
+        x: Predictions, any shape, a float dtype.
+        target: What they should have been, the same shape; it gets no gradient.
+        delta: Up to which distance δ an error is small, in the units of `x`, above 0.
+        reduction: `mean`, `sum`, or `none` for the loss of each element.
+
+    Returns:
+        A scalar, or the shape of `x` where nothing is reduced, in squares of the units of `x`.
+
+    Raises:
+        ShapeError: The shapes differ; a loss broadcasts nothing.
+        DTypeError: The dtypes differ, or are not float.
+        TapeError: The target has a tape.
+        ValueError: `delta` is not above 0, or `reduction` is none of the three.
+
+    Source:
+        Huber, [Robust estimation of a location parameter](https://doi.org/10.1214/aoms/1177703732), §4.
+    """
+    if not delta > 0:
+        message = f"huber: delta is {delta} but must be above 0"
+        raise ValueError(message)
+    return compared(
+        "huber", x, target, reduction, lambda x, t: _rounded_off(x - t, delta), lambda x, t: _limited(x - t, delta)
+    )
+
+
+@op(elementwise_loss_shape, eager=True)
+def smooth_l1(
+    x: Tensor[Any, T, Float],
+    target: Tensor[Any, NoneTape, Float],
+    *,
+    beta: float = 1.0,
+    reduction: Reduction = "mean",
+) -> Tensor[Any, T, Float]:
+    r"""Averages the distances, whose corner is rounded off: `huber` over β.
+
+    $$L = \frac{1}{n \beta} \sum_i c_i \left( |e_i| - \tfrac{1}{2} c_i \right), \quad c_i = \min(|e_i|, \beta), \quad
+    e = x - t, \quad dx = \frac{1}{n \beta} \min(\max(e, -\beta), \beta) \, dL$$
+
+    Args:
+        x: Predictions, any shape, a float dtype.
+        target: What they should have been, the same shape; it gets no gradient.
+        beta: Up to which distance β the corner is rounded off, in the units of `x`, at least 0, which is `mae`.
+        reduction: `mean`, `sum`, or `none` for the loss of each element.
+
+    Returns:
+        A scalar, or the shape of `x` where nothing is reduced, in the units of `x`.
+
+    Raises:
+        ShapeError: The shapes differ; a loss broadcasts nothing.
+        DTypeError: The dtypes differ, or are not float.
+        TapeError: The target has a tape.
+        ValueError: `beta` is below 0, or `reduction` is none of the three.
+
+    Source:
+        Girshick, [Fast R-CNN](https://arxiv.org/abs/1504.08083), eq. 3, where β is 1.
+    """
+    if not beta >= 0:
+        message = f"smooth_l1: beta is {beta} but must be at least 0"
+        raise ValueError(message)
+    if beta == 0:
+        return compared("smooth_l1", x, target, reduction, _distance, lambda x, t: apply("sign", x - t))
+    return compared(
+        "smooth_l1",
+        x,
+        target,
+        reduction,
+        lambda x, t: _rounded_off(x - t, beta) / beta,
+        lambda x, t: _limited(x - t, beta) / beta,
+    )
+
+
+@op(elementwise_loss_shape, eager=True)
+def hinge(
+    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, T, Float]:
+    r"""Averages how much each score lacks of being 1 on the right side of zero.
+
+    $$L = \frac{1}{n} \sum_i \max(0, 1 - t_i x_i), \quad dx = -\frac{1}{n} \, t \, [t x < 1] \, dL$$
+
+    Args:
+        x: Scores, any shape, a float dtype. Where the product is 1 the gradient is 0.
+        target: The right side of each, -1 or 1, the same shape and dtype; it gets no gradient.
+        reduction: `mean`, `sum`, or `none` for the loss of each element.
+
+    Returns:
+        A scalar, or the shape of `x` where nothing is reduced.
+
+    Raises:
+        ShapeError: The shapes differ; a loss broadcasts nothing.
+        DTypeError: The dtypes differ, or are not float.
+        TapeError: The target has a tape.
+        ValueError: `reduction` is none of the three.
+    """
+
+    def loss(x: Any, t: Any) -> Any:
+        lack = 1 - x * t
+        return engine(lack).relu(lack)
+
+    def slope(x: Any, t: Any) -> Any:
+        lack = 1 - x * t
+        primitives = engine(lack)
+        return primitives.where(primitives.greater(lack, 0), -t, 0)
+
+    return compared("hinge", x, target, reduction, loss, slope)
+
+
+@op(row_loss_shape, eager=True)
+def cosine(
+    x: Tensor[Any, T, Float],
+    target: Tensor[Any, NoneTape, Float],
+    *,
+    eps: float = 1e-8,
+    reduction: Reduction = "mean",
+) -> Tensor[Any, T, Float]:
+    r"""Averages over all rows how far two of them point in different directions.
+
+    $$L = \frac{1}{n} \sum_i \left( 1 - \cos_i \right), \quad \cos_i = \frac{x_i \cdot t_i}{|x_i| \, |t_i|}, \quad
+    dx_i = \frac{1}{n} \left( \frac{x_i \cos_i}{|x_i|^2} - \frac{t_i}{|x_i| \, |t_i|} \right) dL$$
+
+    Args:
+        x: Vectors, `(..., C)`, a float dtype.
+        target: Where they should have pointed, the same shape; it gets no gradient.
+        eps: What a length is at least taken for, in the units of `x`, above 0.
+        reduction: `mean`, `sum`, or `none` for the loss of each row.
+
+    Returns:
+        A scalar, or `(...)` where nothing is reduced: 0 for one direction, 1 for a right angle, 2 for opposites.
+
+    Raises:
+        ShapeError: The shapes differ, or there is no axis.
+        DTypeError: The dtypes differ, or are not float.
+        TapeError: The target has a tape.
+        ValueError: `eps` is not above 0, or `reduction` is none of the three.
+    """
+    if not eps > 0:
+        message = f"cosine: eps is {eps} but must be above 0"
+        raise ValueError(message)
     untaped_only(target)
     x, tape = split(x)
+    same_dtype(x, target, "target")
     float_only(x)
-    probabilities = _probabilities(x, target)
-    rows = x.size // x.shape[-1] if x.size else 0
-    scale = 1 / rows if rows else np.nan
-    logs = log_normalized(x.data, -1)
-    primitives = engine(logs)
-    logs = primitives.where(engine(probabilities).equal(probabilities, 0), 0, logs)  # 0 * -inf is NaN
-    out = handle(primitives.sum(logs * probabilities, None, keepdims=False) * -scale)
+    rows = x.shape[:-1]
+    weight = weight_of("cosine", reduction, math.prod(x.shape[:-1]))
+    away = 1 - _cosines(x.data, target.data, eps)
+    out = handle(reduced(away.reshape(rows), reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        dlogs = probabilities * (grads.take(out) * -scale)
-        primitives = engine(dlogs)
-        logs = log_normalized(x.data, -1)
-        grads.add(x, dlogs - engine(logs).exp(logs) * primitives.sum(dlogs, -1, keepdims=True))
+        length = _length(x.data, eps)
+        dx = x.data * (_cosines(x.data, target.data, eps) / (length * length))
+        primitives = engine(dx)
+        dx = primitives.where(engine(length).greater(length, eps), dx, 0)  # a length that is replaced is constant
+        dx = target.data / (length * _length(target.data, eps)) - dx
+        grads.add(x, dx * of_rows(grads.take(out) * -weight, x.shape, reduction))
 
     return tape.record(out, (x,), backward)
 
 
-def untaped_only(target: Tensor[Any, Any, Any]) -> None:
-    """Refuses a traced target, for it gets no gradient."""
-    tensor_only(target, "target")
-    if target.owns_tape:
-        raise TapeError(sentences.tape_unwanted(sentences.UNNAMED, "target"))
+def _distance(x: Any, t: Any) -> Any:
+    return apply("abs", x - t)
 
 
-def _probabilities(x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any]) -> Any:
-    are_labels = target.data.dtype.kind in "iu"
-    if target.ndim == x.ndim or not are_labels:
-        same_dtype(x, target, "target")
-    if target.ndim == x.ndim:
-        return target.data
-    if not are_labels:
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "target", str(target.dtype), "integer"))
-    labels, classes = target.numpy(), x.shape[-1]
-    outside = labels[(labels < 0) | (labels >= classes)]
-    if outside.size:
-        message = f"label {outside.flat[0]} is not one of the {classes} classes of x {show(x.shape)}"
-        raise IndexError(message)
-    return engine(target.data).one_hot(target.data, classes, x.dtype)
+def _root_of_squares(error: Any, reduction: str, weight: float) -> Any:
+    return apply("sqrt", reduced(error * error, reduction, weight))
 
 
-def _same_sizes(expected: Dims, target: Dims, scores: str) -> None:
-    if len(expected) != len(target) or any(surely_differ(n, m) for n, m in zip(expected, target, strict=True)):
-        message = f"target {show(target)} does not fit x {scores}: expected {show(expected)}"
-        raise ShapeError(message)
+def _rounded_off(error: Any, limit: float) -> Any:
+    distance = apply("abs", error)
+    near = engine(distance).map("minimum", distance, limit)
+    return near * (distance - near / 2)
+
+
+def _limited(error: Any, limit: float) -> Any:
+    primitives = engine(error)
+    return primitives.map("maximum", primitives.map("minimum", error, limit), -limit)
+
+
+def _cosines(x: Any, t: Any, eps: float) -> Any:
+    dots = x * t
+    return engine(dots).sum(dots, -1, keepdims=True) / (_length(x, eps) * _length(t, eps))
+
+
+def _length(x: Any, eps: float) -> Any:
+    square = engine(x).sum(x * x, -1, keepdims=True)
+    length = apply("sqrt", square)
+    return engine(length).map("maximum", length, eps)

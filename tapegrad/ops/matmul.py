@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
+from tapegrad.dims import Dims, at_least, broadcast, is_unknown, of_rank, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
-from tapegrad.tensor import T1, T2, D, Tensor, handle, same_dtype, split
+from tapegrad.ops.arithmetic import add
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients, Merge
@@ -27,6 +28,40 @@ def matmul_shape(x: Dims, y: Dims) -> Dims:
     if not columns:
         return tuple(rows)
     return (*broadcast(2, x=x, y=y), *rows[-1:], *columns)
+
+
+def outer_shape(x: Dims, y: Dims) -> Dims:
+    """Puts the size of one vector behind that of the other."""
+    return (*of_rank(1, x=x), *of_rank(1, y=y))
+
+
+def dot_shape(x: Dims, y: Dims) -> Dims:
+    """Gives a scalar; both vectors have one size."""
+    return matmul_shape(of_rank(1, x=x), of_rank(1, y=y))
+
+
+def bmm_shape(x: Dims, y: Dims) -> Dims:
+    """Contracts matrices pair by pair, of which there are as many on either side."""
+    b, *_ = of_rank(3, x=x)
+    b_y, *_ = of_rank(3, y=y)
+    if surely_differ(b, b_y):
+        message = f"x {show(x)} has {b} matrices but y {show(y)} has {b_y}"
+        raise ShapeError(message)
+    return (b_y if is_unknown(b) else b, *matmul_shape(x, y)[1:])
+
+
+def linear_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
+    """Puts the columns of the weight in the place of the last axis, which is as long as its rows."""
+    *batch, n = at_least(1, x=x)
+    n_w, m = of_rank(2, weight=weight)
+    (m_b,) = of_rank(1, bias=bias)
+    if surely_differ(n, n_w):
+        message = f"axis -1 of x {show(x)} is {n} but weight {show(weight)} has {n_w} rows"
+        raise ShapeError(message)
+    if surely_differ(m, m_b):
+        message = f"weight {show(weight)} has {m} columns but bias {show(bias)} has {m_b}"
+        raise ShapeError(message)
+    return (*batch, m_b if is_unknown(m) else m)
 
 
 @op(matmul_shape, operator="__matmul__")
@@ -60,6 +95,127 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
             grads.add(y, summed_to(engine(rows).swap_last_axes(rows) @ dz, columns).reshape(y.shape))
 
     return tape.record(out, (x, y), backward)
+
+
+@op(outer_shape, eager=True)
+def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Multiplies each element of one vector with each of another.
+
+    $$z_{nm} = x_n y_m, \quad dx = dz \, y, \quad dy = x \, dz$$
+
+    Args:
+        x: `(N,)`.
+        y: `(M,)`.
+
+    Returns:
+        `(N, M)`.
+
+    Raises:
+        ShapeError: An operand is no vector.
+        DTypeError: The dtypes differ.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    out = handle(_as_matrix(x.data, 1) * y.data)
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            grads.add(x, dz @ y.data)
+        if grads.wants(y):
+            grads.add(y, x.data @ dz)
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(dot_shape, eager=True)
+def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Multiplies two vectors.
+
+    $$z = \sum_n x_n y_n, \quad dx = dz \, y, \quad dy = dz \, x$$
+
+    Args:
+        x: `(N,)`.
+        y: `(N,)`.
+
+    Returns:
+        A scalar.
+
+    Raises:
+        ShapeError: The sizes differ, or an operand is no vector.
+        DTypeError: The dtypes differ.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    out = handle(x.data @ y.data)
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            grads.add(x, y.data * dz)
+        if grads.wants(y):
+            grads.add(y, x.data * dz)
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(bmm_shape, eager=True)
+def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Multiplies matrices pair by pair: `matmul` that broadcasts nothing.
+
+    $$z_{bnm} = \sum_k x_{bnk} \, y_{bkm}, \quad dx_b = dz_b \, y_b^T, \quad dy_b = x_b^T dz_b$$
+
+    Args:
+        x: `(B, N, K)`.
+        y: `(B, K, M)`.
+
+    Returns:
+        `(B, N, M)`.
+
+    Raises:
+        ShapeError: The batches or the inner sizes differ, or an operand is no stack of matrices.
+        DTypeError: The dtypes differ.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    out = handle(x.data @ y.data)
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        if grads.wants(x):
+            grads.add(x, dz @ engine(y.data).swap_last_axes(y.data))
+        if grads.wants(y):
+            grads.add(y, engine(x.data).swap_last_axes(x.data) @ dz)
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(linear_shape)
+def linear(
+    x: Tensor[Any, T, D], weight: Tensor[Any, T1, D], bias: Tensor[Any, T2, D]
+) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
+    r"""Maps the last axis linearly and adds a bias.
+
+    $$y_{bm} = \sum_n x_{bn} w_{nm} + c_m$$
+
+    Args:
+        x: `(..., N)`.
+        weight: The factors w, `(N, M)`; PyTorch's are the transpose.
+        bias: What is added, c, `(M,)`.
+
+    Returns:
+        `(..., M)`.
+
+    Raises:
+        ShapeError: Rows or columns of `weight` do not fit, or an operand has too few axes or too many.
+        DTypeError: The dtypes differ.
+    """
+    operands: dict[str, Tensor[Any, Any, Any]] = {"x": x, "weight": weight, "bias": bias}
+    for name, operand in operands.items():
+        tensor_only(operand, name)
+        same_dtype(x, operand, name)
+    linear_shape(x.shape, weight.shape, bias.shape)
+    return add(matmul(x, weight), bias)
 
 
 def _as_matrix(value: Any, axis: int) -> Any:

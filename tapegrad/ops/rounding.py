@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
-from tapegrad.op import op
+from tapegrad.op import Typed, op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, number_only
@@ -129,7 +129,15 @@ def abs(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     return mapped(x, lambda x: apply("abs", x), lambda x, _: apply("sign", x), number_only)
 
 
-@op(elementwise_shape)
+def clamp_dtypes(x: Typed, min: float | None = None, max: float | None = None) -> None:  # noqa: A002  # as the op's
+    """Takes a float as an end of floats only."""
+    for name, bound in (("min", min), ("max", max)):
+        is_float = isinstance(bound, float) or getattr(getattr(bound, "dtype", None), "kind", "") == "f"  # or NumPy's
+        if is_float and not x.is_float:
+            raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, "a float", name, x.dtype, "x"))
+
+
+@op(elementwise_shape, dtypes=clamp_dtypes)
 def clamp(
     x: Tensor[S, T, Real],
     *,
@@ -153,6 +161,7 @@ def clamp(
     """
     x, tape = split(x)
     number_only(x)
+    clamp_dtypes(Typed(x.ndim, str(x.dtype)), min, max)
     primitives = engine(x.data)
     low, high = (_end(bound, name, x) for bound, name in ((min, "min"), (max, "max")))
     y = x.data
@@ -289,6 +298,4 @@ def _end(bound: object, name: str, x: Tensor[Any, Any, Any]) -> Any:
     if not isinstance(bound, int | float | np.number | None):
         message = f"{name} is {sentences.with_article(type(bound).__name__)}, not a number"
         raise DTypeError(message)
-    if isinstance(bound, float | np.floating) and not x.is_float:
-        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, "a float", name, str(x.dtype), "x"))
     return None if bound is None else x.dtype.type(bound)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, normal_axes, show, surely_less
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import op
+from tapegrad.op import Typed, op
 from tapegrad.tensor import Axis, D, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
@@ -100,7 +101,13 @@ def roll(x: Tensor[S, T, D], shift: int | tuple[int, ...], axis: Axis = None) ->
     return tape.record(out, (x,), backward)
 
 
-@op(pad_shape)
+def pad_dtypes(x: Typed, value: float = 0) -> None:
+    """Takes a float among floats only."""
+    if isinstance(value, float) and not x.is_float:
+        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, "a float", "value", x.dtype, "x"))
+
+
+@op(pad_shape, dtypes=pad_dtypes)
 def pad(
     x: Tensor[Any, T, D], pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, value: float = 0
 ) -> Tensor[Any, T, D]:
@@ -122,9 +129,7 @@ def pad(
         DTypeError: `value` is a float and `x` is not.
     """
     x, tape = split(x)
-    if isinstance(value, float) and not x.is_float:
-        message = f"value is a float but x is {x.dtype}"
-        raise DTypeError(message)
+    pad_dtypes(Typed(x.ndim, str(x.dtype)), value)
     widths: Any = _widths(x.shape, pad_width)
     out = handle(engine(x.data).pad(x.data, widths, value))
 

@@ -94,7 +94,7 @@ def std(
         dy = grads.take(out)
         primitives = engine(dy, x.data)
         centred = _centred(x.data, axis)
-        y = primitives.map("sqrt", _safe(engine(centred).sum(centred * centred, axis, keepdims=True) * scale))
+        y = primitives.map("sqrt", not_zero(engine(centred).sum(centred * centred, axis, keepdims=True) * scale))
         slope = dy.reshape(y.shape) / y * scale
         grads.add(x, spread_over(slope, x.shape, axis) * centred)
 
@@ -128,7 +128,7 @@ def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = F
         dy = grads.take(out)
         # The weights themselves, not exp(x - y): beside a large y float32 has no digits left for the difference.
         powers, _ = _powers(x.data, axis)
-        total = _safe(engine(powers).sum(powers, axis, keepdims=True))
+        total = not_zero(engine(powers).sum(powers, axis, keepdims=True))
         grads.add(x, spread_over(dy.reshape(total.shape) / total, x.shape, axis) * powers)
 
     return tape.record(out, (x,), backward)
@@ -175,7 +175,7 @@ def norm(
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        y = spread_over(_safe(out.data), x.shape, axis)
+        y = spread_over(not_zero(out.data), x.shape, axis)
         ratio = x.data / y
         if ord != 2:
             moduli = apply("abs", ratio)
@@ -209,7 +209,7 @@ def _powers(x: Any, axis: Axis) -> tuple[Any, Any]:
     return engine(x).exp(x - spread_over(peak, x.shape, axis)), peak
 
 
-def _safe(y: Any) -> Any:
+def not_zero(y: Any) -> Any:
     """Returns a number, and 1 in the place of 0: what is divided by it is 0 itself."""
     primitives = engine(y)
     return primitives.where(primitives.equal(y, 0), 1, y)

@@ -5,6 +5,9 @@ from tapegrad.optim.adam import AdamW as AdamW
 from tapegrad.optim.adam import Moments as Moments
 from tapegrad.optim.optimizer import Group as Group
 from tapegrad.optim.optimizer import Optimizer as Optimizer
+from tapegrad.optim.rmsprop import RMSprop as RMSprop
+from tapegrad.optim.rmsprop import RollingSquares as RollingSquares
+from tapegrad.optim.rmsprop import Squares as Squares
 from tapegrad.optim.schedule import Schedule as Schedule
 from tapegrad.optim.schedule import constant as constant
 from tapegrad.optim.schedule import cosine as cosine

@@ -81,6 +81,7 @@ class Drawn:
     def __init__(self, op: Op, dice: random.Random) -> None:
         self.op, self.dice = op, dice
         self.like: Sizes = ()  # the first operand's shape, which the other arguments are drawn beside
+        self.beside: list[Sizes] = []  # the shapes that subscripts were drawn for
 
     def expression(self) -> str:
         """Returns a call as a function, as a method or as an operator."""
@@ -90,7 +91,9 @@ class Drawn:
         for name, parameter in signature(self.op.function).parameters.items():
             if name == "rng" or (parameter.default is not Parameter.empty and self.chance(0.4)):
                 continue
-            if name in self.op.operands:
+            if name == "subscripts":
+                operands.append(repr(self.subscripts()))
+            elif name in self.op.operands:
                 operand = self.operands(name, parameter.annotation)
                 (options or operands).append(f"{name}={operand}" if options else operand)
             else:
@@ -135,12 +138,27 @@ class Drawn:
 
     def operands(self, name: str, annotation: str) -> str:
         """Returns an operand, or as many as the op takes at once."""
+        if name == self.op.star:
+            return ", ".join(self.operand(annotation, shape) for shape in self.beside)
         if name not in self.op.sequences:
             is_first = name == next(iter(self.op.parameters))
             return self.operand(annotation, self.like if is_first else self.relative())
         parts = [self.operand(annotation, self.like)]
         parts += [self.operand(annotation, self.relative()) for _ in range(self.dice.randint(0, 2))]
         return f"({', '.join(parts)},)" if self.chance(0.5) else f"[{', '.join(parts)}]"
+
+    def subscripts(self) -> str:
+        """Returns subscripts of `einsum` and draws the shapes they are for; axes of one size mostly share a letter."""
+        self.beside = [self.like, *(self.relative() for _ in range(self.dice.randint(0, 2)))]
+        dots = "..." if self.chance(0.2) else ""
+
+        def letter(size: int) -> str:
+            return self.dice.choice("abcdefgh") if self.chance(0.05) else "zyxwvu"[SIZES.index(size)]
+
+        parts = [dots + "".join(map(letter, shape[self.dice.randint(0, 1) if dots else 0 :])) for shape in self.beside]
+        known = sorted({*"".join(parts)} - {"."})
+        output = dots + "".join(self.dice.sample(known, self.dice.randint(0, len(known))))
+        return ",".join(parts) + ("" if self.chance(0.3) else f"->{output}")
 
     def operand(self, annotation: str, shape: Sizes) -> str:
         """Returns a tensor of a dtype that the op takes, now and then of one that it does not."""
@@ -170,6 +188,11 @@ class Drawn:
             return self.dice.choice(("np.float32", "np.float64", "np.int64", "np.bool_"))
         if kind == "Sizes":
             return self.sizes()
+        if kind == "Reduction":
+            return self.dice.choice(("'mean'", "'sum'", "'none'"))
+        if kind == "Paired":
+            count = self.dice.randint(0, 2)
+            return self.several([self.several([self.axis() for _ in range(count)]) for _ in range(2)])
         if kind.startswith("Index"):
             return self.index()
         plain = {"None": "None", "int": str(self.dice.randint(-1, 7)), "float": self.dice.choice(("0.5", "2"))}

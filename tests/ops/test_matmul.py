@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad import ops
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import matmul, normal, ones, tensor
+from tapegrad.ops import bmm, dot, linear, matmul, normal, ones, outer, tensor
 from tapegrad.testing import check_gradients, check_shape_rule
 
 OPERANDS = [
@@ -111,3 +112,89 @@ def test_ints_multiply() -> None:
 
     assert (x @ x).tolist() == [[7, 10], [15, 22]]
     assert (x @ x).dtype == np.int64
+
+
+# outer, dot, bmm, linear
+
+PRODUCTS: dict[str, Any] = {"outer": outer, "dot": dot, "bmm": bmm}
+FITTING: dict[str, list[tuple[tuple[int, ...], ...]]] = {
+    "outer": [((3,), (5,)), ((1,), (1,)), ((0,), (3,))],
+    "dot": [((5,), (5,)), ((1,), (1,)), ((0,), (0,))],
+    "bmm": [((2, 3, 5), (2, 5, 7)), ((1, 1, 1), (1, 1, 1)), ((2, 0, 5), (2, 5, 3))],
+}
+LINEAR = [((2, 3), (3, 5), (5,)), ((3,), (3, 5), (5,)), ((4, 2, 3), (3, 1), (1,)), ((0, 3), (3, 5), (5,))]
+
+
+def test_outer_dot_bmm_and_linear_are_products_of_matrices() -> None:
+    v, w, x = tensor([1.0, 2.0]), tensor([3.0, 4.0]), tensor([[1.0, 2.0], [3.0, 4.0]])
+
+    assert outer(v, w).tolist() == [[3, 4], [6, 8]]
+    assert dot(v, w).item() == 11
+    assert bmm(ops.stack([x, x]), ops.stack([x, 2.0 * x])).tolist() == [[[7, 10], [15, 22]], [[14, 20], [30, 44]]]
+    assert linear(v, x, w).tolist() == [10, 14]
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_gradients_of_products_can_be_differentiated(name: str) -> None:
+    for x, y in FITTING[name]:
+        check_gradients(PRODUCTS[name], real(*x), real(*y, seed=1), order=2)
+
+
+@pytest.mark.parametrize(("x", "weight", "bias"), LINEAR, ids=str)
+def test_gradients_of_linear_can_be_differentiated(x: Any, weight: Any, bias: Any) -> None:
+    check_gradients(linear, real(*x), real(*weight, seed=1), real(*bias, seed=2), order=2)
+
+
+def test_the_law_of_rules_of_products() -> None:
+    for name, cases in FITTING.items():
+        check_shape_rule(PRODUCTS[name], *cases)
+    check_shape_rule(linear, *LINEAR)
+
+
+@pytest.mark.filterwarnings("ignore:(invalid value|overflow):RuntimeWarning")
+def test_products_pass_zeros_infinities_and_nan() -> None:
+    x = np.array([0, 0, 1, np.inf, np.nan, 3e38], np.float32)
+    whole = x.reshape(1, 2, 3)
+
+    np.testing.assert_array_equal(outer(tensor(x), tensor(x)).numpy(), np.outer(x, x))
+    np.testing.assert_array_equal(dot(tensor(x), tensor(x)).numpy(), np.nan)
+    np.testing.assert_array_equal(bmm(tensor(whole), tensor(whole.mT.copy())).numpy(), whole @ whole.mT)
+    np.testing.assert_array_equal(
+        linear(tensor(x), tensor(np.eye(6)).astype(np.float32), tensor(x)).numpy(), x @ np.eye(6, dtype=np.float32) + x
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "sentence"),
+    [
+        ("outer", ((2, 3), (5,)), "x (2, 3) has rank 2, not 1"),
+        ("outer", ((3,), ()), "y () has rank 0, not 1"),
+        ("dot", ((3,), (5,)), "inner sizes differ: x (3,) has 3 elements but y (5,) has 5 elements"),
+        ("dot", ((3,), (3, 5)), "y (3, 5) has rank 2, not 1"),
+        ("bmm", ((2, 3, 5), (1, 5, 7)), "x (2, 3, 5) has 2 matrices but y (1, 5, 7) has 1"),
+        ("bmm", ((2, 3, 5), (5, 7)), "y (5, 7) has rank 2, not 3"),
+        ("bmm", ((2, 3, 5), (2, 3, 5)), "inner sizes differ: x (2, 3, 5) has 5 columns but y (2, 3, 5) has 3 rows"),
+        ("linear", ((2, 3), (5, 3), (5,)), "axis -1 of x (2, 3) is 3 but weight (5, 3) has 5 rows"),
+        ("linear", ((2, 3), (3, 5), (3,)), "weight (3, 5) has 5 columns but bias (3,) has 3"),
+        ("linear", ((2, 3), (3,), (3,)), "weight (3,) has rank 1, not 2"),
+        ("linear", ((), (3, 5), (5,)), "x () has rank 0 but needs at least 1"),
+    ],
+)
+def test_products_of_other_shapes_are_refused(name: str, shapes: Any, sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        (PRODUCTS | {"linear": linear})[name](*(real(*shape) for shape in shapes))
+
+    assert str(refused.value) == f"{name}: {sentence}"
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_two_dtypes_are_refused(name: str) -> None:
+    x, y = FITTING[name][0]
+
+    with pytest.raises(DTypeError, match=f"^{name}: x is float32 but y is float64$"):
+        PRODUCTS[name](ones(x), real(*y))
+
+
+def test_linear_of_two_dtypes_is_refused() -> None:
+    with pytest.raises(DTypeError, match=r"^linear: x is float32 but bias is float64$"):
+        linear(ones((2, 3)), ones((3, 5)), real(5))

@@ -147,9 +147,9 @@ def test_an_end_that_the_dtype_does_not_hold_is_refused() -> None:
     end: Any = np.float32(1.5)
 
     with pytest.raises(DTypeError, match=r"^clamp: min is a float but x is int64$"):
-        clamp(x, min=0.5)
+        clamp(x, min=0.5)  # type: ignore[tapegrad-dtype]  # the mistake under test
     with pytest.raises(DTypeError, match=r"^clamp: max is a float but x is int64$"):
-        clamp(x, min=0, max=1.5)
+        clamp(x, min=0, max=1.5)  # type: ignore[tapegrad-dtype]  # the mistake under test
     with pytest.raises(DTypeError, match=r"^clamp: max is a float but x is int64$"):
         clamp(x, max=end)
 

@@ -87,4 +87,4 @@ def test_pad_writes_the_value_asked_for() -> None:
 
 def test_a_float_around_ints_is_refused() -> None:
     with pytest.raises(DTypeError, match=r"^pad: value is a float but x is int64$"):
-        pad(tensor([1]), 1, value=0.5)
+        pad(tensor([1]), 1, value=0.5)  # type: ignore[tapegrad-dtype]  # the mistake under test

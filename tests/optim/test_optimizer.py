@@ -12,7 +12,7 @@ import pytest
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import mse, ones, zeros
-from tapegrad.optim import SGD, Adam, AdamW, Optimizer
+from tapegrad.optim import SGD, Adam, AdamW, Optimizer, RMSprop
 from tapegrad.tape import Gradients
 
 OPTIMIZERS: list[Callable[[Any], Optimizer[Any]]] = [
@@ -20,8 +20,9 @@ OPTIMIZERS: list[Callable[[Any], Optimizer[Any]]] = [
     lambda model: SGD(model, lr=0.5, momentum=0.9, nesterov=True),
     Adam,
     lambda model: AdamW(model, weight_decay=0.0),
+    RMSprop,
 ]
-any_optimizer = pytest.mark.parametrize("make", OPTIMIZERS, ids=["SGD", "momentum", "Adam", "AdamW"])
+any_optimizer = pytest.mark.parametrize("make", OPTIMIZERS, ids=["SGD", "momentum", "Adam", "AdamW", "RMSprop"])
 
 
 def model() -> Any:

@@ -11,7 +11,7 @@ import pytest
 
 from tapegrad.nn import Param
 from tapegrad.ops import tensor
-from tapegrad.optim import SGD, Adam, AdamW, Optimizer
+from tapegrad.optim import SGD, Adam, AdamW, Optimizer, RMSprop
 from tapegrad.tape import Gradients
 
 GRADIENTS = [
@@ -138,8 +138,95 @@ def run(make: Callable[[Any], Optimizer[Any]]) -> list[Any]:
                 [0.3346136, -1.1993747, 1.4397814],
             ],
         ),
+        (
+            lambda x: SGD(x, lr=0.1),
+            [
+                [0.95, -1.9, 3.0],
+                [0.97499996, -2.1, 2.6],
+                [0.87499994, -2.1, 2.8999999],
+                [0.86249995, -2.05, 2.7499998],
+                [0.66249996, -2.125, 2.7999997],
+                [0.81249994, -2.15, 2.7999997],
+                [0.81249994, -1.8500001, 2.6999998],
+                [0.7749999, -1.9750001, 2.8999999],
+                [0.8499999, -2.025, 2.8749998],
+                [0.6749999, -2.0125, 2.5749998],
+            ],
+        ),
+        (
+            lambda x: Adam(x, lr=0.1),
+            [
+                [0.90000004, -1.9, 3.0],
+                [0.87336636, -1.9366103, 2.9255862],
+                [0.8075552, -1.9649103, 2.917918],
+                [0.74765754, -1.9748374, 2.8951907],
+                [0.67512596, -1.9998038, 2.8812764],
+                [0.6511868, -2.0266018, 2.869284],
+                [0.6302807, -2.001863, 2.8494911],
+                [0.605318, -1.9964242, 2.85059],
+                [0.5966888, -1.9976252, 2.8494172],
+                [0.5648986, -1.9972117, 2.8258903],
+            ],
+        ),
+        (
+            lambda x: SGD(x, lr=0.1, momentum=0.9, nesterov=True),
+            [
+                [0.905, -1.81, 3.0],
+                [0.912, -2.109, 2.24],
+                [0.7058, -2.1981, 2.486],
+                [0.58647, -2.1832902, 2.1524],
+                [0.11032302, -2.3574612, 2.08216],
+                [0.14679076, -2.4942153, 1.973944],
+                [0.04461173, -2.0247939, 1.6865495],
+                [-0.11859939, -2.1098146, 1.8978946],
+                [-0.089239396, -2.1688333, 1.8606051],
+                [-0.4628154, -2.1532, 1.2795446],
+            ],
+        ),
+        (
+            lambda x: RMSprop(x, lr=0.1),
+            [
+                [2.3841858e-07, -1.0, 3.0],
+                [0.44901344, -1.895323, 2.0],
+                [-0.4257262, -1.8953235, 2.6019292],
+                [-0.5349619, -1.674798, 2.3124034],
+                [-1.4040046, -1.9902754, 2.408945],
+                [-0.8560408, -2.0953789, 2.408945],
+                [-0.8560408, -1.3102751, 2.217518],
+                [-0.99310946, -1.6226025, 2.576633],
+                [-0.7274884, -1.7471846, 2.5315633],
+                [-1.256208, -1.7158976, 2.053994],
+            ],
+        ),
+        (
+            lambda x: RMSprop(x, lr=0.1, alpha=0.5, eps=0.25, momentum=0.9, weight_decay=0.5),
+            [
+                [0.8955184, -1.8798231, 2.8855538],
+                [0.77577484, -1.8423479, 2.652062],
+                [0.56106436, -1.7402751, 2.4931946],
+                [0.32899815, -1.5565449, 2.2625682],
+                [0.0050284457, -1.3886815, 2.0279968],
+                [-0.20405364, -1.1906275, 1.7632588],
+                [-0.3847212, -0.88575876, 1.431632],
+                [-0.5648012, -0.6486074, 1.2047638],
+                [-0.6387342, -0.4460715, 0.94363856],
+                [-0.80371845, -0.23581018, 0.5871687],
+            ],
+        ),
     ],
-    ids=["AdamW", "AdamW, other options", "Adam with decay", "momentum", "nesterov with decay", "SGD with decay"],
+    ids=[
+        "AdamW",
+        "AdamW, other options",
+        "Adam with decay",
+        "momentum",
+        "nesterov with decay",
+        "SGD with decay",
+        "SGD",
+        "Adam",
+        "nesterov",
+        "RMSprop",
+        "RMSprop, other options",
+    ],
 )
 def test_ten_steps_are_torchs(make: Any, expected: list[list[float]]) -> None:
     np.testing.assert_allclose(run(make), expected, rtol=2e-6, atol=1e-7)
@@ -170,6 +257,9 @@ def test_a_decay_of_nothing_is_adam() -> None:
         (lambda x: AdamW(x, weight_decay=float("nan")), "AdamW: weight_decay is nan but must be at least 0"),
         (lambda x: AdamW(x, betas=(0.9, 1.0)), "AdamW: beta 2 is 1.0 but must be from 0 to below 1"),
         (lambda x: AdamW(x, eps=-1.0), "AdamW: eps is -1.0 but must be at least 0"),
+        (lambda x: RMSprop(x, alpha=1.0), "RMSprop: alpha is 1.0 but must be from 0 to below 1"),
+        (lambda x: RMSprop(x, momentum=-0.5), "RMSprop: momentum is -0.5 but must be from 0 to below 1"),
+        (lambda x: RMSprop(x, eps=-1.0), "RMSprop: eps is -1.0 but must be at least 0"),
     ],
 )
 def test_options_out_of_range_are_refused(make: Any, message: str) -> None:

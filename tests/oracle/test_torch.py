@@ -122,6 +122,26 @@ NORMED = [real(2, 3), CUBE.reshape(5, 2, 3), real(0, 3), 1e3 * real(7, 3)]
 UNEQUAL = [*TWO[:-1], call(EDGES[:, None], np.array([-7.0, 0.1, 7.0]))]
 
 
+SUMMED = [
+    call("ij,jk->ik", real(2, 3), real(3, 5, seed=1)),
+    call("ij,jk", real(2, 3), real(3, 5, seed=1)),
+    call("ij,jk,kl->il", real(2, 3), real(3, 5, seed=1), real(5, 4, seed=2)),
+    call("i,j,k->kji", real(2), real(3, seed=1), real(5, seed=2)),
+    call("ii->i", real(3, 3)),
+    call("iij,jk->ik", real(2, 2, 3), real(3, 5, seed=1)),
+    call("...ij,...jk->...ik", real(4, 1, 2, 3), real(5, 3, 2, seed=1)),
+    call("ij->", real(2, 3)),
+    call("ij,jk->ik", real(2, 0), real(0, 3)),
+]
+
+
+def regular(*shape: int) -> Any:
+    return real(*shape) + 3 * np.eye(shape[-1])
+
+
+SQUARE = [call(regular(*shape)) for shape in [(3, 3), (2, 5, 5), (1, 1), (2, 3, 2, 2)]]
+
+
 def with_options(calls: list[Call], *options: dict[str, Any]) -> list[Call]:
     return [Call(one.args, one.options | option) for one, option in product(calls, options)]
 
@@ -176,6 +196,53 @@ def pooled(rank: int) -> list[Call]:
 def adapted(rank: int) -> list[Call]:
     x = real(2, 3, *(7, 8)[:rank])
     return [call(x, 1), call(x, 3), call(x, (9, 4)[:rank]), call(x[0], (4, 8)[:rank]), call(x[:0], 2)]
+
+
+# Losses
+
+BESIDE = [call(real(*shape), Fixed(real(*shape, seed=1))) for shape in SHAPES]
+SIDES = [call(real(*shape), Fixed(np.asarray(np.sign(real(*shape, seed=1))))) for shape in SHAPES]
+SHARES = [call(one, Fixed(np.asarray(np.abs(np.tanh(other.array))))) for one, other in (each.args for each in BESIDE)]
+CHANCES = [call(np.asarray(1 / (1 + np.exp(-one))), share) for one, share in (each.args for each in SHARES)]
+ROWED = [one for one in BESIDE if one.args[0].ndim]
+LABELS = [
+    call(real(4, 3), np.array([2, 0, 1, 1])),
+    call(real(2, 5, 3), np.arange(10).reshape(2, 5) % 3),
+    call(real(3), np.array(1)),
+    call(real(4, 1), np.zeros(4, np.int64)),
+    call(real(0, 3), np.zeros(0, np.int64)),
+    call(ROWS[1:4], np.array([0, 1, 2])),
+    call(ROWS[5:6], np.array([1])),
+]
+CLASSES = [
+    call(real(4, 3), Fixed(np.abs(real(4, 3, seed=1)))),
+    call(real(2, 5, 3), Fixed(np.abs(real(2, 5, 3, seed=1)))),
+    call(ROWS[1:4], Fixed(np.eye(3))),
+]
+WAYS = [{}, {"reduction": "sum"}, {"reduction": "none"}]
+
+
+def by_class(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a loss of torch, whose classes stand on the second axis, rows on the others."""
+
+    def loss(x: Any, target: Any, smoothing: float = 0.0, ignore_index: int = -100, reduction: str = "mean") -> Any:
+        options = {"label_smoothing": smoothing} if function is F.cross_entropy else {}
+        if target.ndim < x.ndim:
+            options["ignore_index"] = ignore_index
+        elif x.ndim > 1:
+            target = target.movedim(-1, 1)
+        return function(x.movedim(-1, 1) if x.ndim > 1 else x, target, reduction=reduction, **options)
+
+    return loss
+
+
+def by_row(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds up the losses along the last axis before it reduces them."""
+    return lambda x, target, reduction="mean", **options: reduced(function(x, target, **options).sum(-1), reduction)
+
+
+def reduced(losses: Any, reduction: str = "mean") -> Any:
+    return losses if reduction == "none" else getattr(losses, reduction)()
 
 
 # What torch says in other words
@@ -257,11 +324,6 @@ def padded(x: Any, pad_width: Any, value: float = 0) -> Any:
     return F.pad(x, [n for pair in reversed(pad_width) for n in pair], value=value)
 
 
-def entropy(x: Any, target: Any) -> Any:
-    weights = target.is_floating_point()
-    return F.cross_entropy(x.movedim(-1, 1 if x.ndim > 1 else 0), target.movedim(-1, 1) if weights else target)
-
-
 def parts(x: Any, sections: Any, axis: int = 0) -> Any:
     return torch.split(x, x.shape[axis] // sections if isinstance(sections, int) else list(sections), axis)
 
@@ -322,6 +384,9 @@ TORCH: dict[str, Line] = {
     ),
     "avg_pool1d": Line(F.avg_pool1d, with_options(pooled(1), {}, {"count_include_pad": False})),
     "avg_pool2d": Line(F.avg_pool2d, with_options(pooled(2), {}, {"count_include_pad": False})),
+    "bce": Line(F.binary_cross_entropy, with_options(CHANCES, *WAYS)),
+    "bce_with_logits": Line(F.binary_cross_entropy_with_logits, with_options(SHARES, *WAYS)),
+    "bmm": Line(torch.bmm, [call(real(2, 3, 5), real(2, 5, 7, seed=1)), call(real(0, 3, 5), real(0, 5, 2))]),
     "broadcast_to": Line(torch.broadcast_to, [call(real(*x), (4, 2, 3)) for x in [(), (3,), (2, 1), (4, 1, 3)]]),
     "ceil": Line(torch.ceil, ONE),
     "chunk": Line(torch.chunk, [call(CUBE, 2), call(CUBE, 2, 1), call(CUBE, 3, -1), call(CUBE, 7, 2), call(EDGES, 4)]),
@@ -341,20 +406,15 @@ TORCH: dict[str, Line] = {
         lambda x, axis=None: torch.count_nonzero(x, axis),
         [*(call(truth(2, 3, 5), axis=axis) for axis in (None, 0, (0, 2))), call(ROWS, axis=1), call(WHOLE)],
     ),
+    "cosine": Line(
+        lambda x, target, reduction="mean": reduced(1 - F.cosine_similarity(x, target, dim=-1), reduction),
+        with_options(ROWED, *WAYS),
+    ),
     "cross_entropy": Line(
-        entropy,
-        [
-            call(real(4, 3), np.array([2, 0, 1, 1])),
-            call(real(2, 5, 3), np.arange(10).reshape(2, 5) % 3),
-            call(real(3), np.array(1)),
-            call(real(4, 1), np.zeros(4, np.int64)),
-            call(real(0, 3), np.zeros(0, np.int64)),
-            call(ROWS[1:4], np.array([0, 1, 2])),
-            call(ROWS[5:6], np.array([1])),
-            call(real(4, 3), Fixed(np.abs(real(4, 3, seed=1)))),
-            call(real(2, 5, 3), Fixed(np.abs(real(2, 5, 3, seed=1)))),
-            call(ROWS[1:4], Fixed(np.eye(3))),
-        ],
+        by_class(F.cross_entropy),
+        with_options([*LABELS, *CLASSES], *WAYS)
+        + with_options([*LABELS[:4], *CLASSES[:2]], *({"smoothing": 0.25, **one} for one in WAYS))
+        + with_options(LABELS[:2], *({"ignore_index": 1, "smoothing": 0.1, **one} for one in WAYS)),
     ),
     "cummax": Line(first(torch.cummax), ALONG),
     "cummin": Line(first(torch.cummin), ALONG),
@@ -364,7 +424,10 @@ TORCH: dict[str, Line] = {
     "diag": Line(
         lambda x, k=0: torch.diag(x, k), [call(x, k=k) for x in (real(3), real(3, 5), real(5, 3)) for k in (0, 1, -2)]
     ),
+    "det": Line(torch.linalg.det, SQUARE),
     "div": Line(torch.div, TWO),
+    "dot": Line(torch.dot, [call(real(5), real(5, seed=1)), call(real(0), real(0)), call(EDGES, EDGES)]),
+    "einsum": Line(torch.einsum, SUMMED),
     "elu": Line(F.elu, with_options(ONE, {}, {"alpha": 0.5})),
     "equal": Line(torch.eq, TWO),
     "erf": Line(torch.erf, ONE),
@@ -402,6 +465,12 @@ TORCH: dict[str, Line] = {
     "instance_norm": Line(
         lambda *args, eps=1e-5: F.instance_norm(args[0], None, None, *args[1:], eps=eps), CHANNELS[1:]
     ),
+    "hinge": Line(
+        lambda x, target, reduction="mean": reduced(torch.relu(1 - target * x), reduction),
+        with_options(SIDES, *WAYS),
+    ),
+    "huber": Line(F.huber_loss, with_options(with_options(BESIDE, {}, {"delta": 0.25}), *WAYS)),
+    "inv": Line(torch.linalg.inv, SQUARE),
     "isfinite": Line(torch.isfinite, ONE),
     "isinf": Line(torch.isinf, ONE),
     "isnan": Line(torch.isnan, ONE),
@@ -409,9 +478,17 @@ TORCH: dict[str, Line] = {
         lambda x, weight, bias, eps=1e-5: F.layer_norm(x, x.shape[-1:], weight, bias, eps),
         with_options([call(x, real(3, seed=1), real(3, seed=2)) for x in NORMED], {}, {"eps": 0.5}),
     ),
+    "kl_div": Line(
+        by_row(lambda x, target: F.kl_div(x, target, reduction="none")),
+        with_options([one for one in SHARES if one.args[0].ndim], *WAYS),
+    ),
     "leaky_relu": Line(F.leaky_relu, with_options(ONE, {}, {"negative_slope": 0.2})),
     "less": Line(torch.lt, TWO),
     "less_equal": Line(torch.le, TWO),
+    "linear": Line(
+        lambda x, weight, bias: F.linear(x, weight.T, bias),
+        [call(real(*x), real(3, 5, seed=1), real(5, seed=2)) for x in [(2, 3), (3,), (4, 2, 3), (0, 3)]],
+    ),
     "linspace": Line(torch.linspace, [call(0.0, 1.0, 7), call(2.0, -3.0, 4), call(2.0, 3.0, 1), call(0.0, 1.0, 0)]),
     "log": Line(torch.log, ONE),
     "log10": Line(torch.log10, ONE),
@@ -434,6 +511,7 @@ TORCH: dict[str, Line] = {
         torch.masked_select,
         [call(CUBE, truth(2, 3, 5)), call(CUBE, truth(5)), call(real(5), truth(3, 1)), call(EDGES, truth(EDGES.size))],
     ),
+    "mae": Line(F.l1_loss, with_options(BESIDE, *WAYS)),
     "matmul": Line(
         torch.matmul,
         [
@@ -462,7 +540,7 @@ TORCH: dict[str, Line] = {
     "minimum": Line(torch.minimum, TWO),
     "mish": Line(F.mish, ONE),
     "moveaxis": Line(torch.moveaxis, [call(CUBE, 0, -1), call(CUBE, (0, 1), (1, 2)), call(CUBE, (), ())]),
-    "mse": Line(F.mse_loss, [call(real(*shape), Fixed(real(*shape, seed=1))) for shape in SHAPES]),
+    "mse": Line(F.mse_loss, with_options(BESIDE, *WAYS)),
     "mul": Line(torch.mul, TWO),
     "multi_head_attention": Line(
         heads_apart,
@@ -483,6 +561,10 @@ TORCH: dict[str, Line] = {
     "normalize": Line(
         normalized, [*(call(CUBE, axis, eps=0.5) for axis in (-1, 0, (0, 2), None)), *map(call, NORMED), call(real(1))]
     ),
+    "nll": Line(
+        by_class(F.nll_loss),
+        with_options(LABELS, *WAYS) + with_options(LABELS[:2], *({"ignore_index": 1, **one} for one in WAYS)),
+    ),
     "not_equal": Line(torch.ne, TWO),
     "one_hot": Line(
         lambda indices, size: F.one_hot(indices, size).to(torch.float32),
@@ -490,6 +572,7 @@ TORCH: dict[str, Line] = {
     ),
     "ones": Line(torch.ones, [call((2, 3)), call(()), call((0, 3))]),
     "ones_like": Line(torch.ones_like, LIKE),
+    "outer": Line(torch.outer, [call(real(3), real(5, seed=1)), call(real(0), real(3)), call(EDGES, EDGES)]),
     "pad": Line(padded, [call(CUBE, ((0, 1), (2, 0), (1, 1)), value=n) for n in (0, 0.5)] + [call(EDGES, ((1, 2),))]),
     "permute": Line(torch.permute, [call(CUBE, (2, 0, 1)), call(CUBE, (-1, 1, 0)), call(real(), ())]),
     # Not the root of -0 and -inf: torch takes sqrt for it, where IEEE's pow gives 0 and inf.
@@ -517,6 +600,10 @@ TORCH: dict[str, Line] = {
     "roll": Line(torch.roll, [call(CUBE, 2), call(CUBE, -1, 1), call(CUBE, (1, 7), (0, -1)), call(real(0, 3), 1, 0)]),
     "rotary_embedding": Line(
         turned, with_options([call(real(2, 3, 4)), call(real(5, 6))], {}, {"offset": 3, "base": 10.0})
+    ),
+    "rmse": Line(
+        lambda x, target, reduction="mean": torch.sqrt(F.mse_loss(x, target, reduction=reduction)),
+        with_options([one for one in BESIDE if one.args[0].size], *WAYS),
     ),
     "round": Line(torch.round, ONE),
     "rsqrt": Line(torch.rsqrt, ONE),
@@ -550,9 +637,14 @@ TORCH: dict[str, Line] = {
     "sinh": Line(torch.sinh, ONE),
     "smooth_max_pool1d": Line(smoothed(1), with_options(pooled(1), {}, {"beta": 3.0}, {"beta": -0.5})),
     "smooth_max_pool2d": Line(smoothed(2), with_options(pooled(2), {}, {"beta": 3.0}, {"beta": -0.5})),
+    "smooth_l1": Line(F.smooth_l1_loss, with_options(with_options(BESIDE, {}, {"beta": 0.25}, {"beta": 0.0}), *WAYS)),
     "softmax": Line(torch.softmax, ALONG),
     "softplus": Line(F.softplus, ONE),
     "sort": Line(first(ordered(torch.sort)), with_options(ALONG, {}, {"descending": True})),
+    "solve": Line(
+        torch.linalg.solve,
+        [call(regular(*x), real(*y, seed=1)) for x, y in [((3, 3), (3, 5)), ((2, 3, 3), (3, 5)), ((1, 1), (2, 1, 1))]],
+    ),
     "split": Line(parts, [call(CUBE, 3, 1), call(CUBE, (1, 4), -1), call(CUBE, (0, 2)), call(real(0, 3), 3, 1)]),
     "sqrt": Line(torch.sqrt, ONE),
     "square": Line(torch.square, ONE),
@@ -572,6 +664,15 @@ TORCH: dict[str, Line] = {
     "topk": Line(
         lambda x, k, axis=-1, largest=True: torch.topk(x, k, axis, largest),
         [call(CUBE, 2, 1), call(CUBE, 3), call(CUBE, 2, 0, largest=False), call(CUBE, 0), call(ROWS[6], 2)],
+    ),
+    "tensordot": Line(
+        lambda x, y, axes=2: torch.tensordot(x, y, axes),
+        [
+            call(real(2, 3, 5), real(3, 5, 4, seed=1)),
+            call(real(2, 3), real(3, 5, seed=1), axes=1),
+            call(real(2), real(3, seed=1), axes=0),
+            call(real(2, 3, 5), real(5, 2, 4, seed=1), axes=((0, 2), (1, 0))),
+        ],
     ),
     "transpose": Line(
         lambda x, axes=None: torch.permute(x, tuple(range(x.ndim))[::-1] if axes is None else axes),

@@ -1,4 +1,4 @@
-"""Losses: scalars that keep the tape of the predictions; targets fit them and have no tape."""
+"""Losses of numbers and directions: they keep the tape of the predictions; targets fit them and have no tape."""
 
 from typing import Any, assert_type
 from typing import Literal as L
@@ -16,9 +16,6 @@ x = tg.ones((2, 3))
 labels = tg.tensor([0, 2])
 
 
-# mse
-
-
 def accept_squared_errors() -> None:
     assert_type(tg.mse(x, tg.zeros((2, 3))), Tensor[tuple[()], NoneTape])
     assert_type(tg.mse(x.trace(), x), Tensor[tuple[()], OwnedTape])
@@ -33,49 +30,6 @@ def accept_squared_errors_of_named_and_unknown_sizes() -> None:
         assert_type(tg.mse(c, c), Tensor[tuple[()], NoneTape])
 
     loss(x.trace(), x, x)
-
-
-# cross_entropy
-
-
-def accept_labels() -> None:
-    assert_type(tg.cross_entropy(x, labels), Tensor[tuple[()], NoneTape])
-    assert_type(tg.cross_entropy(x.trace(), labels), Tensor[tuple[()], OwnedTape])
-    assert_type(tg.cross_entropy(x.trace(), labels.astype(np.uint8)), Tensor[tuple[()], OwnedTape])
-    assert_type(tg.cross_entropy(tg.ones((2, 4, 3)), tg.zeros((2, 4), np.int32)), Tensor[tuple[()], NoneTape])
-    assert_type(tg.cross_entropy(tg.ones((3,)), tg.tensor(1)), Tensor[tuple[()], NoneTape])
-
-
-def accept_probabilities() -> None:
-    assert_type(tg.cross_entropy(x.trace(), tg.softmax(x)), Tensor[tuple[()], OwnedTape])
-    assert_type(tg.cross_entropy(tg.ones((3,)), tg.ones((3,))), Tensor[tuple[()], NoneTape])
-
-
-def accept_labels_of_named_sizes() -> None:
-    def loss(a: Tensor[Shape[N, M], OwnedTape], b: Tensor[Shape[N], NoneTape, np.int64]) -> Tensor[tuple[()], OwnedTape]:
-        return tg.cross_entropy(a, b)
-
-    assert_type(loss(x.trace(), labels), Tensor[tuple[()], OwnedTape])
-
-
-def accept_unknown_sizes() -> None:
-    def loss(a: Tensor[Any, OwnedTape], b: Tensor[Shape[Any], NoneTape, np.int64], c: Tensor[Any, Any, Any]) -> None:
-        assert_type(tg.cross_entropy(a, b), Tensor[tuple[()], OwnedTape])
-        assert_type(tg.cross_entropy(x, b), Tensor[tuple[()], NoneTape])
-        assert_type(tg.cross_entropy(x, c), Tensor[tuple[()], NoneTape])
-        assert_type(tg.mse(a, x), Tensor[tuple[()], OwnedTape])
-
-    loss(x.trace(), labels, labels)
-
-
-def accept_that_a_loss_goes_backward() -> None:
-    a = x.trace()
-    gradients = tg.cross_entropy(a, labels).backward()
-
-    assert_type(gradients[a], Tensor[Shape[L[2], L[3]], NoneTape])
-
-
-# Refused
 
 
 def reject_a_target_that_would_broadcast() -> None:
@@ -105,44 +59,71 @@ def reject_squared_errors_of_ints() -> None:
     tg.mse(labels, labels)  # E: mse: x is int64 but floating is expected [tapegrad-dtype]
 
 
-def reject_labels_of_another_batch() -> None:
-    tg.cross_entropy(x, tg.tensor([0, 1, 2]))  # E: cross_entropy: target (3,) does not fit x (2, 3): expected (2,) [tapegrad-shape]
+def accept_distances_of_known_sizes() -> None:
+    for loss in (tg.rmse(x, x), tg.mae(x, x), tg.huber(x, x, delta=0.5), tg.smooth_l1(x, x, beta=0.5)):
+        assert_type(loss, Tensor[tuple[()], NoneTape])
+    assert_type(tg.hinge(x.trace(), x), Tensor[tuple[()], OwnedTape])
+    assert_type(tg.cosine(x.trace(), x, eps=1e-6), Tensor[tuple[()], OwnedTape])
 
 
-def reject_probabilities_of_another_width() -> None:
-    tg.cross_entropy(x.trace(), tg.ones((2, 4)))  # E: cross_entropy: target (2, 4) does not fit x (2, 3): expected (2, 3) [tapegrad-shape]
+def accept_every_reduction() -> None:
+    assert_type(tg.mse(x, x, reduction="sum"), Tensor[tuple[()], NoneTape])
+    assert_type(tg.mse(x.trace(), x, reduction="none"), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.huber(x, x, reduction="none"), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.cosine(x, x, reduction="none"), Tensor[Shape[L[2]], NoneTape])
 
 
-def reject_labels_of_another_rank() -> None:
-    tg.cross_entropy(tg.ones((7, 2, 3)), labels)  # E: cross_entropy: target (2,) does not fit x (7, 2, 3): expected (7, 2) [tapegrad-shape]
+def accept_reductions_of_named_and_unknown_sizes() -> None:
+    def loss(a: Tensor[Shape[N, M], OwnedTape], b: Tensor[Shape[N, M]], c: Tensor[Shape[Any, L[3]]]) -> None:
+        assert_type(tg.mae(a, b, reduction="none"), Tensor[Shape[N, M], OwnedTape])
+        assert_type(tg.cosine(a, b, reduction="none"), Tensor[Shape[N], OwnedTape])
+        assert_type(tg.mae(c, x, reduction="none"), Tensor[Shape[L[2], L[3]], NoneTape])
+
+    loss(x.trace(), x, x)
 
 
-def reject_scores_without_classes() -> None:
-    tg.cross_entropy(tg.ones(()), labels)  # E: cross_entropy: x () has rank 0 but needs at least 1 [tapegrad-shape]
+def accept_a_reduction_that_nobody_knows() -> None:
+    def loss(reduction: L["mean", "none"]) -> None:
+        assert_type(tg.mse(x, x, reduction=reduction), Tensor[Any, NoneTape])
+
+    loss("none")
 
 
-def reject_labels_of_another_name() -> None:
-    def loss(a: Tensor[Shape[N, M]], b: Tensor[Shape[M], NoneTape, np.int64]) -> None:
-        tg.cross_entropy(a, b)  # E(mypy): cross_entropy: target (M,) does not fit x (N, M): expected (N,) [tapegrad-shape]
-
-    loss(x, tg.tensor([0, 1, 2]))
+def reject_a_loss_of_each_element_as_a_start() -> None:
+    tg.mse(x.trace(), x, reduction="none").backward()  # E: backward: x (2, 3) is not a scalar; reduce it or pass seed= [tapegrad-shape]
 
 
-def reject_traced_labels() -> None:
-    tg.cross_entropy(x.trace(), labels.trace())  # E: cross_entropy: target has a tape but must have none [tapegrad-tape]
+def reject_a_target_of_rmse_that_would_broadcast() -> None:
+    tg.rmse(x, tg.ones((3,)))  # E: rmse: target (3,) does not fit x (2, 3): expected (2, 3) [tapegrad-shape]
 
 
-def reject_traced_probabilities() -> None:
-    tg.cross_entropy(x, tg.softmax(x.trace()))  # E: cross_entropy: target has a tape but must have none [tapegrad-tape]
+def reject_a_target_of_mae_that_would_broadcast() -> None:
+    tg.mae(x, tg.ones((3,)))  # E: mae: target (3,) does not fit x (2, 3): expected (2, 3) [tapegrad-shape]
 
 
-def reject_bools_as_labels() -> None:
-    tg.cross_entropy(x, labels > 0)  # E: cross_entropy: x is float32 but target is bool [tapegrad-dtype]
+def reject_a_target_of_huber_that_would_broadcast() -> None:
+    tg.huber(x, tg.ones((3,)))  # E: huber: target (3,) does not fit x (2, 3): expected (2, 3) [tapegrad-shape]
 
 
-def reject_probabilities_of_another_dtype() -> None:
-    tg.cross_entropy(x, tg.ones((2, 3), np.float64))  # E: cross_entropy: x is float32 but target is float64 [tapegrad-dtype]
+def reject_a_target_of_smooth_l1_that_would_broadcast() -> None:
+    tg.smooth_l1(x, tg.ones((3,)))  # E: smooth_l1: target (3,) does not fit x (2, 3): expected (2, 3) [tapegrad-shape]
 
 
-def reject_scores_that_are_ints() -> None:
-    tg.cross_entropy(tg.ones((2, 3), np.int64), labels)  # E: cross_entropy: x is int64 but floating is expected [tapegrad-dtype]
+def reject_a_target_of_hinge_that_would_broadcast() -> None:
+    tg.hinge(x, tg.ones((3,)))  # E: hinge: target (3,) does not fit x (2, 3): expected (2, 3) [tapegrad-shape]
+
+
+def reject_a_target_of_cosine_that_would_broadcast() -> None:
+    tg.cosine(x, tg.ones((3,)))  # E: cosine: target (3,) does not fit x (2, 3): expected (2, 3) [tapegrad-shape]
+
+
+def reject_directions_without_an_axis() -> None:
+    tg.cosine(tg.ones(()), tg.ones(()))  # E: cosine: x () has rank 0 but needs at least 1 [tapegrad-shape]
+
+
+def reject_a_traced_target_of_distances() -> None:
+    tg.huber(x, x.trace())  # E: huber: target has a tape but must have none [tapegrad-tape]
+
+
+def reject_distances_of_two_dtypes() -> None:
+    tg.mae(x, x.astype(np.float64))  # E: mae: x is float32 but target is float64 [tapegrad-dtype]

@@ -81,3 +81,43 @@ def reject_names_that_are_two_sizes() -> None:
         a @ b  # E(mypy): matmul: inner sizes differ: x (N, K) has K columns but y (M, N) has M rows [tapegrad-shape]
 
     multiplied(x, tg.ones((5, 2)))
+
+
+# outer, dot, bmm, linear
+
+
+def accept_products_that_are_ops_of_their_own() -> None:
+    assert_type(tg.outer(v, tg.ones((5,))), Tensor[Shape[L[3], L[5]], NoneTape])
+    assert_type(tg.dot(v, v.trace()), Tensor[tuple[()], OwnedTape])
+    assert_type(tg.bmm(tg.ones((4, 2, 3)), stacked), Tensor[Shape[L[4], L[2], L[5]], NoneTape])
+    assert_type(tg.linear(stack, y, tg.ones((5,)).trace()), Tensor[Shape[L[7], L[1], L[2], L[5]], OwnedTape])
+
+
+def accept_products_of_named_and_unknown_sizes() -> None:
+    def multiplied(a: Tensor[Shape[N, K, M]], b: Tensor[Shape[Any, M, Any]], c: Tensor[Shape[M]]) -> None:
+        assert_type(tg.bmm(a, b), Tensor[Shape[N, K, Any], NoneTape])
+        assert_type(tg.outer(c, c), Tensor[Shape[M, M], NoneTape])
+        assert_type(tg.dot(c, c), Tensor[tuple[()], NoneTape])
+        assert_type(tg.linear(a, tg.outer(c, v), v), Tensor[Shape[N, K, L[3]], NoneTape])
+
+    multiplied(tg.ones((2, 5, 7)), tg.ones((2, 7, 3)), tg.ones((7,)))
+
+
+def reject_an_outer_product_of_matrices() -> None:
+    tg.outer(x, v)  # E: outer: x (2, 3) has rank 2, not 1 [tapegrad-shape]
+
+
+def reject_vectors_of_two_lengths() -> None:
+    tg.dot(v, tg.ones((4,)))  # E: dot: inner sizes differ: x (3,) has 3 elements but y (4,) has 4 elements [tapegrad-shape]
+
+
+def reject_a_batch_of_one() -> None:
+    tg.bmm(tg.ones((1, 2, 3)), stacked)  # E: bmm: x (1, 2, 3) has 1 matrices but y (4, 3, 5) has 4 [tapegrad-shape]
+
+
+def reject_a_weight_that_is_transposed() -> None:
+    tg.linear(x, tg.ones((5, 3)), tg.ones((5,)))  # E: linear: axis -1 of x (2, 3) is 3 but weight (5, 3) has 5 rows [tapegrad-shape]
+
+
+def reject_a_bias_of_another_width() -> None:
+    tg.linear(x, y, v)  # E: linear: weight (3, 5) has 5 columns but bias (3,) has 3 [tapegrad-shape]

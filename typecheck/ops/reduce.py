@@ -36,6 +36,15 @@ def accept_an_axis_from_the_back() -> None:
     assert_type(tg.max(stack, -3), Tensor[Shape[L[3], L[5]], NoneTape])
 
 
+def accept_axes_that_nobody_knows() -> None:
+    def summed(axis: int, n: N) -> None:
+        assert_type(stack.sum(axis), Tensor[Any, NoneTape])
+        assert_type(stack.sum((axis, 0)), Tensor[Any, NoneTape])
+        assert_type(stack.sum(n), Tensor[Any, NoneTape])
+
+    summed(1, 2)
+
+
 def accept_several_axes() -> None:
     assert_type(stack.sum((0, 2)), Tensor[Shape[L[3]], NoneTape])
     assert_type(tg.mean(stack, (-1, 0)), Tensor[Shape[L[3]], NoneTape])

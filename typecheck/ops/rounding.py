@@ -230,3 +230,7 @@ def accept_fmin_of_ints() -> None:
 
 def reject_fmin_of_bools() -> None:
     tg.fmin(truth, truth)  # E: fmin: x is bool but number is expected [tapegrad-dtype]
+
+
+def reject_a_float_in_clamp_of_ints() -> None:
+    tg.clamp(tg.tensor([1, 2]), min=0.5)  # E: clamp: min is a float but x is int64 [tapegrad-dtype]

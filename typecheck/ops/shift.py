@@ -44,3 +44,7 @@ def reject_pad() -> None:
 
 def reject_roll() -> None:
     tg.roll(x, (1, 2), 0)  # E: roll: shift (1, 2) has 2 numbers but axis 0 names 1 [tapegrad-shape]
+
+
+def reject_a_float_in_pad_of_ints() -> None:
+    tg.pad(tg.tensor([1, 2]), 1, value=0.5)  # E: pad: value is a float but x is int64 [tapegrad-dtype]

@@ -67,8 +67,8 @@ def ops_of_two_tensors(x: Matrix, t: Traced) -> None:
 
 
 def losses(x: Matrix, t: Traced, labels: Tensor[Shape[L[2]], NoneTape, np.int64]) -> None:
-    assert_type(tg.mse(t, x), Scalar)
-    assert_type(tg.cross_entropy(t, labels), Scalar)
+    assert_type(tg.mse(t, x), Tensor[Any, OwnedTape])
+    assert_type(tg.cross_entropy(t, labels), Tensor[Any, OwnedTape])
 
 
 def transposed(x: Tensor[Shape[N, M], NoneTape]) -> Tensor[Shape[M, N], NoneTape]:

@@ -1,0 +1,95 @@
+"""What all losses share: an untaped target that fits, and one number made of many, or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, RankUnknownError, is_unknown, show, surely_differ
+from tapegrad.errors import ShapeError, TapeError
+from tapegrad.ops.elementwise import float_only
+from tapegrad.tensor import Tensor, handle, same_dtype, split, tensor_only
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tapegrad.tape import Gradients
+
+Reduction: TypeAlias = Literal["mean", "sum", "none"]
+"""What becomes of the losses of all elements, or of all rows: their mean, their sum, or nothing."""
+
+
+def reduced_shape(losses: Callable[[], Dims], reduction: str) -> Dims:
+    """Gives a scalar, whatever is known of the losses, or keeps their shape where nothing is reduced."""
+    try:
+        dims = losses()
+    except RankUnknownError:
+        if reduction == "none":
+            raise
+        return ()
+    return dims if reduction == "none" else ()
+
+
+def same_sizes(expected: Dims, target: Dims, x: Dims) -> Dims:
+    """Refuses a target of another shape than is expected beside `x`: a loss broadcasts nothing."""
+    if len(expected) != len(target) or any(surely_differ(n, m) for n, m in zip(expected, target, strict=True)):
+        message = f"target {show(target)} does not fit x {show(x)}: expected {show(expected)}"
+        raise ShapeError(message)
+    return tuple(m if is_unknown(n) else n for n, m in zip(expected, target, strict=True))
+
+
+def untaped_only(target: Tensor[Any, Any, Any]) -> None:
+    """Refuses a traced target, for it gets no gradient."""
+    tensor_only(target, "target")
+    if target.owns_tape:
+        raise TapeError(sentences.tape_unwanted(sentences.UNNAMED, "target"))
+
+
+def weight_of(call: str, reduction: str, count: float) -> float:
+    """Returns what each of `count` losses counts for in the result.
+
+    Raises:
+        ValueError: The reduction is none of the three.
+    """
+    if reduction not in ("mean", "sum", "none"):
+        message = f"{call}: reduction is {reduction!r} but 'mean', 'sum' or 'none' is expected"
+        raise ValueError(message)
+    if reduction != "mean":
+        return 1.0
+    return 1 / count if count else np.nan
+
+
+def reduced(losses: Any, reduction: str, weight: float) -> Any:
+    """Weighs losses and adds them up, unless they stay as they are."""
+    return losses if reduction == "none" else engine(losses).sum(losses, None, keepdims=False) * weight
+
+
+def of_rows(gradient: Any, shape: tuple[int, ...], reduction: str) -> Any:
+    """Gives the gradients of rows an axis along which they broadcast."""
+    return gradient.reshape((*shape[:-1], 1)) if reduction == "none" else gradient
+
+
+def compared(
+    call: str,
+    x: Tensor[Any, Any, Any],
+    target: Tensor[Any, Any, Any],
+    reduction: str,
+    loss: Callable[[Any, Any], Any],
+    slope: Callable[[Any, Any], Any],
+) -> Tensor[Any, Any, Any]:
+    """Computes a loss element by element, by functions of the raw values of `x` and the target."""
+    untaped_only(target)
+    x, tape = split(x)
+    same_dtype(x, target, "target")
+    float_only(x)
+    weight = weight_of(call, reduction, x.size)
+    out = handle(reduced(loss(x.data, target.data), reduction, weight))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, slope(x.data, target.data) * (grads.take(out) * weight))
+
+    recorded: Tensor[Any, Any, Any] = tape.record(out, (x,), backward)
+    return recorded

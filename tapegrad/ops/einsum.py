@@ -1,0 +1,273 @@
+"""Sums of products along axes that go by letters, or by number."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from string import ascii_letters
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tapegrad.backend import engine
+from tapegrad.dims import UNKNOWN, Dims, Size, UnknownDims, broadcast, is_unknown, normal_axes, show, surely_differ
+from tapegrad.errors import ShapeError
+from tapegrad.op import op
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle, same_dtype, same_dtypes, split, split_all
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, Merge
+    from tapegrad.tensor import Number
+
+Paired: TypeAlias = tuple[int | tuple[int, ...], int | tuple[int, ...]]
+
+
+class Contraction(NamedTuple):
+    """Subscripts with nothing left to guess: the letters of each operand and of the result, and their sizes."""
+
+    inputs: tuple[str, ...]
+    output: str
+    sizes: dict[str, Size]
+
+
+class Found(NamedTuple):
+    """Where the size of a letter was read."""
+
+    size: Size
+    place: str
+    dims: Dims
+
+
+def einsum_shape(subscripts: str, operands: tuple[Dims, ...] = ()) -> Dims:
+    """Gives each letter of the result the size it has in the operands."""
+    whole = contraction(subscripts, operands)
+    return tuple(whole.sizes[letter] for letter in whole.output)
+
+
+def tensordot_shape(x: Dims, y: Dims, axes: int | Paired = 2) -> Dims:
+    """Leaves out the axes that are summed over."""
+    left, right = _summed_axes(x, y, axes)
+    for n, m in zip(left, right, strict=True):
+        if surely_differ(x[n], y[m]):
+            message = f"axis {n} of x {show(x)} is {x[n]} but axis {m} of y {show(y)} is {y[m]}"
+            raise ShapeError(message)
+    rest_x = (size for axis, size in enumerate(x) if axis not in left)
+    return (*rest_x, *(size for axis, size in enumerate(y) if axis not in right))
+
+
+@op(einsum_shape)
+def einsum(subscripts: str, *operands: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
+    r"""Multiplies tensors element by element along axes of one letter, and sums over letters that the result lacks.
+
+    $$\text{ij,jk->ik}: \quad z_{ik} = \sum_j x_{ij} \, y_{jk}, \quad dx_{ij} = \sum_k dz_{ik} \, y_{jk}$$
+
+    Three operands and more are multiplied in the order that takes the fewest multiplications.
+
+    Args:
+        subscripts: A letter for each axis, operand by operand, and behind `->` those of the result. Without an arrow
+            the result has the letters that stand once, in alphabetical order. `...` stands for all other axes, which
+            broadcast; without an arrow they come first. A letter that stands twice in one operand is its diagonal.
+        operands: As many as there are subscripts, of one dtype.
+
+    Returns:
+        A tensor with an axis for each letter of the result.
+
+    Raises:
+        ShapeError: A letter has two sizes, an operand another rank than its letters, or the subscripts say nothing.
+        DTypeError: The dtypes differ.
+    """
+    parts, tape = split_all(operands, "operands")
+    same_dtypes(parts, "operands")
+    whole = contraction(subscripts, tuple(x.shape for x in parts))
+    return _contracted(whole, parts, tape)
+
+
+@op(tensordot_shape)
+def tensordot(
+    x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number, axes: int | Paired = 2
+) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Sums the products of two tensors over axes of both.
+
+    $$z_{ac} = \sum_b x_{ab} \, y_{bc}, \quad dx_{ab} = \sum_c dz_{ac} \, y_{bc}, \quad
+    dy_{bc} = \sum_a x_{ab} \, dz_{ac}$$
+
+    Args:
+        x: Any shape.
+        y: Any shape, of the same dtype.
+        axes: How many axes are summed over, the last of `x` and the first of `y`; or two, the axis or axes of `x` and
+            those of `y` that go with them.
+
+    Returns:
+        The axes of `x` that are left, and then those of `y`.
+
+    Raises:
+        ShapeError: Two axes that go together differ, an axis is out of range, or there is no second one to it.
+        DTypeError: The dtypes differ.
+    """
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    tensordot_shape(x.shape, y.shape, axes)
+    left, right = _summed_axes(x.shape, y.shape, axes)
+    letters, others = ascii_letters[: x.ndim], list(ascii_letters[x.ndim : x.ndim + y.ndim])
+    for n, m in zip(left, right, strict=True):
+        others[m] = letters[n]
+    output = "".join(sorted({*letters} ^ {*others}, key=ascii_letters.index))
+    sizes = dict(zip(letters, x.shape, strict=True)) | dict(zip(others, y.shape, strict=True))
+    return _contracted(Contraction((letters, "".join(others)), output, sizes), [x, y], tape)
+
+
+def contraction(subscripts: str, operands: tuple[Dims, ...]) -> Contraction:
+    """Reads subscripts beside the shapes that they are for.
+
+    Raises:
+        ShapeError: They do not fit.
+    """
+    inputs, output = _parsed(subscripts, len(operands))
+    operands = tuple(map(_with_rank, inputs, operands))
+    counts = [_count_behind_dots(position, *pair) for position, pair in enumerate(zip(inputs, operands, strict=True))]
+    free = [letter for letter in ascii_letters if letter not in subscripts]
+    dots = "".join(free[: max(counts)])
+    if output is not None and dots and "..." not in output:
+        message = f"'...' stands for {len(dots)} axes, which the result {output!r} leaves out"
+        raise ShapeError(message)
+
+    spelled = tuple(
+        part.replace("...", dots[len(dots) - count :] if count else "")
+        for part, count in zip(inputs, counts, strict=True)
+    )
+    once = sorted(letter for letter in {*"".join(inputs)} - {"."} if "".join(inputs).count(letter) == 1)
+    result = dots + "".join(once) if output is None else output.replace("...", dots)
+    sizes = _letter_sizes(spelled, operands, dots) | _dot_sizes(spelled, operands, dots)
+    return Contraction(spelled, result, sizes)
+
+
+def _contracted(whole: Contraction, parts: list[Tensor[Any, Any, Any]], tape: Any) -> Tensor[Any, Any, Any]:
+    letters, values = _unstretched(whole, parts)
+    out = handle(engine(*values).einsum(f"{','.join(letters)}->{whole.output}", *values))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        letters, values = _unstretched(whole, parts)
+        for position, x in enumerate(parts):
+            if grads.wants(x):
+                others = [*letters[:position], *letters[position + 1 :]]
+                factors = [dz, *values[:position], *values[position + 1 :]]
+                dx = _back(letters[position], [whole.output, *others], factors, whole.sizes)
+                grads.add(x, dx.reshape(x.shape))
+
+    recorded: Tensor[Any, Any, Any] = tape.record(out, tuple(parts), backward)
+    return recorded
+
+
+def _unstretched(whole: Contraction, parts: list[Tensor[Any, Any, Any]]) -> tuple[list[str], list[Any]]:
+    """Returns letters and values of the operands without the axes of size one that broadcasting stretches."""
+    letters, values = [], []
+    for names, x in zip(whole.inputs, parts, strict=True):
+        kept = [axis for axis, name in enumerate(names) if not surely_differ(x.shape[axis], whole.sizes[name])]
+        letters.append("".join(names[axis] for axis in kept))
+        stays = len(kept) == len(names)
+        values.append(x.data if stays else x.data.reshape(tuple(x.shape[axis] for axis in kept)))
+    return letters, values
+
+
+def _back(letters: str, others: list[str], factors: list[Any], sizes: dict[str, Any]) -> Any:
+    """Returns the gradient of the operand with these letters; the gradient of the result is the first factor."""
+    distinct = "".join(dict.fromkeys(letters))
+    reached = "".join(letter for letter in distinct if any(letter in other for other in others))
+    primitives = engine(*factors)
+    dx = primitives.einsum(f"{','.join(others)}->{reached}", *factors)
+    if reached != distinct:  # what is summed over without a factor has one gradient all along
+        dx = dx.reshape(tuple(sizes[letter] if letter in reached else 1 for letter in distinct))
+        dx = primitives.broadcast_to(dx, tuple(sizes[letter] for letter in distinct))
+    if distinct != letters:
+        diagonal = np.ix_(*(np.arange(sizes[letter]) for letter in distinct))
+        index = tuple(diagonal[distinct.index(letter)] for letter in letters)
+        dx = primitives.at_set(primitives.zeros(tuple(sizes[letter] for letter in letters), dx.dtype), index, dx)
+    return dx
+
+
+def _parsed(subscripts: str, count: int) -> tuple[list[str], str | None]:
+    """Splits subscripts into those of the operands and, where there is an arrow, of the result."""
+    before, arrow, output = subscripts.replace(" ", "").partition("->")
+    inputs = before.split(",")
+    for part in (*inputs, output):
+        stray = next((sign for sign in part.replace("...", "", 1) if sign not in ascii_letters), None)
+        if stray is not None:
+            message = f"subscripts {subscripts!r} hold {stray!r}, which is neither a letter nor '...'"
+            raise ShapeError(message)
+    if len(inputs) != count:
+        message = f"subscripts {subscripts!r} are for {len(inputs)} operands, not {count}"
+        raise ShapeError(message)
+    if not arrow:
+        return inputs, None
+    for letter in output.replace("...", ""):
+        if letter not in before or output.count(letter) > 1:
+            fault = f"{letter}, which no operand has" if letter not in before else f"{letter} twice"
+            message = f"the result {output!r} has {fault}"
+            raise ShapeError(message)
+    return inputs, output
+
+
+def _with_rank(part: str, dims: Dims) -> Dims:
+    """Gives an operand of unknown rank the rank that its letters name."""
+    return (UNKNOWN,) * len(part) if isinstance(dims, UnknownDims) and "..." not in part else dims
+
+
+def _count_behind_dots(position: int, part: str, dims: Dims) -> int:
+    """Returns how many axes of an operand have no letter: behind `...` any number, otherwise none."""
+    named = len(part.replace("...", ""))
+    if len(dims) < named or (len(dims) > named and "..." not in part):
+        least = "at least " if "..." in part else ""
+        message = f"operands[{position}] {show(dims)} has rank {len(dims)} but {part!r} names {least}{named} axes"
+        raise ShapeError(message)
+    return len(dims) - named
+
+
+def _letter_sizes(spelled: tuple[str, ...], operands: tuple[Dims, ...], dots: str) -> dict[str, Size]:
+    found: dict[str, Found] = {}
+    for position, (letters, dims) in enumerate(zip(spelled, operands, strict=True)):
+        for letter, size in zip(letters, dims, strict=True):
+            here = Found(size, f"operands[{position}]", dims)
+            there = found.get(letter, here)
+            if letter not in dots and surely_differ(there.size, size):
+                raise ShapeError(_two_sizes(letter, there, here))
+            found[letter] = here if is_unknown(there.size) else there
+    return {letter: one.size for letter, one in found.items()}
+
+
+def _two_sizes(letter: str, there: Found, here: Found) -> str:
+    if there.place == here.place:
+        return f"{letter} is both {there.size} and {here.size} in {here.place} {show(here.dims)}"
+    return (
+        f"{letter} is {there.size} in {there.place} {show(there.dims)} "
+        f"but {here.size} in {here.place} {show(here.dims)}"
+    )
+
+
+def _dot_sizes(spelled: tuple[str, ...], operands: tuple[Dims, ...], dots: str) -> dict[str, Size]:
+    """Returns the sizes that the axes behind `...` broadcast to."""
+    stretches = {
+        f"operands[{position}]": tuple(size for letter, size in zip(letters, dims, strict=True) if letter in dots)
+        for position, (letters, dims) in enumerate(zip(spelled, operands, strict=True))
+    }
+    for (one, dims), (other, more) in combinations(stretches.items(), 2):
+        try:
+            broadcast(x=dims, y=more)
+        except ShapeError:
+            message = f"'...' is {show(dims)} in {one} but {show(more)} in {other}, which do not broadcast"
+            raise ShapeError(message) from None
+    return dict(zip(dots, broadcast(**stretches), strict=True))
+
+
+def _summed_axes(x: Dims, y: Dims, axes: int | Paired) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Returns the axes of `x` and those of `y` that go with them, counted from the front."""
+    if isinstance(axes, int):
+        for name, dims in {"x": x, "y": y}.items():
+            if not 0 <= axes <= len(dims):
+                message = f"axes is {axes} but {name} {show(dims)} has rank {len(dims)}"
+                raise ShapeError(message)
+        return tuple(range(len(x) - axes, len(x))), tuple(range(axes))
+    left, right = normal_axes(axes[0], x, "x"), normal_axes(axes[1], y, "y")
+    if len(left) != len(right):
+        message = f"axes has {len(left)} of x but {len(right)} of y"
+        raise ShapeError(message)
+    return left, right

@@ -1,0 +1,304 @@
+"""Losses of probabilities: how many nats a prediction needs to encode what is there."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, at_least, show
+from tapegrad.errors import DTypeError
+from tapegrad.op import Typed, op
+from tapegrad.ops._mapped import apply
+from tapegrad.ops._reduction import (
+    Reduction,
+    compared,
+    of_rows,
+    reduced,
+    reduced_shape,
+    same_sizes,
+    untaped_only,
+    weight_of,
+)
+from tapegrad.ops.elementwise import float_only
+from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
+from tapegrad.ops.softmax import log_normalized
+from tapegrad.ops.spread import not_zero
+from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, NoneTape
+
+
+def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
+    """Gives a scalar, or a loss for each row; the target has the shape of the scores, or one label for a row."""
+
+    def losses() -> Dims:
+        rows = at_least(1, x=x)[:-1]
+        return same_sizes(x if len(target) == len(x) else rows, target, x)[: len(rows)]
+
+    return reduced_shape(losses, reduction)
+
+
+def nll_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
+    """Gives a scalar, or a loss for each row; the target has one label for a row."""
+    return reduced_shape(lambda: same_sizes(at_least(1, x=x)[:-1], target, x), reduction)
+
+
+def cross_entropy_dtypes(x: Typed, target: Typed) -> None:
+    """Takes labels of ints where there is one for a row; probabilities have the dtype of the scores."""
+    is_label = target.rank != x.rank
+    if target.dtype != x.dtype and not (is_label and target.is_integer):
+        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, x.dtype, "x", target.dtype, "target"))
+    if is_label and not target.is_integer:
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "target", target.dtype, "integer"))
+
+
+@op(cross_entropy_shape, eager=True, dtypes=cross_entropy_dtypes)
+def cross_entropy(
+    x: Tensor[Any, T, Float],
+    target: Tensor[Any, NoneTape, Float | np.integer[Any]],
+    *,
+    smoothing: float = 0.0,
+    ignore_index: int | None = None,
+    reduction: Reduction = "mean",
+) -> Tensor[Any, T, Float]:
+    r"""Averages over the batch how many nats the scores need to encode the targets.
+
+    $$L = -\frac{1}{n} \sum_{ic} p_{ic} \ln \operatorname{softmax}(x_i)_c, \quad p = (1 - s) \, t + \frac{s}{C}, \quad
+    dx = \frac{1}{n} \left( \operatorname{softmax}(x) \sum_c p_{c} - p \right) dL$$
+
+    Args:
+        x: Scores in nats, `(..., C)`, a float dtype.
+        target: Labels from 0 to C - 1, `(...)`; or probabilities, `(..., C)`, of the dtype of `x`. It gets no gradient.
+        smoothing: Which fraction s of each target is spread over all classes, from 0 to 1.
+        ignore_index: A label that is no class: its rows have no loss and are not counted in the mean.
+        reduction: `mean` over the rows that count, `sum`, or `none` for the loss of each row.
+
+    Returns:
+        A scalar, or `(...)` where nothing is reduced, in nats. The mean over no row is NaN.
+
+    Raises:
+        ShapeError: The target has neither the shape of `x` nor that of its rows.
+        DTypeError: `x` is not a float, labels are no ints, or probabilities are of another dtype.
+        TapeError: The target has a tape.
+        IndexError: A label is negative or not below C.
+        ValueError: `smoothing` is out of range, there are no labels to ignore, or `reduction` is none of the three.
+
+    Source:
+        Szegedy et al., [Rethinking the inception architecture](https://arxiv.org/abs/1512.00567), §7, for smoothing.
+    """
+    if not 0 <= smoothing <= 1:
+        message = f"cross_entropy: smoothing is {smoothing} but must be from 0 to 1"
+        raise ValueError(message)
+    untaped_only(target)
+    x, tape = split(x)
+    float_only(x)
+    cross_entropy_dtypes(Typed(x.ndim, str(x.dtype)), Typed(target.ndim, str(target.dtype)))
+    probabilities, count = _probabilities("cross_entropy", x, target, ignore_index)
+    if smoothing:
+        counted = 1 if target.ndim == x.ndim else engine(probabilities).sum(probabilities, -1, keepdims=True)
+        probabilities = probabilities * (1 - smoothing) + counted * (smoothing / x.shape[-1])
+    weight = weight_of("cross_entropy", reduction, count)
+    out = handle(reduced(_encoded(log_normalized(x.data, -1), probabilities), reduction, weight))
+
+    def backward(grads: Gradients) -> None:
+        dlogs = probabilities * of_rows(grads.take(out) * -weight, x.shape, reduction)
+        primitives = engine(dlogs)
+        logs = log_normalized(x.data, -1)
+        grads.add(x, dlogs - engine(logs).exp(logs) * primitives.sum(dlogs, -1, keepdims=True))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(nll_shape, eager=True)
+def nll(
+    x: Tensor[Any, T, Float],
+    target: Tensor[Any, NoneTape, np.integer[Any]],
+    *,
+    ignore_index: int | None = None,
+    reduction: Reduction = "mean",
+) -> Tensor[Any, T, Float]:
+    r"""Averages over the batch what logarithms of probabilities lack at the labels: `cross_entropy` without softmax.
+
+    $$L = -\frac{1}{n} \sum_i x_{i, t_i}, \quad dx_{ic} = -\frac{1}{n} [c = t_i] \, dL$$
+
+    Args:
+        x: Logarithms of probabilities in nats, such as `log_softmax` gives, `(..., C)`, a float dtype.
+        target: Labels from 0 to C - 1, `(...)`. It gets no gradient.
+        ignore_index: A label that is no class: its rows have no loss and are not counted in the mean.
+        reduction: `mean` over the rows that count, `sum`, or `none` for the loss of each row.
+
+    Returns:
+        A scalar, or `(...)` where nothing is reduced, in nats. The mean over no row is NaN.
+
+    Raises:
+        ShapeError: The target has not the shape of the rows of `x`.
+        DTypeError: `x` is not a float, or labels are no ints.
+        TapeError: The target has a tape.
+        IndexError: A label is negative or not below C.
+        ValueError: `reduction` is none of the three.
+    """
+    untaped_only(target)
+    x, tape = split(x)
+    float_only(x)
+    if target.data.dtype.kind not in "iu":
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "target", str(target.dtype), "integer"))
+    chosen, count = _probabilities("nll", x, target, ignore_index)
+    weight = weight_of("nll", reduction, count)
+    out = handle(reduced(_encoded(x.data, chosen), reduction, weight))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, chosen * of_rows(grads.take(out) * -weight, x.shape, reduction))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(row_loss_shape, eager=True)
+def kl_div(
+    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, T, Float]:
+    r"""Averages over the batch how many nats more the prediction needs than the targets themselves would.
+
+    $$L = \frac{1}{n} \sum_{ic} t_{ic} \left( \ln t_{ic} - x_{ic} \right), \quad dx = -\frac{1}{n} \, t \, dL$$
+
+    Args:
+        x: Logarithms of probabilities in nats, such as `log_softmax` gives, `(..., C)`, a float dtype.
+        target: Probabilities, the same shape and dtype; one of 0 costs nothing. It gets no gradient.
+        reduction: `mean` over the rows, `sum`, or `none` for the divergence of each row.
+
+    Returns:
+        A scalar, or `(...)` where nothing is reduced, in nats.
+
+    Raises:
+        ShapeError: The shapes differ, or there is no axis.
+        DTypeError: The dtypes differ, or are not float.
+        TapeError: The target has a tape.
+        ValueError: `reduction` is none of the three.
+
+    Source:
+        Kullback & Leibler, [On information and sufficiency](https://doi.org/10.1214/aoms/1177729694), eq. 2.4. The mean
+        is over rows, which PyTorch calls `batchmean`.
+    """
+    untaped_only(target)
+    x, tape = split(x)
+    same_dtype(x, target, "target")
+    float_only(x)
+    weight = weight_of("kl_div", reduction, math.prod(x.shape[:-1]))
+    own = _encoded(_log(not_zero(target.data)), target.data)
+    out = handle(reduced(_encoded(x.data, target.data) - own, reduction, weight))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, target.data * of_rows(grads.take(out) * -weight, x.shape, reduction))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(elementwise_loss_shape, eager=True)
+def bce(
+    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, T, Float]:
+    r"""Averages how many nats probabilities need to encode what is true, each by itself.
+
+    $$L = -\frac{1}{n} \sum_i t_i \ln x_i + (1 - t_i) \ln(1 - x_i), \quad
+    dx = \frac{1}{n} \left( \frac{1 - t}{1 - x} - \frac{t}{x} \right) dL$$
+
+    Args:
+        x: Probabilities from 0 to 1, any shape, a float dtype; `bce_with_logits` is exact nearer to the ends.
+        target: Which of them are true, from 0 to 1, the same shape and dtype; it gets no gradient.
+        reduction: `mean`, `sum`, or `none` for the loss of each element.
+
+    Returns:
+        A scalar, or the shape of `x` where nothing is reduced, in nats. A certainty costs nothing where it is right and
+        infinitely much where it is wrong.
+
+    Raises:
+        ShapeError: The shapes differ; a loss broadcasts nothing.
+        DTypeError: The dtypes differ, or are not float.
+        TapeError: The target has a tape.
+        ValueError: `reduction` is none of the three.
+    """
+
+    def loss(x: Any, t: Any) -> Any:
+        yes, no = _certain(x, t)
+        return -(t * _log(yes) + (1 - t) * apply("log1p", -no))
+
+    def slope(x: Any, t: Any) -> Any:
+        yes, no = _certain(x, t)
+        return (1 - t) / (1 - no) - t / yes
+
+    return compared("bce", x, target, reduction, loss, slope)
+
+
+@op(elementwise_loss_shape, eager=True)
+def bce_with_logits(
+    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, T, Float]:
+    r"""Averages how many nats scores need to encode what is true, each by itself: `bce` of their `sigmoid`.
+
+    $$L = \frac{1}{n} \sum_i \ln(1 + e^{x_i}) - t_i x_i, \quad dx = \frac{1}{n} \left( \sigma(x) - t \right) dL$$
+
+    Args:
+        x: Scores in nats, any shape, a float dtype; finite ones have a finite loss.
+        target: Which of them are true, from 0 to 1, the same shape and dtype; it gets no gradient.
+        reduction: `mean`, `sum`, or `none` for the loss of each element.
+
+    Returns:
+        A scalar, or the shape of `x` where nothing is reduced, in nats.
+
+    Raises:
+        ShapeError: The shapes differ; a loss broadcasts nothing.
+        DTypeError: The dtypes differ, or are not float.
+        TapeError: The target has a tape.
+        ValueError: `reduction` is none of the three.
+    """
+    # Each side by itself: the difference of two large numbers would lose what is left of them.
+    return compared(
+        "bce_with_logits",
+        x,
+        target,
+        reduction,
+        lambda x, t: apply("softplus", -x) * t + apply("softplus", x) * (1 - t),
+        lambda x, t: apply("sigmoid", x) - t,
+    )
+
+
+def _log(x: Any) -> Any:
+    """Asks the engine of a raw value for its logarithm."""
+    return engine(x).log(x)
+
+
+def _probabilities(
+    call: str, x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any], ignore_index: int | None
+) -> tuple[Any, int]:
+    """Returns a probability for each class, of labels that are ignored none, and how many rows count."""
+    if target.ndim == x.ndim:
+        if ignore_index is not None:
+            message = f"{call}: ignore_index is {ignore_index} but target holds probabilities, not labels"
+            raise ValueError(message)
+        return target.data, math.prod(x.shape[:-1])
+    labels, classes = target.numpy(), x.shape[-1]
+    counted = np.ones(labels.shape, bool) if ignore_index is None else labels != ignore_index
+    outside = labels[counted & ((labels < 0) | (labels >= classes))]
+    if outside.size:
+        message = f"label {outside.flat[0]} is not one of the {classes} classes of x {show(x.shape)}"
+        raise IndexError(message)
+    chosen = engine(target.data).one_hot(target.data, classes, x.dtype)
+    return chosen if counted.all() else chosen * counted[..., None].astype(x.dtype), int(counted.sum())
+
+
+def _encoded(logs: Any, probabilities: Any) -> Any:
+    """Returns how many nats each row needs; what cannot happen needs none, though 0 * -inf is NaN."""
+    primitives = engine(logs)
+    logs = primitives.where(engine(probabilities).equal(probabilities, 0), 0, logs)
+    return -primitives.sum(logs * probabilities, -1, keepdims=False)
+
+
+def _certain(x: Any, t: Any) -> tuple[Any, Any]:
+    """Returns probabilities of yes and of no, certain ones where the target has none of either."""
+    primitives = engine(x)
+    is_target = engine(t).equal
+    return primitives.where(is_target(t, 0), 1, x), primitives.where(is_target(t, 1), 0, x)

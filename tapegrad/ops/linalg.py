@@ -1,0 +1,158 @@
+"""Inverses, linear systems and determinants of square matrices, or of stacks of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
+from tapegrad.errors import DTypeError, ShapeError, SingularError
+from tapegrad.op import op
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops.elementwise import float_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
+
+if TYPE_CHECKING:
+    from tapegrad.tape import Gradients, Merge
+
+
+def inv_shape(x: Dims) -> Dims:
+    """Keeps the shape of square matrices."""
+    return _square(x)
+
+
+def solve_shape(x: Dims, y: Dims) -> Dims:
+    """Gives as many columns as the right side has, of as many rows as there are unknowns."""
+    n = _square(x)[-1]
+    n_y, m = at_least(2, y=y)[-2:]
+    if surely_differ(n, n_y):
+        message = f"x {show(x)} has {n} rows but y {show(y)} has {n_y}"
+        raise ShapeError(message)
+    return (*broadcast(2, x=x, y=y), n, m)
+
+
+def det_shape(x: Dims) -> Dims:
+    """Gives a number for each square matrix."""
+    return _square(x)[:-2]
+
+
+@op(inv_shape)
+def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Inverts matrices.
+
+    $$y = x^{-1}, \quad dx = -y^T \, dy \, y^T$$
+
+    Args:
+        x: `(..., N, N)`, a float dtype; none of them singular. To apply an inverse, `solve` is faster and more exact.
+
+    Returns:
+        `(..., N, N)`.
+
+    Raises:
+        ShapeError: `x` has no square matrices.
+        DTypeError: `x` is not a float, or is float16.
+        SingularError: A matrix has no inverse.
+    """
+    tensor_only(x, "x")
+    x, tape = split(x)
+    _exact_only(x)
+    _square(x.shape)
+    out = handle(engine(x.data).inv(x.data))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        turned = engine(out.data).swap_last_axes(out.data)
+        grads.add(x, -(turned @ dy @ turned))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(solve_shape)
+def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Solves systems of linear equations.
+
+    $$z = x^{-1} y, \quad dy = x^{-T} dz, \quad dx = -dy \, z^T$$
+
+    Args:
+        x: The factors of the unknowns, an equation in each row, `(..., N, N)`, a float dtype; none of them singular.
+        y: What they come to, `(..., N, M)`: a system in each column. The leading axes broadcast with those of `x`.
+
+    Returns:
+        The unknowns, `(..., N, M)`.
+
+    Raises:
+        ShapeError: `x` has no square matrices, `y` has other rows, or the leading axes do not broadcast.
+        DTypeError: The dtypes differ, are not float, or are float16.
+        SingularError: A matrix leaves unknowns open.
+    """
+    tensor_only(x, "x")
+    tensor_only(y, "y")
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    _exact_only(x)
+    solve_shape(x.shape, y.shape)
+    out = handle(engine(x.data, y.data).solve(x.data, y.data))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.take(out)
+        turned = engine(x.data).swap_last_axes(x.data)
+        dy = engine(turned, dz).solve(turned, dz)
+        if grads.wants(x):
+            grads.add(x, summed_to(-(dy @ engine(out.data).swap_last_axes(out.data)), x.data))
+        if grads.wants(y):
+            grads.add(y, summed_to(dy, y.data))
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(det_shape)
+def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
+    r"""Computes determinants.
+
+    $$y = \det x, \quad dx = y \, x^{-T} dy$$
+
+    Args:
+        x: `(..., N, N)`, a float dtype. A singular matrix has a determinant of 0, but no gradient by
+            this formula: the way back raises `SingularError`.
+
+    Returns:
+        `(...)`; of matrices of size zero it is 1.
+
+    Raises:
+        ShapeError: `x` has no square matrices.
+        DTypeError: `x` is not a float, or is float16.
+    """
+    tensor_only(x, "x")
+    x, tape = split(x)
+    _exact_only(x)
+    _square(x.shape)
+    out = handle(engine(x.data).det(x.data))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out) * out.data
+        try:
+            inverse = engine(x.data).inv(x.data)
+        except SingularError as error:
+            message = f"det: the gradient needs an inverse, but {error}"
+            raise SingularError(message) from None
+        grads.add(x, engine(inverse).swap_last_axes(inverse) * dy.reshape((*x.shape[:-2], 1, 1)))
+
+    return tape.record(out, (x,), backward)
+
+
+def _exact_only(x: Tensor[Any, Any, Any]) -> None:
+    """Refuses half precision, in which nobody eliminates."""
+    float_only(x)
+    if x.dtype == np.float16:
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "x", "float16", "float32 or float64"))
+
+
+def _square(x: Dims) -> Dims:
+    n, m = at_least(2, x=x)[-2:]
+    if surely_differ(n, m):
+        message = f"x {show(x)} has {n} rows and {m} columns, which is not square"
+        raise ShapeError(message)
+    return x

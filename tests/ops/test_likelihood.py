@@ -1,0 +1,375 @@
+"""Losses of probabilities: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.ops import (
+    bce,
+    bce_with_logits,
+    cross_entropy,
+    kl_div,
+    log_softmax,
+    nll,
+    normal,
+    ones,
+    sigmoid,
+    softmax,
+    tensor,
+    zeros,
+)
+from tapegrad.testing import check_gradients, check_shape_rule
+
+OF_PROBABILITIES: dict[str, Callable[..., Any]] = {
+    "bce": bce,
+    "bce_with_logits": bce_with_logits,
+    "cross_entropy": cross_entropy,
+    "kl_div": kl_div,
+}
+LOSSES = OF_PROBABILITIES | {"nll": nll}
+REDUCTIONS = ["mean", "sum", "none"]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+# cross_entropy
+
+
+def test_cross_entropy_of_labels_averages_the_nats() -> None:
+    x: Any = tensor([[0.0, math.log(2), math.log(5)], [0.0, 0.0, 0.0]], np.float64)
+
+    # -(ln 5/8 + ln 1/3) / 2
+    assert cross_entropy(x, tensor([2, 0])).item() == pytest.approx((math.log(8 / 5) + math.log(3)) / 2, rel=1e-15)
+
+
+def test_cross_entropy_of_probabilities_weighs_them() -> None:
+    x, target = real(4, 3), softmax(real(4, 3, seed=1))
+
+    expected = -(log_softmax(x).numpy() * target.numpy()).sum(-1).mean()
+
+    assert cross_entropy(x, target).item() == pytest.approx(expected, rel=1e-14)
+
+
+def test_labels_are_probabilities_of_one() -> None:
+    x, labels = real(4, 3), [2, 0, 1, 2]
+
+    assert cross_entropy(x, tensor(labels)).item() == cross_entropy(x, tensor(np.eye(3)[labels])).item()
+
+
+@pytest.mark.parametrize(
+    ("x", "target"),
+    [((4, 3), tensor([2, 0, 1, 2])), ((2, 2, 3), tensor([[2, 0], [1, 2]])), ((3,), tensor(1)), ((1, 1), tensor([0]))],
+    ids=str,
+)
+def test_gradients_of_cross_entropy_with_labels_can_be_differentiated(x: tuple[int, ...], target: Any) -> None:
+    check_gradients(lambda x: cross_entropy(x, target), real(*x), order=2)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (2, 2, 3), (3,)], ids=str)
+def test_gradients_of_cross_entropy_with_weights_can_be_differentiated(shape: tuple[int, ...]) -> None:
+    # Weights that do not add up to one: the gradient must not count on it.
+    target = real(*shape, seed=1)
+
+    check_gradients(lambda x: cross_entropy(x, target), real(*shape), order=2)
+
+
+def test_cross_entropy_keeps_the_law_of_rules() -> None:
+    check_shape_rule(
+        cross_entropy,
+        ((4, 3), (4,)),
+        ((4, 3), (4, 3)),
+        ((2, 5, 3), (2, 5)),
+        ((3,), ()),
+        ((0, 3), (0,)),
+        ((4, 3), (3,)),
+        ((4, 3), (4, 5)),
+    )
+
+
+def test_large_scores_do_not_overflow() -> None:
+    x: Any = tensor([[1e4, 0.0], [0.0, 1e4]])
+
+    loss = cross_entropy(x.trace(), tensor([0, 0]))
+
+    assert loss.item() == 5e3
+    assert loss.backward()[x].tolist() == [[0, 0], [-0.5, 0.5]]
+
+
+def test_a_class_that_is_ruled_out_costs_nothing_unless_it_is_the_label() -> None:
+    # The loss was NaN. torch 2.13: F.cross_entropy(torch.tensor([[-inf, 1., 2.]]), torch.tensor([1]))
+    x: Any = tensor([[-np.inf, 1.0, 2.0]])
+
+    loss = cross_entropy(x.trace(), tensor([1]))
+
+    assert loss.item() == pytest.approx(1.3132616)
+    assert loss.backward()[x].tolist() == [[0, pytest.approx(-0.7310586), pytest.approx(0.7310586)]]
+    assert cross_entropy(x, tensor([0])).item() == math.inf
+    assert cross_entropy(x, tensor([[0.0, 1.0, 0.0]])).item() == pytest.approx(1.3132616)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
+@pytest.mark.parametrize("score", [math.inf, math.nan])
+def test_beside_nan_or_an_infinite_score_the_loss_is_nan(score: float) -> None:
+    # torch 2.13: F.cross_entropy(torch.tensor([[0., score, 2.]]), torch.tensor([1]))
+    assert math.isnan(cross_entropy(tensor([[0.0, score, 2.0]]), tensor([1])).item())
+
+
+def test_cross_entropy_of_nothing_is_nan() -> None:
+    assert math.isnan(cross_entropy(zeros((0, 3)), zeros((0,), np.int64)).item())
+
+
+@pytest.mark.parametrize(
+    ("x", "target", "sentence"),
+    [
+        ((4, 3), (5,), "target (5,) does not fit x (4, 3): expected (4,)"),
+        ((4, 3), (4, 5), "target (4, 5) does not fit x (4, 3): expected (4, 3)"),
+        ((4, 3), (), "target () does not fit x (4, 3): expected (4,)"),
+        ((4, 3), (4, 3, 1), "target (4, 3, 1) does not fit x (4, 3): expected (4,)"),
+        ((), (), "x () has rank 0 but needs at least 1"),
+    ],
+    ids=str,
+)
+def test_targets_of_another_shape_are_refused(x: tuple[int, ...], target: tuple[int, ...], sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        cross_entropy(real(*x), real(*target))
+
+    assert str(refused.value) == f"cross_entropy: {sentence}"
+
+
+def test_labels_that_are_no_class_are_refused() -> None:
+    x = real(2, 3)
+
+    with pytest.raises(IndexError, match=r"^cross_entropy: label 3 is not one of the 3 classes of x \(2, 3\)$"):
+        cross_entropy(x, tensor([0, 3]))
+    with pytest.raises(IndexError, match=r"^cross_entropy: label -1 is not one of the 3 classes of x \(2, 3\)$"):
+        cross_entropy(x, tensor([0, -1]))
+
+
+def test_targets_of_another_dtype_are_refused() -> None:
+    x = real(2, 3)
+
+    with pytest.raises(DTypeError, match=r"^cross_entropy: target is float64 but integer is expected$"):
+        cross_entropy(x, real(2))
+    for target in (ones((2,)), ones((2, 3))):
+        with pytest.raises(DTypeError, match=r"^cross_entropy: x is float64 but target is float32$"):
+            cross_entropy(x, target)
+    with pytest.raises(DTypeError, match=r"^cross_entropy: x is int64 but floating is expected$"):
+        cross_entropy(tensor([[1, 2]]), tensor([0]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+def test_smoothing_spreads_a_part_of_each_target() -> None:
+    x, labels = real(4, 3), tensor([2, 0, 1, 2])
+    smooth = tensor(np.eye(3)[[2, 0, 1, 2]] * 0.75 + 0.25 / 3)
+
+    assert cross_entropy(x, labels, smoothing=0.25).item() == pytest.approx(cross_entropy(x, smooth).item(), rel=1e-14)
+    assert cross_entropy(x, smooth, smoothing=0.25).item() > cross_entropy(x, smooth).item()
+
+
+def test_ignored_labels_cost_nothing_and_are_not_counted() -> None:
+    x, labels = real(4, 3), tensor([2, -100, 1, -100])
+    kept: Any = tensor([2, 1])
+
+    for loss in (cross_entropy, partial(cross_entropy, smoothing=0.1), nll):
+        each = loss(x, labels, ignore_index=-100, reduction="none").tolist()
+        expected = loss(x.take(tensor([0, 2])), kept).item()
+
+        assert each[1] == each[3] == 0
+        assert loss(x, labels, ignore_index=-100).item() == pytest.approx(expected, rel=1e-14)
+
+
+def test_the_mean_over_ignored_labels_alone_is_nan() -> None:
+    x, labels = real(2, 3), tensor([1, 1])
+
+    assert math.isnan(cross_entropy(x, labels, ignore_index=1).item())
+    assert cross_entropy(x, labels, ignore_index=1, reduction="sum").item() == 0
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("options", [{"smoothing": 0.25}, {"ignore_index": 1}, {"smoothing": 0.1, "ignore_index": 2}])
+def test_gradients_with_options_can_be_differentiated(options: dict[str, Any], reduction: Any) -> None:
+    labels = tensor([2, 0, 1, 2])
+
+    check_gradients(lambda x: cross_entropy(x, labels, reduction=reduction, **options), real(4, 3), order=2)
+
+
+# nll, kl_div, bce, bce_with_logits
+
+
+def test_cross_entropy_is_nll_of_log_softmax() -> None:
+    x, labels = real(4, 3), tensor([2, 0, 1, 2])
+
+    for reduction in REDUCTIONS:
+        whole = cross_entropy(x, labels, reduction=reduction)  # type: ignore[arg-type]  # one of the three
+        np.testing.assert_allclose(nll(log_softmax(x), labels, reduction=reduction).numpy(), whole.numpy())  # type: ignore[arg-type]  # one of the three
+
+
+def test_kl_div_is_what_cross_entropy_costs_more_than_the_targets_themselves() -> None:
+    x, target = real(4, 3), softmax(real(4, 3, seed=1))
+    own = -(target.numpy() * np.log(target.numpy())).sum(-1)
+
+    found = kl_div(log_softmax(x), target, reduction="none").numpy()
+
+    np.testing.assert_allclose(found, cross_entropy(x, target, reduction="none").numpy() - own, rtol=1e-12)
+    assert kl_div(log_softmax(x), target).item() == pytest.approx(found.mean(), rel=1e-12)
+    assert kl_div(target.astype(np.float64) * 0.0, tensor(np.eye(4, 3))).item() == 0
+
+
+def test_bce_adds_up_the_nats_of_yes_and_no() -> None:
+    x, target = tensor([0.25, 0.25, 0.5]), tensor([1.0, 0.0, 0.5])
+
+    losses = [math.log(4), -math.log(0.75), math.log(2)]
+
+    np.testing.assert_allclose(bce(x, target, reduction="none").numpy(), losses, rtol=1e-6)
+    assert bce(x, target).item() == pytest.approx(sum(losses) / 3, rel=1e-6)
+
+
+def test_bce_with_logits_is_bce_of_sigmoid() -> None:
+    x, target = real(2, 3), sigmoid(real(2, 3, seed=1))
+
+    for reduction in REDUCTIONS:
+        whole = bce(sigmoid(x), target, reduction=reduction)  # type: ignore[arg-type]  # one of the three
+        np.testing.assert_allclose(bce_with_logits(x, target, reduction=reduction).numpy(), whole.numpy())  # type: ignore[arg-type]  # one of the three
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_gradients_of_probabilities_can_be_differentiated(reduction: Any) -> None:
+    for shape in ((2, 3), (1,), (5, 1, 2)):
+        target = softmax(real(*shape, seed=1))
+        for loss in (bce_with_logits, kl_div):
+            check_gradients(partial(loss, target=target, reduction=reduction), real(*shape), order=2)
+        check_gradients(partial(bce, target=target, reduction=reduction), sigmoid(real(*shape)), order=2)
+        labels = zeros(shape[:-1], np.int64)
+        check_gradients(partial(nll, target=labels, reduction=reduction), real(*shape), order=2)
+
+
+def test_a_certainty_that_is_right_costs_nothing_and_one_that_is_wrong_infinitely_much() -> None:
+    x = tensor([0.0, 1.0, 0.5])
+
+    with np.errstate(divide="ignore"):
+        assert bce(x, tensor([0.0, 1.0, 1.0]), reduction="none").numpy()[:2].tolist() == [0, 0]
+        assert bce(x, tensor([1.0, 0.0, 1.0]), reduction="none").numpy()[:2].tolist() == [math.inf, math.inf]
+    taped = x.trace()
+    assert bce(taped, tensor([0.0, 1.0, 1.0]), reduction="sum").backward()[taped].tolist() == [1, -1, -2]
+
+
+def test_classes_that_cannot_be_cost_nothing_where_they_are_not() -> None:
+    x = tensor([[-math.inf, 0.0]])
+
+    assert nll(x, tensor([1])).item() == 0
+    assert nll(x, tensor([0])).item() == math.inf
+    assert kl_div(x, tensor([[0.0, 1.0]])).item() == 0
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_nan_and_large_numbers_are_told(name: str) -> None:
+    x = tensor([[math.nan, 1.0], [300.0, -300.0]])
+    target = tensor([0, 0]) if name == "nll" else tensor([[1.0, 0.0], [1.0, 0.0]])
+    large = {"nll": -300, "kl_div": -300, "cross_entropy": 0, "bce_with_logits": 0}
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = LOSSES[name](x, target, reduction="none").numpy().reshape(2, -1)[:, 0]
+
+    assert math.isnan(found[0])
+    assert name not in large or found[1] == large[name]
+
+
+def test_finite_scores_have_a_finite_loss() -> None:
+    x, target = tensor([-3e38, 3e38, 0.0, 0.0]), tensor([0.0, 1.0, 1.0, 0.0])
+
+    np.testing.assert_allclose(
+        bce_with_logits(x, target, reduction="none").numpy(), [0, 0, math.log(2), math.log(2)], rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_law_of_rules_of_likelihoods(name: str) -> None:
+    shapes = [((2, 3), (2, 3)), ((1,), (1,)), ((0, 5), (0, 5))]
+    of_labels = [((2, 3), (2,)), ((1,), ()), ((0, 5), (0,))]
+
+    for reduction in REDUCTIONS:
+        cases = of_labels if name == "nll" else [*shapes, *of_labels] if name == "cross_entropy" else shapes
+        check_shape_rule(LOSSES[name], *({"x": x, "target": y, "reduction": reduction} for x, y in cases))
+
+
+@pytest.mark.parametrize("name", OF_PROBABILITIES)
+def test_the_mean_of_nothing_is_nan(name: str) -> None:
+    assert math.isnan(LOSSES[name](zeros((0, 3)), zeros((0, 3))).item())
+    assert LOSSES[name](zeros((0, 3)), zeros((0, 3)), reduction="sum").item() == 0
+    assert math.isnan(nll(zeros((0, 3)), zeros((0,), np.int64)).item())
+
+
+@pytest.mark.parametrize("name", ["bce", "bce_with_logits", "kl_div"])
+def test_probabilities_that_would_broadcast_are_refused(name: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        LOSSES[name](real(2, 3), real(3))
+
+    assert str(refused.value) == f"{name}: target (3,) does not fit x (2, 3): expected (2, 3)"
+
+
+def test_labels_of_another_shape_or_no_class_are_refused_by_nll() -> None:
+    x = real(2, 3)
+
+    with pytest.raises(ShapeError, match=r"^nll: target \(2, 3\) does not fit x \(2, 3\): expected \(2,\)$"):
+        nll(x, zeros((2, 3), np.int64))
+    with pytest.raises(IndexError, match=r"^nll: label 3 is not one of the 3 classes of x \(2, 3\)$"):
+        nll(x, tensor([0, 3]))
+    with pytest.raises(DTypeError, match=r"^nll: target is float64 but integer is expected$"):
+        nll(x, real(2))
+
+
+@pytest.mark.parametrize("name", OF_PROBABILITIES)
+def test_ints_and_two_dtypes_are_refused(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
+        LOSSES[name](tensor([1, 2]), tensor([1, 2]))
+    with pytest.raises(DTypeError, match=f"^{name}: x is float32 but target is float64$"):
+        LOSSES[name](ones((2,)), real(2))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_taped_target_is_refused(name: str) -> None:
+    x, target = real(2, 3), tensor([0, 1]) if name == "nll" else real(2, 3, seed=1)
+
+    with pytest.raises(TapeError, match=f"^{name}: target has a tape but must have none$"):
+        LOSSES[name](x.trace(), target.trace())
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_target_that_is_no_tensor_is_refused(name: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{name}: target is an ndarray, not a tensor$"):
+        LOSSES[name](real(2, 3), np.ones((2,) if name == "nll" else (2, 3)))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_fourth_reduction_is_refused(name: str) -> None:
+    target = tensor([0, 1]) if name == "nll" else real(2, 3)
+
+    with pytest.raises(ValueError, match=f"^{name}: reduction is 'avg' but 'mean', 'sum' or 'none' is expected$"):
+        LOSSES[name](real(2, 3), target, reduction="avg")
+
+
+def test_options_that_do_not_fit_are_refused() -> None:
+    x = real(2, 3)
+
+    with pytest.raises(ValueError, match=r"^cross_entropy: smoothing is 1.5 but must be from 0 to 1$"):
+        cross_entropy(x, tensor([0, 1]), smoothing=1.5)
+    with pytest.raises(
+        ValueError, match=r"^cross_entropy: ignore_index is 1 but target holds probabilities, not labels$"
+    ):
+        cross_entropy(x, softmax(x), ignore_index=1)
+
+
+def test_infinite_scores_have_no_finite_loss() -> None:
+    x, target = tensor([math.inf, -math.inf]), tensor([0.5, 0.5])
+
+    with np.errstate(invalid="ignore"):
+        assert bce_with_logits(x, target, reduction="none").tolist() == [math.inf, math.inf]
+        assert not np.isfinite(bce(x, target, reduction="none").numpy()).any()

@@ -1,0 +1,124 @@
+"""Inverses, systems and determinants: values, edges, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError, SingularError
+from tapegrad.ops import det, inv, normal, ones, solve, tensor, zeros
+from tapegrad.testing import check_gradients, check_shape_rule
+
+SQUARES = [(3, 3), (1, 1), (2, 3, 3), (2, 1, 5, 5), (0, 0), (0, 2, 2)]
+SYSTEMS = [
+    ((3, 3), (3, 5)),
+    ((1, 1), (1, 1)),
+    ((2, 3, 3), (3, 5)),
+    ((3, 3), (2, 3, 5)),
+    ((4, 1, 2, 2), (3, 2, 1)),
+    ((0, 0), (0, 3)),
+]
+
+
+def regular(*shape: int, seed: int = 0) -> Any:
+    """Far from singular."""
+    return normal(shape, dtype=np.float64, rng=seed) + 3.0 * np.eye(shape[-1])
+
+
+def real(*shape: int, seed: int = 1) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def test_a_matrix_of_two_by_two() -> None:
+    x, y = tensor([[1.0, 2.0], [3.0, 4.0]], np.float64), tensor([[5.0], [11.0]], np.float64)
+
+    np.testing.assert_allclose(inv(x).numpy(copy=True), np.array([[-2.0, 1.0], [1.5, -0.5]]), rtol=1e-14)
+    np.testing.assert_allclose(solve(x, y).numpy(), [[1], [2]], rtol=1e-14)
+    assert det(x).item() == pytest.approx(-2, rel=1e-14)
+    assert det(zeros((0, 0))).item() == 1
+
+
+@pytest.mark.parametrize("shape", SQUARES, ids=str)
+def test_gradients_of_inv_and_det_can_be_differentiated(shape: tuple[int, ...]) -> None:
+    check_gradients(inv, regular(*shape), order=2)
+    check_gradients(det, regular(*shape), order=2)
+
+
+@pytest.mark.parametrize(("x", "y"), SYSTEMS, ids=str)
+def test_gradients_of_solve_can_be_differentiated(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    check_gradients(solve, regular(*x), real(*y), order=2)
+
+
+def test_the_law_of_rules() -> None:
+    check_shape_rule(inv, *((shape,) for shape in SQUARES))
+    check_shape_rule(det, *((shape,) for shape in SQUARES))
+    check_shape_rule(solve, *SYSTEMS)
+
+
+@pytest.mark.filterwarnings("ignore:(invalid value|divide by zero|overflow):RuntimeWarning")
+def test_zeros_large_numbers_infinities_and_nan_are_numpys() -> None:
+    for corner in (0.0, 1e30, math.inf, math.nan):
+        x: Any = tensor([[1.0, corner], [0.0, 2.0]])
+
+        np.testing.assert_array_equal(inv(x).numpy(), np.linalg.inv(x.numpy()))
+        np.testing.assert_array_equal(det(x).numpy(), np.linalg.det(x.numpy()))
+        np.testing.assert_array_equal(solve(x, x).numpy(), np.linalg.solve(x.numpy(), x.numpy()))
+
+
+def test_a_singular_matrix_is_refused_and_named() -> None:
+    x = tensor([[1.0, 2.0], [2.0, 4.0]])
+    stack = tensor([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])
+
+    with pytest.raises(SingularError, match=r"^inv: x \(2, 2\) is singular$"):
+        inv(x)
+    with pytest.raises(SingularError, match=r"^solve: x \(2, 2\) is singular$"):
+        solve(x, x)
+    with pytest.raises(SingularError, match=r"^inv: x \(2, 2, 2\) is singular at \(1,\)$"):
+        inv(stack)
+
+
+def test_a_singular_matrix_has_a_determinant_but_no_gradient() -> None:
+    taped = tensor([[1.0, 2.0], [2.0, 4.0]]).trace()
+    y = det(taped)
+
+    assert y.item() == 0
+    with pytest.raises(SingularError, match=r"^det: the gradient needs an inverse, but x \(2, 2\) is singular$"):
+        y.backward()
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "sentence"),
+    [
+        (inv, ((2, 3),), "inv: x (2, 3) has 2 rows and 3 columns, which is not square"),
+        (det, ((5, 2, 3),), "det: x (5, 2, 3) has 2 rows and 3 columns, which is not square"),
+        (inv, ((3,),), "inv: x (3,) has rank 1 but needs at least 2"),
+        (solve, ((2, 3), (2, 1)), "solve: x (2, 3) has 2 rows and 3 columns, which is not square"),
+        (solve, ((3, 3), (2, 1)), "solve: x (3, 3) has 3 rows but y (2, 1) has 2"),
+        (solve, ((3, 3), (3,)), "solve: y (3,) has rank 1 but needs at least 2"),
+        (
+            solve,
+            ((2, 3, 3), (4, 3, 1)),
+            "solve: x (2, 3, 3) and y (4, 3, 1) do not broadcast: axis -3 is 2 in x but 4 in y",
+        ),
+    ],
+)
+def test_other_shapes_are_refused(op: Any, shapes: Any, sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        op(*(real(*shape) for shape in shapes))
+
+    assert str(refused.value) == sentence
+
+
+def test_ints_halves_and_two_dtypes_are_refused() -> None:
+    whole: Any = tensor([[1, 2], [3, 4]])
+
+    for op in (inv, det):
+        with pytest.raises(DTypeError, match=f"^{op.__name__}: x is int64 but floating is expected$"):
+            op(whole)
+    with pytest.raises(DTypeError, match=r"^inv: x is float16 but float32 or float64 is expected$"):
+        inv(ones((2, 2), np.float16))
+    with pytest.raises(DTypeError, match=r"^solve: x is float64 but y is float32$"):
+        solve(regular(2, 2), ones((2, 1)))

@@ -1,0 +1,61 @@
+"""Inverses, systems and determinants: square matrices and their stacks."""
+
+from typing import Any, assert_type
+from typing import Literal as L
+
+import numpy as np
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+
+x = tg.eye(3)
+y = tg.ones((3, 5))
+stack = tg.eye(3) + tg.zeros((7, 3, 3))
+
+
+def accept_square_matrices() -> None:
+    assert_type(tg.inv(x), Tensor[Shape[L[3], L[3]], NoneTape])
+    assert_type(tg.inv(stack.trace()), Tensor[Shape[L[7], L[3], L[3]], OwnedTape])
+    assert_type(tg.det(x.trace()), Tensor[tuple[()], OwnedTape])
+    assert_type(tg.det(stack), Tensor[Shape[L[7]], NoneTape])
+
+
+def accept_systems() -> None:
+    assert_type(tg.solve(x, y), Tensor[Shape[L[3], L[5]], NoneTape])
+    assert_type(tg.solve(stack, y.trace()), Tensor[Shape[L[7], L[3], L[5]], OwnedTape])
+
+
+def accept_named_and_unknown_sizes() -> None:
+    def solved(a: Tensor[Shape[N, N]], b: Tensor[Shape[N, M]], c: Tensor[Shape[Any, L[3]]]) -> None:
+        assert_type(tg.solve(a, b), Tensor[Shape[N, M], NoneTape])
+        assert_type(tg.det(a), Tensor[tuple[()], NoneTape])
+        assert_type(tg.inv(c), Tensor[Shape[Any, L[3]], NoneTape])
+
+    solved(x, y, x)
+
+
+def reject_a_matrix_that_is_not_square() -> None:
+    tg.inv(y)  # E: inv: x (3, 5) has 3 rows and 5 columns, which is not square [tapegrad-shape]
+
+
+def reject_the_determinant_of_a_vector() -> None:
+    tg.det(tg.ones((3,)))  # E: det: x (3,) has rank 1 but needs at least 2 [tapegrad-shape]
+
+
+def reject_a_right_side_of_other_rows() -> None:
+    tg.solve(x, tg.ones((5, 3)))  # E: solve: x (3, 3) has 3 rows but y (5, 3) has 5 [tapegrad-shape]
+
+
+def reject_names_that_are_two_sizes() -> None:
+    def inverted(a: Tensor[Shape[N, M]]) -> None:
+        tg.inv(a)  # E(mypy): inv: x (N, M) has N rows and M columns, which is not square [tapegrad-shape]
+
+    inverted(x)
+
+
+def reject_ints() -> None:
+    tg.det(tg.ones((3, 3), np.int64))  # E: det: x is int64 but floating is expected [tapegrad-dtype]
