@@ -25,7 +25,7 @@ class Conv(nn.Module, Generic[C, O, K, S, P]):
     """A convolution of a user's own: its forward's signature is its rule, which mypy holds against its body."""
 
     @guarded
-    def __init__(self, channels: C, out: O, kernel: K, stride: S, padding: P) -> None:
+    def __init__(self: "Conv[Any, Any, Any, Any, Any]", channels: C, out: O, kernel: K, stride: S, padding: P) -> None:
         self.weight = nn.Param(tg.normal((out, channels, kernel, kernel), rng=0))
         self.stride, self.padding = stride, padding
 

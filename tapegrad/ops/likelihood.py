@@ -101,7 +101,7 @@ def cross_entropy(
     probabilities, count = _probabilities("cross_entropy", x, target, ignore_index)
     if smoothing:
         counted = 1 if target.ndim == x.ndim else engine(probabilities).sum(probabilities, -1, keepdims=True)
-        probabilities = probabilities * (1 - smoothing) + counted * (smoothing / x.shape[-1])
+        probabilities = probabilities * (1 - smoothing) + counted * (smoothing / max(x.shape[-1], 1))
     weight = weight_of("cross_entropy", reduction, count)
     out = handle(reduced(_encoded(log_normalized(x.data, -1), probabilities), reduction, weight))
 

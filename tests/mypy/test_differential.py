@@ -58,6 +58,7 @@ OPERATORS = {
     "sub": "-",
 }
 COUNTING = {"masked_select", "nonzero"}  # how long their results are, the values say and no type
+GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 CODES = {tg.ShapeError: "tapegrad-shape", tg.DTypeError: "tapegrad-dtype", tg.TapeError: "tapegrad-tape"}
 
 
@@ -136,13 +137,26 @@ class Drawn:
         sizes = (channels, self.dice.choice(SIZES)) if transposed else (self.dice.choice(SIZES), channels)
         return (*sizes, *self.dice.choices((1, 2, 3), k=rank))
 
+    def fitting(self, name: str) -> Sizes | None:
+        """Returns the shape of one of so many operands that chance would hardly ever make them fit."""
+        gates = GATES.get(self.op.name.removesuffix("_cell"))
+        if gates is None or not self.like:
+            return None
+        hidden = 1 + len(self.like)
+        batch = self.like[: -1 if self.op.name.endswith("_cell") else -2]
+        shapes = {"weight_x": (self.like[-1], gates * hidden), "weight_h": (hidden, gates * hidden)}
+        state = (*batch, hidden)
+        return {**shapes, "h": state, "c": state, "bias_x": (gates * hidden,), "bias_h": (gates * hidden,)}[name]
+
     def operands(self, name: str, annotation: str) -> str:
         """Returns an operand, or as many as the op takes at once."""
         if name == self.op.star:
             return ", ".join(self.operand(annotation, shape) for shape in self.beside)
         if name not in self.op.sequences:
-            is_first = name == next(iter(self.op.parameters))
-            return self.operand(annotation, self.like if is_first else self.relative())
+            if name == next(iter(self.op.parameters)):
+                return self.operand(annotation, self.like)
+            fitting = self.fitting(name) if self.chance(0.9) else None
+            return self.operand(annotation, self.relative() if fitting is None else fitting)
         parts = [self.operand(annotation, self.like)]
         parts += [self.operand(annotation, self.relative()) for _ in range(self.dice.randint(0, 2))]
         return f"({', '.join(parts)},)" if self.chance(0.5) else f"[{', '.join(parts)}]"
@@ -375,7 +389,7 @@ def test_what_mypy_says_of_a_call_is_what_it_does(tmp_path: Path) -> None:
 
 def test_every_op_is_drawn_right_and_wrong() -> None:
     for op in _ops():
-        kinds = {call.valid for call in _of_one_op(op, random.Random(0), share=3)}  # noqa: S311  # draws programs
+        kinds = {call.valid for call in _of_one_op(op, random.Random(0), share=12)}  # noqa: S311  # draws programs
 
         assert True in kinds, op.name
 

@@ -373,3 +373,8 @@ def test_infinite_scores_have_no_finite_loss() -> None:
     with np.errstate(invalid="ignore"):
         assert bce_with_logits(x, target, reduction="none").tolist() == [math.inf, math.inf]
         assert not np.isfinite(bce(x, target, reduction="none").numpy()).any()
+
+
+def test_smoothing_over_no_classes_is_no_division() -> None:
+    # Drawn calls found a ZeroDivisionError.
+    assert cross_entropy(zeros((2, 0)), zeros((2, 0)), smoothing=0.5, reduction="none").shape == (2,)
