@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements/dev.txt
+BENCH := .venv-bench
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -14,7 +15,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test differential oracle docs docs-serve format lock clean
+.PHONY: help demo test differential oracle bench docs docs-serve format lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -43,6 +44,10 @@ oracle: $(VENV)/.ready ## install PyTorch, and compare every op with it
 	@$(BIN)/python -m pip install --quiet torch==2.13.0
 	@$(BIN)/pytest tests/oracle
 
+bench: $(BENCH)/.ready ## install the rivals in .venv-bench, and time training beside them
+	@mkdir -p build
+	@$(BENCH)/bin/python -m benchmarks.workloads --json build/workloads.json --plot build/workloads.png
+
 docs: $(VENV)/.ready ## build the pages into site/
 	@$(BIN)/python -m docs.reference
 	@$(BIN)/python -m mkdocs build --strict
@@ -60,7 +65,7 @@ lock: $(VENV)/.locked ## lock the newest versions, for every platform
 		--custom-compile-command "make lock" --output-file $(LOCK)
 
 clean: ## remove the environment, the builds and the caches
-	rm -rf $(VENV) build dist docs/api site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) build dist docs/api site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 # A new lock makes a new environment; a new pyproject.toml only installs tapegrad again.
 $(VENV)/.locked: $(LOCK)
@@ -73,4 +78,11 @@ $(VENV)/.locked: $(LOCK)
 
 $(VENV)/.ready: $(VENV)/.locked pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The rivals stay out of the lock: torch alone is larger than all of the tools together.
+$(BENCH)/.ready: pyproject.toml
+	@echo "== $(BENCH): the rivals, some minutes"
+	@$(PYTHON) -m venv --clear $(BENCH)
+	@$(BENCH)/bin/python -m pip install --quiet --editable ".[plot]" torch==2.13.0 jax==0.10.2 autograd==1.9.1
 	@touch $@

@@ -112,6 +112,8 @@ from tapegrad.ops import getitem as getitem
 from tapegrad.ops import greater as greater
 from tapegrad.ops import greater_equal as greater_equal
 from tapegrad.ops import group_norm as group_norm
+from tapegrad.ops import gru as gru
+from tapegrad.ops import gru_cell as gru_cell
 from tapegrad.ops import heaviside as heaviside
 from tapegrad.ops import hinge as hinge
 from tapegrad.ops import huber as huber
@@ -141,6 +143,8 @@ from tapegrad.ops import logical_not as logical_not
 from tapegrad.ops import logical_or as logical_or
 from tapegrad.ops import logical_xor as logical_xor
 from tapegrad.ops import logsumexp as logsumexp
+from tapegrad.ops import lstm as lstm
+from tapegrad.ops import lstm_cell as lstm_cell
 from tapegrad.ops import mae as mae
 from tapegrad.ops import masked_fill as masked_fill
 from tapegrad.ops import masked_select as masked_select
@@ -186,6 +190,8 @@ from tapegrad.ops import repeat as repeat
 from tapegrad.ops import reshape as reshape
 from tapegrad.ops import rms_norm as rms_norm
 from tapegrad.ops import rmse as rmse
+from tapegrad.ops import rnn as rnn
+from tapegrad.ops import rnn_cell as rnn_cell
 from tapegrad.ops import roll as roll
 from tapegrad.ops import rotary_embedding as rotary_embedding
 from tapegrad.ops import round as round

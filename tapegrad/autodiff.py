@@ -60,6 +60,7 @@ class Autodiff(Backend[Recorded]):
     cast = staticmethod(ops.astype)
     inv = staticmethod(ops.inv)
     det = staticmethod(ops.det)
+    softmax = staticmethod(ops.softmax)
 
     def from_inner(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         """Returns a new tensor without a tape whose value is `x`, a tensor of the level below."""
@@ -111,6 +112,10 @@ class Autodiff(Backend[Recorded]):
     @override
     def at_add(self, x: Recorded, index: Any, value: Recorded | float) -> Recorded:
         return ops.at_add(_lifted(x), index, _lifted(value))
+
+    @override
+    def place(self, shape: Sequence[int], index: Any, value: Recorded) -> Recorded:
+        return ops.at_add(ops.zeros(tuple(shape), value.dtype.type), index, value)
 
     @override
     def swap_last_axes(self, x: Recorded) -> Recorded:

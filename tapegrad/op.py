@@ -34,9 +34,7 @@ class Op:
 
     def sizes(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the rule's answer for a call: operands stand as their shapes, all else as it is."""
-        import inspect  # 8 ms that only an error costs
-
-        bound = inspect.signature(self.function).bind(*args, **kwargs)
+        bound = _signature(self.function).bind(*args, **kwargs)
         return self.rule(
             **{
                 name: _sizes(value, many=name in self.sequences) if name in self.operands else value
@@ -113,6 +111,11 @@ def op(rule: Rule, *, operator: str | None = None, eager: bool = False, dtypes: 
         return called  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
 
     return bind
+
+
+@functools.cache  # an eager op asks at each call, and reading the annotations takes ten times as long as the rule
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
 
 
 def _sizes(value: Any, *, many: bool) -> Any:

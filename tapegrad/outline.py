@@ -270,6 +270,7 @@ class Outlines(Backend[Outline]):
     getitem: Any = staticmethod(partial(ruled, "getitem"))
     at_set: Any = staticmethod(partial(ruled, "at_set"))
     at_add: Any = staticmethod(partial(ruled, "at_add"))
+    softmax: Any = staticmethod(partial(ruled, "softmax"))
     take: Any = staticmethod(partial(ruled, "take"))
     one_hot: Any = staticmethod(partial(ruled, "one_hot"))
     ones: Any = staticmethod(partial(ruled, "ones"))
@@ -292,6 +293,10 @@ class Outlines(Backend[Outline]):
     def swap_last_axes(self, x: Outline) -> Outline:
         axes = tuple(range(x.ndim))
         return x.transpose((*axes[:-2], *axes[-2:][::-1]))
+
+    @override
+    def place(self, shape: Sequence[int], index: Any, value: Outline) -> Outline:
+        return ruled("at_add", ruled("zeros", tuple(shape)), index, value)
 
     @override
     def scatter_add(self, shape: Sequence[int], indices: Outline, updates: Outline, axis: int) -> Outline:

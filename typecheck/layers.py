@@ -554,3 +554,27 @@ def accept_a_module_of_many_axes() -> None:
 
     model = nn.Sequential(nn.Linear(3, 5), Deep(), nn.Linear(5, 2))
     assert_type(model(tg.ones((1, 2, 3, 1, 2, 3)))[0, 0, 0, 0], Tensor[Shape[L[2], L[2]], NoneTape])
+
+
+def accept_recurrent_layers() -> None:
+    sequence, state = tg.ones((2, 7, 3)), tg.ones((2, 5))
+
+    assert_type(nn.GRU(3, 5), nn.GRU[L[3], L[5]])
+    y, last = nn.GRU(3, 5)(sequence)
+    assert_type(y, Tensor[Shape[L[2], L[7], L[5]], NoneTape])
+    assert_type(last, Tensor[Shape[L[2], L[5]], NoneTape])
+    z, again = nn.RNN(3, 5)(sequence.trace(), state)
+    assert_type(z, Tensor[Shape[L[2], L[7], L[5]], OwnedTape])
+    assert_type(again, Tensor[Shape[L[2], L[5]], OwnedTape])
+    out, h, c = nn.LSTM(3, 5)(sequence, state, state.trace())
+    assert_type(out, Tensor[Shape[L[2], L[7], L[5]], OwnedTape])
+    assert_type(h, Tensor[Shape[L[2], L[5]], OwnedTape])
+    assert_type(c, Tensor[Shape[L[2], L[5]], OwnedTape])
+
+
+def reject_a_sequence_of_other_features() -> None:
+    nn.GRU(3, 5)(tg.ones((2, 7, 4)))  # E: GRU(3, 5): x is (2, 7, 4) but (..., Steps, 3) is expected: axis -1 is 4, not 3 [tapegrad-shape]
+
+
+def reject_a_state_of_another_width() -> None:
+    nn.RNN(3, 5)(tg.ones((2, 7, 3)), tg.ones((2, 4)))  # E: RNN(3, 5): h is (2, 4) but (..., 5) is expected: axis -1 is 4, not 5 [tapegrad-shape]

@@ -74,8 +74,11 @@ def power(x: Array, y: Array) -> Array:
 
 def sigmoid(x: Array) -> Array:
     """Computes `1 / (1 + exp(-x))`; by `tanh(x / 2)` what is far below zero would lose all its digits."""
+    out = np.asarray(np.negative(x))
     with np.errstate(over="ignore"):  # 1 / inf is the 0 that is meant
-        return np.asarray(1 / (1 + np.exp(-x)))
+        np.exp(out, out)
+        out += 1
+        return np.asarray(np.divide(1, out, out))
 
 
 def softplus(x: Array) -> Array:

@@ -25,6 +25,9 @@ _OWN: Final[dict[str, Callable[..., Any]]] = {"erf": erf, "pow": power, "sigmoid
 _ELEMENTWISE: Final = {name: _OWN.get(name) or getattr(np, name) for name in get_args(Elementwise)}
 
 
+_SMALL: Final = 1024  # elements; below, what a call costs is beginning it
+
+
 class NumPy(Backend[Array]):
     """The primitives over `numpy.ndarray`; results may be NumPy scalars, which serve as arrays of rank 0."""
 
@@ -36,13 +39,20 @@ class NumPy(Backend[Array]):
     tanh: Any = staticmethod(np.tanh)
     equal: Any = staticmethod(np.equal)
     greater: Any = staticmethod(np.greater)
-    where: Any = staticmethod(np.where)
     broadcast_to: Any = staticmethod(np.broadcast_to)
     ones: Any = staticmethod(np.ones)
 
     @override
     def relu(self, x: Array) -> Array:
-        return np.maximum(x, 0)
+        if x.size < _SMALL or x.dtype.kind != "f":
+            return np.maximum(x, 0)
+        return x.clip(0, np.inf)  # a third of the time, but for the 2 µs that it takes to begin
+
+    @override
+    def where(self, condition: Array, x: Array, y: Array | float) -> Array:
+        if type(y) is int and y == 0 and x.size >= _SMALL and x.shape == condition.shape and x.dtype.kind == "f":
+            return _kept(condition, x)
+        return np.where(condition, x, y)
 
     @override
     def map(self, name: Elementwise, *operands: Array) -> Array:
@@ -139,6 +149,23 @@ class NumPy(Backend[Array]):
         return out
 
     @override
+    def place(self, shape: Sequence[int], index: Any, value: Array) -> Array:
+        out = np.zeros(shape, value.dtype)
+        if _is_basic(index):
+            out[index] = value
+        else:
+            np.add.at(out, index, value)
+        return out
+
+    @override
+    def softmax(self, x: Array, axis: int) -> Array:
+        # Shift by the max first: exp(89) overflows float32.
+        out = np.asarray(np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True)))
+        np.exp(out, out)
+        out /= np.add.reduce(out, axis=axis, keepdims=True)
+        return out
+
+    @override
     def zeros(self, shape: Sequence[int], dtype: Any) -> Array:
         return np.zeros(shape, dtype)
 
@@ -232,6 +259,17 @@ def _planned(subscripts: str, *shapes: tuple[int, ...]) -> Any:
     stand_ins = [np.broadcast_to(np.float32(0), shape) for shape in shapes]
     # Trying all orders takes as many steps as the factorial of their number.
     return np.einsum_path(subscripts, *stand_ins, optimize="optimal" if len(shapes) <= 4 else "greedy")[0]
+
+
+def _kept(condition: Array, x: Array) -> Array:
+    """Zeroes the elements for which a condition does not hold, as bits: `np.where` branches at each, ten times as long.
+
+    A product with the condition would be as fast, but make NaN of an infinity.
+    """
+    kept = condition.astype(f"i{x.itemsize}")
+    np.negative(kept, kept)  # all bits are set where there was a one
+    kept &= x.view(kept.dtype)
+    return kept.view(x.dtype)
 
 
 def _is_basic(index: Any) -> bool:

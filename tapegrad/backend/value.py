@@ -235,6 +235,14 @@ class Backend(ABC, Generic[V]):
         """Copies `x` with values added at the places that an index names; places named twice accumulate."""
 
     @abstractmethod
+    def place(self, shape: Sequence[int], index: Any, value: V) -> V:
+        """Adds values to a zero array at the places that an index names: the way back of `getitem`."""
+
+    @abstractmethod
+    def softmax(self, x: V, axis: int) -> V:
+        """Turns scores into probabilities along an axis that has elements."""
+
+    @abstractmethod
     def equal(self, x: V, y: V) -> V:
         """Compares element by element."""
 

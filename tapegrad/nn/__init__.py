@@ -56,6 +56,9 @@ from tapegrad.nn.pool import MinPool1d as MinPool1d
 from tapegrad.nn.pool import MinPool2d as MinPool2d
 from tapegrad.nn.pool import SmoothMaxPool1d as SmoothMaxPool1d
 from tapegrad.nn.pool import SmoothMaxPool2d as SmoothMaxPool2d
+from tapegrad.nn.recurrent import GRU as GRU
+from tapegrad.nn.recurrent import LSTM as LSTM
+from tapegrad.nn.recurrent import RNN as RNN
 from tapegrad.nn.residual import Repeated as Repeated
 from tapegrad.nn.residual import Residual as Residual
 from tapegrad.nn.residual import ResidualMul as ResidualMul

@@ -154,6 +154,12 @@ from tapegrad.ops.ranges import arange as arange
 from tapegrad.ops.ranges import eye as eye
 from tapegrad.ops.ranges import linspace as linspace
 from tapegrad.ops.ranges import one_hot as one_hot
+from tapegrad.ops.recurrent import gru as gru
+from tapegrad.ops.recurrent import gru_cell as gru_cell
+from tapegrad.ops.recurrent import lstm as lstm
+from tapegrad.ops.recurrent import lstm_cell as lstm_cell
+from tapegrad.ops.recurrent import rnn as rnn
+from tapegrad.ops.recurrent import rnn_cell as rnn_cell
 from tapegrad.ops.reduce import max as max
 from tapegrad.ops.reduce import mean as mean
 from tapegrad.ops.reduce import min as min

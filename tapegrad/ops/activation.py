@@ -127,7 +127,7 @@ def gelu(x: Tensor[S, T, Float], *, approximate: Literal["none", "tanh"] = "none
         Hendrycks & Gimpel, [Gaussian error linear units](https://arxiv.org/abs/1606.08415), §2.
     """
     if approximate == "tanh":
-        return mapped(x, lambda x: x * _normal_cdf_by_tanh(x), _gelu_slope_by_tanh)
+        return _gelu_by_tanh(x)
     if approximate != "none":
         message = f"gelu: approximate is {approximate!r} but 'none' or 'tanh' is expected"
         raise ValueError(message)
@@ -143,14 +143,19 @@ def _gelu_slope(x: Any, _: Any) -> Any:
     return _normal_cdf(x) + x * density
 
 
-def _normal_cdf_by_tanh(x: Any) -> Any:
-    return engine(x).tanh(math.sqrt(2 / math.pi) * (x + _CUBIC * x * x * x)) / 2 + 0.5
+def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    x, tape = split(x)
+    float_only(x)
+    root = math.sqrt(2 / math.pi)
+    below = handle(engine(x.data).tanh((x.data * x.data * (root * _CUBIC) + root) * x.data) * 0.5 + 0.5)
+    out = handle(x.data * below.data)
 
+    def backward(grads: Gradients) -> None:
+        du = x.data * x.data * (6 * root * _CUBIC) + 2 * root
+        slope = (1 - below.data) * below.data * x.data * du + below.data
+        grads.add(x, grads.take(out) * slope)
 
-def _gelu_slope_by_tanh(x: Any, _: Any) -> Any:
-    below = _normal_cdf_by_tanh(x)
-    du = math.sqrt(2 / math.pi) * (1 + 3 * _CUBIC * x * x)
-    return below + 2 * x * below * (1 - below) * du
+    return tape.record(out, (x,), backward)
 
 
 @op(elementwise_shape)

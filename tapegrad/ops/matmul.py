@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
@@ -89,6 +90,8 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
         dz = grads.take(out)
         rows, columns = _as_matrix(x.data, 0), _as_matrix(y.data, 1)
         dz = dz.reshape(_product_shape(dz, x, y))
+        if columns.ndim == 2:  # one product of all rows, in the place of one for each matrix of the stack and their sum
+            rows, dz = _stacked(rows), _stacked(dz)
         if grads.wants(x):
             grads.add(x, summed_to(dz @ engine(columns).swap_last_axes(columns), rows).reshape(x.shape))
         if grads.wants(y):
@@ -223,6 +226,11 @@ def _as_matrix(value: Any, axis: int) -> Any:
     if value.ndim > 1:
         return value
     return value.reshape((1, value.size) if axis == 0 else (value.size, 1))
+
+
+def _stacked(value: Any) -> Any:
+    """Puts the matrices of a stack on top of each other."""
+    return value if value.ndim == 2 else value.reshape((prod(value.shape[:-1]), value.shape[-1]))
 
 
 def _product_shape(dz: Any, x: Any, y: Any) -> tuple[int, ...]:

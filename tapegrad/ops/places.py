@@ -95,8 +95,7 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        primitives = engine(dy)
-        grads.add(x, primitives.at_add(primitives.zeros(x.shape, x.dtype), index, dy))
+        grads.add(x, engine(dy).place(x.shape, index, dy))
 
     return tape.record(out, (x,), backward)
 

@@ -41,12 +41,12 @@ def softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
     x, tape = split(x)
     float_only(x)
     check_axis(x, axis)
-    weights = engine(x.data).exp(_shifted(x.data, axis))
-    out = handle(weights / engine(weights).sum(weights, axis, keepdims=True))
+    out = handle(engine(x.data).softmax(x.data, axis) if x.size else x.data)  # an empty axis has no max
 
     def backward(grads: Gradients) -> None:
-        weighted = grads.take(out) * out.data
-        grads.add(x, weighted - out.data * engine(weighted).sum(weighted, axis, keepdims=True))
+        dy = grads.take(out)
+        weighted = dy * out.data
+        grads.add(x, (dy - engine(weighted).sum(weighted, axis, keepdims=True)) * out.data)
 
     return tape.record(out, (x,), backward)
 

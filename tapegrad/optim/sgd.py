@@ -76,7 +76,7 @@ class SGD(Optimizer[Velocity | None]):
         self, x: Value[Any, Any], dx: Value[Any, Any], state: Velocity | None, lr: float
     ) -> tuple[Value[Any, Any], Velocity | None]:
         if state is None:
-            return x - dx * lr, None
+            return dx * -lr + x, None  # as `x - dx * lr`, but NumPy adds in the place of the product
         velocity = state.velocity * self.momentum + dx
         way = dx + velocity * self.momentum if self.nesterov else velocity
         return x - way * lr, Velocity(velocity)

@@ -352,6 +352,36 @@ def smoothed(rank: int) -> Callable[..., Any]:
     return smooth
 
 
+def recurrent(name: str) -> Callable[..., Any]:
+    """Returns a layer of torch's, or a cell, as a function of its weights and states."""
+
+    def call(x: Any, *others: Any) -> Any:
+        *states, weight_x, weight_h, bias_x, bias_h = others
+        is_cell, level = name.endswith("Cell"), "" if name.endswith("Cell") else "_l0"
+        layer = getattr(torch.nn, name)(*weight_x.shape[:1], weight_h.shape[0], **({} if is_cell else BATCH_FIRST))
+        weights = {"weight_ih": weight_x.T, "weight_hh": weight_h.T, "bias_ih": bias_x, "bias_hh": bias_h}
+        given = tuple(states if is_cell else (one.unsqueeze(0) for one in states))  # torch's layers are a stack
+        state = given if len(given) > 1 else given[0]
+        result = torch.func.functional_call(layer, {f"{key}{level}": one for key, one in weights.items()}, (x, state))
+        if is_cell:
+            return result
+        y, last = result
+        return y, *(one.squeeze(0) for one in (last if isinstance(last, tuple) else (last,)))
+
+    return call
+
+
+def recurrent_calls(gates: int, states: int, *, steps: tuple[int, ...]) -> list[Call]:
+    def one(inner: int, hidden: int, *batch: int) -> Call:
+        width, state = gates * hidden, (*batch, hidden)
+        shapes = [(*batch, *steps, inner), *[state] * states, (inner, width), (hidden, width), (width,), (width,)]
+        return call(*(real(*shape, seed=seed) for seed, shape in enumerate(shapes)))
+
+    return [one(3, 5, 2), one(1, 1, 1), one(2, 3, 4)]
+
+
+BATCH_FIRST = {"batch_first": True}
+
 TORCH: dict[str, Line] = {
     "abs": Line(torch.abs, ONE),
     "acos": Line(torch.acos, ONE),
@@ -456,6 +486,8 @@ TORCH: dict[str, Line] = {
     ),
     "greater": Line(torch.gt, TWO),
     "greater_equal": Line(torch.ge, TWO),
+    "gru": Line(recurrent("GRU"), recurrent_calls(3, 1, steps=(3,))),
+    "gru_cell": Line(recurrent("GRUCell"), recurrent_calls(3, 1, steps=())),
     "heaviside": Line(lambda x, y: torch.where(x == 0, y, constant(torch.heaviside)(x, y)), TWO),
     "group_norm": Line(
         lambda x, w, b, groups, eps=1e-5: F.group_norm(x, groups, w, b, eps),
@@ -503,6 +535,8 @@ TORCH: dict[str, Line] = {
     "logical_or": Line(torch.logical_or, [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())]),
     "logical_xor": Line(torch.logical_xor, [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())]),
     "logsumexp": Line(over(torch.logsumexp), REDUCED),
+    "lstm": Line(recurrent("LSTM"), recurrent_calls(4, 2, steps=(3,))),
+    "lstm_cell": Line(recurrent("LSTMCell"), recurrent_calls(4, 2, steps=())),
     "masked_fill": Line(
         torch.masked_fill,
         [call(CUBE, truth(3, 5), 0.5), call(CUBE, truth(2, 1, 5), real()), call(EDGES, truth(EDGES.size), np.inf)],
@@ -605,6 +639,8 @@ TORCH: dict[str, Line] = {
         lambda x, target, reduction="mean": torch.sqrt(F.mse_loss(x, target, reduction=reduction)),
         with_options([one for one in BESIDE if one.args[0].size], *WAYS),
     ),
+    "rnn": Line(recurrent("RNN"), recurrent_calls(1, 1, steps=(3,))),
+    "rnn_cell": Line(recurrent("RNNCell"), recurrent_calls(1, 1, steps=())),
     "round": Line(torch.round, ONE),
     "rsqrt": Line(torch.rsqrt, ONE),
     "safe_log": Line(lambda x, eps=1e-6: torch.log(F.softplus(x) + eps), with_options(ONE, {}, {"eps": 0.5})),

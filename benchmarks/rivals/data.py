@@ -1,0 +1,69 @@
+"""What every contestant computes with: sizes and first numbers, the same for all."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+LR = 0.01
+CHAIN = 50  # pairs of a product and a tanh
+TINY, SMALL, WIDE = (2, 16, 16, 1), (784, 256, 128, 10), (784, 1024, 1024, 10)
+BATCHES: dict[tuple[int, ...], int] = {TINY: 8, SMALL: 64, WIDE: 256}
+WIDTH, HEADS, TOKENS, BLOCK_BATCH, BLOCKS = 256, 8, 128, 8, 8
+EPS = 1e-5
+
+
+def numbers(*shape: int, seed: int = 0, scale: float = 1.0) -> Any:
+    """Draws float32 numbers with a mean of zero."""
+    return np.random.default_rng(seed).normal(0, scale, shape).astype(np.float32)
+
+
+def layers(sizes: tuple[int, ...]) -> list[tuple[Any, Any]]:
+    """Returns a weight, `(In, Out)`, and a bias for each layer."""
+    return [(numbers(n, m, seed=n + m, scale=n**-0.5), np.zeros(m, np.float32)) for n, m in pairwise(sizes)]
+
+
+def batch(sizes: tuple[int, ...]) -> tuple[Any, Any]:
+    """Returns inputs, and classes or, where there is one output, a number to hit."""
+    x = numbers(BATCHES[sizes], sizes[0], seed=1)
+    if sizes[-1] == 1:
+        return x, x.sum(1, keepdims=True)
+    return x, np.random.default_rng(2).integers(0, sizes[-1], BATCHES[sizes])
+
+
+def block(seed: int = 0) -> dict[str, Any]:
+    """Returns the parameters of a transformer block, weights as `(In, Out)`."""
+    d = WIDTH
+    sizes = {"qkv": (d, 3 * d), "out": (d, d), "up": (d, 4 * d), "down": (4 * d, d)}
+    found: dict[str, Any] = {}
+    for name, (n, m) in sizes.items():
+        found[f"{name}_w"] = numbers(n, m, seed=seed + m, scale=n**-0.5)
+        found[f"{name}_b"] = np.zeros(m, np.float32)
+    for name in ("norm1", "norm2"):
+        found[f"{name}_w"], found[f"{name}_b"] = np.ones(d, np.float32), np.zeros(d, np.float32)
+    return found
+
+
+def tokens() -> Any:
+    """Returns what a block reads, `(batch, tokens, width)`."""
+    return numbers(BLOCK_BATCH, TOKENS, WIDTH, seed=3)
+
+
+def images() -> tuple[Any, Any]:
+    """Returns 64 images of one channel, and their classes."""
+    return numbers(64, 1, 28, 28, seed=4), np.random.default_rng(5).integers(0, 10, 64)
+
+
+def cnn() -> dict[str, Any]:
+    """Returns the parameters of a small convolutional network without biases but one."""
+    return {
+        "first": numbers(16, 1, 3, 3, seed=6, scale=1 / 3),
+        "second": numbers(32, 16, 3, 3, seed=7, scale=1 / 12),
+        "head_w": numbers(32 * 5 * 5, 10, seed=8, scale=800**-0.5),
+        "head_b": np.zeros(10, np.float32),
+    }
+
+
+def rows() -> tuple[Any, Any]:
+    """Returns scores, `(4096, 1024)`, and what their probabilities are weighed with."""
+    return numbers(4096, 1024, seed=9), numbers(4096, 1024, seed=10)

@@ -1,0 +1,209 @@
+"""Layers that read a sequence step by step."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING, Any, Generic
+from typing import Literal as L
+
+from typing_extensions import TypeVar, TypeVarTuple, override
+
+from tapegrad.generator import RNG, generator
+from tapegrad.guard import guarded
+from tapegrad.nn.module import Module
+from tapegrad.nn.param import Param
+from tapegrad.ops import gru, lstm, rnn, uniform, zeros
+from tapegrad.shapes import Shape
+from tapegrad.tensor import T, Tensor
+
+if TYPE_CHECKING:
+    from tapegrad.dims import Mul
+
+In = TypeVar("In", bound=int, default=Any, covariant=True)
+Hidden = TypeVar("Hidden", bound=int, default=Any, covariant=True)
+Steps = TypeVar("Steps", bound=int)
+Batch = TypeVarTuple("Batch")
+
+
+class RNN(Module, Generic[In, Hidden]):
+    r"""Reads a sequence into a state, step by step.
+
+    $$h_t = \tanh(x_t W + b + h_{t-1} U + c), \quad W, U, b, c \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+
+    Args:
+        in_features: The size of the last axis of what comes in.
+        hidden_features: The size n of the state.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
+
+    Attributes:
+        weight_x: W, `(In, Hidden)`; PyTorch's is the transpose.
+        weight_h: U, `(Hidden, Hidden)`; PyTorch's is the transpose.
+        bias_x: b, `(Hidden,)`.
+        bias_h: c, `(Hidden,)`.
+
+    Raises:
+        ShapeError: A size is below 1.
+        DTypeError: A size is no int.
+
+    Source:
+        PyTorch 2.13, `torch.nn.RNN` with `batch_first=True`; see `tapegrad.rnn`.
+    """
+
+    weight_x: Param[Shape[In, Hidden]]
+    weight_h: Param[Shape[Hidden, Hidden]]
+    bias_x: Param[Shape[Hidden]]
+    bias_h: Param[Shape[Hidden]]
+
+    @guarded
+    def __init__(self: RNN[Any, Any], in_features: In, hidden_features: Hidden, *, rng: RNG = None) -> None:
+        self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 1, rng)
+
+    @override
+    @guarded
+    def forward(
+        self, x: Tensor[Shape[*Batch, Steps, In], T], h: Tensor[Shape[*Batch, Hidden], T] | None = None
+    ) -> tuple[Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T]]:
+        """Reads float32 `x`, `(..., Steps, In)`, from a state `(..., Hidden)` on, which is zero by default.
+
+        Gives the state after each step, `(..., Steps, Hidden)`, and the last of them.
+        """
+        h = _nothing(x, self.weight_h) if h is None else h
+        return rnn(x, h, self.weight_x, self.weight_h, self.bias_x, self.bias_h)
+
+    @override
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class GRU(Module, Generic[In, Hidden]):
+    r"""Reads a sequence into a state, of which gates say how much each step renews.
+
+    $$r = \sigma(x_t W_r + b_r + h U_r + c_r), \quad z = \sigma(x_t W_z + b_z + h U_z + c_z)$$
+
+    $$n = \tanh(x_t W_n + b_n + r (h U_n + c_n)), \quad h_t = (1 - z) n + z h, \quad
+    W, U, b, c \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+
+    Args:
+        in_features: The size of the last axis of what comes in.
+        hidden_features: The size n of the state.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
+
+    Attributes:
+        weight_x: W of r, z and n side by side, `(In, 3 Hidden)`; PyTorch's is the transpose.
+        weight_h: U of r, z and n side by side, `(Hidden, 3 Hidden)`; PyTorch's is the transpose.
+        bias_x: b of r, z and n, `(3 Hidden,)`.
+        bias_h: c of r, z and n, `(3 Hidden,)`.
+
+    Raises:
+        ShapeError: A size is below 1.
+        DTypeError: A size is no int.
+
+    Source:
+        PyTorch 2.13, `torch.nn.GRU` with `batch_first=True`; see `tapegrad.gru`.
+    """
+
+    weight_x: Param[Shape[In, Mul[L[3], Hidden]]]
+    weight_h: Param[Shape[Hidden, Mul[L[3], Hidden]]]
+    bias_x: Param[Shape[Mul[L[3], Hidden]]]
+    bias_h: Param[Shape[Mul[L[3], Hidden]]]
+
+    @guarded
+    def __init__(self: GRU[Any, Any], in_features: In, hidden_features: Hidden, *, rng: RNG = None) -> None:
+        self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 3, rng)
+
+    @override
+    @guarded
+    def forward(
+        self, x: Tensor[Shape[*Batch, Steps, In], T], h: Tensor[Shape[*Batch, Hidden], T] | None = None
+    ) -> tuple[Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T]]:
+        """Reads float32 `x`, `(..., Steps, In)`, from a state `(..., Hidden)` on, which is zero by default.
+
+        Gives the state after each step, `(..., Steps, Hidden)`, and the last of them.
+        """
+        h = _nothing(x, self.weight_h) if h is None else h
+        return gru(x, h, self.weight_x, self.weight_h, self.bias_x, self.bias_h)
+
+    @override
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+class LSTM(Module, Generic[In, Hidden]):
+    r"""Reads a sequence into a memory, of which gates say what each step keeps, writes and shows.
+
+    $$i, f, o = \sigma(x_t W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
+    g = \tanh(x_t W_g + b_g + h U_g + d_g)$$
+
+    $$c_t = f c_{t-1} + i g, \quad h_t = o \tanh c_t, \quad
+    W, U, b, d \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+
+    Args:
+        in_features: The size of the last axis of what comes in.
+        hidden_features: The size n of the state and of the memory.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
+
+    Attributes:
+        weight_x: W of i, f, g and o side by side, `(In, 4 Hidden)`; PyTorch's is the transpose.
+        weight_h: U of i, f, g and o side by side, `(Hidden, 4 Hidden)`; PyTorch's is the transpose.
+        bias_x: b of i, f, g and o, `(4 Hidden,)`.
+        bias_h: d of i, f, g and o, `(4 Hidden,)`.
+
+    Raises:
+        ShapeError: A size is below 1.
+        DTypeError: A size is no int.
+
+    Source:
+        PyTorch 2.13, `torch.nn.LSTM` with `batch_first=True`; see `tapegrad.lstm`.
+    """
+
+    weight_x: Param[Shape[In, Mul[L[4], Hidden]]]
+    weight_h: Param[Shape[Hidden, Mul[L[4], Hidden]]]
+    bias_x: Param[Shape[Mul[L[4], Hidden]]]
+    bias_h: Param[Shape[Mul[L[4], Hidden]]]
+
+    @guarded
+    def __init__(self: LSTM[Any, Any], in_features: In, hidden_features: Hidden, *, rng: RNG = None) -> None:
+        self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 4, rng)
+
+    @override
+    @guarded
+    def forward(
+        self,
+        x: Tensor[Shape[*Batch, Steps, In], T],
+        h: Tensor[Shape[*Batch, Hidden], T] | None = None,
+        c: Tensor[Shape[*Batch, Hidden], T] | None = None,
+    ) -> tuple[
+        Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T], Tensor[Shape[*Batch, Hidden], T]
+    ]:
+        """Reads float32 `x`, `(..., Steps, In)`, from a state and a memory on, `(..., Hidden)`, zero by default.
+
+        Gives the state after each step, `(..., Steps, Hidden)`, then the last of them and the last memory.
+        """
+        h = _nothing(x, self.weight_h) if h is None else h
+        c = _nothing(x, self.weight_h) if c is None else c
+        return lstm(x, h, c, self.weight_x, self.weight_h, self.bias_x, self.bias_h)
+
+    @override
+    def __repr__(self) -> str:
+        return _shown(self)
+
+
+def _drawn(inner: int, hidden: int, gates: int, rng: RNG) -> tuple[Param[Any], Param[Any], Param[Any], Param[Any]]:
+    """Returns weights and biases of some gates side by side."""
+    rng = generator(rng)
+    bound = 1 / sqrt(hidden)
+
+    def param(*shape: int) -> Param[Any]:
+        return Param(uniform(shape, low=-bound, high=bound, rng=rng))
+
+    width = gates * hidden
+    return param(inner, width), param(hidden, width), param(width), param(width)
+
+
+def _nothing(x: Tensor[Any, Any], weight: Param[Any]) -> Any:
+    """Returns the state of whoever has read nothing yet."""
+    return zeros((*x.shape[:-2], weight.shape[0]))
+
+
+def _shown(layer: RNN | GRU | LSTM) -> str:
+    return f"{type(layer).__name__}({layer.weight_x.shape[0]}, {layer.weight_h.shape[0]})"

@@ -1,0 +1,453 @@
+"""Recurrent networks: cells, which take one step, and sequences, which take all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, at_least, show, surely_differ, surely_less
+from tapegrad.errors import ShapeError
+from tapegrad.op import op
+from tapegrad.ops._mapped import apply
+from tapegrad.ops.arithmetic import add
+from tapegrad.ops.axes import expand_dims
+from tapegrad.ops.elementwise import float_only
+from tapegrad.ops.matmul import matmul
+from tapegrad.ops.places import getitem
+from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split_all, tensor_only
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.tape import Gradients
+
+# From what comes of `x`, what comes of the hidden state, and the state before, to the state after and its way back.
+Step: TypeAlias = "Callable[..., tuple[tuple[Any, ...], Callable[..., tuple[Any, Any, tuple[Any, ...]]]]]"
+
+
+def rnn_cell_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> Dims:
+    """Keeps the shape of the state."""
+    at_least(1, x=x)
+    _check_sizes(1, x, x[:-1], {"h": h}, weight_x, weight_h, bias_x, bias_h)
+    return (*x[:-1], h[-1])
+
+
+def gru_cell_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> Dims:
+    """Keeps the shape of the state."""
+    at_least(1, x=x)
+    _check_sizes(3, x, x[:-1], {"h": h}, weight_x, weight_h, bias_x, bias_h)
+    return (*x[:-1], h[-1])
+
+
+def lstm_cell_shape(
+    x: Dims, h: Dims, c: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims
+) -> tuple[Dims, Dims]:
+    """Keeps the shape of both states."""
+    at_least(1, x=x)
+    _check_sizes(4, x, x[:-1], {"h": h, "c": c}, weight_x, weight_h, bias_x, bias_h)
+    return (*x[:-1], h[-1]), (*x[:-1], h[-1])
+
+
+def rnn_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> tuple[Dims, Dims]:
+    """Gives each step the width of the state, and keeps the shape of the state."""
+    _check_steps(x)
+    _check_sizes(1, x, x[:-2], {"h": h}, weight_x, weight_h, bias_x, bias_h)
+    return (*x[:-1], h[-1]), (*x[:-2], h[-1])
+
+
+def gru_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> tuple[Dims, Dims]:
+    """Gives each step the width of the state, and keeps the shape of the state."""
+    _check_steps(x)
+    _check_sizes(3, x, x[:-2], {"h": h}, weight_x, weight_h, bias_x, bias_h)
+    return (*x[:-1], h[-1]), (*x[:-2], h[-1])
+
+
+def lstm_shape(
+    x: Dims, h: Dims, c: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims
+) -> tuple[Dims, Dims, Dims]:
+    """Gives each step the width of the state, and keeps the shape of both states."""
+    _check_steps(x)
+    _check_sizes(4, x, x[:-2], {"h": h, "c": c}, weight_x, weight_h, bias_x, bias_h)
+    return (*x[:-1], h[-1]), (*x[:-2], h[-1]), (*x[:-2], h[-1])
+
+
+@op(rnn_cell_shape)
+def rnn_cell(
+    x: Tensor[Any, T, Float],
+    h: Tensor[Any, T, Float],
+    weight_x: Tensor[Any, T, Float],
+    weight_h: Tensor[Any, T, Float],
+    bias_x: Tensor[Any, T, Float],
+    bias_h: Tensor[Any, T, Float],
+) -> Tensor[Any, T, Float]:
+    r"""Takes one step of `rnn`.
+
+    $$h' = \tanh(x W + b + h U + c)$$
+
+    Args:
+        x: What comes in, `(..., In)`, a float dtype.
+        h: The state before the step, `(..., Hidden)`.
+        weight_x: W, `(In, Hidden)`; PyTorch's is the transpose.
+        weight_h: U, `(Hidden, Hidden)`; PyTorch's is the transpose.
+        bias_x: b, `(Hidden,)`.
+        bias_h: c, `(Hidden,)`.
+
+    Returns:
+        The state after the step, `(..., Hidden)`.
+
+    Raises:
+        ShapeError: Sizes do not belong together; nothing is broadcast.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        PyTorch 2.13, `torch.nn.RNNCell`.
+    """
+    _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
+    rnn_cell_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
+    return rnn(expand_dims(x, -2), h, weight_x, weight_h, bias_x, bias_h)[1]
+
+
+@op(gru_cell_shape)
+def gru_cell(
+    x: Tensor[Any, T, Float],
+    h: Tensor[Any, T, Float],
+    weight_x: Tensor[Any, T, Float],
+    weight_h: Tensor[Any, T, Float],
+    bias_x: Tensor[Any, T, Float],
+    bias_h: Tensor[Any, T, Float],
+) -> Tensor[Any, T, Float]:
+    r"""Takes one step of `gru`.
+
+    $$r = \sigma(x W_r + b_r + h U_r + c_r), \quad z = \sigma(x W_z + b_z + h U_z + c_z)$$
+
+    $$n = \tanh(x W_n + b_n + r (h U_n + c_n)), \quad h' = (1 - z) n + z h$$
+
+    Args:
+        x: What comes in, `(..., In)`, a float dtype.
+        h: The state before the step, `(..., Hidden)`.
+        weight_x: W of r, z and n side by side, `(In, 3 Hidden)`; PyTorch's is the transpose.
+        weight_h: U of r, z and n side by side, `(Hidden, 3 Hidden)`; PyTorch's is the transpose.
+        bias_x: b of r, z and n, `(3 Hidden,)`.
+        bias_h: c of r, z and n, `(3 Hidden,)`.
+
+    Returns:
+        The state after the step, `(..., Hidden)`.
+
+    Raises:
+        ShapeError: Sizes do not belong together; nothing is broadcast.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        PyTorch 2.13, `torch.nn.GRUCell`.
+    """
+    _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
+    gru_cell_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
+    return gru(expand_dims(x, -2), h, weight_x, weight_h, bias_x, bias_h)[1]
+
+
+@op(lstm_cell_shape)
+def lstm_cell(
+    x: Tensor[Any, T, Float],
+    h: Tensor[Any, T, Float],
+    c: Tensor[Any, T, Float],
+    weight_x: Tensor[Any, T, Float],
+    weight_h: Tensor[Any, T, Float],
+    bias_x: Tensor[Any, T, Float],
+    bias_h: Tensor[Any, T, Float],
+) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
+    r"""Takes one step of `lstm`.
+
+    $$i, f, o = \sigma(x W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
+    g = \tanh(x W_g + b_g + h U_g + d_g)$$
+
+    $$c' = f c + i g, \quad h' = o \tanh c'$$
+
+    Args:
+        x: What comes in, `(..., In)`, a float dtype.
+        h: The state before the step, `(..., Hidden)`.
+        c: The memory before the step, `(..., Hidden)`.
+        weight_x: W of i, f, g and o side by side, `(In, 4 Hidden)`; PyTorch's is the transpose.
+        weight_h: U of i, f, g and o side by side, `(Hidden, 4 Hidden)`; PyTorch's is the transpose.
+        bias_x: b of i, f, g and o, `(4 Hidden,)`.
+        bias_h: d of i, f, g and o, `(4 Hidden,)`.
+
+    Returns:
+        State and memory after the step, `(..., Hidden)` each.
+
+    Raises:
+        ShapeError: Sizes do not belong together; nothing is broadcast.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        PyTorch 2.13, `torch.nn.LSTMCell`.
+    """
+    _check_dtypes(x, h=h, c=c, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
+    lstm_cell_shape(x.shape, h.shape, c.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
+    _, h, c = lstm(expand_dims(x, -2), h, c, weight_x, weight_h, bias_x, bias_h)
+    return h, c
+
+
+@op(rnn_shape)
+def rnn(
+    x: Tensor[Any, T, Float],
+    h: Tensor[Any, T, Float],
+    weight_x: Tensor[Any, T, Float],
+    weight_h: Tensor[Any, T, Float],
+    bias_x: Tensor[Any, T, Float],
+    bias_h: Tensor[Any, T, Float],
+) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
+    r"""Reads a sequence step by step into a state.
+
+    $$h_t = \tanh(x_t W + b + h_{t-1} U + c)$$
+
+    Args:
+        x: The sequence, `(..., Steps, In)`, at least one step, a float dtype.
+        h: The state before the first step, `(..., Hidden)`.
+        weight_x: W, `(In, Hidden)`; PyTorch's is the transpose.
+        weight_h: U, `(Hidden, Hidden)`; PyTorch's is the transpose.
+        bias_x: b, `(Hidden,)`.
+        bias_h: c, `(Hidden,)`.
+
+    Returns:
+        The state after each step, `(..., Steps, Hidden)`, and the last of them, `(..., Hidden)`.
+
+    Raises:
+        ShapeError: Sizes do not belong together, or there is no step; nothing is broadcast.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Elman, [Finding structure in time](https://doi.org/10.1207/s15516709cog1402_1); PyTorch 2.13, `torch.nn.RNN`.
+    """
+    _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
+    rnn_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
+    states = _states(_rnn_step, add(matmul(x, weight_x), bias_x), h, weight_h, bias_h)
+    return states, _row(states, -1)
+
+
+@op(gru_shape)
+def gru(
+    x: Tensor[Any, T, Float],
+    h: Tensor[Any, T, Float],
+    weight_x: Tensor[Any, T, Float],
+    weight_h: Tensor[Any, T, Float],
+    bias_x: Tensor[Any, T, Float],
+    bias_h: Tensor[Any, T, Float],
+) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
+    r"""Reads a sequence step by step into a state, of which gates say how much is renewed.
+
+    $$r = \sigma(x_t W_r + b_r + h U_r + c_r), \quad z = \sigma(x_t W_z + b_z + h U_z + c_z)$$
+
+    $$n = \tanh(x_t W_n + b_n + r (h U_n + c_n)), \quad h_t = (1 - z) n + z h, \quad h = h_{t-1}$$
+
+    Args:
+        x: The sequence, `(..., Steps, In)`, at least one step, a float dtype.
+        h: The state before the first step, `(..., Hidden)`.
+        weight_x: W of r, z and n side by side, `(In, 3 Hidden)`; PyTorch's is the transpose.
+        weight_h: U of r, z and n side by side, `(Hidden, 3 Hidden)`; PyTorch's is the transpose.
+        bias_x: b of r, z and n, `(3 Hidden,)`.
+        bias_h: c of r, z and n, `(3 Hidden,)`.
+
+    Returns:
+        The state after each step, `(..., Steps, Hidden)`, and the last of them, `(..., Hidden)`.
+
+    Raises:
+        ShapeError: Sizes do not belong together, or there is no step; nothing is broadcast.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Cho et al., [Learning phrase representations](https://arxiv.org/abs/1406.1078), §2.3, with r after the product
+        as in PyTorch 2.13, `torch.nn.GRU`, and as cuDNN computes it.
+    """
+    _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
+    gru_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
+    states = _states(_gru_step, add(matmul(x, weight_x), bias_x), h, weight_h, bias_h)
+    return states, _row(states, -1)
+
+
+@op(lstm_shape)
+def lstm(
+    x: Tensor[Any, T, Float],
+    h: Tensor[Any, T, Float],
+    c: Tensor[Any, T, Float],
+    weight_x: Tensor[Any, T, Float],
+    weight_h: Tensor[Any, T, Float],
+    bias_x: Tensor[Any, T, Float],
+    bias_h: Tensor[Any, T, Float],
+) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float], Tensor[Any, T, Float]]:
+    r"""Reads a sequence step by step into a memory, of which gates say what is kept, written and shown.
+
+    $$i, f, o = \sigma(x_t W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
+    g = \tanh(x_t W_g + b_g + h U_g + d_g)$$
+
+    $$c_t = f c_{t-1} + i g, \quad h_t = o \tanh c_t, \quad h = h_{t-1}$$
+
+    Args:
+        x: The sequence, `(..., Steps, In)`, at least one step, a float dtype.
+        h: The state before the first step, `(..., Hidden)`.
+        c: The memory before the first step, `(..., Hidden)`.
+        weight_x: W of i, f, g and o side by side, `(In, 4 Hidden)`; PyTorch's is the transpose.
+        weight_h: U of i, f, g and o side by side, `(Hidden, 4 Hidden)`; PyTorch's is the transpose.
+        bias_x: b of i, f, g and o, `(4 Hidden,)`.
+        bias_h: d of i, f, g and o, `(4 Hidden,)`.
+
+    Returns:
+        The state after each step, `(..., Steps, Hidden)`; the last of them; and the memory after the last step, both
+        `(..., Hidden)`.
+
+    Raises:
+        ShapeError: Sizes do not belong together, or there is no step; nothing is broadcast.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Gers et al., [Learning to forget](https://doi.org/10.1162/089976600300015015), eq. 2.1-2.8; gates in the order
+        of PyTorch 2.13, `torch.nn.LSTM`.
+    """
+    _check_dtypes(x, h=h, c=c, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
+    lstm_shape(x.shape, h.shape, c.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
+    states = _states(_lstm_step, add(matmul(x, weight_x), bias_x), h, c, weight_h, bias_h)
+    return getitem(states, (..., slice(-1), slice(None))), _row(states, -2), _row(states, -1)
+
+
+def _rnn_step(x: Any, u: Any, _: Any) -> Any:
+    h = engine(x, u).tanh(x + u)
+
+    def backward(dh: Any) -> Any:
+        dx = dh * (1 - h * h)
+        return dx, dx, (0.0,)
+
+    return (h,), backward
+
+
+def _gru_step(x: Any, u: Any, h: Any) -> Any:
+    x_r, x_z, x_n = _parts(x, 3)
+    u_r, u_z, u_n = _parts(u, 3)
+    r, z = apply("sigmoid", x_r + u_r), apply("sigmoid", x_z + u_z)
+    n = engine(x, u).tanh(x_n + r * u_n)
+
+    def backward(dh: Any) -> Any:
+        dn = dh * (1 - z) * (1 - n * n)
+        dz = dh * (h - n) * z * (1 - z)
+        dr = dn * u_n * r * (1 - r)
+        return _joined(dr, dz, dn), _joined(dr, dz, dn * r), (dh * z,)
+
+    return ((1 - z) * n + z * h,), backward
+
+
+def _lstm_step(x: Any, u: Any, _: Any, c: Any) -> Any:
+    i, f, g, o = _parts(x + u, 4)
+    i, f, o = apply("sigmoid", i), apply("sigmoid", f), apply("sigmoid", o)
+    g = engine(g).tanh(g)
+    memory = f * c + i * g
+    shown = engine(memory).tanh(memory)
+
+    def backward(dh: Any, dc: Any) -> Any:
+        dc = dc + dh * o * (1 - shown * shown)
+        di, df, dg, do = dc * g * i * (1 - i), dc * c * f * (1 - f), dc * i * (1 - g * g), dh * shown * o * (1 - o)
+        dx = _joined(di, df, dg, do)
+        return dx, dx, (0.0, dc * f)
+
+    return (o * shown, memory), backward
+
+
+def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
+    """Gives the hidden state after each step, and behind it, as if of steps more, what else the last one left."""
+    # One entry for all steps: to cut out each by an op of its own would fill as many sequences with zeros on the way
+    # back, and the gradient of the weight would be a product per step instead of one.
+    handles, tape = split_all(operands, "operands")
+    x, *first, weight, bias = handles
+    steps = x.shape[-2]
+    now, hidden, ways_back = tuple(one.data for one in first), [first[0].data], []
+    for t in range(steps):
+        now, way_back = step(_step_of(x.data, t), now[0] @ weight.data + bias.data, *now)
+        hidden.append(now[0])
+        ways_back.append(way_back)
+    out = handle(_stacked([*hidden[1:], *now[1:]]))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        dx, du = [], []
+        dstate: tuple[Any, ...] = (0.0, *(_step_of(dy, steps + place) for place in range(len(now) - 1)))
+        for t in reversed(range(steps)):
+            dx_t, du_t, (dh, *others) = ways_back[t](_step_of(dy, t) + dstate[0], *dstate[1:])
+            dstate = (dh + du_t @ engine(weight.data).swap_last_axes(weight.data), *others)
+            dx.append(dx_t)
+            du.append(du_t)
+        for one, gradient in zip(first, dstate, strict=True):
+            grads.add(one, gradient)
+        grads.add(x, _stacked(dx[::-1]))
+        rows, columns = _flat(_stacked(hidden[:-1])), _flat(_stacked(du[::-1]))
+        if grads.wants(weight):
+            grads.add(weight, rows.T @ columns)
+        if grads.wants(bias):
+            grads.add(bias, engine(columns).sum(columns, 0, keepdims=False))
+
+    return tape.record(out, tuple(handles), backward)
+
+
+def _row(states: Tensor[Any, T, Float], place: int) -> Tensor[Any, T, Float]:
+    return getitem(states, (..., place, slice(None)))
+
+
+def _step_of(x: Any, t: int) -> Any:
+    return engine(x).getitem(x, (..., t, slice(None)))
+
+
+def _stacked(steps: Sequence[Any]) -> Any:
+    """Puts a value of each step, `(..., N)`, side by side, `(..., Steps, N)`."""
+    rows = [one.reshape((*one.shape[:-1], 1, one.shape[-1])) for one in steps]
+    return engine(*rows).concat(rows, -2)
+
+
+def _flat(x: Any) -> Any:
+    return x.reshape((x.size // x.shape[-1] if x.size else 0, x.shape[-1]))
+
+
+def _parts(x: Any, count: int) -> list[Any]:
+    width = x.shape[-1] // count
+    return [engine(x).getitem(x, (..., slice(width * part, width * (part + 1)))) for part in range(count)]
+
+
+def _joined(*parts: Any) -> Any:
+    return engine(*parts).concat(parts, -1)
+
+
+def _check_steps(x: Dims) -> None:
+    *_, steps, _ = at_least(2, x=x)
+    if surely_less(steps, 1):
+        message = f"x {show(x)} has no steps"
+        raise ShapeError(message)
+
+
+def _check_sizes(
+    gates: int,
+    x: Dims,
+    batch: Dims,
+    states: dict[str, Dims],
+    weight_x: Dims,
+    weight_h: Dims,
+    bias_x: Dims,
+    bias_h: Dims,
+) -> None:
+    """Refuses what does not belong to `x` and to the width of the first state."""
+    h = states["h"]
+    hidden = at_least(1, h=h)[-1]
+    of_x = {name: ((*batch, hidden), state) for name, state in states.items()}
+    of_gates = {
+        "weight_x": ((x[-1], hidden * gates), weight_x),
+        "weight_h": ((hidden, hidden * gates), weight_h),
+        "bias_x": ((hidden * gates,), bias_x),
+        "bias_h": ((hidden * gates,), bias_h),
+    }
+    for name, (wanted, given) in (of_x | of_gates).items():
+        if len(given) != len(wanted) or any(map(surely_differ, given, wanted)):
+            beside = f"x {show(x)}" if name == "h" else f"x {show(x)} and h {show(h)}"
+            message = f"{name} is {show(given)} but {show(wanted)} is expected beside {beside}"
+            raise ShapeError(message)
+
+
+def _check_dtypes(x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -> None:
+    tensor_only(x, "x")
+    for name, other in others.items():
+        tensor_only(other, name)
+        same_dtype(x, other, name)
+    float_only(x)
