@@ -5,7 +5,7 @@ mypy has checked the call before, against parameters of any shape: covariant siz
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mypy.maptype import map_instance_to_supertype
 from mypy.types import (
@@ -29,7 +29,7 @@ from mypy.types import (
 )
 
 from tapegrad import sentences
-from tapegrad.dims import UNKNOWN, Size, is_unknown, surely_differ
+from tapegrad.dims import UNKNOWN, Name, Size, is_unknown, named, surely_differ, surely_less
 from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
@@ -55,8 +55,11 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import accepts
+from tapegrad.mypy.solving import OPEN, LeavesRestError, linear, solved
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tapegrad.mypy.signatures import Signature
 
 
@@ -66,6 +69,15 @@ class Refusal(Exception):  # noqa: N818  # no error: a sentence on its way to th
     def __init__(self, sentence: str, kind: str = "shape") -> None:
         super().__init__(sentence)
         self.kind = kind
+
+
+class Computed(NamedTuple):
+    """A size declared by arithmetic, beside the one that is there; judged when all names are bound."""
+
+    declared: Type
+    actual: Size
+    where: str
+    refusal: Callable[[Size | None], str]
 
 
 class Bindings:
@@ -82,10 +94,10 @@ class Bindings:
         self.dtypes: dict[TypeVarId, tuple[Type, str]] = {}
         self.tapes: dict[TypeVarId, list[Type]] = {}
         self.given: list[Type] = []
-        self._numbers: list[tuple[Type, Size, str]] = []
         self._bounded: dict[TypeVarId, None] = {}
         self._beside: list[tuple[TypeVarId, str, str]] = []
-        self._computed: list[tuple[Type, Size, int, list[object], list[object], str]] = []
+        self._computed: list[Computed] = []
+        self._open: dict[Name, TypeVarType] = {}
 
     def unify(self, formal: Type, actual: Type, where: str) -> None:
         """Binds what `formal` names to what `actual` has in its place.
@@ -133,14 +145,11 @@ class Bindings:
         Raises:
             Refusal: One comes to another size than is there.
         """
-        for formal, actual, axis, shape, expected, where in self._computed:
-            value = self.size(formal)
-            if surely_differ(value, actual):
-                raise Refusal(sentences.wrong_size(self.name, where, shape, expected, axis, value))
-        for formal, actual, where in self._numbers:
-            value = self.size(formal)
-            if surely_differ(value, actual):
-                raise Refusal(sentences.wrong_number(self.name, where, actual, size_of(formal), value))
+        waiting: list[Computed] = []
+        while self._computed and len(waiting) != len(self._computed):
+            waiting, self._computed = self._computed, []
+            for one in waiting:
+                self._settle(one)
         if raw:
             return
         for variable, number, where in self._beside:
@@ -152,13 +161,14 @@ class Bindings:
                 expected = dtype_name(bound)
                 raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
 
-    def size(self, t: Type) -> Size:
+    def size(self, t: Type, unbound: Callable[[TypeVarType], Size] = lambda _: UNKNOWN) -> Size:
         """Reads a declared size with the names bound."""
         p = get_proper_type(t)
         if isinstance(p, TypeVarType) and p.id in self.own:
-            return self.sizes[p.id][0] if p.id in self.sizes else UNKNOWN
+            bound, _ = self.sizes.get(p.id, (UNKNOWN, ""))
+            return unbound(p) if is_unknown(bound) else bound
         if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
-            left, right = map(self.size, p.args)
+            left, right = (self.size(argument, unbound) for argument in p.args)
             if p.type.fullname == SUM:
                 return left + right
             return left * right if p.type.fullname == PRODUCT else left // right
@@ -256,6 +266,33 @@ class Bindings:
         if isinstance(p, TypeVarType) and p.id in self.tapes:
             return self.tapes[p.id]
         return [self.applied(p, None)]
+
+    def _settle(self, computed: Computed) -> None:
+        """Compares a computed size, or solves it for its one open name; with several it waits on."""
+        equation = linear(self.size(computed.declared, self._left_open))
+        if equation is None:
+            value = self.size(computed.declared)
+            if surely_differ(value, computed.actual):
+                raise Refusal(computed.refusal(value))
+            if is_unknown(value):
+                self._computed.append(computed)
+            return
+        variable = self._open[equation.name]
+        try:
+            solution = solved(equation, computed.actual)
+        except LeavesRestError:
+            raise Refusal(computed.refusal(None)) from None
+        if solution is None:
+            return
+        if surely_less(solution, 1):
+            raise Refusal(sentences.too_small(self.name, variable.name, solution, computed.where))
+        self._bind_size(variable, solution, computed.where)
+
+    def _left_open(self, variable: TypeVarType) -> Size:
+        # A name of its own: in the body of a function that calls itself, `N` may be bound to `N`.
+        name = Name(variable.name, f"{OPEN} {variable.id.raw_id}@{variable.id.namespace}")
+        self._open[name] = variable
+        return named(name.label, name.scope)
 
     def _bind(self, variable: TypeVarType, given: ProperType, where: str) -> None:
         kind = self.own.get(variable.id)
@@ -383,7 +420,15 @@ class Bindings:
 
     def _unify_instance(self, declared: Instance, given: ProperType, where: str) -> None:
         if declared.type.fullname in (SUM, PRODUCT, QUOTIENT):
-            self._numbers.append((declared, size_of(given), where))
+            actual_number = size_of(given)
+            self._computed.append(
+                Computed(
+                    declared,
+                    actual_number,
+                    where,
+                    lambda value: sentences.wrong_number(self.name, where, actual_number, size_of(declared), value),
+                )
+            )
             return
         formal, actual = tensor_parts(declared), tensor_parts(given)
         if formal is not None and actual is not None:
@@ -430,7 +475,14 @@ class Bindings:
         if isinstance(declared, TypeVarType) and declared.id in self.own:
             self._bind_size(declared, actual, where)
         elif isinstance(declared, Instance) and declared.type.fullname in (SUM, PRODUCT, QUOTIENT):
-            self._computed.append((formal, actual, axis, list(shape), list(expected), where))
+            self._computed.append(
+                Computed(
+                    formal,
+                    actual,
+                    where,
+                    lambda value: sentences.wrong_size(self.name, where, shape, expected, axis, value),
+                )
+            )
         elif surely_differ(size_of(declared), actual):
             raise Refusal(sentences.wrong_size(self.name, where, shape, expected, axis))
 

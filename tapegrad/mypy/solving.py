@@ -1,0 +1,71 @@
+"""Solves a computed size for the one name in it that is still open: `N + 1` is 7, so N is 6."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tapegrad.dims import Dim, Floor, Name, Size, surely_divides
+
+OPEN = "open"  # the scope of a name that stands for nothing yet: no program has one of it
+
+
+class LeavesRestError(Exception):
+    """No whole number solves it: `2*N` is never 7."""
+
+
+class Linear(NamedTuple):
+    """A size as `coefficient * name + rest`, of which only the name is open."""
+
+    name: Name
+    coefficient: Size
+    rest: Size
+
+
+def linear(size: Size) -> Linear | None:
+    """Returns a size by its open name; None where that is none, one of several, squared or under a floor."""
+    terms = size.terms or () if isinstance(size, Dim) else ()
+    names = {name for monomial, _ in terms for factor in monomial for name in _open_names(factor)}
+    if len(names) != 1:
+        return None
+    (name,) = names
+    coefficient: Size = 0
+    rest: Size = 0
+    for monomial, factor in terms:
+        others = tuple(one for one in monomial if one != name)
+        if len(others) < len(monomial) - 1 or any(_open_names(one) for one in others):
+            return None
+        term = Dim(frozenset({(others, factor)})) + 0  # a plain number again where no name is left
+        if len(others) < len(monomial):
+            coefficient = coefficient + term
+        else:
+            rest = rest + term
+    return Linear(name, coefficient, rest)
+
+
+def solved(equation: Linear, value: Size) -> Size | None:
+    """Returns what the name is where the whole comes to `value`; None where that cannot be told.
+
+    Raises:
+        LeavesRestError: No size is.
+    """
+    multiple = value - equation.rest
+    if surely_divides(equation.coefficient, multiple):
+        return multiple // equation.coefficient
+    if isinstance(equation.coefficient, int) and _surely_leaves_rest(multiple, equation.coefficient):
+        raise LeavesRestError
+    return None
+
+
+def _surely_leaves_rest(size: Size, divisor: int) -> bool:
+    """Says whether a division comes out uneven whatever the names stand for."""
+    if isinstance(size, int):
+        return size % divisor != 0
+    rests = {monomial: coefficient % divisor for monomial, coefficient in size.terms or ()}
+    return bool(rests.pop((), 0)) and not any(rests.values())
+
+
+def _open_names(factor: Name | Floor) -> set[Name]:
+    if isinstance(factor, Name):
+        return {factor} if factor.scope.startswith(OPEN) else set()
+    parts = (factor.numerator.terms or (), factor.denominator.terms or ())
+    return {name for terms in parts for monomial, _ in terms for one in monomial for name in _open_names(one)}
