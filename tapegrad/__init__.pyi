@@ -1,4 +1,5 @@
 from tapegrad import data as data
+from tapegrad import dims as dims
 from tapegrad import io as io
 from tapegrad import nn as nn
 from tapegrad import optim as optim

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
@@ -107,7 +108,8 @@ def op(rule: Rule, *, operator: str | None = None, eager: bool = False, dtypes: 
             return _checked(entry, call, args, kwargs)
 
         called = checked if eager or _CHECK_RULES else call
-        OPS[entry.name], CALLS[entry.name] = entry, called
+        key = _key(function)
+        OPS[key], CALLS[key] = entry, called
         return called  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
 
     return bind
@@ -116,6 +118,12 @@ def op(rule: Rule, *, operator: str | None = None, eager: bool = False, dtypes: 
 @functools.cache  # an eager op asks at each call, and reading the annotations takes ten times as long as the rule
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function)
+
+
+def _key(function: Callable[..., Any]) -> str:
+    """Returns what an op goes by in the tables: methods call the library's by name, so no other is in their way."""
+    module, name = function.__module__, function.__name__
+    return name if module.startswith("tapegrad.") else f"{module}.{name}"
 
 
 def _sizes(value: Any, *, many: bool) -> Any:
@@ -172,7 +180,9 @@ def _entry(rule: Rule, function: Callable[..., Any], operator: str | None, dtype
     annotations = {name: str(function.__annotations__.get(name)) for name in theirs}
     operands = frozenset(name for name, annotation in annotations.items() if "Tensor" in annotation)
     star = _star(function)
-    sequences = frozenset(name for name in operands if name == star or annotations[name].startswith("Sequence["))
+    sequences = frozenset(
+        name for name in operands if name == star or re.match(r"(\w+\.)*Sequence\[", annotations[name])
+    )
     return Op(function.__name__, rule, function, ours, operands, sequences, operator, star, dtypes)
 
 

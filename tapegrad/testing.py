@@ -94,8 +94,9 @@ def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
         TypeError: No parameter is annotated with `Dims` or `Size`.
     """
     name = getattr(rule, "__name__", type(rule).__name__)
-    if CALLS.get(name) is rule:
-        rule = OPS[name].rule
+    key = next((key for key, call in CALLS.items() if call is rule), None)
+    if key is not None:
+        rule = OPS[key].rule
     shaped = signature(rule)
     hideable = {key for key, parameter in shaped.parameters.items() if _is_hideable(parameter.annotation)}
     if not hideable:

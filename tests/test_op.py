@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tapegrad
 from tapegrad.dims import Dims
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import CALLS, OPS, op
@@ -176,3 +177,14 @@ def test_every_refusal_reads_the_same_without_checked_rules() -> None:
 def unchecked(*shape: int) -> Any:
     """Makes a tensor of which the type checker knows nothing."""
     return ones(shape)
+
+
+def test_an_op_of_a_users_takes_no_method_from_the_tensor() -> None:
+    @op(untried_shape)
+    def exp(x: Tensor[Any, Any, Any]) -> Any:
+        """Not the exponential."""
+        return handle(x.data)
+
+    assert exp(tensor([0.0])).item() == 0.0
+    assert CALLS["exp"] is tapegrad.exp
+    assert CALLS[f"{__name__}.exp"] is exp

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mypy.errorcodes import ErrorCode
+from mypy.errors import CompileError
 from mypy.plugin import (
     AnalyzeTypeContext,
     AttributeContext,
@@ -28,6 +29,8 @@ from typing_extensions import override
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mypy.nodes import MypyFile
+    from mypy.options import Options
     from mypy.types import FunctionLike, Type
 
 Context = TypeVar("Context", bound=Any)
@@ -83,11 +86,33 @@ SPELLED = frozenset(
     ]
 )
 
+_rule_files: list[Path] = []  # of the user's own rules
+
 CLAIMS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
 
 
 class Tapegrad(Plugin):
     """Asks the hooks for everything that may concern a tensor."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._mistake = ""
+        if options.config_file and "tapegrad-mypy" in Path(options.config_file).read_text("utf-8"):
+            self._register_rules(options)
+
+    def _register_rules(self, options: Options) -> None:
+        from tapegrad.mypy import own_rules
+
+        try:
+            _rule_files[:] = own_rules.register(options)
+        except own_rules.SettingsError as mistake:
+            self._mistake = str(mistake)
+
+    @override
+    def set_modules(self, modules: dict[str, MypyFile]) -> None:
+        if self._mistake:  # raised sooner, it would come with a traceback
+            raise CompileError([self._mistake])
+        super().set_modules(modules)
 
     @override
     def report_config_data(self, ctx: ReportConfigContext) -> dict[str, str]:
@@ -141,7 +166,7 @@ def _loaded_version() -> str:
 
 def _version() -> str:
     digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.parent.rglob("*.py")):
+    for file in (*sorted(Path(__file__).parent.parent.rglob("*.py")), *_rule_files):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

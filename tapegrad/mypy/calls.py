@@ -30,6 +30,7 @@ from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionTy
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.mypy import INTERNAL
 from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
@@ -50,6 +51,7 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
+from tapegrad.mypy.own_rules import RulesError, op_at
 from tapegrad.mypy.paths import consumed_on
 from tapegrad.mypy.rules import op_of_method, ops
 from tapegrad.mypy.signatures import Signature, is_op, is_overload, parameter_names, signature_of_op
@@ -91,7 +93,7 @@ def report(api: Any, sentence: str, context: Context, kind: str) -> None:
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
     """Types the call of a function: an op by its rule, any other by its signature."""
-    op = _op_named(declared)
+    op = _op_named(ctx, declared)
     signature = Signature(declared) if op is None else signature_of_op(declared)
     return _judged(ctx, signature, _arguments(ctx, signature.names), op)
 
@@ -105,7 +107,7 @@ def method_call(ctx: MethodContext, declared: CallableType) -> Type:
 def signed_call(ctx: MethodContext, declared: CallableType) -> Type:
     """Types a call by the signature of the op that it stands for."""
     signature = Signature(declared)
-    return _judged(ctx, signature, _arguments(ctx, signature.names), _op_named(declared))
+    return _judged(ctx, signature, _arguments(ctx, signature.names), _op_named(ctx, declared))
 
 
 def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
@@ -366,9 +368,17 @@ def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Ar
         raise Refusal(sentences.no_tensor(op.name, x, y), "dtype")
 
 
-def _op_named(declared: CallableType) -> Op | None:
+def _op_named(ctx: FunctionContext | MethodContext, declared: CallableType) -> Op | None:
     definition = declared.definition
-    return ops().get(definition.name) if definition is not None and is_op(declared) else None
+    if definition is None:
+        return None
+    if is_op(declared):
+        return ops().get(definition.name)
+    try:
+        return op_at(definition.fullname)
+    except RulesError as error:
+        ctx.api.fail(f"tapegrad failed here: {error}", ctx.context, code=INTERNAL)
+        return None
 
 
 class Parts(NamedTuple):
@@ -442,7 +452,7 @@ def _ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], a
             read = index_of if annotations.get(name) == "Index" else value_of
             values[name] = read(argument.type, argument.expression, api)
         except ValueUnknownError:
-            if annotations.get(name) != "Size":
+            if annotations.get(name) not in ("Size", Size):
                 return None
             values[name] = UNKNOWN
     if uncounted:

@@ -28,7 +28,7 @@ def ops() -> dict[str, Op]:
         importlib.import_module("tapegrad.ops")
     importlib.import_module("tapegrad.ops")  # what failed is tried with NumPy, and what fails again is the caller's
     table: dict[str, Op] = importlib.import_module("tapegrad.op").OPS
-    return table
+    return dict(table)  # users add theirs later
 
 
 @cache

@@ -1,0 +1,217 @@
+"""Rules that users write and register: mypy says what Python says, none is stale, and a broken one stops nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOML = """[tool.mypy]
+strict = true
+allow_redefinition = true
+plugins = ["tapegrad.mypy"]
+
+[tool.tapegrad-mypy]
+rules = ["house.ops"]
+"""
+INI = """[mypy]
+strict = True
+allow_redefinition = True
+plugins = tapegrad.mypy
+mypy_path = sources
+
+[tapegrad-mypy]
+rules = other.ops, house.ops
+"""
+
+OPS = """from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import Gradients, Tape, Tensor
+from tapegrad.backend import engine
+from tapegrad.dims import Dims, Size, show, surely_differ
+
+T = TypeVar("T", bound=Tape)
+D = TypeVar("D", bound=np.generic)
+
+
+def repeated_shape(x: Dims, times: Size = 2) -> Dims:
+    if not x:
+        raise tg.ShapeError(f"x {show(x)} has no axis")
+    return (*x[:-1], times * x[-1])
+
+
+@tg.op(repeated_shape)
+def repeated(x: Tensor[Any, T, D], times: int = 2) -> Tensor[Any, T, D]:
+    operand, tape = tg.split_tape(x)
+    out = tg.handle(np.concatenate([operand.data] * times, axis=-1))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        parts = dy.reshape((*operand.shape[:-1], times, -1))
+        grads.add(operand, engine(parts).sum(parts, axis=-2, keepdims=False))
+
+    return tape.record(out, (operand,), backward)
+
+
+def alike_shape(parts: Sequence[Dims]) -> Dims:
+    for part in parts:
+        if surely_differ(part[0], parts[0][0]):
+            raise tg.ShapeError(f"parts {show(parts[0])} and {show(part)} differ in rows")
+    return parts[0]
+
+
+@tg.op(alike_shape, eager=True)
+def alike(parts: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
+    return parts[0]
+"""
+
+PROGRAM = """import tapegrad as tg
+from house.ops import alike, repeated
+from tapegrad import NoneTape, Shape, Tensor
+from typing import Literal as L, TypeVar, assert_type
+
+N = TypeVar("N", bound=int)
+x = tg.ones((2, 3))
+assert_type(repeated(x), Tensor[Shape[L[2], L[6]], NoneTape])
+assert_type(repeated(x, 5).trace(), Tensor[Shape[L[2], L[15]], tg.OwnedTape])
+
+
+def named(x: Tensor[Shape[N], NoneTape]) -> Tensor[Shape[tg.Mul[N, L[3]]], NoneTape]:
+    return repeated(x, times=3)
+
+
+named(x[0])
+alike((x, x.T))
+repeated(x.sum())
+"""
+ALIKE = "program.py:17: error: alike: parts (2, 3) and (3, 2) differ in rows  [tapegrad-shape]"
+REPEATED = "program.py:18: error: repeated: x () has no axis  [tapegrad-shape]"
+
+
+class Project:
+    """A folder with a program, the ops that it calls, and the settings."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ops = folder / "house" / "ops.py"
+        self.write("pyproject.toml", TOML)
+        self.write("house/__init__.py", "")
+        self.write("house/ops.py", OPS)
+        self.write("program.py", PROGRAM)
+
+    def write(self, name: str, text: str) -> None:
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+
+    def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments], cwd=self.folder, capture_output=True, text=True, check=False
+        )
+
+    def said(self, *options: str) -> list[str]:
+        run = self.python("-m", "mypy", *options, "program.py")
+        return (run.stdout + run.stderr).splitlines()[:-1]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def daemon(project: Project) -> Iterator[list[str]]:
+    command = ["-m", "mypy.dmypy", "--status-file", str(project.folder / "dmypy.json")]
+    yield command
+    project.python(*command, "stop")
+
+
+def test_mypy_says_what_python_says_and_never_what_it_would_have_said_before(project: Project) -> None:
+    cold, warm, workers = project.said(), project.said(), project.said("-n", "2", "--cache-dir=workers")
+    project.write("house/ops.py", OPS.replace("differ in rows", "have other rows"))
+
+    after = project.said()
+    raised = project.python("program.py")
+
+    assert cold == warm == workers == [ALIKE, REPEATED]
+    assert after == [ALIKE.replace("differ in rows", "have other rows"), REPEATED]
+    sentence = "alike: parts (2, 3) and (3, 2) have other rows"
+    assert raised.stderr.splitlines()[-1] == f"tapegrad.errors.ShapeError: {sentence}"
+
+
+def test_the_daemon_starts_anew_for_an_edited_rule(project: Project, daemon: list[str]) -> None:
+    before = project.python(*daemon, "run", "--", "program.py")
+    project.write("house/ops.py", OPS.replace("differ in rows", "have other rows"))
+
+    after = project.python(*daemon, "run", "--", "program.py")
+
+    assert ALIKE in before.stdout
+    assert ALIKE.replace("differ in rows", "have other rows") in after.stdout
+
+
+def test_a_module_that_cannot_be_imported_is_one_line_and_its_ops_go_by_their_signatures(project: Project) -> None:
+    project.write("house/ops.py", f"{OPS}\n1 / 0\n")
+    project.write("program.py", PROGRAM.replace("assert_type(", "print("))
+
+    broken = project.said()
+    project.write("house/ops.py", OPS)
+    mended = project.said()
+
+    sentence = "the rules of house.ops cannot be imported: ZeroDivisionError: division by zero"
+    assert broken == [f"program.py:8: error: tapegrad failed here: {sentence}  [tapegrad-internal]"]
+    assert mended == [ALIKE, REPEATED]
+
+
+def test_a_rule_that_fails_is_one_line(project: Project) -> None:
+    project.write(
+        "house/ops.py", OPS.replace("    if not x:\n", "    if len(x) == 0:\n        x.rank\n    if not x:\n")
+    )
+
+    said = project.said("--disable-error-code=attr-defined")
+
+    failed = "tapegrad failed here: AttributeError: 'tuple' object has no attribute 'rank'"
+    assert [line for line in said if line.startswith("program.py")] == [
+        ALIKE,
+        f"program.py:18: error: {failed}  [tapegrad-internal]",
+    ]
+
+
+def test_rules_may_stand_in_several_modules_on_the_path_of_mypy(project: Project) -> None:
+    (project.folder / "pyproject.toml").unlink()
+    project.write("mypy.ini", INI)
+    project.write("sources/other/__init__.py", "")
+    project.write("sources/other/ops.py", OPS)
+    project.write(
+        "program.py", PROGRAM.replace("import alike, repeated", "import alike\nfrom other.ops import repeated")
+    )
+
+    assert project.said() == [ALIKE.replace(":17:", ":18:"), REPEATED.replace(":18:", ":19:")]
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("rule = ['house.ops']", "tapegrad-mypy has no key 'rule', only 'rules'"),
+        ("rules = ['house.opps']", "in tapegrad-mypy, rules names 'house.opps', and there is no such module"),
+        ("rules = 'house.ops'", "in tapegrad-mypy, rules is 'house.ops' but a list of modules is expected"),
+    ],
+    ids=["key", "module", "value"],
+)
+def test_a_setting_that_is_not_understood_is_named(project: Project, setting: str, sentence: str) -> None:
+    project.write("pyproject.toml", TOML.replace('rules = ["house.ops"]', setting))
+
+    run = project.python("-m", "mypy", "program.py")
+
+    assert run.returncode == 2
+    assert run.stderr == f"pyproject.toml: error: {sentence}\n"
