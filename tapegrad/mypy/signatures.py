@@ -187,6 +187,12 @@ def _tensor_of(formal: Type) -> TensorParts | None:
     return None
 
 
+def _any_dtype(variable: TypeVarType) -> Instance:
+    bound = get_proper_type(variable.upper_bound)
+    generic = next(base for base in bound.type.mro if base.fullname == "numpy.generic")  # type: ignore[attr-defined]  # a dtype's
+    return Instance(generic, [AnyType(TypeOfAny.special_form) for _ in generic.type_vars])
+
+
 def _open(t: Type) -> Type:
     if is_endless(t):
         return t
@@ -195,6 +201,8 @@ def _open(t: Type) -> Type:
         return p.copy_modified(args=[AnyType(TypeOfAny.special_form) for _ in p.args])
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         return Instance(next(base for base in p.type.mro if base.fullname == "builtins.int"), [])
+    if isinstance(p, TypeType) and isinstance(p.item, TypeVarType) and kind_of(p.item) == "dtype":
+        return TypeType.make_normalized(_any_dtype(p.item))
     if isinstance(p, Instance) and p.type.fullname == "typing.Sequence":
         return p.copy_modified(args=[_open(argument) for argument in p.args])
     if isinstance(p, UnionType):

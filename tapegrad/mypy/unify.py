@@ -117,7 +117,10 @@ class Bindings:
         elif isinstance(declared, TypeVarType):
             self._bind(declared, given, where)
         elif isinstance(declared, TypeType):
-            self.unify(declared.item, _instance_of(given), where)
+            made = _instance_of(given)
+            # What is no class of NumPy's mypy refuses itself.
+            if not (self._is_dtype(declared.item) and isinstance(made, Instance) and not made.type.has_base(GENERIC)):
+                self.unify(declared.item, made, where)
         elif isinstance(declared, TupleType):
             if isinstance(given, TupleType) and len(given.items) == len(declared.items):
                 for one, other in zip(declared.items, given.items, strict=True):
@@ -301,7 +304,7 @@ class Bindings:
         elif kind == "shape":
             self._bind_shape(variable, given, where)
         elif kind == "dtype":
-            self._bind_dtype(variable, given, where)
+            self._bind_bounded(variable, given, where)
         elif kind == "tape":
             self.tapes.setdefault(variable.id, []).append(given)
 
@@ -351,6 +354,15 @@ class Bindings:
         if bound != dtype and not accepts(bound, dtype) and not accepts(dtype, bound):
             ours, theirs = dtype_name(bound), dtype_name(dtype)
             raise Refusal(sentences.mixed_dtypes(self.name, ours, place, theirs, where), "dtype")
+
+    def _is_dtype(self, t: Type) -> bool:
+        p = get_proper_type(t)
+        return isinstance(p, TypeVarType) and self.own.get(p.id) == "dtype"
+
+    def _bind_bounded(self, variable: TypeVarType, dtype: ProperType, where: str) -> None:
+        self._bind_dtype(variable, dtype, where)
+        if variable.id in self.dtypes:
+            self._bounded[variable.id] = None
 
     def _unify_union(self, declared: UnionType, given: ProperType, where: str) -> None:
         actual = tensor_parts(given)
@@ -496,9 +508,7 @@ class Bindings:
 
     def _unify_dtype(self, formal: ProperType, actual: ProperType, where: str) -> None:
         if isinstance(formal, TypeVarType) and formal.id in self.own:
-            self._bind_dtype(formal, actual, where)
-            if formal.id in self.dtypes:
-                self._bounded[formal.id] = None
+            self._bind_bounded(formal, actual, where)
         elif isinstance(formal, UnionType) and isinstance(actual, Instance):
             items = [get_proper_type(item) for item in formal.items]
             if not any(isinstance(item, Instance) and accepts(item, actual) for item in items):
@@ -512,6 +522,7 @@ class Bindings:
             raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(actual), dtype_name(formal)), "dtype")
 
 
+GENERIC = "numpy.generic"
 SEQUENCES = frozenset({"builtins.tuple", "typing.Sequence", "typing.Iterable", "typing.Collection"})
 
 
@@ -565,10 +576,12 @@ def _kept_size(answer: ProperType | None) -> Type:
     return unknown() if answer is None or is_unknown(size_of(answer)) else answer
 
 
-def _instance_of(given: ProperType) -> Type:
+def _instance_of(given: ProperType) -> ProperType:
     """Returns what calling a class gives: `numpy.float32` as an argument stands for its instances."""
+    if isinstance(given, UnionType):
+        return UnionType([_instance_of(get_proper_type(item)) for item in given.items])
     if isinstance(given, TypeType):
         return given.item
     if isinstance(given, Overloaded):
         given = given.items[0]
-    return given.ret_type if isinstance(given, CallableType) else given
+    return get_proper_type(given.ret_type) if isinstance(given, CallableType) else given

@@ -52,7 +52,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ShapeError, match=r"^linspace: num is -1, below 0$"):
         linspace(0, 1, size)
     with pytest.raises(DTypeError, match=r"^linspace: dtype is int64 but floating is expected$"):
-        linspace(0, 1, 3, dtype=np.int64)  # type: ignore[type-var]  # the mistake under test
+        linspace(0, 1, 3, dtype=np.int64)  # type: ignore[tapegrad-dtype]  # the mistake under test
     with pytest.raises(ShapeError, match=r"^eye: shape \(-1, 3\) has the negative size -1$"):
         eye(size, 3)
     with pytest.raises(ShapeError, match=r"^one_hot: size is -1, below 0$"):

@@ -165,3 +165,7 @@ def accept_shapes_of_others() -> None:
 
 def reject_full() -> None:
     tg.full((-2,), 1.0)  # E: full: shape (-2,) has the negative size -2 [tapegrad-shape]
+
+
+def reject_a_dtype_of_another_kind_for_an_interval() -> None:
+    tg.linspace(0, 1, 5, dtype=np.int64)  # E: linspace: dtype is int64 but floating is expected [tapegrad-dtype]

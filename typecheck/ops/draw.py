@@ -31,7 +31,7 @@ def reject_negative_uniform() -> None:
 
 
 def reject_random_ints() -> None:
-    tg.normal((2,), dtype=np.int64)  # E(mypy): Value of type variable "Float" of "normal" cannot be "signedinteger[_64Bit]" [type-var]
+    tg.normal((2,), dtype=np.int64)  # E: normal: dtype is int64 but floating is expected [tapegrad-dtype]
 
 
 def accept_coins() -> None:

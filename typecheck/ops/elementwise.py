@@ -304,7 +304,7 @@ def reject_a_word() -> None:
 
 
 def reject_what_is_no_dtype_of_numpys() -> None:
-    x.astype(bool)  # E(mypy): Value of type variable "G" of "astype" of "Tensor" cannot be "bool" [type-var]
+    x.astype(bool)  # E(mypy): Argument 1 to "astype" of "Tensor" has incompatible type "type[bool]"; expected "type[generic[Any]]" [arg-type]
 
 
 def reject_a_result_of_another_shape() -> None:
