@@ -23,7 +23,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.dims import UNKNOWN, Dim, Dims, Floor, Monomial, Name, Size, UnknownDims, size_of_name
+from tapegrad.dims import UNKNOWN, Dim, Dims, Floor, Monomial, Name, Size, UnknownDims, is_unknown, size_of_name
 
 TENSOR = "tapegrad.tensor.Tensor"
 VALUE = "tapegrad.backend.value.Value"
@@ -35,6 +35,7 @@ GIVEN_UP_TAPE = "tapegrad.tape.GivenUpTape"
 MERGED = "tapegrad.tape.Merged"
 SUM, PRODUCT, QUOTIENT = "tapegrad.dims.Sum", "tapegrad.dims.Product", "tapegrad.dims.Quotient"
 ARRAY = "numpy.ndarray"
+MODULE = "tapegrad.nn.module.Module"
 
 Make: TypeAlias = Callable[[str, list[Type]], Instance]
 
@@ -106,6 +107,11 @@ def size_of(t: Type) -> Size:
             p.type.fullname
         ]()
     return UNKNOWN
+
+
+def is_size(t: Type) -> bool:
+    """Says whether a type is a size that is known: by number, by name or by arithmetic."""
+    return not is_unknown(size_of(t))
 
 
 def _named(variable: TypeVarType) -> Dim:

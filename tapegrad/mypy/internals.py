@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.erasetype import erase_typevars
 from mypy.nodes import ARG_POS, Decorator, Expression, FuncDef, FuncItem, MypyFile, Node, TempNode, TypeInfo, Var
-from mypy.subtypes import is_subtype
+from mypy.subtypes import find_member, is_subtype
 from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Type, get_proper_type
 
 if TYPE_CHECKING:
@@ -105,6 +105,13 @@ def method_signature(api: Checker, receiver: Instance, name: str) -> FunctionLik
     """Returns the bound signature of a method."""
     found = get_proper_type(api.expr_checker.analyze_external_member_access(name, receiver, TempNode(receiver)))
     return found if isinstance(found, FunctionLike) else None
+
+
+def called(t: Type) -> CallableType | None:
+    """Returns what calling a value of a type is declared as; None where it is no function, or an overloaded one."""
+    p = get_proper_type(t)
+    found = get_proper_type(find_member("__call__", p, p)) if isinstance(p, Instance) else p
+    return found if isinstance(found, CallableType) else None
 
 
 def narrow(api: Checker, expression: Expression, t: Type) -> None:

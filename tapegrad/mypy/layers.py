@@ -9,9 +9,9 @@ from mypy.types import CallableType, Instance, TupleType, Type, TypeVarTupleType
 
 from tapegrad import sentences
 from tapegrad.mypy.calls import Thread, method_call
-from tapegrad.mypy.codec import TENSOR, shape_items, shape_type, size_of, tensor_parts, unknown
+from tapegrad.mypy.codec import MODULE, TENSOR, shape_items, shape_type, size_of, tensor_parts, unknown
 from tapegrad.mypy.internals import accepts, make, method_signature
-from tapegrad.mypy.passage import MODULE, WAYS, Passage, RefusedError, container, retold
+from tapegrad.mypy.passage import WAYS, Passage, RefusedError, container, retold
 from tapegrad.mypy.places import called_as, is_forward, shown
 
 if TYPE_CHECKING:

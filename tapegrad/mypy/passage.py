@@ -14,6 +14,7 @@ from tapegrad import sentences
 from tapegrad.dims import is_unknown, surely_differ
 from tapegrad.mypy.calls import CODES, Thread
 from tapegrad.mypy.codec import (
+    MODULE,
     TENSOR,
     Many,
     TensorParts,
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from mypy.nodes import Context
 
     from tapegrad.dims import Size
-
-MODULE = "tapegrad.nn.module.Module"
 
 
 class RefusedError(Exception):

@@ -6,6 +6,7 @@ import operator
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from mypy.expandtype import expand_type
 from mypy.types import (
     AnyType,
     CallableType,
@@ -15,6 +16,7 @@ from mypy.types import (
     Type,
     TypeOfAny,
     TypeType,
+    TypeVarId,
     TypeVarType,
     UnionType,
     UnpackType,
@@ -22,6 +24,7 @@ from mypy.types import (
 )
 
 from tapegrad.mypy.codec import (
+    MODULE,
     NODE,
     PRODUCT,
     QUOTIENT,
@@ -30,6 +33,7 @@ from tapegrad.mypy.codec import (
     VALUE,
     TensorParts,
     is_endless,
+    is_size,
     kind_of,
     tensor_parts,
 )
@@ -135,10 +139,23 @@ def is_op(declared: CallableType) -> bool:
 
 
 def _loosened(declared: CallableType) -> CallableType:
-    opened = [_open(t) for t in declared.arg_types]
+    sizes: dict[TypeVarId, Type] = {
+        variable.id: AnyType(TypeOfAny.special_form) for variable in declared.variables if kind_of(variable) == "size"
+    }
+    opened = [_open(_taking_any_size(t, sizes)) for t in declared.arg_types]
     if all(map(operator.is_, opened, declared.arg_types)):
         return declared
     return declared.copy_modified(arg_types=opened)
+
+
+def _taking_any_size(t: Type, sizes: dict[TypeVarId, Type]) -> Type:
+    """Opens what a function takes: a lambda is read before it is known what its sizes are called by."""
+    if not sizes or is_endless(t):
+        return t
+    p = get_proper_type(t)
+    if not isinstance(p, CallableType):
+        return t
+    return p.copy_modified(arg_types=[expand_type(argument, sizes) for argument in p.arg_types])
 
 
 def concerns(t: Type) -> bool:
@@ -201,6 +218,9 @@ def _open(t: Type) -> Type:
         return p.copy_modified(args=[AnyType(TypeOfAny.special_form) for _ in p.args])
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         return Instance(next(base for base in p.type.mro if base.fullname == "builtins.int"), [])
+    if isinstance(p, Instance) and p.args and p.type.has_base(MODULE):
+        args = [AnyType(TypeOfAny.special_form) if is_size(argument) else argument for argument in p.args]
+        return t if all(map(operator.is_, args, p.args)) else p.copy_modified(args=args)
     if isinstance(p, TypeType) and isinstance(p.item, TypeVarType) and kind_of(p.item) == "dtype":
         return TypeType.make_normalized(_any_dtype(p.item))
     if isinstance(p, Instance) and p.type.fullname == "typing.Sequence":

@@ -24,7 +24,7 @@ class Linear(NamedTuple):
 def linear(size: Size) -> Linear | None:
     """Returns a size by its open name; None where that is none, one of several, squared or under a floor."""
     terms = size.terms or () if isinstance(size, Dim) else ()
-    names = {name for monomial, _ in terms for factor in monomial for name in _open_names(factor)}
+    names = _open(names_in(size))
     if len(names) != 1:
         return None
     (name,) = names
@@ -32,9 +32,9 @@ def linear(size: Size) -> Linear | None:
     rest: Size = 0
     for monomial, factor in terms:
         others = tuple(one for one in monomial if one != name)
-        if len(others) < len(monomial) - 1 or any(_open_names(one) for one in others):
-            return None
         term = Dim(frozenset({(others, factor)})) + 0  # a plain number again where no name is left
+        if len(others) < len(monomial) - 1 or _open(names_in(term)):
+            return None
         if len(others) < len(monomial):
             coefficient = coefficient + term
         else:
@@ -64,8 +64,15 @@ def _surely_leaves_rest(size: Size, divisor: int) -> bool:
     return bool(rests.pop((), 0)) and not any(rests.values())
 
 
-def _open_names(factor: Name | Floor) -> set[Name]:
-    if isinstance(factor, Name):
-        return {factor} if factor.scope.startswith(OPEN) else set()
-    parts = (factor.numerator.terms or (), factor.denominator.terms or ())
-    return {name for terms in parts for monomial, _ in terms for one in monomial for name in _open_names(one)}
+def names_in(size: Size) -> set[Name]:
+    """Returns the names that a size is computed from."""
+    terms = size.terms or () if isinstance(size, Dim) else ()
+    return {name for monomial, _ in terms for factor in monomial for name in _names_of(factor)}
+
+
+def _names_of(factor: Name | Floor) -> set[Name]:
+    return {factor} if isinstance(factor, Name) else names_in(factor.numerator) | names_in(factor.denominator)
+
+
+def _open(names: set[Name]) -> set[Name]:
+    return {name for name in names if name.scope.startswith(OPEN)}

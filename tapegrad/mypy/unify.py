@@ -34,6 +34,7 @@ from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
     MERGED,
+    MODULE,
     NONE_TAPE,
     OWNED_TAPE,
     PRODUCT,
@@ -54,8 +55,8 @@ from tapegrad.mypy.codec import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.internals import accepts
-from tapegrad.mypy.solving import OPEN, LeavesRestError, linear, solved
+from tapegrad.mypy.internals import accepts, called
+from tapegrad.mypy.solving import OPEN, LeavesRestError, linear, names_in, solved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,6 +127,8 @@ class Bindings:
                 for one, other in zip(declared.items, given.items, strict=True):
                     if not isinstance(one, UnpackType) and not isinstance(other, UnpackType):
                         self.unify(one, other, where)
+        elif isinstance(declared, CallableType):
+            self._unify_call(declared, declared, given, where)
         elif isinstance(declared, Instance):
             self._unify_instance(declared, given, where)
 
@@ -447,12 +450,54 @@ class Bindings:
             self.unify_tensor(formal, actual, where)
         elif isinstance(given, Instance) and given.type.has_base(declared.type.fullname) and declared.args:
             mapped = map_instance_to_supertype(given, declared.type)
+            if declared.type.has_base(MODULE):
+                self._unify_layer(declared, mapped, where)
             for one, other in zip(declared.args, mapped.args, strict=False):
                 self.unify(one, other, where)
         elif isinstance(given, TupleType) and declared.type.fullname in SEQUENCES:
             for item in given.items:
                 if not isinstance(item, UnpackType):
                     self.unify(declared.args[0], item, where)
+
+        elif declared.type.is_protocol and (call := called(declared)) is not None:
+            self._unify_call(call, declared, given, where)
+
+    def _unify_layer(self, declared: Instance, given: Instance, where: str) -> None:
+        """Compares the sizes of a layer with those that are declared by number, or by a name of the program around."""
+        expected = sentences.layer(declared.type.name, [size_of(argument) for argument in declared.args])
+        layer = sentences.layer(given.type.name, [size_of(argument) for argument in given.args])
+        for one, other in zip(declared.args, given.args, strict=True):
+            if not self._is_open(one) and surely_differ(size_of(one), size_of(other)):
+                raise Refusal(sentences.other_shape(self.name, where, layer, expected))
+
+    def _unify_call(self, declared: CallableType, whole: Type, given: ProperType, where: str) -> None:
+        """Binds what a parameter that is called names: by what the argument takes, and what it gives."""
+        function = called(given)
+        if function is None or len(function.arg_types) != len(declared.arg_types) or not accepts(whole, given):
+            return  # what does not fit at all, mypy has refused
+        for formal, actual in zip(declared.arg_types, function.arg_types, strict=True):
+            self._unify_part(formal, actual, function, f"what {where} takes")
+        self._unify_part(declared.ret_type, function.ret_type, function, f"what {where} gives")
+
+    def _unify_part(self, formal: Type, actual: Type, function: CallableType, where: str) -> None:
+        """Binds the sizes in one parameter of a function, or in its result, by those which that fixes itself."""
+        declared, given = tensor_parts(formal), tensor_parts(actual)
+        shape = get_proper_type(declared.shape) if declared is not None else None
+        expected = shape_items(shape) if shape is not None else None
+        sizes = shape_items(given.shape) if given is not None else None
+        if not isinstance(shape, TupleType) or expected is None or sizes is None:
+            return
+        own = {variable.id for variable in function.variables}
+        fixed = _fixed(sizes, own, len(expected))
+        if len(fixed) != len(expected) or any(isinstance(size, Many) for size in (*fixed, *expected)):
+            return
+        for axis, size in enumerate(fixed):
+            # What the program fixes on both sides mypy compares itself.
+            if not isinstance(size, Many) and not is_unknown(size) and self._is_open(shape.items[axis]):
+                self._unify_size(shape.items[axis], axis, fixed, expected, where)
+
+    def _is_open(self, declared: Type) -> bool:
+        return any(_mentions(declared, variable) for variable in self.own)
 
     def _unify_shape(self, formal: ProperType, actual: ProperType, where: str) -> None:
         if isinstance(formal, AnyType):
@@ -549,6 +594,18 @@ def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
         for n, m in zip(ours, theirs, strict=True)
         if not isinstance(n, Many) and not isinstance(m, Many)
     )
+
+
+def _fixed(sizes: list[Size | Many], own: set[TypeVarId], rank: int) -> list[Size | Many]:
+    """Returns the sizes of a function's parameter with `?` for what each call may choose."""
+    open_names = {f"{one.raw_id}@{one.namespace}" for one in own}
+    fixed: list[Size | Many] = []
+    for size in sizes:
+        if isinstance(size, Many):
+            fixed += [UNKNOWN] * (rank - len(sizes) + 1) if size.variable.id in own else [size]
+        else:
+            fixed.append(UNKNOWN if any(name.scope in open_names for name in names_in(size)) else size)
+    return fixed
 
 
 def _name(shape: Type) -> str:
