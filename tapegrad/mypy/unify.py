@@ -290,8 +290,9 @@ class Bindings:
             raise Refusal(computed.refusal(None)) from None
         if solution is None:
             return
-        if surely_less(solution, 1):
-            raise Refusal(sentences.too_small(self.name, variable.name, solution, computed.where))
+        (name,) = names_in(size_of(variable))
+        if surely_less(solution, name.least):
+            raise Refusal(sentences.too_small(self.name, variable.name, solution, computed.where, name.least))
         self._bind_size(variable, solution, computed.where)
 
     def _left_open(self, variable: TypeVarType) -> Size:
