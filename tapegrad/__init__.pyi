@@ -6,6 +6,9 @@ from tapegrad import optim as optim
 from tapegrad import slot_tape as slot_tape
 from tapegrad import tapem as tapem
 from tapegrad import testing as testing
+from tapegrad.checkpoint import BalancedCheckpointing as BalancedCheckpointing
+from tapegrad.checkpoint import NoCheckpointing as NoCheckpointing
+from tapegrad.checkpoint import checkpoint as checkpoint
 from tapegrad.claims import assert_divides as assert_divides
 from tapegrad.claims import assert_same as assert_same
 from tapegrad.claims import assert_shape as assert_shape

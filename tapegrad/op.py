@@ -14,8 +14,10 @@ import numpy as np
 
 from tapegrad.dims import Dims, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError
+from tapegrad.tape import NONE
 
 Rule = Callable[..., Any]  # to sizes; to a tuple of them where an op gives several tensors
+MemoryBound = bool | Callable[..., bool]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -30,6 +32,8 @@ class Op:
     operands: frozenset[str]
     sequences: frozenset[str]  # operands that are any number of tensors: of these the rule gets a tuple of shapes
     operator: str | None
+    memory_bound: MemoryBound
+    is_single: bool  # whether it gives one tensor, and the same one each time
     star: str = ""  # the sequence whose tensors a call lists one by one
     dtypes: Rule | None = None  # refuses operands by rank and dtype
 
@@ -78,7 +82,14 @@ _OURS = (ShapeError, DTypeError, TapeError, SingularError, IndexError)
 _CHECK_RULES = bool(os.environ.get("TAPEGRAD_CHECK_RULES"))
 
 
-def op(rule: Rule, *, operator: str | None = None, eager: bool = False, dtypes: Rule | None = None) -> Callable[[F], F]:
+def op(
+    rule: Rule,
+    *,
+    operator: str | None = None,
+    eager: bool = False,
+    memory_bound: MemoryBound = False,
+    dtypes: Rule | None = None,
+) -> Callable[[F], F]:
     """Makes an op of a function: its errors speak with the rule's words, and the checker finds the rule by its name.
 
     The rule has the op's parameters; where the op is annotated with a tensor the rule gets its sizes. NumPy looks at
@@ -88,6 +99,8 @@ def op(rule: Rule, *, operator: str | None = None, eager: bool = False, dtypes: 
         rule: From sizes to sizes; raises `ShapeError` with what comes after the op's name.
         operator: The operator that calls the op, such as `__matmul__`.
         eager: Whether the rule runs before the op, for where NumPy would stay silent.
+        memory_bound: Whether the op costs little more than the memory of its result, so that a checkpointing tape may
+            rather compute it again than save it; or a function that says so of a call, from the op's own arguments.
         dtypes: Raises `DTypeError` for what no annotation says, such as a dtype that hangs on a rank. It has some of
             the op's parameters and gets operands as `Typed`; the op asks it, and so does the checker.
 
@@ -99,7 +112,7 @@ def op(rule: Rule, *, operator: str | None = None, eager: bool = False, dtypes: 
     """
 
     def bind(function: F) -> F:
-        entry = _entry(rule, function, operator, dtypes)
+        entry = _entry(rule, function, operator, memory_bound, dtypes)
 
         call = _calling(function, entry)
 
@@ -113,6 +126,19 @@ def op(rule: Rule, *, operator: str | None = None, eager: bool = False, dtypes: 
         return called  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
 
     return bind
+
+
+def remembered(function: F) -> F:
+    """Lets a checkpointing tape compute again what a part of an op gives, as it can what a whole op gives."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        if result.tape is not NONE and result.tape._tape.checkpoint is not None:
+            result.tape._tape.checkpoint.remember(result, function, args, kwargs, memory_bound=False)
+        return result
+
+    return call  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
 
 
 @functools.cache  # an eager op asks at each call, and reading the annotations takes ten times as long as the rule
@@ -135,24 +161,47 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
 
     def unary(x: Any) -> Any:
         try:
-            return function(x)
+            result = function(x)
         except EXPLAINED as error:
             return _explain(entry, (x,), {}, error)
+        if result.tape is not NONE and result.tape._tape.checkpoint is not None:
+            _remember(entry, result, (x,), {})
+        return result
 
     def binary(x: Any, y: Any) -> Any:
         try:
-            return function(x, y)
+            result = function(x, y)
         except EXPLAINED as error:
             return _explain(entry, (x, y), {}, error)
+        if result.tape is not NONE and result.tape._tape.checkpoint is not None:
+            _remember(entry, result, (x, y), {})
+        return result
 
     def general(*args: Any, **kwargs: Any) -> Any:
+        try:
+            result = function(*args, **kwargs)
+        except EXPLAINED as error:
+            return _explain(entry, args, kwargs, error)
+        if result.tape is not NONE and result.tape._tape.checkpoint is not None:
+            _remember(entry, result, args, kwargs)
+        return result
+
+    def any_number(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except EXPLAINED as error:
             return _explain(entry, args, kwargs, error)
 
     alone: dict[tuple[str, ...], Callable[..., Any]] = {("x",): unary, ("x", "y"): binary}
-    return functools.wraps(function)(alone.get(_parameters(function), general))
+    called = alone.get(_parameters(function), general) if entry.is_single else any_number
+    return functools.wraps(function)(called)
+
+
+def _remember(entry: Op, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Tells a checkpointing tape how to compute what it has just recorded."""
+    given = entry.memory_bound
+    memory_bound = given if isinstance(given, bool) else given(*args, **kwargs)
+    result.tape._tape.checkpoint.remember(result, entry.function, args, kwargs, memory_bound=memory_bound)
 
 
 def _explain(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
@@ -172,7 +221,13 @@ def _data(value: Any) -> Any:
     return value.data if hasattr(value, "tape") else value
 
 
-def _entry(rule: Rule, function: Callable[..., Any], operator: str | None, dtypes: Rule | None) -> Op:
+def _entry(
+    rule: Rule,
+    function: Callable[..., Any],
+    operator: str | None,
+    memory_bound: MemoryBound,
+    dtypes: Rule | None,
+) -> Op:
     ours, theirs = _parameters(rule), _parameters(function)
     if ours != tuple(name for name in theirs if name in ours):
         message = f"{function.__name__}: its rule has the parameters {list(ours)}, the op has {list(theirs)}"
@@ -183,7 +238,11 @@ def _entry(rule: Rule, function: Callable[..., Any], operator: str | None, dtype
     sequences = frozenset(
         name for name in operands if name == star or re.match(r"(\w+\.)*Sequence\[", annotations[name])
     )
-    return Op(function.__name__, rule, function, ours, operands, sequences, operator, star, dtypes)
+    result = str(function.__annotations__.get("return"))
+    is_single = "rng" not in theirs and re.match(r"(\w+\.)*Tensor\[", result) is not None
+    return Op(
+        function.__name__, rule, function, ours, operands, sequences, operator, memory_bound, is_single, star, dtypes
+    )
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from itertools import count
 from operator import itemgetter
@@ -87,6 +88,24 @@ class Merged(Tape, Generic[T1, T2]):
     """What the plugin knows the tape of a result by until both tapes are known; nothing is ever made of it."""
 
 
+class Checkpointing(ABC):
+    """A strategy: which values a tape saves for the way back, and which it computes again."""
+
+    extent: ClassVar[int]  # of two tapes that merge, the strategy of the larger is that of the result
+
+    @abstractmethod
+    def remember(
+        self,
+        result: Tensor[Any, OwnedTape, Any],
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        memory_bound: bool,
+    ) -> None:
+        """Is told which call gave a result that was recorded just now."""
+
+
 class OwnedTape(Tape):
     """The tape of a traced tensor; all tensors computed from it share it."""
 
@@ -161,6 +180,7 @@ class GradientTape:
         wrt: Tensors that get a gradient unless `backward` names others. By default those which `trace` adds, and the
             parameters that are used.
         grads: Gradients to go on accumulating into.
+        checkpoint: Which values the way back computes again; by default none.
     """
 
     __slots__ = (
@@ -168,6 +188,7 @@ class GradientTape:
         "_count",
         "_gradients",
         "_shuffled",
+        "checkpoint",
         "consumed_at",
         "entries",
         "is_open",
@@ -176,10 +197,16 @@ class GradientTape:
         "watched",
     )
 
-    def __init__(self, wrt: Iterable[Node] | None = None, grads: Gradients | None = None) -> None:
+    def __init__(
+        self,
+        wrt: Iterable[Node] | None = None,
+        grads: Gradients | None = None,
+        checkpoint: Checkpointing | None = None,
+    ) -> None:
         self.entries: list[Entry] = []
         self.leaves: dict[Node, None] = dict.fromkeys(wrt or ())
         self.watched: dict[Node, int] = {}  # parameters used, and the version each had at its first use
+        self.checkpoint = checkpoint
         self.is_open = True  # until it is consumed or merged away
         self.consumed_at: str | None = None
         self.merged_into: GradientTape | None = None
@@ -221,6 +248,7 @@ class GradientTape:
         self.watched = other.watched | self.watched
         self._asks_parameters = self._asks_parameters or other._asks_parameters
         self._gradients += tuple(grads for grads in other._gradients if grads not in self._gradients)
+        self.checkpoint = max(self.checkpoint, other.checkpoint, key=_extent)
         other.entries, other.leaves, other.watched, other._gradients = [], {}, {}, ()
 
     def execute(self, grads: Gradients | None = None) -> Gradients:
@@ -294,15 +322,18 @@ class GradientTape:
     def _run_back(self, grads: Gradients) -> None:
         """Runs newest first, and frees what the ops kept for it as it goes."""
         values, entries, wanted = grads.values_by_node, self.entries, grads.wanted
+        at_once = 1 if _extent(self.checkpoint) else _AT_ONCE  # who checkpoints gives time for memory
         self.leaves, self.watched = {}, {}
         out, backward = None, _nothing
         try:
             while entries:
-                newest = entries[-_AT_ONCE:]
-                del entries[-_AT_ONCE:]
+                newest = entries[-at_once:]
+                del entries[-at_once:]
                 for _, out, _, backward in reversed(newest):
                     if out is None or out in values:
                         backward(grads)
+                    else:
+                        out.forget()
                 wanted.difference_update(map(_out, newest))
         except _OURS as error:
             raise type(error)(f"the way back of {picture.name_of(out, backward)}: {error}") from error
@@ -454,7 +485,7 @@ class Gradients:
         Raises:
             ShapeError: The shapes differ; a gradient is never broadcast.
         """
-        if gradient.shape != x.data.shape:
+        if gradient.shape != (x.data.shape if x.kept else x.shape):
             raise ShapeError(sentences.conflict("Gradients.add", "S", x.shape, "x", gradient.shape, "gradient"))
         if x.tape is not NONE:
             x = x.handle
@@ -595,6 +626,10 @@ def where_called() -> str:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(house):
         frame = frame.f_back
     return f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"
+
+
+def _extent(checkpoint: Checkpointing | None) -> int:
+    return 0 if checkpoint is None else checkpoint.extent
 
 
 def _identity(x: Any) -> Any:

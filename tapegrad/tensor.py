@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
     from tapegrad.backend import Value
+    from tapegrad.tape import Checkpointing
 
 S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
 T_co = TypeVar("T_co", bound=Tape, covariant=True, default=Any)
@@ -74,6 +75,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     version: ClassVar[Any] = None  # of a parameter: how often it was assigned
     frozen: ClassVar[Any] = False
+    kept: ClassVar[bool] = True  # False where a checkpointing tape may have given up the value
     __array_ufunc__: ClassVar[None] = None  # so that numpy_array + x asks x, and no tape is lost
 
     def __init__(self, data: Value[S_co, D_co], tape: T_co = NONE) -> None:  # type: ignore[assignment]  # a tapeless default serves every checker that leaves T_co open
@@ -119,7 +121,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
     # Tapes
 
     def trace(
-        self: Untaped[S, D], wrt: Any | None = None, *, grads: Gradients | None = None
+        self: Untaped[S, D],
+        wrt: Any | None = None,
+        *,
+        grads: Gradients | None = None,
+        checkpoint: Checkpointing | None = None,
     ) -> Tensor[S, OwnedTape, D]:
         """Returns the same tensor with a fresh tape: from here on operations are recorded.
 
@@ -127,6 +133,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             wrt: Tensors, or modules, that `backward` gives gradients of unless it names others; by default this tensor,
                 if it is a float, and the parameters that are used.
             grads: Gradients to go on accumulating into; what the tape computes is added once `backward` has succeeded.
+            checkpoint: Which values the way back computes again, such as `BalancedCheckpointing()`; by default none.
 
         Raises:
             TapeError: The tensor has a tape already.
@@ -134,13 +141,17 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """
         if self.owns_tape:
             raise TapeError(sentences.traced_twice())
-        tape = GradientTape(None if wrt is None else _targets(wrt), grads)
+        tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint)
         if wrt is None and self.is_float and not self.frozen:
             tape.leaves[self] = None
         return self._carrying(OwnedTape(tape))
 
     def traced(
-        self: Untaped[S, D], wrt: Any | None = None, *, grads: Gradients | None = None
+        self: Untaped[S, D],
+        wrt: Any | None = None,
+        *,
+        grads: Gradients | None = None,
+        checkpoint: Checkpointing | None = None,
     ) -> Tensor[S, OwnedTape, D]:
         """Does what `trace` does for a tensor that is given up: mypy refuses to hear of `x` after `x.traced()`.
 
@@ -149,12 +160,13 @@ class Tensor(Generic[S_co, T_co, D_co]):
         Args:
             wrt: Tensors, or modules, that `backward` gives gradients of, see `trace`.
             grads: Gradients to go on accumulating into.
+            checkpoint: Which values the way back computes again, such as `BalancedCheckpointing()`; by default none.
 
         Raises:
             TapeError: The tensor has a tape already.
             DTypeError: `wrt` names what has no gradient.
         """
-        return self.trace(wrt, grads=grads)
+        return self.trace(wrt, grads=grads, checkpoint=checkpoint)
 
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
         """Returns the same tensor without its tape, and the tape: what an op computes with, and what it records on."""
@@ -208,6 +220,9 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def detach(self) -> Tensor[S_co, NoneTape, D_co]:
         """Returns a new tensor of the same values that no tape knows."""
         return Tensor(self.data)
+
+    def forget(self) -> None:
+        """Gives up a value that can be computed again: that of most tensors cannot."""
 
     def with_data(self, data: Value[S_co, D_co]) -> Tensor[S_co, NoneTape, D_co]:
         """Returns a tapeless tensor of this shape and dtype around another array."""
@@ -555,7 +570,8 @@ def split(x: Any, y: Any = _ALONE) -> Any:
     A closure that held a taped tensor would hold its own tape and leak: from here on an op knows tapeless tensors only.
     """
     if y is _ALONE:
-        tensor_only(x, "x")
+        if not isinstance(x, Tensor):  # asked here: a call more costs a fiftieth of an op
+            tensor_only(x, "x")
         tape = x.tape
         return (x, tape) if tape is NONE else (x.handle, tape)
     if not isinstance(x, Tensor):

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tapegrad.autodiff import Autodiff
+from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
 from tapegrad.dims import (
     UNKNOWN,
     Dim,
@@ -48,7 +49,8 @@ def check_gradients(
 
     Each input is differentiated by, element by element; the direction $v$ is random, so that no part of the result
     cancels another. A second order compares the tape of the gradient with differences of the gradient. The result has
-    to be the same with a tape and without, to the last bit.
+    to be the same with a tape and without, to the last bit; so have the gradients where the tape saves values and where
+    it computes them again, under `BalancedCheckpointing` and with `f` under `checkpoint`.
 
     Args:
         f: Any function from tensors to one tensor, which gives the same result each time it is called.
@@ -60,7 +62,8 @@ def check_gradients(
         seed: What the random directions are drawn with.
 
     Raises:
-        AssertionError: A gradient is wrong, or the tape changes the result; names input, index and both numbers.
+        AssertionError: A gradient is wrong, the tape changes the result, or a checkpoint changes a gradient; names
+            input, index and both numbers.
         DTypeError: An input is not a float64 tensor.
         TypeError: There is no input, or the result is not a tensor.
     """
@@ -125,7 +128,7 @@ def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: 
     _compare_results(plain, taped, label)
     weights: Array = np.asarray(np.random.default_rng(seed).normal(size=plain.shape))
     direction = handle(np.asarray(weights, plain.dtype))
-    grads: Any = taped.backward(wrt=inputs, seed=direction) if taped.owns_tape else {}
+    grads = _way_back(taped, inputs, direction)
     for position, x in enumerate(inputs):
         expected = _differences(f, points, position, weights, eps)
         found = grads[x].numpy() if x in grads else np.zeros(x.shape)  # a result that never met the input
@@ -137,6 +140,31 @@ def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: 
             message = (
                 f"{label}: the gradient of input {position} {show(x.shape)} at {worst} is {found[worst]:.9g} "
                 f"by the tape but {expected[worst]:.9g} by finite differences"
+            )
+            raise AssertionError(message)
+    for strategy, result in (
+        ("BalancedCheckpointing", f(*(x.trace(checkpoint=BalancedCheckpointing()) for x in inputs))),
+        ("checkpoint", checkpoint(f)(*(x.trace() for x in inputs))),
+    ):
+        _compare_strategies(grads, _way_back(result, inputs, direction), inputs, f"{label}, {strategy}")
+
+
+def _way_back(y: Tensor[Any, Any, Any], inputs: list[Tensor[Any, Any, Any]], direction: Tensor[Any, Any, Any]) -> Any:
+    return y.backward(wrt=inputs, seed=direction) if y.owns_tape else {}
+
+
+def _compare_strategies(saved: Any, computed: Any, inputs: list[Tensor[Any, Any, Any]], label: str) -> None:
+    """Holds gradients of values computed again to those of values saved, to the last bit."""
+    for position, x in enumerate(inputs):
+        if x not in saved and x not in computed:
+            continue
+        ours, theirs = saved[x].numpy(), computed[x].numpy()
+        differs = ~((ours == theirs) | ((ours != ours) & (theirs != theirs)))  # noqa: PLR0124  # NaN is not itself
+        if differs.any():
+            first = tuple(map(int, np.argwhere(differs)[0]))
+            message = (
+                f"{label}: the gradient of input {position} {show(x.shape)} at {first} is {theirs[first]:.17g} "
+                f"but {ours[first]:.17g} where values are saved"
             )
             raise AssertionError(message)
 

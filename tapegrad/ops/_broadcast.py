@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def summed_to(gradient: Any, x: Any) -> Any:
-    """Adds a gradient up along the axes that broadcasting made, so that it has the shape of `x`."""
+    """Adds a gradient up along the axes that broadcasting made, so that it has the shape of `x`, tensor or value."""
     shape = x.shape
     if gradient.shape == shape:
         return gradient
@@ -23,7 +23,7 @@ def summed_to(gradient: Any, x: Any) -> Any:
 
 def add_summed(grads: Gradients, x: Any, gradient: Any) -> None:
     """Adds to the gradient of `x`, an operand without a tape, whatever broadcasting has made of its shape."""
-    if gradient.shape != x.data.shape:
-        gradient = summed_to(gradient, x.data)
+    if gradient.shape != (x.data.shape if x.kept else x.shape):
+        gradient = summed_to(gradient, x)
     values = grads.values_by_node
     values[x] = values[x] + gradient if x in values else gradient

@@ -27,10 +27,17 @@ def mapped(
     out = handle(forward(x.data))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out) * slope(x.data, out.data))
+        values = (x.data, out.data) if x.kept and out.kept else _asked_for(slope, x, out)
+        grads.add(x, grads.take(out) * slope(*values))
 
     backward.__qualname__ = forward.__qualname__  # a picture of the tape shows the op, not this room
     return tape.record(out, (x,), backward)
+
+
+def _asked_for(slope: Callable[[Any, Any], Any], *operands: Any) -> tuple[Any, ...]:
+    """Reads what a slope reads: a value that it calls `_` need not be computed again."""
+    names: Any = slope.__code__.co_varnames
+    return tuple(None if name == "_" else x.data for name, x in zip(names, operands, strict=False))
 
 
 def apply(name: Elementwise, *values: Any) -> Any:

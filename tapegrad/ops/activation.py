@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _CUBIC: Final = 0.044715  # Hendrycks & Gimpel, §2
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Squeezes each element between 0 and 1.
 
@@ -37,7 +37,7 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("sigmoid", x), lambda _, y: y * (1 - y))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def log_sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the logarithm of the sigmoid, without underflow.
 
@@ -55,7 +55,7 @@ def log_sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: -apply("softplus", -x), lambda x, _: apply("sigmoid", -x))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Rounds off the corner of `relu`.
 
@@ -77,7 +77,7 @@ def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("softplus", x), lambda x, _: apply("sigmoid", x))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def silu(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Multiplies each element by its sigmoid; also known as swish.
 
@@ -103,7 +103,7 @@ def _silu_slope(x: Any, y: Any) -> Any:
     return gate + y * (1 - gate)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def gelu(x: Tensor[S, T, Float], *, approximate: Literal["none", "tanh"] = "none") -> Tensor[S, T, Float]:
     r"""Multiplies each element by the probability that a standard normal number is less.
 
@@ -158,7 +158,7 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return tape.record(out, (x,), backward)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
     r"""Bends what is negative towards a bound.
 
@@ -193,7 +193,7 @@ def _negative(x: Any) -> Any:
     return engine(x).where(engine(x).greater(x, 0), 0, x)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tensor[S, T, Float]:
     r"""Scales down what is negative.
 
@@ -232,7 +232,7 @@ def prelu_shape(x: Dims, weight: Dims) -> Dims:
     return broadcast(x=x, weight=weight)
 
 
-@op(prelu_shape)
+@op(prelu_shape, memory_bound=True)
 def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[Any, Merge[T1, T2], Float]:
     r"""Scales down what is negative by slopes that are learned: a `leaky_relu` of many.
 
@@ -273,7 +273,7 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
     return tape.record(out, (x, weight), backward)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def mish(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Multiplies each element by the hyperbolic tangent of its `softplus`.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Number
 
 
-@op(broadcast_shape, operator="__add__")
+@op(broadcast_shape, operator="__add__", memory_bound=True)
 def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Adds two tensors element by element.
 
@@ -45,7 +45,7 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     return tape.record(out, (x, y), backward)
 
 
-@op(broadcast_shape, operator="__sub__")
+@op(broadcast_shape, operator="__sub__", memory_bound=True)
 def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
     r"""Subtracts element by element.
 
@@ -78,7 +78,7 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     return tape.record(out, (x, y), backward)
 
 
-@op(broadcast_shape, operator="__mul__")
+@op(broadcast_shape, operator="__mul__", memory_bound=True)
 def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Multiplies element by element.
 
@@ -109,7 +109,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     return tape.record(out, (x, y), backward)
 
 
-@op(broadcast_shape, operator="__truediv__")
+@op(broadcast_shape, operator="__truediv__", memory_bound=True)
 def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
     r"""Divides element by element.
 

@@ -98,7 +98,7 @@ def swapaxes_shape(x: Dims, axis1: int, axis2: int) -> Dims:
     return tuple(x[{first: second, second: first}.get(position, position)] for position in range(len(x)))
 
 
-@op(flatten_shape)
+@op(flatten_shape, memory_bound=True)
 def flatten(x: Tensor[Any, T, D], start_axis: int = 0, end_axis: int = -1) -> Tensor[Any, T, D]:
     r"""Joins neighbouring axes into one, in row-major order.
 
@@ -124,7 +124,7 @@ def flatten(x: Tensor[Any, T, D], start_axis: int = 0, end_axis: int = -1) -> Te
     return tape.record(out, (x,), backward)
 
 
-@op(unflatten_shape)
+@op(unflatten_shape, memory_bound=True)
 def unflatten(x: Tensor[Any, T, D], axis: int, sizes: Sizes) -> Tensor[Any, T, D]:
     r"""Cuts one axis into several, in row-major order: the way back of `flatten`.
 
@@ -150,7 +150,7 @@ def unflatten(x: Tensor[Any, T, D], axis: int, sizes: Sizes) -> Tensor[Any, T, D
     return tape.record(out, (x,), backward)
 
 
-@op(expand_dims_shape)
+@op(expand_dims_shape, memory_bound=True)
 def expand_dims(x: Tensor[Any, T, D], axis: int | tuple[int, ...]) -> Tensor[Any, T, D]:
     r"""Adds axes of size one.
 
@@ -175,7 +175,7 @@ def expand_dims(x: Tensor[Any, T, D], axis: int | tuple[int, ...]) -> Tensor[Any
     return tape.record(out, (x,), backward)
 
 
-@op(squeeze_shape)
+@op(squeeze_shape, memory_bound=True)
 def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     r"""Drops axes of size one.
 
@@ -201,7 +201,7 @@ def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     return tape.record(out, (x,), backward)
 
 
-@op(permute_shape)
+@op(permute_shape, memory_bound=True)
 def permute(x: Tensor[Any, T, D], axes: tuple[int, ...]) -> Tensor[Any, T, D]:
     r"""Puts the axes into another order: `transpose`, with the order named.
 
@@ -227,7 +227,7 @@ def permute(x: Tensor[Any, T, D], axes: tuple[int, ...]) -> Tensor[Any, T, D]:
     return tape.record(out, (x,), backward)
 
 
-@op(moveaxis_shape)
+@op(moveaxis_shape, memory_bound=True)
 def moveaxis(
     x: Tensor[Any, T, D], source: int | tuple[int, ...], destination: int | tuple[int, ...]
 ) -> Tensor[Any, T, D]:
@@ -249,7 +249,7 @@ def moveaxis(
     return transpose(x, tuple(_order(x.shape, source, destination)))
 
 
-@op(matrix_transpose_shape)
+@op(matrix_transpose_shape, memory_bound=True)
 def matrix_transpose(x: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
     r"""Transposes each matrix of a stack: `x.mT`.
 
@@ -268,7 +268,7 @@ def matrix_transpose(x: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
     return swapaxes(x, -1, -2)
 
 
-@op(swapaxes_shape)
+@op(swapaxes_shape, memory_bound=True)
 def swapaxes(x: Tensor[Any, T, D], axis1: int, axis2: int) -> Tensor[Any, T, D]:
     r"""Exchanges two axes.
 

@@ -148,7 +148,7 @@ def greater_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Numb
     return _compared(operator.ge, x, y)
 
 
-@op(where_shape)
+@op(where_shape, memory_bound=True)
 def where(
     condition: Tensor[Any, Any, np.bool_], x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T1, T2], D]:

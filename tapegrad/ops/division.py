@@ -39,7 +39,7 @@ def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] |
     return handle(apply("floor_divide", x.data, y.data))
 
 
-@op(broadcast_shape, operator="__mod__")
+@op(broadcast_shape, operator="__mod__", memory_bound=True)
 def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
     r"""Finds what a division leaves over, with the sign of the divisor, as Python's `%`.
 
@@ -59,7 +59,7 @@ def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Numb
     return _left_over("remainder", x, y)
 
 
-@op(broadcast_shape)
+@op(broadcast_shape, memory_bound=True)
 def fmod(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
     r"""Finds what a division leaves over, with the sign of what is divided, as C's `fmod`.
 

@@ -25,7 +25,7 @@ def broadcast_shape(x: Dims, y: Dims) -> Dims:
     return broadcast(x=x, y=y)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
     r"""Multiplies each element by one number.
 
@@ -51,7 +51,7 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
     return tape.record(out, (x,), backward)
 
 
-@op(elementwise_shape, operator="__neg__")
+@op(elementwise_shape, operator="__neg__", memory_bound=True)
 def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     r"""Changes the sign.
 
@@ -76,7 +76,7 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     return tape.record(out, (x,), backward)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Raises e to each element.
 
@@ -101,7 +101,7 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return tape.record(out, (x,), backward)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the natural logarithm.
 
@@ -126,7 +126,7 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return tape.record(out, (x,), backward)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the hyperbolic tangent.
 
@@ -151,7 +151,7 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return tape.record(out, (x,), backward)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     r"""Cuts off what is negative.
 
@@ -178,7 +178,7 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     return tape.record(out, (x,), backward)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def astype(x: Tensor[S, T, Any], dtype: type[G]) -> Tensor[S, T, G]:
     r"""Converts each element to another dtype; the gradient is converted back.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Number
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Raises e to each element and subtracts 1, exactly where that is little.
 
@@ -36,7 +36,7 @@ def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("expm1", x), lambda x, _: engine(x).exp(x))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def exp2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Raises 2 to each element.
 
@@ -54,7 +54,7 @@ def exp2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("exp2", x), lambda _, y: y * math.log(2))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def log1p(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the natural logarithm of each element plus 1, exactly where that is little.
 
@@ -72,7 +72,7 @@ def log1p(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("log1p", x), lambda x, _: 1 / (1 + x))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def log2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the logarithm to base 2.
 
@@ -90,7 +90,7 @@ def log2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("log2", x), lambda x, _: 1 / (x * math.log(2)))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def log10(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the logarithm to base 10.
 
@@ -108,7 +108,7 @@ def log10(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("log10", x), lambda x, _: 1 / (x * math.log(10)))
 
 
-@op(broadcast_shape)
+@op(broadcast_shape, memory_bound=True)
 def logaddexp(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
@@ -130,7 +130,7 @@ def logaddexp(
     return _summed_powers("logaddexp", "exp", x, y)
 
 
-@op(broadcast_shape)
+@op(broadcast_shape, memory_bound=True)
 def logaddexp2(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
@@ -177,7 +177,7 @@ def _power(name: Literal["exp", "exp2"], x: Any) -> Any:
     return engine(x).exp(x) if name == "exp" else apply("exp2", x)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def safe_log(x: Tensor[S, T, Float], *, eps: float = 1e-6) -> Tensor[S, T, Float]:
     r"""Takes the logarithm of a number made positive: finite, with a finite slope, wherever `x` is.
 
@@ -204,7 +204,7 @@ def safe_log(x: Tensor[S, T, Float], *, eps: float = 1e-6) -> Tensor[S, T, Float
     return mapped(x, lambda x: engine(x).log(apply("softplus", x) + eps), slope)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def erf(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the error function: the part of a normal distribution within x √2 deviations of its mean.
 

@@ -92,7 +92,7 @@ def take(
     return tape.record(out, (x, indices), backward)
 
 
-@op(select_shape)
+@op(select_shape, memory_bound=True)
 def select(x: Tensor[Any, T, D], index: int, axis: int = 0) -> Tensor[Any, T, D]:
     r"""Picks one slice along an axis.
 

@@ -44,7 +44,7 @@ def nonzero_shape(x: Dims) -> tuple[Dims, ...]:
     return ((UNKNOWN,),) * len(x)
 
 
-@op(masked_fill_shape)
+@op(masked_fill_shape, memory_bound=True)
 def masked_fill(
     x: Tensor[Any, T1, D], mask: Tensor[Any, Any, np.bool_], value: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T1, T2], D]:

@@ -68,7 +68,7 @@ def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
     return shape
 
 
-@op(reshape_shape)
+@op(reshape_shape, memory_bound=True)
 def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     r"""Gives the elements another shape, in row-major order.
 
@@ -95,7 +95,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     return tape.record(out, (x,), backward)
 
 
-@op(transpose_shape)
+@op(transpose_shape, memory_bound=True)
 def transpose(x: Tensor[Any, T, D], axes: tuple[int, ...] | None = None) -> Tensor[Any, T, D]:
     r"""Permutes the axes.
 
@@ -122,7 +122,7 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[int, ...] | None = None) -> Tens
     return tape.record(out, (x,), backward)
 
 
-@op(broadcast_to_shape)
+@op(broadcast_to_shape, memory_bound=True)
 def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     r"""Repeats a tensor along new axes and axes of size one.
 

@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, at_least, normal_axes, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
-from tapegrad.op import op
+from tapegrad.op import op, remembered
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
@@ -275,6 +275,7 @@ def scaled_and_shifted(
     return scaled
 
 
+@remembered
 def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bool) -> Tensor[S, T, Float]:
     """Divides by the root of the mean square, of which `centred` has taken the mean away before."""
     x, tape = split(x)

@@ -68,7 +68,13 @@ def at_shape(x: Dims, index: Index, value: Dims) -> Dims:
     return x
 
 
-@op(getitem_shape, operator="__getitem__")
+def names_no_elements(x: object, index: Index[Any]) -> bool:  # noqa: ARG001  # the parameters of `getitem`
+    """Says whether an index is of numbers and slices only, so that the result is a view."""
+    items = index if isinstance(index, tuple) else (index,)
+    return all(item is None or item is ... or isinstance(item, int | slice) for item in items)
+
+
+@op(getitem_shape, operator="__getitem__", memory_bound=names_no_elements)
 def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Picks the elements that an index names: `x[index]`.
 

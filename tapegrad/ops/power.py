@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Number
 
 
-@op(broadcast_shape, operator="__pow__")
+@op(broadcast_shape, operator="__pow__", memory_bound=True)
 def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
     r"""Raises to a power element by element.
 
@@ -70,7 +70,7 @@ def _logarithm(x: Any, y: Any) -> Any:
     return engine(bases).log(bases)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def square(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     r"""Multiplies each element by itself.
 
@@ -88,7 +88,7 @@ def square(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     return mapped(x, lambda x: x * x, lambda x, _: 2 * x, number_only)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
     r"""Takes the square root.
 
@@ -119,7 +119,7 @@ def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
     return tape.record(out, (x,), backward)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def rsqrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the reciprocal of the square root.
 
@@ -137,7 +137,7 @@ def rsqrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: 1 / apply("sqrt", x), lambda x, y: -y / (2 * x))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def reciprocal(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Divides 1 by each element.
 
@@ -155,7 +155,7 @@ def reciprocal(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: 1 / x, lambda _, y: -y * y)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def cbrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the cube root, which is negative of a negative number.
 
@@ -173,7 +173,7 @@ def cbrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("cbrt", x), lambda _, y: 1 / (3 * y * y))
 
 
-@op(broadcast_shape)
+@op(broadcast_shape, memory_bound=True)
 def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
     r"""Finds the hypotenuse of a right triangle from its legs, without overflow.
 

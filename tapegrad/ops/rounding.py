@@ -111,7 +111,7 @@ def sign(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
     return _stepped("sign", x)
 
 
-@op(elementwise_shape, operator="__abs__")
+@op(elementwise_shape, operator="__abs__", memory_bound=True)
 def abs(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     r"""Drops the sign.
 
@@ -137,7 +137,7 @@ def clamp_dtypes(x: Typed, min: float | None = None, max: float | None = None) -
             raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, "a float", name, x.dtype, "x"))
 
 
-@op(elementwise_shape, dtypes=clamp_dtypes)
+@op(elementwise_shape, memory_bound=True, dtypes=clamp_dtypes)
 def clamp(
     x: Tensor[S, T, Real],
     *,
@@ -184,7 +184,7 @@ def clamp(
     return tape.record(out, (x,), backward)
 
 
-@op(broadcast_shape)
+@op(broadcast_shape, memory_bound=True)
 def maximum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
     r"""Picks the larger of two, element by element; NaN wins.
 
@@ -204,7 +204,7 @@ def maximum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
     return _chosen("maximum", x, y)
 
 
-@op(broadcast_shape)
+@op(broadcast_shape, memory_bound=True)
 def minimum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
     r"""Picks the smaller of two, element by element; NaN wins.
 
@@ -224,7 +224,7 @@ def minimum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
     return _chosen("minimum", x, y)
 
 
-@op(broadcast_shape)
+@op(broadcast_shape, memory_bound=True)
 def fmax(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
     r"""Picks the larger of two, element by element; a number wins over NaN.
 
@@ -244,7 +244,7 @@ def fmax(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
     return _chosen("fmax", x, y)
 
 
-@op(broadcast_shape)
+@op(broadcast_shape, memory_bound=True)
 def fmin(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
     r"""Picks the smaller of two, element by element; a number wins over NaN.
 

@@ -42,7 +42,7 @@ def pad_shape(x: Dims, pad_width: int | tuple[int, int] | tuple[tuple[int, int],
     return tuple(before + n + after for n, (before, after) in zip(x, _widths(x, pad_width), strict=True))
 
 
-@op(flip_shape)
+@op(flip_shape, memory_bound=True)
 def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     r"""Reverses the order of elements along axes.
 
@@ -70,7 +70,7 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     return tape.record(out, (x,), backward)
 
 
-@op(roll_shape)
+@op(roll_shape, memory_bound=True)
 def roll(x: Tensor[S, T, D], shift: int | tuple[int, ...], axis: Axis = None) -> Tensor[S, T, D]:
     r"""Moves elements along axes; what leaves at one end comes in at the other.
 
@@ -107,7 +107,7 @@ def pad_dtypes(x: Typed, value: float = 0) -> None:
         raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, "a float", "value", x.dtype, "x"))
 
 
-@op(pad_shape, dtypes=pad_dtypes)
+@op(pad_shape, memory_bound=True, dtypes=pad_dtypes)
 def pad(
     x: Tensor[Any, T, D], pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, value: float = 0
 ) -> Tensor[Any, T, D]:

@@ -38,7 +38,7 @@ def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
     return handle(apply("signbit", x.data))
 
 
-@op(broadcast_shape)
+@op(broadcast_shape, memory_bound=True)
 def copysign(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
@@ -74,7 +74,7 @@ def copysign(
     return tape.record(out, (x, y), backward)
 
 
-@op(broadcast_shape)
+@op(broadcast_shape, memory_bound=True)
 def heaviside(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:

@@ -62,7 +62,7 @@ def tri(n: int, m: int | None = None, *, k: int = 0, dtype: type[D] = np.float32
     return handle(np.tri(n, m, k, dtype))
 
 
-@op(triangle_shape)
+@op(triangle_shape, memory_bound=True)
 def tril(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
     r"""Keeps what is on and below a diagonal of each matrix, with zeros above.
 
@@ -82,7 +82,7 @@ def tril(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
     return _kept(x, np.tri(x.shape[-2], x.shape[-1], k, np.bool_))
 
 
-@op(triangle_shape)
+@op(triangle_shape, memory_bound=True)
 def triu(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
     r"""Keeps what is on and above a diagonal of each matrix, with zeros below.
 

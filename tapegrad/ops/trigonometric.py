@@ -24,7 +24,7 @@ def atan2_shape(y: Dims, x: Dims) -> Dims:
     return broadcast(y=y, x=x)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def sin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the sine.
 
@@ -42,7 +42,7 @@ def sin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("sin", x), lambda x, _: apply("cos", x))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def cos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the cosine.
 
@@ -60,7 +60,7 @@ def cos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("cos", x), lambda x, _: -apply("sin", x))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def tan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the tangent.
 
@@ -78,7 +78,7 @@ def tan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("tan", x), lambda _, y: 1 + y * y)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def asin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Finds the angle of a sine.
 
@@ -96,7 +96,7 @@ def asin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("asin", x), lambda x, _: 1 / apply("sqrt", (1 - x) * (1 + x)))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def acos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Finds the angle of a cosine.
 
@@ -114,7 +114,7 @@ def acos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("acos", x), lambda x, _: -1 / apply("sqrt", (1 - x) * (1 + x)))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def atan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Finds the angle of a tangent.
 
@@ -132,7 +132,7 @@ def atan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("atan", x), lambda x, _: 1 / (1 + x * x))
 
 
-@op(atan2_shape)
+@op(atan2_shape, memory_bound=True)
 def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
     r"""Finds the angle from the x-axis to the point (x, y).
 
@@ -167,7 +167,7 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
     return tape.record(out, (y, x), backward)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def sinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the hyperbolic sine.
 
@@ -185,7 +185,7 @@ def sinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("sinh", x), lambda x, _: apply("cosh", x))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def cosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Takes the hyperbolic cosine.
 
@@ -203,7 +203,7 @@ def cosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("cosh", x), lambda x, _: apply("sinh", x))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def asinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Inverts the hyperbolic sine.
 
@@ -221,7 +221,7 @@ def asinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("asinh", x), lambda x, _: 1 / apply("hypot", x, x.dtype.type(1)))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def acosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Inverts the hyperbolic cosine.
 
@@ -239,7 +239,7 @@ def acosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("acosh", x), lambda x, _: 1 / (apply("sqrt", x - 1) * apply("sqrt", x + 1)))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Inverts the hyperbolic tangent.
 
@@ -257,7 +257,7 @@ def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: apply("atanh", x), lambda x, _: 1 / ((1 - x) * (1 + x)))
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def deg2rad(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Turns degrees into radians.
 
@@ -275,7 +275,7 @@ def deg2rad(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, lambda x: x * (math.pi / 180), lambda *_: math.pi / 180)
 
 
-@op(elementwise_shape)
+@op(elementwise_shape, memory_bound=True)
 def rad2deg(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Turns radians into degrees.
 

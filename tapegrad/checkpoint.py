@@ -1,0 +1,349 @@
+"""Checkpointing: values that a tape does not save but computes again when the way back asks for them.
+
+Closures read values through handles, `x.data`. The handle of a value that may be computed again is emptied as soon as
+the op that made it has returned; whoever holds the tensor itself still has the value. On the way back the first to read
+the handle computes the value from its operands, which are read in the same way, and the step that made it gives it up.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
+from weakref import ref
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad.dims import show
+from tapegrad.errors import TapeError
+from tapegrad.tape import Checkpointing, OwnedTape
+from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tapegrad.tape import Gradients
+
+F = TypeVar("F")  # a function or a module, of which no checker sees by a bound that both can be called
+
+
+class NoCheckpointing(Checkpointing):
+    """Saves what backward needs: nothing is computed twice. This is what a tape does unless it is told otherwise."""
+
+    extent = 0
+
+    @override
+    def remember(
+        self,
+        result: Any,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        memory_bound: bool,
+    ) -> None:
+        pass
+
+
+class BalancedCheckpointing(Checkpointing):
+    """Saves what took time to compute, and computes again what only took memory.
+
+    Elementwise ops and changes of shape run again on the way back, each at most once and only where a gradient needs
+    its value: `add`, `exp`, `gelu`, `reshape`, slices and their kin. Products of matrices, reductions, norms, gathers
+    and all that draws random numbers are saved. So is what has no tape, such as masks and parameters.
+
+    Source:
+        Chen et al., [Training deep nets with sublinear memory cost](https://arxiv.org/abs/1604.06174), §3; which ops
+        are worth saving follows burn's strategy of the same name.
+    """
+
+    extent = 1
+
+    @override
+    def remember(
+        self,
+        result: Any,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        memory_bound: bool,
+    ) -> None:
+        if memory_bound:
+            _empty(result, function, args, kwargs)
+
+
+class _Segment(Checkpointing):
+    """Saves nothing but what goes into a segment and what comes out of it."""
+
+    extent = 2
+
+    @override
+    def remember(
+        self,
+        result: Any,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        memory_bound: bool,
+    ) -> None:
+        _empty(result, function, args, kwargs)
+
+
+_SEGMENT: Final = _Segment()
+
+
+def checkpoint(f: F) -> F:
+    """Makes a function or a module a segment: on the way back, what it computed is computed again, not saved.
+
+    The tape saves what goes in and what comes out. In between nothing is called a second time but the library's ops:
+    a layer moves its state once, a random mask is the same, and parameters get their gradients as without. A segment
+    inside another is a part of it. Of n layers in segments of √n each, a tape holds as much as of 2 √n layers.
+
+    Args:
+        f: From tensors to tensors; both may stand in tuples, lists and dicts.
+
+    Returns:
+        A function like `f`; of a module, a module like it which shares its parameters and all it holds. Of tensors
+        without a tape it computes what `f` does, in no other way.
+
+    Source:
+        Chen et al., [Training deep nets with sublinear memory cost](https://arxiv.org/abs/1604.06174), §4.1.
+    """
+    function: Any = f
+    if hasattr(f, "forward"):  # a module: called as one, and found by those who look for parameters
+        module: Any = copy.copy(f)
+        module.__class__ = _segmented(module.__class__)
+        twin: F = module
+        return twin
+
+    @functools.wraps(function)
+    def segment(*args: Any, **kwargs: Any) -> Any:
+        return _run(function, args, kwargs)
+
+    wrapped: Any = segment  # with the signature of `f`
+    segmented: F = wrapped
+    return segmented
+
+
+@functools.cache
+def _segmented(layer: Any) -> Any:
+    """Returns a class of modules whose `forward` is a segment, and which is the same in all else."""
+
+    @functools.wraps(layer.forward)
+    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _run(functools.partial(layer.forward, self), args, kwargs)
+
+    def reduce(self: Any) -> Any:
+        return _remade, (layer,), vars(self)
+
+    words = {"__doc__": layer.__doc__, "__module__": layer.__module__, "__qualname__": layer.__qualname__}
+    twin = type(layer)(layer.__name__, (layer,), {**words, "forward": forward, "__reduce__": reduce})
+    twin.__parameters__ = getattr(layer, "__parameters__", ())  # by which a refusal writes the sizes: `Linear(5, 7)`
+    return twin
+
+
+def _remade(layer: Any) -> Any:
+    """Returns a segment that is to get its attributes, for copies and pickles."""
+    return object.__new__(_segmented(layer))
+
+
+def _run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls a function while its tape empties all handles, and gives what comes out its value back for good."""
+    tapes = [x.tape for x in _tensors((args, kwargs)) if x.owns_tape]
+    if not tapes:
+        return f(*args, **kwargs)
+    tape = functools.reduce(OwnedTape.merge, tapes)
+    outside, tape.tape.checkpoint = tape.tape.checkpoint, _SEGMENT
+    try:
+        result = f(*args, **kwargs)
+    finally:
+        tape.tape.checkpoint = outside
+    if outside is not _SEGMENT:
+        for y in _tensors(result):
+            _fill(y)
+    return result
+
+
+class Emptied(Tensor[Any, Any, Any]):
+    """A handle without its value: reading `data` computes it, and keeps it until the step that made it has run back.
+
+    An op's closure holds its handle before the tape knows whether to save the value, so the handle becomes one of
+    these by a change of its class, which has the same slots. Its recipe stands where a taped tensor has its handle.
+    """
+
+    __slots__ = ()
+
+    kept: ClassVar[bool] = False
+    handle: Any
+
+    def __getattr__(self, name: str) -> Any:
+        """Is asked for `data` alone, while the slot is empty."""
+        if name != "data":
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message)
+        value = self.handle.value()
+        return _computed(self) if value is None else value
+
+    @property
+    @override
+    def shape(self) -> Any:
+        return self.handle.shape
+
+    @property
+    @override
+    def dtype(self) -> Any:
+        return self.handle.dtype
+
+    @property
+    @override
+    def ndim(self) -> int:
+        return len(self.handle.shape)
+
+    @property
+    @override
+    def size(self) -> int:
+        return math.prod(self.handle.shape)
+
+    @property
+    @override
+    def is_float(self) -> bool:
+        is_float: bool = self.handle.dtype.kind == "f"
+        return is_float
+
+    @override
+    def forget(self) -> None:
+        self.handle.forget()
+        if self.is_filled():
+            del self.data
+
+    def is_filled(self) -> bool:
+        """Says whether the value has been computed again."""
+        try:
+            _slot.__get__(self)
+        except AttributeError:
+            return False
+        return True
+
+    @override
+    def __reduce__(self) -> Any:
+        return Tensor, (self.data,)
+
+
+_slot: Any = vars(Tensor)["data"]  # its descriptor: a look through the class would compute the value
+
+
+class _Recipe:
+    """How a value is computed, and the value for as long as somebody else holds it."""
+
+    __slots__ = ("args", "dtype", "function", "kwargs", "operands", "shape", "value", "versions")
+
+    def __init__(self, value: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.value = ref(value)
+        self.shape, self.dtype = value.shape, value.dtype
+        self.function: Callable[..., Any] | None = function
+        self.args, self.kwargs = args, kwargs
+        self.operands = tuple(_tensors((args, kwargs)))
+        self.versions = tuple(x.version for x in self.operands)
+
+    def compute(self) -> Any:
+        """Runs the op again, with the operands' values as they are."""
+        if self.function is None:
+            self.refuse("was given up when the tape ran backwards past it")
+        if tuple(x.version for x in self.operands) != self.versions:
+            self.refuse("cannot be computed again: a parameter was assigned since")
+        with np.errstate(all="ignore"):  # what there is to warn of was said the first time
+            return self.function(*self.args, **self.kwargs).data
+
+    def forget(self) -> None:
+        """Lets go of the operands."""
+        self.function, self.args, self.kwargs, self.operands = None, (), {}, ()
+
+    def refuse(self, why: str) -> NoReturn:
+        """Says why there is no value."""
+        message = f"the value of a tensor of shape {show(self.shape)} {why}"
+        raise TapeError(message)
+
+
+class _UnsuitableError(Exception):
+    """An argument may change before the way back, or is the result itself."""
+
+
+def _empty(
+    result: Tensor[Any, OwnedTape, Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Takes the value out of the handle of a result, if it can be computed again."""
+    out = result.handle
+    entries = result.tape.tape.entries
+    time, recorded, inputs, backward = entries[-1]
+    if out.__class__ is not Tensor or recorded is not out:  # an op inside the op has done it, or nothing was recorded
+        return
+    try:
+        frozen_args, frozen_kwargs = _frozen((args, kwargs), out)
+        recipe = _Recipe(out.data, function, frozen_args, frozen_kwargs)
+    except (_UnsuitableError, TypeError):  # a NumPy scalar has no weak reference, and is no burden
+        return
+
+    def forgetting(grads: Gradients) -> None:
+        backward(grads)
+        out.forget()
+
+    forgetting.__qualname__ = getattr(
+        backward, "__qualname__", type(backward).__name__
+    )  # a picture of the tape shows the op, not this room
+    entries[-1] = (time, out, inputs, forgetting)
+    node: Any = out
+    del node.data
+    node.__class__ = Emptied
+    node.handle = recipe
+
+
+def _computed(node: Emptied) -> Any:
+    """Computes a value and those it is made of, oldest first: a chain may be longer than Python's stack."""
+    pending: list[Any] = [node]
+    while pending:
+        x = pending[-1]
+        missing = [y for y in x.handle.operands if not y.kept and not y.is_filled() and y.handle.value() is None]
+        if missing:
+            pending += missing
+        else:
+            pending.pop()
+            if not x.is_filled():
+                x.data = x.handle.compute()
+    return node.data
+
+
+def _frozen(value: Any, out: Any) -> Any:
+    """Returns arguments as they will still be on the way back: tensors without their tapes, and what cannot change."""
+    if isinstance(value, Tensor):
+        x = value.handle if value.owns_tape else value
+        if x is out:
+            raise _UnsuitableError
+        return x
+    if isinstance(value, tuple | list):
+        return type(value)(_frozen(one, out) for one in value)
+    if isinstance(value, dict):
+        return {key: _frozen(one, out) for key, one in value.items()}
+    if value is None or value is ... or isinstance(value, int | float | str | slice | type | np.generic | np.dtype):
+        return value
+    raise _UnsuitableError
+
+
+def _fill(y: Any) -> None:
+    """Gives what comes out of a segment its value back for good."""
+    out = y.handle if y.owns_tape else y
+    if isinstance(out, Emptied):
+        del out.handle
+        out.__class__ = Tensor  # type: ignore[assignment]  # back to what it was
+        out.data = y.data
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, tuple | list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _tensors(one)

@@ -1,0 +1,472 @@
+"""Checkpointing: values that are computed again on the way back, once each, and gradients that do not notice."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import tracemalloc
+from typing import Any
+from weakref import ref
+
+import numpy as np
+import pytest
+
+from tapegrad import random
+from tapegrad.checkpoint import BalancedCheckpointing, NoCheckpointing, checkpoint
+from tapegrad.dims import Dims
+from tapegrad.errors import TapeError
+from tapegrad.generator import generator
+from tapegrad.nn import Dropout, Linear, Module, Param, ReLU, Sequential
+from tapegrad.op import op
+from tapegrad.ops import (
+    exp,
+    gelu,
+    layer_norm,
+    mul,
+    normal,
+    ones,
+    relu,
+    rms_norm,
+    softmax,
+    split,
+    sqrt,
+    stack,
+    take,
+    tanh,
+    tensor,
+    transpose,
+    where,
+    zeros,
+)
+from tapegrad.ops._mapped import mapped
+from tapegrad.tensor import S, T, Tensor, split_tape
+from tapegrad.testing import check_gradients
+
+BALANCED = BalancedCheckpointing()
+STRATEGIES = pytest.mark.parametrize("strategy", [BALANCED, NoCheckpointing()], ids=["balanced", "none"])
+runs: dict[str, int] = {}
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def kept_shape(x: Dims) -> Dims:
+    return x
+
+
+def counted(name: str) -> Any:
+    runs[name] = runs.get(name, 0) + 1
+    return 0.0
+
+
+@op(kept_shape, memory_bound=True)
+def doubled(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
+    return mapped(x, lambda x: x * 2 + counted("doubled"), lambda x, y: y / x)
+
+
+@op(kept_shape)
+def tripled(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
+    return mapped(x, lambda x: x * 3 + counted("tripled"), lambda x, y: y / x)
+
+
+@pytest.fixture(autouse=True)
+def forget_runs() -> None:
+    runs.clear()
+
+
+def equal(x: Any, y: Any) -> bool:
+    return bool(np.array_equal(x.numpy(), y.numpy()))
+
+
+# What runs again, and how often
+
+
+def test_a_memory_bound_op_runs_once_more_and_any_other_is_saved() -> None:
+    x = real(2, 3)
+    y = tripled(doubled(x.trace(checkpoint=BALANCED)))
+
+    loss = (y * y * y).sum()
+    forwards = dict(runs)
+    loss.backward()
+
+    assert forwards == {"doubled": 1, "tripled": 1}
+    assert runs == {"doubled": 2, "tripled": 1}
+
+
+def test_a_value_that_many_read_is_computed_once() -> None:
+    def read_often(h: Any) -> Any:
+        return (tripled(h) * h + exp(h) * tanh(h)).sum()
+
+    loss = read_often(doubled(real(2, 3).trace(checkpoint=BALANCED)))
+    loss.backward()
+
+    assert runs == {"doubled": 2, "tripled": 1}
+
+
+def test_a_value_that_no_gradient_needs_is_not_computed_again() -> None:
+    x, y = real(2, 3), real(3, seed=1)
+    h = x.trace(checkpoint=BALANCED)
+
+    (doubled(h + 1.0) @ y.trace() - doubled(h).reshape((6,))[:2]).sum().backward(wrt=[y])
+
+    # `y` asks for what it was multiplied by; nobody asks for the slope of the other.
+    assert runs == {"doubled": 3}
+
+
+def test_a_value_that_somebody_holds_is_not_computed_again() -> None:
+    x = real(2, 3)
+    h = doubled(x.trace(checkpoint=BALANCED))
+
+    (h * h).sum().backward()
+
+    assert runs == {"doubled": 1}
+    assert equal(h, x * 2.0)
+
+
+def test_a_segment_runs_every_op_once_more() -> None:
+    def part(x: Any) -> Any:
+        h = tanh(x)
+        return tripled(doubled(h)) * h
+
+    checkpoint(part)(real(2, 3).trace()).sum().backward()
+
+    assert runs == {"doubled": 2, "tripled": 2}
+
+
+def test_no_checkpointing_runs_nothing_again() -> None:
+    doubled(tripled(real(2, 3).trace(checkpoint=NoCheckpointing()))).sum().backward()
+
+    assert runs == {"doubled": 1, "tripled": 1}
+
+
+def test_a_chain_may_be_longer_than_the_stack() -> None:
+    x = real(3)
+    h = x.trace(checkpoint=BALANCED)
+    for _ in range(3000):
+        h = h + 0.001
+    h = tripled(h)
+
+    gradient = h.sum().backward()[x]
+
+    np.testing.assert_allclose(gradient.numpy(), 3)
+
+
+# Gradients
+
+
+def network(x: Any) -> Any:
+    """Touches a bit of everything: broadcasting, views, gathers, norms, parts, masks."""
+    w, v = real(5, 5, seed=1), real(5, seed=2)
+    h = layer_norm(gelu(x @ w + v), v, v * 0.5) + x
+    left, right = split(h, 2)
+    h = stack((left * right, relu(left)), axis=1)[:, 0]
+    h = take(transpose(h), tensor([4, 0, 0])) * sqrt(exp(h.sum()))
+    h = where(h > 0, h, tanh(h) * -2.0)
+    return softmax(rms_norm(h, ones((3,), np.float64)[:2].reshape((2,))) / 3.0).max() + h.mean()
+
+
+@pytest.mark.parametrize("f", [network, checkpoint(network), checkpoint(checkpoint(network))], ids=range(3))
+@STRATEGIES
+def test_gradients_are_the_same_bit_for_bit(f: Any, strategy: Any) -> None:
+    x = real(4, 5)
+    expected = network(x.trace())
+    y = f(x.trace(checkpoint=strategy))
+
+    assert equal(y.detach(), expected.detach())
+    assert equal(y.backward()[x], expected.backward()[x])
+
+
+def test_a_network_of_segments_in_segments() -> None:
+    x, w = real(3, 4), Param(real(4, 4, seed=1))
+
+    def layer(h: Any) -> Any:
+        return tanh(h @ w) + h
+
+    def three(h: Any, f: Any) -> Any:
+        return f(f(f(h)))
+
+    inner: Any = checkpoint(layer)
+    nested = checkpoint(lambda h: three(three(h, inner), layer))(x.trace(checkpoint=BALANCED))
+    plain = three(three(x.trace(), layer), layer)
+    grads, expected = nested.sum().backward(), plain.sum().backward()
+
+    assert equal(grads[x], expected[x])
+    assert equal(grads[w], expected[w])
+
+
+def test_modules_in_a_segment_get_gradients_for_their_parameters() -> None:
+    model = Sequential(Linear(5, 7, rng=0), ReLU(), Linear(7, 2, rng=1))
+    x = normal((3, 5), rng=2)
+
+    grads = checkpoint(model)(x.trace()).sum().backward()
+    expected = model(x.trace()).sum().backward()
+
+    assert len(model.parameters()) == 4
+    assert all(equal(grads[parameter], expected[parameter]) for parameter in model.parameters().values())
+
+
+def test_a_checkpointed_module_is_a_module_that_shares_its_parameters() -> None:
+    layer = Linear(5, 7, rng=0)
+
+    twin = checkpoint(layer)
+    model = Sequential(twin, ReLU())
+
+    assert isinstance(twin, Linear)
+    assert repr(twin) == "Linear(5, 7)"
+    assert twin.weight is layer.weight
+    assert list(model.parameters()) == ["layers.0.weight", "layers.0.bias"]
+    assert type(twin).__name__ == type(checkpoint(twin)).__name__ == "Linear"
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])  # noqa: S301  # our own
+def test_a_copy_of_a_checkpointed_module_computes_with_parameters_of_its_own(again: Any) -> None:
+    layer, x = checkpoint(Linear(5, 7, rng=0)), ones((2, 5))
+
+    twin = again(layer)
+    layer.weight.assign(zeros((5, 7)))
+    grads = twin(x.trace()).sum().backward()
+
+    assert isinstance(twin, Linear)
+    assert twin.weight in grads
+    assert layer.weight not in grads
+    assert not equal(twin(x), layer(x))
+
+
+def test_a_random_mask_is_saved_and_not_drawn_again() -> None:
+    x = ones((100,))
+    model, twin = (Sequential(Linear(100, 100, rng=0), Dropout(0.5, rng=1)) for _ in range(2))
+
+    grads = checkpoint(model)(x.trace()).sum().backward()
+    expected = twin(x.trace()).sum().backward()
+    kept = Dropout(0.5, rng=5)(x.trace(checkpoint=BALANCED))
+
+    assert equal(grads[x], expected[x])
+    assert model.generators()["layers.1.rng"].random() == twin.generators()["layers.1.rng"].random()
+    assert equal(kept.sum().backward()[x], kept.detach())
+
+
+def test_an_op_that_draws_is_saved() -> None:
+    @op(kept_shape)
+    def noisy(x: Tensor[S, T, Any], *, rng: Any = None) -> Tensor[S, T, Any]:
+        return mul(x, real(50, seed=int(generator(rng).integers(9))))
+
+    x = ones((50,), np.float64)
+    with random(3):
+        y = checkpoint(noisy)(x.trace())
+    seen = y.detach()
+
+    assert equal(y.sum().backward()[x], seen)
+
+
+def test_arguments_and_results_may_stand_in_tuples_and_dicts() -> None:
+    x, y = real(3), real(3, seed=1)
+
+    def apart(pair: Any, *, more: Any) -> Any:
+        return {"sum": [tripled(pair[0]) + more["y"]], "name": "n", "product": (pair[0] * more["y"],)}
+
+    def together(f: Any) -> Any:
+        parts = f((x.trace(), None), more={"y": y})
+        assert parts["name"] == "n"
+        return (parts["sum"][0] * parts["product"][0]).sum()
+
+    assert equal(together(checkpoint(apart)).backward()[x], together(apart).backward()[x])
+
+
+def test_a_segment_without_a_tape_is_the_function_itself() -> None:
+    y = checkpoint(doubled)(real(3))
+
+    assert not y.owns_tape
+    assert runs == {"doubled": 1}
+
+
+def test_a_segment_that_fails_leaves_its_tape_as_it_was() -> None:
+    def broken(x: Any) -> Any:
+        return doubled(x) @ ones((7,), np.float64)
+
+    a = real(3).trace()
+
+    with pytest.raises(ValueError, match="matmul: inner sizes differ"):
+        checkpoint(broken)(a)
+    (doubled(a) * 2.0).sum().backward()
+
+    assert runs == {"doubled": 2}
+
+
+def test_what_merges_with_a_checkpointing_tape_is_checkpointed() -> None:
+    x, y = real(3), real(3, seed=1)
+
+    for a, b in ((x.trace(), y.trace(checkpoint=BALANCED)), (x.trace(checkpoint=BALANCED), y.trace())):
+        doubled(a * b).sum().backward()
+
+    assert runs == {"doubled": 4}  # its own slope reads what it gave
+
+
+def test_gradients_of_gradients() -> None:
+    check_gradients(checkpoint(network), real(4, 5), order=2)
+
+
+# What is left
+
+
+def test_nothing_is_left_over_after_backward() -> None:
+    x = real(2, 3)
+    a = x.trace(checkpoint=BALANCED)
+    node, tape = split_tape(doubled(a))
+    h = node.put_tape(tape)
+    middle = tripled(h)
+    saved = ref(middle.handle.data)
+    probability = doubled(middle)  # hangs on the tape, and is on no way to the loss
+    loss = (middle * h).sum()
+    del middle, h
+
+    grads = loss.backward(wrt=[x, node])
+    del loss
+    gc.collect()
+
+    assert saved() is None
+    assert len(grads) == 2
+    assert grads[node].shape == (2, 3)
+    assert probability.handle.shape == (2, 3)
+    with pytest.raises(TapeError, match=r"^the value of a tensor of shape \(2, 3\) was given up when the tape ran "):
+        node.numpy()
+
+
+def test_a_forward_pass_without_backward_leaves_nothing() -> None:
+    x = real(2, 3)
+    gc.disable()
+    try:
+        loss = checkpoint(lambda x: tripled(doubled(x)) + x)(x.trace(checkpoint=BALANCED))
+        tape = ref(loss.handle)
+        del loss
+
+        assert tape() is None
+    finally:
+        gc.enable()
+
+
+def test_an_emptied_handle_still_tells_its_shape_and_computes_its_value() -> None:
+    x = real(2, 3)
+    node, _ = split_tape(doubled(x.trace(checkpoint=BALANCED)))
+
+    assert node.shape == (2, 3)
+    assert (node.dtype, node.ndim, node.size, node.is_float) == (np.dtype(np.float64), 2, 6, True)
+    assert runs == {"doubled": 1}
+    assert equal(node, x * 2.0)
+    assert runs == {"doubled": 2}
+    assert equal(copy.deepcopy(node), node)
+    assert not hasattr(node, "nonsense")
+
+
+def test_an_operand_that_may_change_is_saved() -> None:
+    x, factor = real(3), np.array([1.0, 2.0, 3.0])
+    h = x.trace(checkpoint=BALANCED) * factor
+    loss = (h * h).sum()
+    del h
+
+    factor[:] = 0
+
+    np.testing.assert_allclose(loss.backward()[x].numpy(), 2 * x.numpy() * np.array([1.0, 4.0, 9.0]))
+
+
+def test_a_value_is_not_computed_from_a_parameter_that_has_changed() -> None:
+    w = Param(real(3))
+    node, tape = split_tape(real(3, seed=1).trace(checkpoint=BALANCED) * w)
+
+    w.assign(zeros((3,), np.float64))
+
+    with pytest.raises(
+        TapeError, match=r"^the value of a tensor of shape \(3,\) cannot be computed again: a parameter"
+    ):
+        node.numpy()
+    with pytest.raises(TapeError, match=r"^a parameter of shape \(3,\) was assigned after the forward pass used it"):
+        tape.tape.execute()
+
+
+def test_what_a_forward_pass_warns_of_is_said_once() -> None:
+    x = tensor([1000.0], np.float64)
+
+    def overflowing(x: Any) -> Any:
+        return exp(x * 1.0).reshape((1, 1)) * 1.0
+
+    with np.errstate(over="ignore"):
+        y = stack([overflowing(x.trace(checkpoint=BALANCED))] * 2)
+
+    with np.errstate(over="raise"):
+        gradient = y.sum().backward()[x]
+
+    assert gradient.item() == np.inf
+
+
+# Memory
+
+
+class Block(Module):
+    """A transformer's block of one head, before-norm."""
+
+    def __init__(self, width: int, seed: int) -> None:
+        def weight(n: int, m: int) -> Any:
+            return Param(normal((n, m), rng=seed) * (n**-0.5))
+
+        self.scale, self.shift = Param(ones((width,))), Param(zeros((width,)))
+        self.queries, self.keys, self.values = (weight(width, width) for _ in range(3))
+        self.up, self.down = weight(width, 4 * width), weight(4 * width, width)
+        self.bias = Param(zeros((4 * width,)))
+
+    def forward(self, x: Any) -> Any:
+        h = layer_norm(x, self.scale, self.shift)
+        scores = (h @ self.queries) @ transpose(h @ self.keys) * (x.shape[-1] ** -0.5)
+        x = x + softmax(scores) @ (h @ self.values)
+        h = layer_norm(x, self.scale, self.shift)
+        return x + gelu(h @ self.up + self.bias) @ self.down
+
+
+def peak(f: Any) -> int:
+    """Returns the bytes that a call has needed at once."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        f()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_deep_stack_needs_at_most_three_fifths_under_the_balanced_strategy() -> None:
+    blocks = [Block(64, seed) for seed in range(12)]
+    x = normal((256, 64), rng=0)
+    found: dict[str, Any] = {}
+
+    def step(strategy: Any) -> None:
+        h = x.trace(checkpoint=strategy)
+        for block in blocks:
+            h = block(h)
+        found[type(strategy).__name__] = h.sum().backward()
+
+    none, balanced = peak(lambda: step(NoCheckpointing())), peak(lambda: step(BalancedCheckpointing()))
+
+    assert balanced <= 0.6 * none, f"{balanced / none:.2f}"
+    first, second = found.values()
+    assert len(first) == 1 + 12 * 8
+    assert all(equal(first[parameter], second[parameter]) for parameter in first)
+
+
+def test_segments_of_root_n_layers_need_memory_like_root_n() -> None:
+    w = normal((16, 16), rng=1)
+    x = normal((4096, 16), rng=0)
+
+    def step(depth: int, length: int) -> None:
+        def part(h: Any) -> Any:
+            for _ in range(length):
+                h = layer_norm(tanh(h @ w), w[0], w[1])
+            return h
+
+        h = x.trace()
+        for _ in range(depth // length):
+            h = checkpoint(part)(h)
+        h.sum().backward()
+
+    shallow, deep = peak(lambda: step(16, 4)), peak(lambda: step(144, 12))
+
+    assert deep <= 3.3 * shallow, f"{deep / shallow:.2f}"  # √(144 / 16) is 3
