@@ -250,6 +250,12 @@ from tapegrad.ops import var as var
 from tapegrad.ops import where as where
 from tapegrad.ops import zeros as zeros
 from tapegrad.ops import zeros_like as zeros_like
+from tapegrad.quantized import Affine as Affine
+from tapegrad.quantized import BlockSymmetric as BlockSymmetric
+from tapegrad.quantized import Quantized as Quantized
+from tapegrad.quantized import Symmetric as Symmetric
+from tapegrad.quantized import dequantize as dequantize
+from tapegrad.quantized import quantize as quantize
 from tapegrad.shapes import Rank0 as Rank0
 from tapegrad.shapes import Rank1 as Rank1
 from tapegrad.shapes import Rank2 as Rank2

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import copy
 import functools
-import math
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from weakref import ref
 
 import numpy as np
@@ -18,6 +17,7 @@ from typing_extensions import override
 
 from tapegrad.dims import show
 from tapegrad.errors import TapeError
+from tapegrad.lazy import Lazy
 from tapegrad.tape import Checkpointing, OwnedTape
 from tapegrad.tensor import Tensor
 
@@ -168,51 +168,19 @@ def _run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return result
 
 
-class Emptied(Tensor[Any, Any, Any]):
-    """A handle without its value: reading `data` computes it, and keeps it until the step that made it has run back.
+class Emptied(Lazy[Any, Any]):
+    """A handle without its value: the first to read it computes it, and it stays until its step has run back.
 
     An op's closure holds its handle before the tape knows whether to save the value, so the handle becomes one of
-    these by a change of its class, which has the same slots. Its recipe stands where a taped tensor has its handle.
+    these by a change of its class, which has the same slots.
     """
 
     __slots__ = ()
 
-    kept: ClassVar[bool] = False
-    handle: Any
-
-    def __getattr__(self, name: str) -> Any:
-        """Is asked for `data` alone, while the slot is empty."""
-        if name != "data":
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(message)
+    @override
+    def read(self) -> Any:
         value = self.handle.value()
         return _computed(self) if value is None else value
-
-    @property
-    @override
-    def shape(self) -> Any:
-        return self.handle.shape
-
-    @property
-    @override
-    def dtype(self) -> Any:
-        return self.handle.dtype
-
-    @property
-    @override
-    def ndim(self) -> int:
-        return len(self.handle.shape)
-
-    @property
-    @override
-    def size(self) -> int:
-        return math.prod(self.handle.shape)
-
-    @property
-    @override
-    def is_float(self) -> bool:
-        is_float: bool = self.handle.dtype.kind == "f"
-        return is_float
 
     @override
     def forget(self) -> None:
@@ -227,6 +195,10 @@ class Emptied(Tensor[Any, Any, Any]):
         except AttributeError:
             return False
         return True
+
+    def is_missing(self) -> bool:
+        """Says whether the value has to be computed before it can be read."""
+        return not self.is_filled() and self.handle.value() is None
 
     @override
     def __reduce__(self) -> Any:
@@ -306,7 +278,7 @@ def _computed(node: Emptied) -> Any:
     pending: list[Any] = [node]
     while pending:
         x = pending[-1]
-        missing = [y for y in x.handle.operands if not y.kept and not y.is_filled() and y.handle.value() is None]
+        missing = [y for y in x.handle.operands if isinstance(y, Emptied) and y.is_missing()]
         if missing:
             pending += missing
         else:

@@ -185,7 +185,7 @@ def _summed(tree: list[_Node], calls: dict[tuple[str, str], int]) -> Summary:
         tuple(rows),
         parameters=sum(one.size for one in parameters),
         frozen=sum(one.size for one in parameters if one.frozen),
-        size=sum(one.size * one.dtype.itemsize for one in parameters),
+        size=sum(one.nbytes for one in parameters),
     )
 
 

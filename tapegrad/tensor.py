@@ -109,6 +109,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return self.data.size
 
     @property
+    def nbytes(self) -> int:
+        """How many bytes the elements take."""
+        return self.size * self.dtype.itemsize
+
+    @property
     def owns_tape(self) -> bool:
         """Whether operations on this tensor are recorded."""
         return self.tape.owns

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tapegrad.errors import TapeError
+from tapegrad.quantized import Quantized
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -52,6 +55,7 @@ def unfreeze(module: Module, *patterns: str) -> None:
 
     Raises:
         ValueError: No path fits one of the patterns; then nothing changes.
+        TapeError: One of the parameters is quantized; nothing changes either.
     """
     _set("unfreeze", module, patterns, frozen=False)
 
@@ -60,6 +64,14 @@ def _set(call: str, module: Module, patterns: tuple[str, ...], *, frozen: bool) 
     paths = module.paths()
     for pattern in patterns:
         check_pattern(call, pattern, [path for path, _ in paths])
-    for path, parameter in paths:
-        if not patterns or any(fits(path, pattern) for pattern in patterns):
-            parameter.frozen = frozen
+    chosen = [
+        (path, parameter)
+        for path, parameter in paths
+        if not patterns or any(fits(path, pattern) for pattern in patterns)
+    ]
+    for path, parameter in chosen:
+        if not frozen and isinstance(parameter, Quantized):
+            message = f"{call}: {path} is quantized and stays frozen"
+            raise TapeError(message)
+    for _, parameter in chosen:
+        parameter.frozen = frozen
