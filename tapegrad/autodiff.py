@@ -2,29 +2,82 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, overload
 
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import ops
+from tapegrad import ops, sentences
 from tapegrad.backend import Backend, engine, register
+from tapegrad.backend.numpy import NumPy
+from tapegrad.checkpoint import NoCheckpointing
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS
 from tapegrad.ops._lowering import convolved, superposed
+from tapegrad.quantized import Quantized
 from tapegrad.tensor import Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tapegrad.backend import Elementwise, Slide
-    from tapegrad.tape import NoneTape
+    from tapegrad.tape import Checkpointing, Gradients, NoneTape, OwnedTape
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound=np.generic, default=np.float32)
+V = TypeVar("V", default=Any)
+B = TypeVar("B", bound=Backend[Any], default=Backend[Any])
+C = TypeVar("C", bound="Checkpointing", default=NoCheckpointing)
+Whole = TypeVar("Whole", bound=Tensor[Any, Any, np.integer[Any]])
+Truth = TypeVar("Truth", bound=Tensor[Any, Any, np.bool_])
+Steps = TypeVar("Steps", bound=Quantized[Any, Any])
 Recorded: TypeAlias = Tensor[Any, Any, Any]
 
 
-class Autodiff(Backend[Recorded]):
+class AutodiffBackend(Backend[V], Generic[V, B]):
+    """A backend whose values can be differentiated: what it adds to the one below, `B`, whose values are inner ones.
+
+    Source:
+        burn's trait of the same name, whose tensors know by type as well which backend they are of.
+    """
+
+    below: B
+
+    @abstractmethod
+    def from_inner(self, x: Any) -> Any:
+        """Returns a new leaf of this backend, which nothing tracks yet."""
+
+    @abstractmethod
+    def inner(self, y: Any) -> Any:
+        """Returns the value of the backend below."""
+
+    @abstractmethod
+    def require_grad(self, x: Any) -> Any:
+        """Returns the same tensor, tracked from here on."""
+
+    @abstractmethod
+    def detach(self, x: Any) -> Any:
+        """Returns a new tensor of the same values that nothing tracks."""
+
+    @abstractmethod
+    def backward(self, y: Any) -> Gradients:
+        """Returns the gradients of a scalar, and gives up what was recorded."""
+
+    @abstractmethod
+    def grad(self, x: Any, grads: Gradients) -> Any:
+        """Returns the gradient of a tensor as an inner value, or None where there is none."""
+
+    @abstractmethod
+    def grad_remove(self, x: Any, grads: Gradients) -> Any:
+        """Returns the gradient of a tensor and takes it out."""
+
+    @abstractmethod
+    def grad_replace(self, x: Any, grads: Gradients, gradient: Any) -> None:
+        """Puts an inner value in the place of a gradient, also where there was none; nothing is added."""
+
+
+class Autodiff(AutodiffBackend[Recorded, B], Generic[B, C]):
     """The primitives over tensors: each is the op of the same meaning, so what closures compute is recorded.
 
     A tensor made by `from_inner` holds another tensor where others hold an array. Its tape is a level of its own: the
@@ -36,9 +89,20 @@ class Autodiff(Backend[Recorded]):
         y = inner.trace()
         slope = Autodiff().inner((y * y * y).backward()[inner])  # 27, on the tape of x
         slope.backward()[x]  # 18
+
+    Args:
+        below: The backend that computes; by default that of whatever is lifted. Over `NumPy()` the values below have
+            no tapes, which the types then know.
+        checkpoint: What its tapes save and what they compute again; by default they save all.
     """
 
     name = "autodiff"
+
+    def __init__(self, below: B | None = None, checkpoint: C | None = None) -> None:
+        given: Any = (NumPy() if below is None else below, NoCheckpointing() if checkpoint is None else checkpoint)
+        self.below: B = given[0]
+        self._is_lowest = isinstance(below, NumPy)
+        self.checkpoint: C = given[1]
 
     exp = staticmethod(ops.exp)
     log = staticmethod(ops.log)
@@ -62,15 +126,134 @@ class Autodiff(Backend[Recorded]):
     det = staticmethod(ops.det)
     softmax = staticmethod(ops.softmax)
 
-    def from_inner(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
-        """Returns a new tensor without a tape whose value is `x`, a tensor of the level below."""
-        value: Any = x  # a tensor is a value by what it can do, not by name
-        return x.with_data(value)
+    @overload
+    def from_inner(self: Autodiff[NumPy, Any], x: Tensor[S, NoneTape, D]) -> Tensor[S, NoneTape, D]: ...
+    @overload
+    def from_inner(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]: ...
+    @override
+    def from_inner(self, x: Any) -> Any:
+        """Returns a new tensor without a tape whose value is `x`, a tensor of the level below.
 
-    def inner(self, y: Tensor[S, Any, D]) -> Tensor[S, Any, D]:
-        """Returns the value of a tensor of this level: a tensor of the level below, with the tape it has there."""
-        value: Tensor[S, Any, D] = _lifted(y.data)
-        return value
+        Raises:
+            TapeError: `x` has a tape, and the backend below is NumPy.
+        """
+        return x.with_data(self._of_below("Autodiff.from_inner", "x", x))
+
+    @overload
+    def inner(self: Autodiff[NumPy, Any], y: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]: ...
+    @overload
+    def inner(self, y: Tensor[S, Any, D]) -> Tensor[S, Any, D]: ...
+    @override
+    def inner(self, y: Any) -> Any:
+        """Returns the value of a tensor of this level: a tensor of the level below, with the tape it has there.
+
+        Raises:
+            TapeError: It has one, and the backend below is NumPy.
+        """
+        return self._of_below("Autodiff.inner", "the value of y", _lifted(y.data))
+
+    def _of_below(self, call: str, place: str, x: Any) -> Any:
+        """Refuses a tape where the backend below has none."""
+        if self._is_lowest and x.owns_tape:
+            raise TapeError(sentences.tape_unwanted(call, place))
+        return x
+
+    def int_from_inner(self, x: Whole) -> Whole:
+        """Returns the same tensor of whole numbers: only floats are recorded."""
+        return x
+
+    def int_inner(self, x: Whole) -> Whole:
+        """Returns the same tensor of whole numbers."""
+        return x
+
+    def bool_from_inner(self, x: Truth) -> Truth:
+        """Returns the same tensor of bools: only floats are recorded."""
+        return x
+
+    def bool_inner(self, x: Truth) -> Truth:
+        """Returns the same tensor of bools."""
+        return x
+
+    def q_from_inner(self, x: Steps) -> Steps:
+        """Returns the same quantized tensor: it has no gradient on any level."""
+        return x
+
+    def q_inner(self, x: Steps) -> Steps:
+        """Returns the same quantized tensor."""
+        return x
+
+    @override
+    def require_grad(self, x: Tensor[S, NoneTape, D]) -> Tensor[S, OwnedTape, D]:
+        """Returns the same tensor with a tape, which checkpoints as this backend does.
+
+        Raises:
+            TapeError: It has one already.
+            DTypeError: It is not a float, and has no gradient.
+        """
+        if x.owns_tape:
+            raise TapeError(sentences.tape_unwanted("Autodiff.require_grad", "x"))
+        if not x.is_float:
+            message = f"Autodiff.require_grad: a tensor of dtype {x.dtype} has no gradient"
+            raise DTypeError(message)
+        return x.trace(checkpoint=self.checkpoint)
+
+    @override
+    def detach(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
+        return x.detach()
+
+    @override
+    def backward(self, y: Tensor[tuple[()], OwnedTape, D]) -> Gradients:
+        """Returns the gradients of a scalar, and consumes its tape.
+
+        Raises:
+            TapeError: There is no tape, it has been consumed, or a parameter was assigned since.
+            ShapeError: `y` is no scalar.
+            DTypeError: `y` is not a float.
+        """
+        if not y.owns_tape:
+            raise TapeError(sentences.tape_missing("Autodiff.backward", "y"))
+        return y.backward()
+
+    @overload
+    def grad(
+        self: Autodiff[NumPy, Any], x: Tensor[S, OwnedTape, D], grads: Gradients
+    ) -> Tensor[S, NoneTape, D] | None: ...
+    @overload
+    def grad(self, x: Tensor[S, OwnedTape, D], grads: Gradients) -> Tensor[S, Any, D] | None: ...
+    @override
+    def grad(self, x: Any, grads: Gradients) -> Any:
+        """Returns the gradient of a tensor as a tensor of the level below, or None where there is none."""
+        gradient = grads.get(x)
+        return None if gradient is None else self.inner(gradient)
+
+    @overload
+    def grad_remove(
+        self: Autodiff[NumPy, Any], x: Tensor[S, OwnedTape, D], grads: Gradients
+    ) -> Tensor[S, NoneTape, D] | None: ...
+    @overload
+    def grad_remove(self, x: Tensor[S, OwnedTape, D], grads: Gradients) -> Tensor[S, Any, D] | None: ...
+    @override
+    def grad_remove(self, x: Any, grads: Gradients) -> Any:
+        """Returns the gradient of a tensor, as `grad` does, and takes it out of the gradients."""
+        gradient: Any = grads.remove(x)
+        return None if gradient is None else self.inner(gradient)
+
+    @override
+    def grad_replace(self, x: Tensor[S, OwnedTape, D], grads: Gradients, gradient: Tensor[S, Any, D]) -> None:
+        """Puts a tensor of the level below in the place of a gradient, also where there was none.
+
+        Raises:
+            ShapeError: The gradient has another shape than the tensor.
+            DTypeError: It has another dtype.
+        """
+        if gradient.shape != x.shape:
+            raise ShapeError(sentences.other_sizes("Autodiff.grad_replace", "gradient", gradient.shape, x.shape))
+        if gradient.dtype != x.dtype:
+            raise DTypeError(
+                sentences.wrong_dtype("Autodiff.grad_replace", "gradient", str(gradient.dtype), str(x.dtype))
+            )
+        is_lifted = isinstance(x.data, Tensor)
+        grads.values_by_node[x.split_tape()[0]] = gradient if is_lifted else gradient.data
 
     @override
     def map(self, name: Elementwise, *operands: Recorded) -> Recorded:

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.autodiff import Autodiff
-from tapegrad.errors import TapeError
+from tapegrad.autodiff import Autodiff, AutodiffBackend
+from tapegrad.backend.numpy import NumPy
+from tapegrad.checkpoint import BalancedCheckpointing, NoCheckpointing
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import exp, mse, normal, ones, relu, softmax, take, tanh, tensor, where
+from tapegrad.quantized import Symmetric, quantize
 from tapegrad.tensor import Tensor
 from tapegrad.testing import check_gradients
 
@@ -200,3 +203,115 @@ def test_every_primitive_has_a_value_of_the_level_below() -> None:
     assert LEVEL.scatter_add((3, 3), ints, x, 0).owns_tape
     assert LEVEL.where(x > 0, x, 0).owns_tape
     assert LEVEL.ones((2, 3), np.float64).shape == (2, 3)
+
+
+# The backend whose values can be differentiated
+
+
+def test_a_backend_has_one_below_and_a_strategy() -> None:
+    twice = Autodiff(Autodiff(), BalancedCheckpointing())
+
+    assert isinstance(twice, AutodiffBackend)
+    assert isinstance(twice.below, Autodiff)
+    assert isinstance(twice.below.below, NumPy)
+    assert isinstance(LEVEL.checkpoint, NoCheckpointing)
+
+
+def test_a_tensor_is_tracked_from_where_a_gradient_is_required_to_where_it_is_detached() -> None:
+    x = LEVEL.from_inner(tensor([2.0, 3.0]))
+
+    tracked = LEVEL.require_grad(x)
+    y = tracked * tracked
+
+    assert not x.owns_tape
+    assert not LEVEL.detach(y).owns_tape
+    assert LEVEL.inner(y).tolist() == [4, 9]
+    grads = LEVEL.backward(y.sum())
+    assert grads[x].tolist() == [4, 6]
+
+
+def test_a_tape_of_the_backend_checkpoints_as_the_backend_says() -> None:
+    backend = Autodiff(NumPy(), BalancedCheckpointing())
+
+    y = tanh(backend.require_grad(real(3)))
+
+    assert y.tape.tape.checkpoint is backend.checkpoint
+    assert not y.handle.kept
+
+
+def test_a_gradient_is_read_taken_out_and_replaced() -> None:
+    x, other = LEVEL.require_grad(tensor([2.0, 3.0])), LEVEL.require_grad(tensor([1.0]))
+    grads = LEVEL.backward((x * x).sum())
+
+    first = LEVEL.grad(x, grads)
+    removed = LEVEL.grad_remove(x, grads)
+    LEVEL.grad_replace(x, grads, tensor([5.0, 5.0]))
+    LEVEL.grad_replace(x, grads, tensor([7.0, 8.0]))
+    LEVEL.grad_replace(other, grads, tensor([9.0]))
+
+    assert first is not None
+    assert removed is not None
+    assert first.tolist() == removed.tolist() == [4, 6]
+    assert grads[x].tolist() == [7, 8]
+    assert grads[other].tolist() == [9]
+
+
+def test_over_numpy_no_value_below_has_a_tape() -> None:
+    backend: Any = Autodiff(NumPy())
+    lifted: Any = LEVEL.from_inner(real(3).trace())
+
+    with pytest.raises(TapeError, match=r"^Autodiff.from_inner: x has a tape but must have none$"):
+        backend.from_inner(real(3).trace())
+    with pytest.raises(TapeError, match=r"^Autodiff.inner: the value of y has a tape but must have none$"):
+        backend.inner(lifted)
+
+
+def test_what_has_no_gradient_gives_none() -> None:
+    x, other = LEVEL.require_grad(tensor([2.0])), LEVEL.require_grad(tensor([1.0]))
+    grads = LEVEL.backward((x * x).sum())
+
+    assert LEVEL.grad(other, grads) is None
+    assert LEVEL.grad_remove(other, grads) is None
+    assert LEVEL.grad_remove(x, grads) is not None
+    assert LEVEL.grad(x, grads) is None
+    assert len(grads) == 0
+
+
+def test_gradients_of_two_levels_are_tensors_of_the_level_below() -> None:
+    x = LEVEL.require_grad(tensor(3.0, np.float64))
+    y = LEVEL.from_inner(x)
+    tracked = LEVEL.require_grad(y)
+    grads = LEVEL.backward(tracked * tracked * tracked)
+
+    slope: Any = LEVEL.grad(tracked, grads)
+    LEVEL.grad_replace(tracked, grads, slope * 2.0)
+    doubled: Any = LEVEL.grad_remove(tracked, grads)
+
+    assert slope.owns_tape
+    assert doubled.item() == 54
+    assert LEVEL.backward(doubled)[x].item() == 36
+
+
+def test_only_floats_are_lifted() -> None:
+    whole, truth, q = tensor([1, 2]), tensor([True]), quantize(ones((3,)), Symmetric())
+
+    assert LEVEL.int_from_inner(whole) is LEVEL.int_inner(whole) is whole
+    assert LEVEL.bool_from_inner(truth) is LEVEL.bool_inner(truth) is truth
+    assert LEVEL.q_from_inner(q) is LEVEL.q_inner(q) is q
+    with pytest.raises(DTypeError, match=r"^Autodiff.require_grad: a tensor of dtype int64 has no gradient$"):
+        LEVEL.require_grad(whole)
+
+
+def test_a_replacement_has_the_shape_and_the_dtype_of_the_tensor() -> None:
+    x, row = LEVEL.require_grad(tensor([2.0, 3.0])), tensor([1.0])
+    grads = LEVEL.backward((x * x).sum())
+    untyped: Any = row
+    wide: Any = tensor([1.0, 2.0], np.float64)
+
+    with pytest.raises(
+        ShapeError, match=r"^Autodiff.grad_replace: gradient is \(1,\) but \(2,\) is expected: axis 0 is 1, not 2$"
+    ):
+        LEVEL.grad_replace(x, grads, untyped)
+    with pytest.raises(DTypeError, match=r"^Autodiff.grad_replace: gradient is float64 but float32 is expected$"):
+        LEVEL.grad_replace(x, grads, wide)
+    assert grads[x].tolist() == [4, 6]

@@ -69,3 +69,4 @@ from tapegrad.nn.transformer import Transformer as Transformer
 from tapegrad.nn.transformer import TransformerDecoderBlock as TransformerDecoderBlock
 from tapegrad.nn.transformer import TransformerEncoderBlock as TransformerEncoderBlock
 from tapegrad.nn.upsample import Upsample as Upsample
+from tapegrad.nn.valid import Valid as Valid

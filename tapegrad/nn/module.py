@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, override
@@ -16,6 +16,8 @@ from tapegrad.nn.places import called, called_as, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tapegrad.nn.valid import Valid
 
 F = TypeVar("F", covariant=True)
 
@@ -91,6 +93,12 @@ class Module:
             if isinstance(leaf, np.random.Generator):
                 first.setdefault(leaf, path)
         return {path: generator for generator, path in first.items()}
+
+    def valid(self) -> Valid[Self]:
+        """Returns the module for inference alone: of another type, so that no training takes it by mistake."""
+        from tapegrad.nn.valid import Valid
+
+        return Valid(self)
 
     def _place(self, error: Exception, place: str) -> None:
         """Writes into an error that the module itself refuses, and where it stands; ops inside speak for themselves."""

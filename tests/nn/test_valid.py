@@ -1,0 +1,54 @@
+"""Valid modules: they predict, and no training takes one by mistake."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tapegrad.errors import TapeError
+from tapegrad.nn import Dropout, Linear, Module, Sequential, Valid
+from tapegrad.ops import ones, zeros
+from tapegrad.optim import SGD
+
+
+def test_a_valid_module_computes_what_the_module_does() -> None:
+    model = Sequential(Linear(5, 3, rng=0), Dropout(0.5, rng=1))
+
+    valid = model.valid()
+
+    assert isinstance(valid, Valid)
+    assert not isinstance(valid, Module)
+    assert valid(ones((2, 5))).tolist() == model(ones((2, 5))).tolist()
+    assert repr(Linear(5, 3, rng=0).valid()) == "Valid(Linear(5, 3))"
+
+
+def test_its_parameters_are_those_of_the_module() -> None:
+    layer = Linear(5, 3, bias=False, rng=0)
+    valid = layer.valid()
+
+    layer.weight.assign(zeros((5, 3)))
+
+    assert valid(ones((2, 5))).tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_what_is_traced_is_refused() -> None:
+    valid: Any = Linear(5, 3, rng=0).valid()
+    message = r"^Valid\(Linear\(5, 3\)\): an argument has a tape, but a valid module only predicts; detach it first$"
+
+    with pytest.raises(TapeError, match=message):
+        valid(ones((2, 5)).trace())
+    with pytest.raises(TapeError, match=message):
+        valid(x=ones((2, 5)).trace())
+
+
+def test_no_training_takes_it() -> None:
+    model = Linear(5, 3, rng=0)
+    valid: Any = model.valid()
+    loss: Any = model(ones((2, 5)).trace()).sum()
+
+    with pytest.raises(TapeError, match=r"^Valid\(Linear\(5, 3\)\) has no parameters to train; it is made of a module"):
+        loss.backward(wrt=valid)
+    with pytest.raises(TypeError):
+        SGD(valid, lr=0.1)
+    loss.backward(wrt=model)

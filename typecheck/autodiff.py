@@ -1,0 +1,70 @@
+"""Backends whose values can be differentiated, and modules that cannot be trained."""
+
+from typing import Literal as L
+from typing import assert_type
+
+import numpy as np
+
+import tapegrad as tg
+from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tensor, nn, optim
+from tapegrad.autodiff import Autodiff
+from tapegrad.backend.numpy import NumPy
+from tapegrad.checkpoint import BalancedCheckpointing
+
+x = tg.ones((3, 5))
+numpy = Autodiff(NumPy(), BalancedCheckpointing())
+
+
+def accept_a_tape_outside_and_none_inside() -> None:
+    leaf = numpy.from_inner(x)
+    assert_type(leaf, Tensor[Shape[L[3], L[5]], NoneTape])
+    tracked = numpy.require_grad(leaf)
+    assert_type(tracked, Tensor[Shape[L[3], L[5]], OwnedTape])
+    assert_type(numpy.inner(tracked), Tensor[Shape[L[3], L[5]], NoneTape])
+    assert_type(numpy.detach(tracked), Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_gradients_as_inner_tensors() -> None:
+    tracked = numpy.require_grad(x)
+    grads = numpy.backward((tracked * tracked).sum())
+    assert_type(grads, Gradients)
+    gradient = numpy.grad(tracked, grads)
+    assert gradient is not None
+    assert_type(gradient, Tensor[Shape[L[3], L[5]], NoneTape])
+    numpy.grad_replace(tracked, grads, gradient * 2.0)
+    removed = numpy.grad_remove(tracked, grads)
+    assert removed is not None
+    assert_type(removed, Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_whole_numbers_as_they_are() -> None:
+    assert_type(numpy.int_inner(tg.tensor([1, 2])), Tensor[Shape[L[2]], NoneTape, np.int64])
+
+
+def accept_a_valid_module() -> None:
+    valid = nn.Linear(5, 7).valid()
+    assert_type(valid, nn.Valid[nn.Linear[L[5], L[7]]])
+    assert_type(valid(x), Tensor[Shape[L[3], L[7]], NoneTape])
+
+
+def reject_backward_of_what_nothing_tracks() -> None:
+    numpy.backward(numpy.from_inner(x).sum())  # E: Autodiff.backward: y has no tape but needs one [tapegrad-tape]
+
+
+def reject_a_gradient_required_twice() -> None:
+    numpy.require_grad(x.trace())  # E: Autodiff.require_grad: x has a tape but must have none [tapegrad-tape]
+
+
+def reject_training_a_valid_module() -> None:
+    optim.SGD(nn.Linear(5, 7).valid(), lr=0.1)  # E(mypy): Argument 1 to "SGD" has incompatible type "Valid[Linear[Literal[5], Literal[7]]]"; expected Module | Mapping[str, Param[Any, Any]] | Iterable[Param[Any, Any]] [arg-type]
+
+
+def reject_a_valid_module_where_a_module_is_trained() -> None:
+    def trained(model: nn.Linear[L[5], L[7]]) -> None:
+        optim.SGD(model, lr=0.1)
+
+    trained(nn.Linear(5, 7).valid())  # E(mypy): Argument 1 to "trained" has incompatible type "Valid[Linear[Literal[5], Literal[7]]]"; expected "Linear[Literal[5], Literal[7]]" [arg-type]
+
+
+def reject_what_does_not_fit_a_valid_module() -> None:
+    nn.Linear(5, 7).valid()(tg.ones((3, 4)))  # E(mypy): Linear.forward: x is (3, 4) but (..., 5) is expected: axis -1 is 4, not 5 [tapegrad-shape]
