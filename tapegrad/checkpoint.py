@@ -250,9 +250,9 @@ def _empty(
     """Takes the value out of the handle of a result, if it can be computed again."""
     out = result.handle
     entries = result.tape.tape.entries
-    time, recorded, inputs, backward = entries[-1]
-    if out.__class__ is not Tensor or recorded is not out:  # an op inside the op has done it, or nothing was recorded
-        return
+    if out.__class__ is not Tensor or not entries or entries[-1][1] is not out:
+        return  # an op inside the op has done it, or nothing was recorded
+    time, _, inputs, backward = entries[-1]
     try:
         frozen_args, frozen_kwargs = _frozen((args, kwargs), out)
         recipe = _Recipe(out.data, function, frozen_args, frozen_kwargs)
@@ -263,9 +263,8 @@ def _empty(
         backward(grads)
         out.forget()
 
-    forgetting.__qualname__ = getattr(
-        backward, "__qualname__", type(backward).__name__
-    )  # a picture of the tape shows the op, not this room
+    name = getattr(backward, "__qualname__", type(backward).__name__)
+    forgetting.__qualname__ = name  # a picture of the tape shows the op, not this room
     entries[-1] = (time, out, inputs, forgetting)
     node: Any = out
     del node.data
@@ -296,7 +295,8 @@ def _frozen(value: Any, out: Any) -> Any:
             raise _UnsuitableError
         return x
     if isinstance(value, tuple | list):
-        return type(value)(_frozen(one, out) for one in value)
+        made: Any = getattr(value, "_make", type(value))  # of one with names or without
+        return made(_frozen(one, out) for one in value)
     if isinstance(value, dict):
         return {key: _frozen(one, out) for key, one in value.items()}
     if value is None or value is ... or isinstance(value, int | float | str | slice | type | np.generic | np.dtype):

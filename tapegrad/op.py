@@ -128,17 +128,27 @@ def op(
     return bind
 
 
-def remembered(function: F) -> F:
-    """Lets a checkpointing tape compute again what a part of an op gives, as it can what a whole op gives."""
+def remembered(*, memory_bound: bool = False) -> Callable[[F], F]:
+    """Lets a checkpointing tape compute again what a part of an op gives, as it can what a whole op gives.
 
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
-        if result.tape is not NONE and result.tape._tape.checkpoint is not None:
-            result.tape._tape.checkpoint.remember(result, function, args, kwargs, memory_bound=False)
-        return result
+    Args:
+        memory_bound: Whether the part costs little more than the memory of its result, see `op`.
 
-    return call  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
+    Returns:
+        A decorator.
+    """
+
+    def bind(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            if result.tape is not NONE and result.tape._tape.checkpoint is not None:
+                result.tape._tape.checkpoint.remember(result, function, args, kwargs, memory_bound=memory_bound)
+            return result
+
+        return call  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
+
+    return bind
 
 
 @functools.cache  # an eager op asks at each call, and reading the annotations takes ten times as long as the rule

@@ -20,6 +20,7 @@ from tapegrad.generator import generator
 from tapegrad.nn import Dropout, Linear, Module, Param, ReLU, Sequential
 from tapegrad.op import op
 from tapegrad.ops import (
+    conv2d,
     exp,
     gelu,
     layer_norm,
@@ -39,6 +40,7 @@ from tapegrad.ops import (
     where,
     zeros,
 )
+from tapegrad.ops._lowering import biased
 from tapegrad.ops._mapped import mapped
 from tapegrad.tensor import S, T, Tensor, split_tape
 from tapegrad.testing import check_gradients
@@ -305,6 +307,40 @@ def test_what_merges_with_a_checkpointing_tape_is_checkpointed() -> None:
 
 def test_gradients_of_gradients() -> None:
     check_gradients(checkpoint(network), real(4, 5), order=2)
+
+
+def test_a_bias_is_added_again_and_a_convolution_is_saved() -> None:
+    x, w, b = real(2, 3, 7, 8), real(4, 3, 3, 2, seed=1), real(4, seed=2)
+
+    def image(f: Any, strategy: Any) -> Any:
+        return f(lambda x: tanh(biased(conv2d(x, w, stride=2), b, 2)))(x.trace(checkpoint=strategy))
+
+    balanced, segment = image(lambda f: f, BALANCED), image(checkpoint, None)
+    plain = image(lambda f: f, None)
+
+    assert [out.kept for _, out, *_ in balanced.tape.tape.entries] == [True, False, False]
+    assert [out.kept for _, out, *_ in segment.tape.tape.entries] == [False, False, True]
+    expected = plain.sum().backward()[x]
+    assert equal(balanced.sum().backward()[x], expected)
+    assert equal(segment.sum().backward()[x], expected)
+
+
+def test_a_picture_of_the_tape_names_the_ops() -> None:
+    y = exp(doubled(real(2, 3).trace(checkpoint=BALANCED)))
+
+    assert repr(y.tape.tape) == "GradientTape(2 ops: doubled (2, 3), exp (2, 3))"
+
+
+def test_a_tensor_that_nothing_was_recorded_of_is_left_alone() -> None:
+    @op(kept_shape, memory_bound=True)
+    def same(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
+        return x
+
+    x = real(2, 3)
+    a = x.trace(checkpoint=BALANCED)
+
+    assert same(a) is a
+    assert equal(same(a * 2.0).sum().backward()[x], ones((2, 3), np.float64) * 2.0)
 
 
 # What is left

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import Slide, engine
 from tapegrad.dims import Dim, Dims, Size, show, surely_less
 from tapegrad.errors import ShapeError
+from tapegrad.op import remembered
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.tensor import T1, T2, D, T, Tensor, handle, split, split_all
 
@@ -45,6 +46,7 @@ def at_least_one(number: Size, name: str) -> Size:
     return numbers(number, 1, name, 1)[0]
 
 
+@remembered()
 def convolved(
     x: Tensor[Any, T1, D],
     w: Tensor[Any, T2, D],
@@ -88,6 +90,7 @@ def convolved(
     return tape.record(out, (x, w), backward)
 
 
+@remembered(memory_bound=True)
 def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Adds a number to each channel, which is the last axis but `rank`.
 
@@ -106,6 +109,7 @@ def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor
     return tape.record(out, (y, bias), backward)
 
 
+@remembered()
 def superposed(values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], places: Sequence[Any]) -> Tensor[Any, T, D]:
     r"""Adds values up in a zero tensor, each at the elements that its place names: the way back of so many indices.
 

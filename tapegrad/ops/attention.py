@@ -166,7 +166,7 @@ def multi_head_attention(
     return reshape(joined, (*joined.shape[:-2], v.shape[-1]))
 
 
-@op(rotary_embedding_shape)
+@op(rotary_embedding_shape, memory_bound=True)
 def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 10_000.0) -> Tensor[S, T, Float]:
     r"""Turns pairs of columns by angles that grow with the row, so that products of rows see their distance only.
 

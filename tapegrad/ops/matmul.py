@@ -100,7 +100,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
     return tape.record(out, (x, y), backward)
 
 
-@op(outer_shape, eager=True)
+@op(outer_shape, eager=True, memory_bound=True)
 def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Multiplies each element of one vector with each of another.
 

@@ -275,7 +275,7 @@ def scaled_and_shifted(
     return scaled
 
 
-@remembered
+@remembered()
 def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bool) -> Tensor[S, T, Float]:
     """Divides by the root of the mean square, of which `centred` has taken the mean away before."""
     x, tape = split(x)
