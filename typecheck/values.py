@@ -11,6 +11,7 @@ from tapegrad import Mul, NoneTape, Shape, Tensor
 B = TypeVar("B", bound=int)
 T = TypeVar("T", bound=int)
 N = TypeVar("N", bound=int)
+S = TypeVar("S", bound=tuple[Any, ...])
 
 HEADS = 4
 WIDTH: Final = HEADS * 6
@@ -46,6 +47,14 @@ def accept_length_rank_and_number_of_elements() -> None:
     assert_type(tg.zeros((len(x), x.ndim)), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(x.reshape((x.size,)), Tensor[Shape[L[144]], NoneTape])
     assert_type(tg.zeros((len(x.shape), len(x) * 2)), Tensor[Shape[L[3], L[4]], NoneTape])
+
+
+def accept_a_whole_shape_that_goes_by_a_name() -> None:
+    def like(a: Tensor[S, NoneTape]) -> Tensor[S, NoneTape]:
+        noise: Tensor[Any, NoneTape] = tg.normal(a.shape, rng=0)
+        return a + noise * a
+
+    assert_type(like(x), Tensor[Shape[L[2], L[3], L[24]], NoneTape])
 
 
 def accept_that_both_branches_agree() -> None:

@@ -35,7 +35,7 @@ from mypy.types import (
 
 from tapegrad.dims import UNKNOWN, Size, UnknownDims, is_unknown, product, surely_differ
 from tapegrad.mypy.bound import bound_once
-from tapegrad.mypy.codec import ARRAY, Many, shape_items, size_of, tensor_parts
+from tapegrad.mypy.codec import ARRAY, Many, kind_of, shape_items, size_of, tensor_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,6 +73,8 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
         return p.value
     if isinstance(p, TupleType):
         return _tuple(p, expression, api)
+    if isinstance(p, TypeVarType) and kind_of(p) == "shape":
+        return UnknownDims()  # a whole shape by name, such as that of `Tensor[S]`
     if isinstance(p, Instance) and p.type.fullname == "builtins.float":
         return 0.0  # rules ask whether something is a number, never which float
     if isinstance(p, Instance) and p.type.fullname == "builtins.tuple":
