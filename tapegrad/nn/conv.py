@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import prod, sqrt
 from typing import Any, Generic, Literal
 
 from typing_extensions import TypeVar, TypeVarTuple, override
@@ -78,10 +78,8 @@ class Conv1d(Module, Generic[In, Out, Kernel, Stride, Padding]):
         rng: RNG = None,
     ) -> None:
         _check_groups("Conv1d", in_channels, out_channels, groups)
-        rng, each = generator(rng), in_channels // groups
-        bound = 1 / sqrt(each * kernel**1)
-        self.weight = Param(uniform((out_channels, each, kernel), low=-bound, high=bound, rng=rng))
-        self.bias = Param(uniform((out_channels,), low=-bound, high=bound, rng=rng)) if bias else None
+        shape = (out_channels, in_channels // groups, kernel)
+        self.weight, self.bias = _drawn(shape, out_channels if bias else None, rng)
         self.stride, self.padding, self.groups = stride, padding, groups
 
     @override
@@ -153,10 +151,8 @@ class Conv2d(Module, Generic[In, Out, Kernel, Stride, Padding]):
         rng: RNG = None,
     ) -> None:
         _check_groups("Conv2d", in_channels, out_channels, groups)
-        rng, each = generator(rng), in_channels // groups
-        bound = 1 / sqrt(each * kernel**2)
-        self.weight = Param(uniform((out_channels, each, kernel, kernel), low=-bound, high=bound, rng=rng))
-        self.bias = Param(uniform((out_channels,), low=-bound, high=bound, rng=rng)) if bias else None
+        shape = (out_channels, in_channels // groups, kernel, kernel)
+        self.weight, self.bias = _drawn(shape, out_channels if bias else None, rng)
         self.stride, self.padding, self.groups = stride, padding, groups
 
     @override
@@ -229,10 +225,8 @@ class Conv3d(Module, Generic[In, Out, Kernel, Stride, Padding]):
         rng: RNG = None,
     ) -> None:
         _check_groups("Conv3d", in_channels, out_channels, groups)
-        rng, each = generator(rng), in_channels // groups
-        bound = 1 / sqrt(each * kernel**3)
-        self.weight = Param(uniform((out_channels, each, kernel, kernel, kernel), low=-bound, high=bound, rng=rng))
-        self.bias = Param(uniform((out_channels,), low=-bound, high=bound, rng=rng)) if bias else None
+        shape = (out_channels, in_channels // groups, kernel, kernel, kernel)
+        self.weight, self.bias = _drawn(shape, out_channels if bias else None, rng)
         self.stride, self.padding, self.groups = stride, padding, groups
 
     @override
@@ -308,10 +302,8 @@ class ConvTranspose1d(Module, Generic[In, Out, Kernel, Stride, Padding, OutputPa
         rng: RNG = None,
     ) -> None:
         _check_groups("ConvTranspose1d", in_channels, out_channels, groups)
-        rng, each = generator(rng), out_channels // groups
-        bound = 1 / sqrt(each * kernel**1)
-        self.weight = Param(uniform((in_channels, each, kernel), low=-bound, high=bound, rng=rng))
-        self.bias = Param(uniform((out_channels,), low=-bound, high=bound, rng=rng)) if bias else None
+        shape = (in_channels, out_channels // groups, kernel)
+        self.weight, self.bias = _drawn(shape, out_channels if bias else None, rng)
         self.stride, self.padding, self.output_padding, self.groups = stride, padding, output_padding, groups
 
     @override
@@ -392,10 +384,8 @@ class ConvTranspose2d(Module, Generic[In, Out, Kernel, Stride, Padding, OutputPa
         rng: RNG = None,
     ) -> None:
         _check_groups("ConvTranspose2d", in_channels, out_channels, groups)
-        rng, each = generator(rng), out_channels // groups
-        bound = 1 / sqrt(each * kernel**2)
-        self.weight = Param(uniform((in_channels, each, kernel, kernel), low=-bound, high=bound, rng=rng))
-        self.bias = Param(uniform((out_channels,), low=-bound, high=bound, rng=rng)) if bias else None
+        shape = (in_channels, out_channels // groups, kernel, kernel)
+        self.weight, self.bias = _drawn(shape, out_channels if bias else None, rng)
         self.stride, self.padding, self.output_padding, self.groups = stride, padding, output_padding, groups
 
     @override
@@ -432,6 +422,13 @@ def _check_groups(name: str, in_channels: int, out_channels: int, groups: int) -
         if groups < 1 or channels % groups:
             message = f"{name}: {groups} groups do not divide {channels} channels"
             raise ShapeError(message)
+
+
+def _drawn(shape: tuple[int, ...], out_channels: int | None, rng: RNG) -> tuple[Param[Any], Param[Any] | None]:
+    """Draws kernels, whose first axis counts them, and a bias for each channel where these are given."""
+    rng, bound = generator(rng), 1 / sqrt(prod(shape[1:]))
+    weight = Param(uniform(shape, low=-bound, high=bound, rng=rng))
+    return weight, None if out_channels is None else Param(uniform((out_channels,), low=-bound, high=bound, rng=rng))
 
 
 def _written(layer: Any, inner: int, outer: int) -> str:
