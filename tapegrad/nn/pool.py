@@ -36,7 +36,18 @@ H = TypeVar("H", bound=int)
 W = TypeVar("W", bound=int)
 
 
-class MaxPool1d(Module, Generic[Kernel, Stride, Padding]):
+class _Windowed(Module):
+    """A pool that writes itself by its windows: `MaxPool2d(3, stride=2)`."""
+
+    @override
+    def __repr__(self) -> str:
+        layer: Any = self  # whose sizes have types of their own in each class below
+        words = [f"stride={layer.stride}"] if layer.stride != layer.kernel else []
+        words += [f"padding={layer.padding}"] if layer.padding else []
+        return f"{type(self).__name__}({', '.join([str(layer.kernel), *words])})"
+
+
+class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     r"""Keeps the largest number of each window.
 
     $$y_{nci} = \max_{k} x_{n,c,\,si+k-p}$$
@@ -70,12 +81,8 @@ class MaxPool1d(Module, Generic[Kernel, Stride, Padding]):
         """Computes `max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
 
-    @override
-    def __repr__(self) -> str:
-        return _written(self)
 
-
-class MaxPool2d(Module, Generic[Kernel, Stride, Padding]):
+class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     r"""Keeps the largest number of each window.
 
     $$y_{ncij} = \max_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
@@ -110,12 +117,8 @@ class MaxPool2d(Module, Generic[Kernel, Stride, Padding]):
         """Computes `max_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
         return max_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
 
-    @override
-    def __repr__(self) -> str:
-        return _written(self)
 
-
-class MinPool1d(Module, Generic[Kernel, Stride, Padding]):
+class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     r"""Keeps the smallest number of each window.
 
     $$y_{nci} = \min_{k} x_{n,c,\,si+k-p}$$
@@ -149,12 +152,8 @@ class MinPool1d(Module, Generic[Kernel, Stride, Padding]):
         """Computes `min_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return min_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
 
-    @override
-    def __repr__(self) -> str:
-        return _written(self)
 
-
-class MinPool2d(Module, Generic[Kernel, Stride, Padding]):
+class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     r"""Keeps the smallest number of each window.
 
     $$y_{ncij} = \min_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
@@ -189,12 +188,8 @@ class MinPool2d(Module, Generic[Kernel, Stride, Padding]):
         """Computes `min_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
         return min_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
 
-    @override
-    def __repr__(self) -> str:
-        return _written(self)
 
-
-class SmoothMaxPool1d(Module, Generic[Kernel, Stride, Padding]):
+class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     r"""Takes a maximum without corners of each window.
 
     $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+k-p}}$$
@@ -231,12 +226,8 @@ class SmoothMaxPool1d(Module, Generic[Kernel, Stride, Padding]):
         """Computes `smooth_max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return smooth_max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding, beta=self.beta)
 
-    @override
-    def __repr__(self) -> str:
-        return _written(self)
 
-
-class SmoothMaxPool2d(Module, Generic[Kernel, Stride, Padding]):
+class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     r"""Takes a maximum without corners of each window.
 
     $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+k-p,\,sj+l-p}}$$
@@ -274,12 +265,8 @@ class SmoothMaxPool2d(Module, Generic[Kernel, Stride, Padding]):
         """Computes `smooth_max_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
         return smooth_max_pool2d(x, self.kernel, stride=self.stride, padding=self.padding, beta=self.beta)
 
-    @override
-    def __repr__(self) -> str:
-        return _written(self)
 
-
-class AvgPool1d(Module, Generic[Kernel, Stride, Padding]):
+class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     r"""Averages each window.
 
     $$y_{nci} = \frac{1}{K} \sum_{k} x_{n,c,\,si+k-p}$$
@@ -318,12 +305,8 @@ class AvgPool1d(Module, Generic[Kernel, Stride, Padding]):
             x, self.kernel, stride=self.stride, padding=self.padding, count_include_pad=self.count_include_pad
         )
 
-    @override
-    def __repr__(self) -> str:
-        return _written(self)
 
-
-class AvgPool2d(Module, Generic[Kernel, Stride, Padding]):
+class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     r"""Averages each window.
 
     $$y_{ncij} = \frac{1}{K^2} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
@@ -362,10 +345,6 @@ class AvgPool2d(Module, Generic[Kernel, Stride, Padding]):
         return avg_pool2d(
             x, self.kernel, stride=self.stride, padding=self.padding, count_include_pad=self.count_include_pad
         )
-
-    @override
-    def __repr__(self) -> str:
-        return _written(self)
 
 
 class AdaptiveAvgPool1d(Module, Generic[Size]):
@@ -442,9 +421,3 @@ class GlobalMaxPool2d(Module):
     def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
         """Computes `max(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; gives `(N, C)` or `(C,)`."""
         return max(x, (-2, -1))
-
-
-def _written(layer: Any) -> str:
-    words = [f"stride={layer.stride}"] if layer.stride != layer.kernel else []
-    words += [f"padding={layer.padding}"] if layer.padding else []
-    return f"{type(layer).__name__}({', '.join([str(layer.kernel), *words])})"
