@@ -88,7 +88,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 def test_the_wheel_holds_the_package_and_nothing_else(place: Place) -> None:
     files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tapegrad").rglob("*.py*") if path.suffix != ".pyc"}
-    files |= {"tapegrad/py.typed"}
+    files |= {"tapegrad/py.typed", "tapegrad/project/mypy.ini"}
 
     names = set(zipfile.ZipFile(place.wheel).namelist())
 
@@ -98,8 +98,18 @@ def test_the_wheel_holds_the_package_and_nothing_else(place: Place) -> None:
         "METADATA",
         "WHEEL",
         "RECORD",
+        "entry_points.txt",
         "licenses/LICENSE",
     }
+
+
+def test_the_doctor_finds_the_plugin_of_the_wheel(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(SETTINGS, "utf-8")
+
+    asked = run(tmp_path, place.python, "-m", "tapegrad", "doctor")
+
+    assert asked.returncode == 0, asked.stdout + asked.stderr
+    assert f"Python {sys.version.split()[0]} is {place.python}" in asked.stdout
 
 
 def test_the_wheel_of_the_sdist_is_that_of_the_tree(place: Place, tmp_path: Path) -> None:

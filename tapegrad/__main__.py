@@ -1,0 +1,48 @@
+"""The command line: `python -m tapegrad doctor` and `python -m tapegrad check PATHS`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command, and returns its exit code: 0 well, 1 something is wrong, 2 it could not be asked.
+
+    Args:
+        arguments: As typed after the name of the program; those of this process where none are given.
+    """
+    asked, for_mypy = _parser().parse_known_args(arguments)
+    if for_mypy and asked.command != "check":
+        _parser().error(f"unrecognized arguments: {' '.join(for_mypy)}")
+    if find_spec("mypy") is None:
+        print(f"mypy is not installed in {sys.executable}: pip install 'tapegrad[mypy]'", file=sys.stderr)  # noqa: T201
+        return 2
+
+    from tapegrad.project import check, doctor
+
+    if asked.command == "doctor":
+        return doctor(Path.cwd())
+    return check(Path.cwd(), [*for_mypy, *asked.paths])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tapegrad", description="Typed tensors, checked by mypy.")
+    parser.add_argument("--version", action="version", version=f"tapegrad {version('tapegrad')}")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    commands.add_parser("doctor", help="say whether mypy runs with the plugin in this folder, and what it lacks")
+    check = commands.add_parser(
+        "check",
+        help="run mypy with the plugin, also where nothing is configured",
+        epilog="Further options are mypy's.",
+    )
+    check.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; those of mypy's settings if none")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

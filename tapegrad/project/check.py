@@ -1,0 +1,39 @@
+"""`python -m tapegrad check`: mypy with the plugin, also in a folder that never heard of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from tapegrad.project.settings import OWN, Settings, read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def check(folder: Path, arguments: Sequence[str]) -> int:
+    """Runs mypy in a folder: under its settings if they name the plugin, under ours if there are none.
+
+    Settings without the plugin are left alone: what they ask of mypy besides is the user's, and not ours to guess.
+
+    Args:
+        folder: Where mypy is started.
+        arguments: mypy's own, files and folders among them.
+
+    Returns:
+        mypy's exit code, or 2 if the settings lack the plugin.
+    """
+    settings = read_settings(folder)
+    if settings.file and not settings.has_plugin:
+        sys.stderr.write(f"{settings.file} does not name the plugin. Add to it:\n\n{_plugin_line(settings)}\n")
+        return 2
+
+    file = settings.file or OWN
+    command = [sys.executable, "-m", "mypy", "--config-file", str(file), *arguments]
+    return subprocess.run(command, cwd=folder, check=False).returncode  # noqa: S603  # mypy, in this interpreter
+
+
+def _plugin_line(settings: Settings) -> str:
+    return "\n".join(settings.lines.splitlines()[:2])

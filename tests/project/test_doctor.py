@@ -1,0 +1,157 @@
+"""The doctor in projects of every kind, with the mypy that a user would have."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tapegrad.__main__ import main
+from tapegrad.project.doctor import HOOK
+from tapegrad.project.settings import MISSING, read_settings
+
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "ci.md"
+ENVIRONMENT = ("ok      Python", "ok      tapegrad", "ok      the command")
+REFUSED = "matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / ".git").mkdir()  # where mypy stops to look for settings further up
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f'cache_dir = "{tmp_path_factory.mktemp("cache")}"\n'
+
+
+def test_a_project_with_the_plugin_is_well(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "pyproject.toml").write_text(MISSING + cache, "utf-8")
+
+    assert main(["doctor"]) == 0
+    told = capfd.readouterr().out
+    assert f"ok      mypy reads {folder}/pyproject.toml" in told
+    assert "ok      the plugin is named: tapegrad.mypy" in told
+    assert "ok      mypy knows the shape of a product, (2, 4): reveal_type(x @ tg.zeros((3, 4)))" in told
+    assert f"ok      mypy refuses x @ x, as Python does: {REFUSED}" in told
+
+
+def test_a_project_without_settings_is_told_the_lines(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 1
+
+    told = capfd.readouterr().out
+    assert "wrong   mypy finds no settings here" in told
+    assert f"wrong   mypy does not refuse x @ x, which Python does: {REFUSED}" in told
+    assert told.endswith(
+        "What pyproject.toml should say:\n\n"
+        "    [tool.mypy]\n"
+        '    plugins = ["tapegrad.mypy"]\n'
+        "    strict = true\n"
+        "    allow_redefinition = true\n"
+    )
+    lines = "\n".join(line.strip() for line in told.splitlines()[-4:])
+    (folder / "pyproject.toml").write_text(lines, "utf-8")
+    assert read_settings(folder).has_plugin
+
+
+def test_an_empty_file_that_comes_first_is_found(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "pyproject.toml").write_text(MISSING + cache, "utf-8")
+    (folder / "mypy.ini").touch()
+
+    assert main(["doctor"]) == 1
+    told = capfd.readouterr().out
+    shown = PAGE.read_text("utf-8").partition("$ python -m tapegrad doctor\n")[2].partition("```")[0]
+    found = "".join(line for line in shown.splitlines(keepends=True) if not line.startswith(ENVIRONMENT))
+    assert found.replace("/home/ada/project", str(folder)) in told
+    assert "Move those of pyproject.toml into mypy.ini, or delete one." in told
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "ignore_errors = true\n",
+        '[[tool.mypy.overrides]]\nmodule = "tapegrad.*"\nfollow_imports = "skip"\n',
+    ],
+    ids=["errors", "imports"],
+)
+def test_settings_that_look_right_and_do_nothing_are_found(
+    override: str, folder: Path, cache: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "pyproject.toml").write_text(MISSING + cache + override, "utf-8")
+
+    assert main(["doctor"]) == 1
+    told = capfd.readouterr().out
+    assert "ok      the plugin is named: tapegrad.mypy" in told
+    assert f"wrong   mypy does not refuse x @ x, which Python does: {REFUSED}" in told
+
+
+def test_settings_that_mypy_cannot_read_are_quoted(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "mypy.ini").write_text("[mypy]\nplugins = tapegrad.mypy, not_there\n", "utf-8")
+
+    assert main(["doctor"]) == 1
+    assert "wrong   mypy does not run here: " in (told := capfd.readouterr().out)
+    assert "No module named 'not_there'" in told
+
+
+def test_an_isolated_hook_and_an_isolated_editor_are_found(
+    folder: Path, cache: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "pyproject.toml").write_text(MISSING + cache, "utf-8")
+    (folder / ".pre-commit-config.yaml").write_text("- repo: somewhere/mirrors-mypy\n", "utf-8")
+    (folder / ".vscode").mkdir()
+    (folder / ".vscode" / "settings.json").write_text('{"mypy-type-checker.args": []} // mine', "utf-8")
+
+    assert main(["doctor"]) == 1
+    told = capfd.readouterr().out
+    assert "wrong   .pre-commit-config.yaml runs mypy in an environment of its own, without tapegrad" in told
+    assert "        language: system\n" in told
+    assert "advice  VS Code may run the mypy that its extension brings, without tapegrad" in told
+    assert '    "mypy-type-checker.importStrategy": "fromEnvironment"\n' in told
+
+
+def test_a_mypy_of_another_python_is_found(
+    folder: Path, cache: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "pyproject.toml").write_text(MISSING + cache, "utf-8")
+    script = folder / "bin" / "mypy"
+    script.parent.mkdir()
+    script.write_text("#!/elsewhere/bin/python3\n", "utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(script.parent))
+
+    assert main(["doctor"]) == 0
+    told = capfd.readouterr().out
+    assert f"advice  the command mypy is {script}, of another Python: /elsewhere/bin/python3" in told
+
+
+def test_the_page_shows_the_hook_that_is_advised() -> None:
+    assert f'```yaml title=".pre-commit-config.yaml"\n{HOOK}```' in PAGE.read_text("utf-8")
+
+
+def test_reading_settings_leaves_the_environment_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "setup.cfg").write_text("[mypy]\nplugins = tapegrad.mypy\nstrict = true\n", "utf-8")
+    monkeypatch.setenv("MYPY_CONFIG_FILE_DIR", "mine")
+
+    settings = read_settings(folder)
+
+    assert settings.file == folder / "setup.cfg"
+    assert settings.strict
+    assert settings.plugins == ("tapegrad.mypy",)
+    assert settings.lines.startswith("[mypy]\n")
+    assert not settings.allow_redefinition
+    assert Path.cwd() == folder
+    assert os.environ["MYPY_CONFIG_FILE_DIR"] == "mine"
+
+
+def test_without_mypy_the_command_says_how_to_install_it(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tapegrad.__main__.find_spec", lambda _: None)
+
+    assert main(["check", str(folder)]) == 2
+    assert capfd.readouterr().err == f"mypy is not installed in {sys.executable}: pip install 'tapegrad[mypy]'\n"
