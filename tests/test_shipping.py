@@ -88,7 +88,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 def test_the_wheel_holds_the_package_and_nothing_else(place: Place) -> None:
     files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tapegrad").rglob("*.py*") if path.suffix != ".pyc"}
-    files |= {"tapegrad/py.typed", "tapegrad/project/mypy.ini"}
+    files |= {"tapegrad/py.typed", "tapegrad/notebook/mypy.ini", "tapegrad/project/mypy.ini"}
 
     names = set(zipfile.ZipFile(place.wheel).namelist())
 

@@ -1,0 +1,244 @@
+"""The extension: asks the checker about a cell before it runs, refuses it where mypy does, and remembers what ran."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import sys
+from enum import Enum
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from IPython.core.error import InputRejected, UsageError
+from typing_extensions import override
+
+from tapegrad.notebook import display
+from tapegrad.notebook.checker import Checker, CheckerError, Report
+from tapegrad.notebook.program import Program
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+
+
+class Mode(Enum):
+    """What happens where mypy refuses a cell."""
+
+    OFF = "off"  # nothing: it is not asked
+    WARN = "warn"  # it is said, and the cell runs
+    STRICT = "strict"  # it is said, and the cell does not run
+
+
+class Refused(InputRejected):
+    """The cell does not run; the notebook shows what mypy said of it in place of a traceback."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
+
+    def _render_traceback_(self) -> list[str]:
+        return self.lines
+
+
+class Extension(ast.NodeTransformer):
+    """What `%load_ext` puts into a shell, and `%unload_ext` takes out of it."""
+
+    loaded: ClassVar[dict[int, Extension]] = {}
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self.shell = shell
+        self.mode = Mode.STRICT
+        self.program = Program()
+        self.checker = Checker(Path.cwd())
+        self._cell: str | None = None  # about to run and not yet asked about
+        self._above = 0  # its lines that are not Python's: `%%time`
+        self._number = 0
+        self._tree: ast.Module | None = None  # asked about and running
+        self._given = frozenset(shell.user_ns)  # what every shell has
+        self._ill = False
+
+    @classmethod
+    def load(cls, shell: InteractiveShell) -> None:
+        """Puts an extension into a shell that has none."""
+        if id(shell) in cls.loaded:
+            return
+        extension = cls.loaded[id(shell)] = cls(shell)
+        shell.ast_transformers.append(extension)
+        shell.events.register("pre_run_cell", extension.before_cell)
+        shell.events.register("post_run_cell", extension.after_cell)
+        magics: Any = shell  # its annotations count `self` among the arguments
+        magics.register_magic_function(extension.typecheck, "line", "typecheck")
+        magics.register_magic_function(extension.shapes, "line", "shapes")
+        display.register(shell)
+        Thread(target=extension.warm_up, daemon=True).start()
+
+    @classmethod
+    def unload(cls, shell: InteractiveShell) -> None:
+        """Takes the extension out of a shell."""
+        extension = cls.loaded.pop(id(shell), None)
+        if extension is None:
+            return
+        shell.ast_transformers.remove(extension)
+        shell.events.unregister("pre_run_cell", extension.before_cell)
+        shell.events.unregister("post_run_cell", extension.after_cell)
+        display.unregister(shell)
+        extension.checker.close()
+
+    def warm_up(self) -> None:
+        """Runs mypy over what most notebooks begin with, while the first cell is being written."""
+        text = "import numpy\nimport tapegrad\n"
+        try:
+            self.checker.check(self.program.with_cell(text, ast.parse(text)))
+        except CheckerError:  # the first cell meets the same, and says so
+            return
+
+    def before_cell(self, info: ExecutionInfo) -> None:
+        """Notes the cell that is about to run: the syntax tree comes without its text."""
+        self._cell = None if info.silent else info.transformed_cell
+        self._above = 0
+        self._number = self.shell.execution_count - int(info.store_history)  # it counts before it runs
+        self._tree = None
+
+    @override
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Asks about a cell. Any error but a refusal would make IPython drop this transformer."""
+        try:
+            self._visit(node)
+        except InputRejected:
+            raise
+        except Exception as error:  # noqa: BLE001  # the cell of a person runs, however ill the checker is
+            self._fall_ill(error)
+        return node
+
+    def _visit(self, node: ast.AST) -> None:
+        if self._cell is None or not isinstance(node, ast.Module):
+            return
+        if timed := _timed_body(node):
+            self._cell, self._above = timed, 1
+            return
+        cell, self._cell, self._tree = self._cell, None, node
+        if self.mode is Mode.OFF or _is_cell_magic(node):
+            return
+
+        draft = self.program.with_cell(cell, node, self._known())
+        lines = self._shown(self.checker.check(draft), cell.splitlines())
+        if not lines:
+            return
+        if self.mode is Mode.STRICT:
+            self._tree = None
+            raise Refused(lines)
+        print("\n".join(lines), file=sys.stderr)
+
+    def _shown(self, reports: list[Report], lines: list[str]) -> list[str]:
+        """Lays out what mypy said of a cell, and prints what is no reason to refuse it."""
+        if any(report.kind == "error" for report in reports):
+            return [text for report in reports for text in self._quoted(report, lines)]
+        for report in reports:
+            print(f"line {report.line + self._above}: {report.text}", file=sys.stderr)
+        return []
+
+    def _quoted(self, report: Report, lines: list[str]) -> list[str]:
+        """Writes a report under the line that it is about, and that under its place."""
+        if report.kind == "note":
+            return [f"note: {report.text}"]
+        line = lines[report.line - 1]
+        end = report.end_column if report.end_line == report.line else len(line)
+        carets = "^" * max(end - report.column + 1, 1)
+        code = f"  [{report.code}]" if report.code else ""
+        return [
+            f"In [{self._number}], line {report.line + self._above}",
+            f"    {line}",
+            f"    {' ' * (report.column - 1)}{carets}",
+            f"{report.text}{code}",
+        ]
+
+    def _known(self) -> list[str]:
+        """Returns the names that hold something: a magic, or a cell that ran unchecked, may have bound them."""
+        return [
+            name
+            for name in self.shell.user_ns.keys() - self._given
+            if not name.startswith("_") and name.isidentifier() and not keyword.iskeyword(name)
+        ]
+
+    def _fall_ill(self, error: Exception) -> None:
+        if not self._ill:
+            print(f"tapegrad cannot check the cells: {type(error).__name__}: {error}", file=sys.stderr)
+        self._ill = True
+
+    def after_cell(self, result: ExecutionResult) -> None:
+        """Takes what ran into the program: all of the cell, or what stands above the statement that failed."""
+        tree, self._tree = self._tree, None
+        if tree is None or result.error_before_exec is not None:
+            return
+        failed = _failed_line(result.error_in_exec) if result.error_in_exec is not None else sys.maxsize
+        self.program.add(one for one in tree.body if (one.end_lineno or 0) < failed)
+
+    def typecheck(self, line: str) -> None:
+        """Says or sets what happens where mypy refuses a cell: `%typecheck off|warn|strict`."""
+        modes = {mode.value: mode for mode in Mode}
+        if not (word := line.strip()):
+            print(self.mode.value)
+            return
+        if word not in modes:
+            raise UsageError(f"%typecheck: off, warn or strict is expected, not {word}")
+        self.mode = modes[word]
+
+    def shapes(self, line: str) -> display.Table:
+        """Lists the tensors among the variables, as mypy knows them and as they are: `%shapes [NAME …]`."""
+        from tapegrad.tensor import Tensor
+
+        held: dict[str, Any] = {
+            name: value
+            for name in line.split() or self.program.names
+            if isinstance(value := self.shell.user_ns.get(name), Tensor)
+        }
+        known = self._revealed(list(held))
+        rows = [(name, known.get(name, "unknown"), display.summary_of(value)) for name, value in held.items()]
+        return display.Table(("name", "mypy", "Python"), rows)
+
+    def _revealed(self, names: list[str]) -> dict[str, str]:
+        asked = [name for name in names if name in self.program.names]
+        draft = self.program.with_lines(
+            ["from tapegrad import reveal_shape as _reveal", *(f"_reveal({name})" for name in asked)]
+        )
+        notes = {
+            report.line - 2: report.text.removeprefix("Revealed shape is ")
+            for report in self.checker.check(draft)
+            if report.kind == "note"
+        }
+        return {name: notes[place] for place, name in enumerate(asked) if place in notes}
+
+
+def _timed_body(tree: ast.Module) -> str | None:
+    """Returns the cell inside of `%%time`: it comes next, and by itself."""
+    match tree.body:
+        case [
+            ast.Expr(
+                ast.Call(func=ast.Attribute(attr="run_cell_magic"), args=[ast.Constant(name), _, ast.Constant(body)])
+            )
+        ]:
+            return str(body) if name == "time" else None
+    return None
+
+
+def _is_cell_magic(tree: ast.Module) -> bool:
+    match tree.body:
+        case [ast.Expr(ast.Call(func=ast.Attribute(attr="run_cell_magic")))]:
+            return True
+    return False
+
+
+def _failed_line(error: BaseException) -> int:
+    """Returns the line of the cell at which it failed."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name in ("<module>", "async-def-wrapper") and _is_cell(
+            trace.tb_frame.f_code.co_filename
+        ):
+            return trace.tb_lineno
+        trace = trace.tb_next
+    return 0
+
+
+def _is_cell(filename: str) -> bool:
+    return "ipykernel_" in filename or filename.startswith("<ipython-input-")

@@ -1,0 +1,112 @@
+"""The program that a notebook is: the statements that have run, and the cell that is asked about at the end of them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tapegrad.notebook.bindings import Binding, bindings, renamed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PRELUDE: Final = "from typing import Any as _Any\ndef get_ipython() -> _Any: ...\n"
+
+
+class Draft(NamedTuple):
+    """A program as text.
+
+    Attributes:
+        text: Everything that has run, then the cell as it was typed.
+        start: How many lines stand above the cell.
+        modules: The modules that it imports, in all cells.
+    """
+
+    text: str
+    start: int
+    modules: frozenset[str]
+
+
+@dataclass
+class Program:
+    """Grows by each cell that has run.
+
+    Attributes:
+        statements: What has run. What was named by `def`, `class`, `import` or an annotation and is bound anew goes by
+            another name from then on, since mypy knows one meaning of such a name.
+    """
+
+    statements: list[ast.stmt] = field(default_factory=list)
+    _texts: list[str] = field(default_factory=list)
+    _bound: dict[str, Binding] = field(default_factory=dict)
+    _renamings: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        """What the program has bound, under the names that still mean it, in their order."""
+        return [name for name in self._bound if not name.startswith("_")]
+
+    def with_cell(self, cell: str, tree: ast.Module, known: Iterable[str] = ()) -> Draft:
+        """Returns the program with a cell at its end.
+
+        Args:
+            cell: As typed.
+            tree: The same, parsed.
+            known: Names that hold something though no cell bound them: to mypy they may be anything.
+        """
+        earlier = self._earlier(tree)
+        unbound = sorted(set(known) - self._bound.keys() - bindings(tree.body).keys())
+        head = PRELUDE + "".join(f"{name}: _Any\n" for name in unbound) + earlier
+        return Draft(head + cell, head.count("\n"), _modules([*self.statements, *tree.body]))
+
+    def with_lines(self, lines: Iterable[str]) -> Draft:
+        """Returns the program with a few lines more, which are asked about."""
+        text = "".join(f"{line}\n" for line in lines)
+        return self.with_cell(text, ast.parse(text))
+
+    def add(self, statements: Iterable[ast.stmt]) -> None:
+        """Takes in what has run."""
+        statements = list(statements)
+        for name in self._meant_anew(statements):
+            self._rename(name)
+        self.statements += statements
+        self._texts += [ast.unparse(statement) for statement in statements]
+        for name, how in bindings(statements).items():
+            self._bound[name] = max(how, self._bound.get(name, how))
+
+    def _meant_anew(self, statements: list[ast.stmt]) -> list[str]:
+        imported = {ast.unparse(one) for one in self.statements if isinstance(one, ast.Import | ast.ImportFrom)}
+        fresh = [one for one in statements if ast.unparse(one) not in imported]  # once more, nothing is meant anew
+        return [
+            name
+            for name, how in bindings(fresh).items()
+            if name in self._bound and max(how, self._bound[name]) is Binding.FIRM
+        ]
+
+    def _earlier(self, tree: ast.Module) -> str:
+        texts = self._texts
+        for name in self._meant_anew(tree.body):
+            texts = [ast.unparse(renamed(ast.parse(text).body[0], name, self._other(name))) for text in texts]
+        return "".join(f"{text}\n" for text in texts)
+
+    def _rename(self, name: str) -> None:
+        other = self._other(name)
+        self.statements = [renamed(statement, name, other) for statement in self.statements]
+        self._texts = [ast.unparse(statement) for statement in self.statements]
+        self._bound[other] = self._bound.pop(name)
+        self._renamings += 1
+
+    def _other(self, name: str) -> str:
+        return f"_{name}_{self._renamings}"
+
+
+def _modules(statements: Iterable[ast.stmt]) -> frozenset[str]:
+    found: set[str] = set()
+    for node in (node for statement in statements for node in ast.walk(statement)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(found)

@@ -1,0 +1,67 @@
+"""The child process that keeps mypy in memory: a line of JSON asks, a line of JSON answers.
+
+It loads what a run of mypy has left in the cache and follows one file from then on. It never adds a module to what it
+holds, which costs mypy ten seconds and sometimes its life: it says that there is a new one, and is started again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mypy.dmypy_server import Server, process_start_options
+from mypy.find_sources import create_source_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TextIO
+
+    from mypy.server.update import FineGrainedBuildManager
+
+
+class Watched:
+    """One file, followed by mypy."""
+
+    def __init__(self, flags: list[str], path: str) -> None:
+        self.options = process_start_options([*flags, "--use-fine-grained-cache"], allow_sources=False)
+        self.server = Server(self.options, os.devnull + ".no_status_file")
+        self.sources = create_source_list([path], self.options, self.server.fscache)
+
+    def answer(self, modules: Iterable[str]) -> dict[str, Any]:
+        """Checks the file, unless it imports what is not in memory."""
+        held = self.server.fine_grained_manager
+        if held is not None and any(_is_new(module, held) for module in modules):
+            return {"new": True}
+        checked = self.server.check(self.sources, export_types=False, is_tty=False, terminal_width=80)
+        return {"new": False, "text": checked["out"], "failed": checked["err"]}
+
+
+def _is_new(name: str, held: FineGrainedBuildManager) -> bool:
+    """Tells whether a name is a module that mypy does not hold; `from m import f` may or may not name one."""
+    return name not in held.graph and isinstance(held.manager.find_module_cache.find_module(name), str)
+
+
+def serve(requests: TextIO, answers: TextIO, flags: list[str], path: str) -> None:
+    """Answers until there are no more requests."""
+    watched = Watched(flags, path)
+    for line in requests:
+        request = json.loads(line)
+        answer = watched.answer(request["modules"])
+        answers.write(json.dumps({"id": request["id"], **answer}) + "\n")
+        answers.flush()
+
+
+def main() -> None:
+    """Serves on the streams that this process was started with, and keeps them from whatever mypy prints."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the cell
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    *flags, path = sys.argv[1:]
+    serve(sys.stdin, answers, flags, path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""The extension in a real shell: what is refused, what runs, what is remembered."""
+
+from __future__ import annotations
+
+import atexit
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import tapegrad
+from tapegrad.notebook.extension import Extension
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REFUSED = "matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows  [tapegrad-shape]"
+
+
+class Notebook:
+    """A shell with the extension, and what the last cell wrote."""
+
+    def __init__(self, shell: InteractiveShell, capture: pytest.CaptureFixture[str]) -> None:
+        self.shell = shell
+        self.capture = capture
+
+    def __call__(self, cell: str) -> str:
+        self.capture.readouterr()
+        self.shell.run_cell(cell, store_history=True)
+        told = self.capture.readouterr()
+        return told.out + told.err
+
+    def __getitem__(self, name: str) -> Any:
+        return self.shell.user_ns[name]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("notebook")  # one for all, for the sake of mypy's cache
+
+
+@pytest.fixture
+def notebook(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Notebook]:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("IPYTHONDIR", str(folder))
+    shell = InteractiveShell(colors="nocolor")
+    shell.run_cell("%load_ext tapegrad.notebook")
+    shell.run_cell("import tapegrad as tg\nfrom tapegrad import nn")
+    yield Notebook(shell, capsys)
+    shell.run_cell("%unload_ext tapegrad.notebook")
+    assert not Extension.loaded
+    atexit.unregister(shell.atexit_operations)
+    shell.atexit_operations()
+
+
+def test_a_cell_that_mypy_refuses_does_not_run(notebook: Notebook) -> None:
+    notebook("x = tg.zeros((2, 3))")
+
+    told = notebook("ran = True\ny = x @ x")
+
+    assert told.strip().splitlines()[-4:] == ["In [2], line 2", "    y = x @ x", "        ^^^^^", REFUSED]
+    assert "ran" not in notebook.shell.user_ns
+
+
+def test_a_refused_cell_leaves_nothing_behind(notebook: Notebook) -> None:
+    notebook("x = tg.zeros((2, 3))")
+    notebook("x = tg.zeros((5, 7)); x @ x")
+
+    assert notebook("y = x @ tg.ones((3, 4)); print(y.shape)") == "(2, 4)\n"
+
+
+def test_a_tape_is_consumed_across_cells(notebook: Notebook) -> None:
+    notebook("loss = (tg.ones((2, 3)).trace() * 2.0).sum()")
+    notebook("grads = loss.backward()")
+
+    assert "[tapegrad-tape]" in notebook("grads = loss.backward()")
+
+
+def test_a_name_may_be_defined_again(notebook: Notebook) -> None:
+    notebook("def f(x: int) -> int:\n    return x")
+    notebook("def g() -> int:\n    return f(1)")
+
+    assert notebook("def f(x: str) -> str:\n    return x + '!'\nprint(f('a'), g.__name__)") == "a! g\n"
+    assert notebook("class f:\n    x: int = 3\nprint(f.x)") == "3\n"
+    assert 'has incompatible type "int"; expected "str"' not in notebook("print(f().x)")
+
+
+def test_what_stands_above_a_failure_is_kept(notebook: Notebook) -> None:
+    notebook("before = tg.zeros((2, 3))\nraise ValueError('planned')\nafter = 1")
+
+    assert notebook("print(before.shape)") == "(2, 3)\n"
+    assert 'Name "after" is not defined' in notebook("print(after)")
+
+
+def test_a_name_that_no_cell_bound_may_be_anything(notebook: Notebook) -> None:
+    notebook.shell.user_ns["given"] = 5
+
+    assert notebook("print(given + 1)") == "6\n"
+
+
+def test_the_body_of_a_timed_cell_is_checked(notebook: Notebook) -> None:
+    notebook("x = tg.zeros((2, 3))")
+
+    told = notebook("%%time\nz = 1\ny = x @ x")
+
+    assert "In [2], line 3\n    y = x @ x\n" in told
+    assert REFUSED in told
+    assert "z" not in notebook.shell.user_ns
+
+
+def test_a_captured_cell_is_checked(notebook: Notebook) -> None:
+    notebook("x = tg.zeros((2, 3))")
+    notebook("%%capture told\ny = x @ x\nz = 1")
+
+    assert "z" not in notebook.shell.user_ns
+
+
+def test_other_magics_run_as_ever(notebook: Notebook) -> None:
+    assert notebook("%%bash\necho $((1 + 1))") == "2\n"
+    notebook("files = !echo a")
+    assert notebook("print(files[0])") == "a\n"
+    notebook("?tg.zeros")
+    assert notebook("print(1)") == "1\n"
+
+
+def test_the_mode_can_be_set(notebook: Notebook) -> None:
+    notebook("x: object = 1\nrun = len('run')")
+    assert notebook("%typecheck") == "strict\n"
+
+    notebook("%typecheck warn")
+    told = notebook("print('ran' if run else x.there)")
+    assert 'has no attribute "there"' in told
+    assert "ran\n" in told
+
+    notebook("%typecheck off")
+    assert notebook("print('ran' if run else x.there)") == "ran\n"
+    assert "off, warn or strict is expected, not loud" in notebook("%typecheck loud")
+
+
+def test_shapes_are_listed_as_mypy_and_python_know_them(notebook: Notebook) -> None:
+    notebook("x = tg.zeros((2, 3)).trace()\nn = 4\ndef unknown(x):\n    return x\ny = unknown(tg.zeros((n, 5)))")
+
+    told = notebook("%shapes")
+
+    assert [re.split(r"  +", line) for line in told.strip().splitlines()[1:]] == [
+        ["name", "mypy", "Python"],
+        ["x", "(2, 3) float32, owned tape", "(2, 3) float32, owned tape"],
+        ["y", "unknown", "(4, 5) float32, no tape"],
+    ]
+    assert '<td align="left">(4, 5) float32, no tape</td>' in notebook["_"]._repr_html_()
+
+
+def test_a_new_import_is_checked_from_the_next_line_on(notebook: Notebook) -> None:
+    assert notebook("import decimal\nd = decimal.Decimal(1)\nprint(d)") == "1\n"
+    assert '"Decimal" has no attribute "nothing"' in notebook("d.nothing")
+
+
+def test_a_module_of_the_notebooks_folder_is_read(notebook: Notebook, folder: Path) -> None:
+    (folder / "beside.py").write_text("def half(x: int) -> int:\n    return x // 2\n", "utf-8")
+    notebook("import sys; sys.path.insert(0, '')")
+
+    assert notebook("from beside import half\nprint(half(4))") == "2\n"
+    assert 'Argument 1 to "half" has incompatible type "str"; expected "int"' in notebook("half('a')")
+
+
+def test_await_stands_at_the_top(notebook: Notebook) -> None:
+    notebook("import asyncio")
+
+    assert notebook("print(await asyncio.sleep(0, 'slept'))") == "slept\n"
+
+
+def test_a_syntax_error_is_pythons(notebook: Notebook) -> None:
+    assert "SyntaxError" in notebook("x = = 1")
+    assert notebook("print(1)") == "1\n"
+
+
+def test_an_ill_checker_says_so_once_and_the_cell_runs(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tapegrad.notebook.checker.SETTINGS", Path("nowhere.ini"))
+    monkeypatch.setattr("tapegrad.notebook.checker._plugin_version", lambda: "edited")
+
+    told = notebook("print(1)")
+
+    assert told.startswith("1\ntapegrad cannot check the cells: CheckerError: ")
+    assert notebook("print(2)") == "2\n"
+    assert tapegrad.__name__ in notebook.shell.user_ns["tg"].__name__
