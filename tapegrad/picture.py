@@ -44,7 +44,12 @@ def op_named(qualname: str) -> str:
 
 
 def graph(entries: Sequence[tuple[Any, ...]]) -> str:
-    """Writes a tape as a Mermaid graph: leaves and ops in the order in which they came, and what flows where."""
+    """Writes a tape as a Mermaid graph."""
+    return flow(*boxes_and_arrows(entries))
+
+
+def boxes_and_arrows(entries: Sequence[tuple[Any, ...]]) -> tuple[list[str], list[tuple[int, int]]]:
+    """Returns leaves and ops in the order in which they came, as texts, and what flows where, by their places."""
     boxes: list[str] = []
     arrows: list[tuple[int, int]] = []
     places: dict[Any, int] = {}
@@ -61,4 +66,4 @@ def graph(entries: Sequence[tuple[Any, ...]]) -> str:
         number = place(step(entry))
         arrows += [(places[x], number) for x in inputs]
         places[out] = number
-    return flow(boxes, arrows)
+    return boxes, arrows

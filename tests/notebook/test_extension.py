@@ -152,6 +152,16 @@ def test_shapes_are_listed_as_mypy_and_python_know_them(notebook: Notebook) -> N
     assert '<td align="left">(4, 5) float32, no tape</td>' in notebook["_"]._repr_html_()
 
 
+def test_what_can_be_drawn_is_drawn_while_the_extension_is_loaded(notebook: Notebook) -> None:
+    notebook("x = tg.ones((2, 3))")
+    shell: Any = notebook.shell
+    formatted = shell.display_formatter.format
+
+    assert formatted(notebook["x"])[0]["text/html"].startswith("<div><b>Tensor</b> (2, 3) float32")
+    notebook("%unload_ext tapegrad.notebook")
+    assert "text/html" not in formatted(notebook["x"])[0]
+
+
 def test_a_new_import_is_checked_from_the_next_line_on(notebook: Notebook) -> None:
     assert notebook("import decimal\nd = decimal.Decimal(1)\nprint(d)") == "1\n"
     assert '"Decimal" has no attribute "nothing"' in notebook("d.nothing")
