@@ -162,11 +162,22 @@ def _plugin_version() -> str:
 
 def _in_cell(text: str, draft: Draft) -> list[Report]:
     found = [report for report in map(_report, text.splitlines()) if report]
+    start = draft.start
     return [
-        report._replace(line=report.line - draft.start, end_line=report.end_line - draft.start)
+        report._replace(line=report.line - start, end_line=report.end_line - start, text=_in_lines(report.text, start))
         for report in found
-        if report.line > draft.start
+        if report.line > start
     ]
+
+
+def _in_lines(text: str, start: int) -> str:
+    """Writes a line that a message names as a line of the cell, if it is one."""
+
+    def written(line: re.Match[str]) -> str:
+        inside = int(line[1]) - start
+        return f"on line {inside}" if inside > 0 else "in an earlier cell"
+
+    return re.sub(r"\bon line (\d+)", written, text)
 
 
 def _report(line: str) -> Report | None:

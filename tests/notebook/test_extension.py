@@ -75,7 +75,11 @@ def test_a_tape_is_consumed_across_cells(notebook: Notebook) -> None:
     notebook("loss = (tg.ones((2, 3)).trace() * 2.0).sum()")
     notebook("grads = loss.backward()")
 
-    assert "[tapegrad-tape]" in notebook("grads = loss.backward()")
+    told = notebook("grads = loss.backward()")
+    assert "backward: loss was consumed by backward in an earlier cell  [tapegrad-tape]" in told
+
+    told = notebook("loss = tg.ones(()).trace()\nloss.backward()\nloss.backward()")
+    assert "backward: loss was consumed by backward on line 2  [tapegrad-tape]" in told
 
 
 def test_a_name_may_be_defined_again(notebook: Notebook) -> None:
