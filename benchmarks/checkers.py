@@ -1,0 +1,146 @@
+"""Counts what each type checker sees in the programs of typecheck/, which mypy judges with the plugin.
+
+    python -m benchmarks.checkers
+
+pyrefly and ty are asked where they are installed. Printed is a Markdown table, as the docs have it: of the calls that
+have to be refused how many are, of the types that have to be exact how many are, and how many lines that are right are
+called wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT: Final = Path(__file__).parent.parent
+BINARIES: Final = Path(sys.executable).parent
+PROGRAMS: Final = sorted(path for path in (ROOT / "typecheck").rglob("*.py") if "sugar" not in path.parts)
+CLAIM: Final = re.compile(r"assert_type|assert-type|type-assertion-failure|Expression is of type")
+
+Messages: TypeAlias = "dict[tuple[Path, int], list[str]]"
+
+
+class Lines(NamedTuple):
+    """What the programs ask of a checker, by file and line."""
+
+    refused: set[tuple[Path, int]]
+    exact: set[tuple[Path, int]]
+    right: set[tuple[Path, int]]
+
+
+def lines() -> Lines:
+    """Reads the programs: what each line of `accept_` and `reject_` functions is there for."""
+    asked = Lines(set(), set(), set())
+    for path in PROGRAMS:
+        text = path.read_text("utf-8").splitlines()
+        for function in ast.parse("\n".join(text)).body:
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            for line in range(function.lineno, (function.end_lineno or 0) + 1):
+                if "# E:" in text[line - 1]:
+                    asked.refused.add((path, line))
+                elif function.name.startswith("accept"):
+                    (asked.exact if "assert_type(" in text[line - 1] else asked.right).add((path, line))
+    return asked
+
+
+def run(*command: str) -> str:
+    """Returns what a checker prints; it fails where it finds errors, so its exit code says nothing."""
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+
+
+def collected(found: list[tuple[str, int, str]]) -> Messages:
+    """Puts messages to their places."""
+    messages: Messages = defaultdict(list)
+    for file, line, text in found:
+        messages[(ROOT / file).resolve(), line].append(text)
+    return messages
+
+
+def mypy(settings: str) -> Messages:
+    """Asks mypy under some settings."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "mypy.ini")
+        file.write_text(settings, "utf-8")
+        said = run(sys.executable, "-m", "mypy", "--config-file", str(file), "--output=json", *map(str, PROGRAMS))
+    found = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    return collected([(one["file"], one["line"], one["message"]) for one in found if one["severity"] == "error"])
+
+
+STRICT: Final = "[mypy]\nstrict = true\nallow_redefinition = true\nexplicit_package_bases = true\n"
+
+
+def pyright() -> Messages:
+    """Asks pyright as it comes."""
+    with TemporaryDirectory() as folder:
+        settings = {"include": ["typecheck"], "exclude": ["**/sugar"], "extraPaths": [str(ROOT)]}
+        Path(folder, "typecheck").symlink_to(ROOT / "typecheck")
+        file = Path(folder, "pyrightconfig.json")
+        file.write_text(json.dumps(settings), "utf-8")
+        said = run(sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(file))
+    found = [one for one in json.loads(said)["generalDiagnostics"] if one["severity"] == "error"]
+    places = (
+        (ROOT / "typecheck" / one["file"].partition("/typecheck/")[2], one["range"]["start"]["line"]) for one in found
+    )
+    return collected([(str(file), line + 1, one["message"]) for (file, line), one in zip(places, found, strict=True)])
+
+
+def pyrefly() -> Messages:
+    """Asks pyrefly."""
+    interpreter = ("--python-interpreter-path", sys.executable)
+    said = run(_binary("pyrefly"), "check", "--output-format", "json", *interpreter, *map(str, PROGRAMS))
+    found = [one for one in json.loads(said)["errors"] if one.get("severity", "error") == "error"]
+    return collected([(one["path"], one["line"], f"{one['name']} {one['description']}") for one in found])
+
+
+def ty() -> Messages:
+    """Asks ty."""
+    said = run(_binary("ty"), "check", "--output-format", "concise", "--python", sys.executable, *map(str, PROGRAMS))
+    report = re.compile(r"^(.*?):(\d+):\d+: error(.*)$", re.MULTILINE)
+    return collected([(file, int(line), text) for file, line, text in report.findall(said)])
+
+
+def _binary(name: str) -> str:
+    return shutil.which(name, path=str(BINARIES)) or shutil.which(name) or ""
+
+
+def row(name: str, messages: Messages, asked: Lines) -> str:
+    """Writes what a checker saw as a line of the table."""
+    refused = sum(place in messages for place in asked.refused)
+    exact = sum(not any(map(CLAIM.search, messages.get(place, []))) for place in asked.exact)
+    wrong = sum(not all(map(CLAIM.search, messages.get(place, []))) for place in asked.right | asked.exact)
+    return f"| {name} | {refused:,} | {exact:,} | {wrong:,} |"
+
+
+def main() -> None:
+    """Prints the table."""
+    asked = lines()
+    checkers: dict[str, Callable[[], Messages]] = {
+        f"mypy {version('mypy')} with the plugin": lambda: mypy(f"{STRICT}plugins = tapegrad.mypy\n"),
+        f"mypy {version('mypy')}": lambda: mypy(STRICT),
+        f"pyright {version('pyright')}": pyright,
+    }
+    for name, ask in (("pyrefly", pyrefly), ("ty", ty)):
+        if binary := _binary(name):
+            checkers[f"{name} {run(binary, '--version').split()[1]}"] = ask
+
+    print(f"| checker | refused of {len(asked.refused):,} | exact of {len(asked.exact):,} | wrongly refused |")
+    print("| --- | --- | --- | --- |")
+    for name, ask in checkers.items():
+        print(row(name, ask(), asked), flush=True)
+
+
+if __name__ == "__main__":
+    main()
