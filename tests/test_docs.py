@@ -209,12 +209,12 @@ def execute(source: str, module: ModuleType) -> tuple[str, list[Exception]]:
 
 def test_every_page_has_the_settings_of_the_house() -> None:
     house = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]
-    written = [
-        text for page in PAGES for language, _, text in BLOCK.findall(page.read_text("utf-8")) if language == "toml"
-    ]
+    blocks = [block for page in PAGES for block in BLOCK.findall(page.read_text("utf-8"))]
+    written = [tomllib.loads(text)["tool"] for language, _, text in blocks if language == "toml"]
+    of_mypy = [tools["mypy"] for tools in written if "mypy" in tools]
 
     assert settings().items() <= house.items()
-    assert [tomllib.loads(text)["tool"]["mypy"] for text in written] == [settings()] * len(written)
+    assert of_mypy == [settings()] * len(of_mypy) != []
 
 
 @pytest.fixture(scope="module", params=["mkdocs", "zensical"])
