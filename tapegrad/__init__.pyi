@@ -55,6 +55,7 @@ from tapegrad.ops import bce_with_logits as bce_with_logits
 from tapegrad.ops import bernoulli as bernoulli
 from tapegrad.ops import bernoulli_like as bernoulli_like
 from tapegrad.ops import bitwise_and as bitwise_and
+from tapegrad.ops import bitwise_count as bitwise_count
 from tapegrad.ops import bitwise_invert as bitwise_invert
 from tapegrad.ops import bitwise_left_shift as bitwise_left_shift
 from tapegrad.ops import bitwise_or as bitwise_or
@@ -88,6 +89,7 @@ from tapegrad.ops import deg2rad as deg2rad
 from tapegrad.ops import det as det
 from tapegrad.ops import diag as diag
 from tapegrad.ops import div as div
+from tapegrad.ops import divmod as divmod
 from tapegrad.ops import dot as dot
 from tapegrad.ops import dropout as dropout
 from tapegrad.ops import einsum as einsum
@@ -103,14 +105,17 @@ from tapegrad.ops import expm1 as expm1
 from tapegrad.ops import eye as eye
 from tapegrad.ops import flatten as flatten
 from tapegrad.ops import flip as flip
+from tapegrad.ops import float_power as float_power
 from tapegrad.ops import floor as floor
 from tapegrad.ops import floor_divide as floor_divide
 from tapegrad.ops import fmax as fmax
 from tapegrad.ops import fmin as fmin
 from tapegrad.ops import fmod as fmod
+from tapegrad.ops import frexp as frexp
 from tapegrad.ops import full as full
 from tapegrad.ops import full_like as full_like
 from tapegrad.ops import gather as gather
+from tapegrad.ops import gcd as gcd
 from tapegrad.ops import gelu as gelu
 from tapegrad.ops import getitem as getitem
 from tapegrad.ops import greater as greater
@@ -129,6 +134,8 @@ from tapegrad.ops import isinf as isinf
 from tapegrad.ops import isnan as isnan
 from tapegrad.ops import kl_div as kl_div
 from tapegrad.ops import layer_norm as layer_norm
+from tapegrad.ops import lcm as lcm
+from tapegrad.ops import ldexp as ldexp
 from tapegrad.ops import leaky_relu as leaky_relu
 from tapegrad.ops import less as less
 from tapegrad.ops import less_equal as less_equal
@@ -154,6 +161,7 @@ from tapegrad.ops import masked_fill as masked_fill
 from tapegrad.ops import masked_select as masked_select
 from tapegrad.ops import matmul as matmul
 from tapegrad.ops import matrix_transpose as matrix_transpose
+from tapegrad.ops import matvec as matvec
 from tapegrad.ops import max as max
 from tapegrad.ops import max_pool1d as max_pool1d
 from tapegrad.ops import max_pool2d as max_pool2d
@@ -164,12 +172,14 @@ from tapegrad.ops import min_pool1d as min_pool1d
 from tapegrad.ops import min_pool2d as min_pool2d
 from tapegrad.ops import minimum as minimum
 from tapegrad.ops import mish as mish
+from tapegrad.ops import modf as modf
 from tapegrad.ops import moveaxis as moveaxis
 from tapegrad.ops import mse as mse
 from tapegrad.ops import mul as mul
 from tapegrad.ops import multi_head_attention as multi_head_attention
 from tapegrad.ops import nan_to_num as nan_to_num
 from tapegrad.ops import neg as neg
+from tapegrad.ops import nextafter as nextafter
 from tapegrad.ops import nll as nll
 from tapegrad.ops import nonzero as nonzero
 from tapegrad.ops import norm as norm
@@ -183,6 +193,7 @@ from tapegrad.ops import ones_like as ones_like
 from tapegrad.ops import outer as outer
 from tapegrad.ops import pad as pad
 from tapegrad.ops import permute as permute
+from tapegrad.ops import positive as positive
 from tapegrad.ops import pow as pow
 from tapegrad.ops import prelu as prelu
 from tapegrad.ops import prod as prod
@@ -218,6 +229,7 @@ from tapegrad.ops import softmax as softmax
 from tapegrad.ops import softplus as softplus
 from tapegrad.ops import solve as solve
 from tapegrad.ops import sort as sort
+from tapegrad.ops import spacing as spacing
 from tapegrad.ops import split as split
 from tapegrad.ops import sqrt as sqrt
 from tapegrad.ops import square as square
@@ -247,6 +259,8 @@ from tapegrad.ops import uniform_like as uniform_like
 from tapegrad.ops import unstack as unstack
 from tapegrad.ops import upsample2d as upsample2d
 from tapegrad.ops import var as var
+from tapegrad.ops import vecdot as vecdot
+from tapegrad.ops import vecmat as vecmat
 from tapegrad.ops import where as where
 from tapegrad.ops import zeros as zeros
 from tapegrad.ops import zeros_like as zeros_like

@@ -21,7 +21,7 @@ from tapegrad.tensor import Tensor, handle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.backend import Elementwise, Slide
+    from tapegrad.backend import Elementwise, Pairwise, Slide
     from tapegrad.tape import Checkpointing, Gradients, NoneTape, OwnedTape
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
@@ -259,6 +259,11 @@ class Autodiff(AutodiffBackend[Recorded, B], Generic[B, C]):
     def map(self, name: Elementwise, *operands: Recorded) -> Recorded:
         result: Recorded = CALLS[name](*map(_lifted, operands))
         return result
+
+    @override
+    def pair(self, name: Pairwise, *operands: Recorded) -> tuple[Recorded, Recorded]:
+        first, second = CALLS[name](*map(_lifted, operands))
+        return first, second
 
     @override
     def where(self, condition: Recorded, x: Recorded, y: Recorded | float) -> Recorded:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.backend import Backend, Elementwise, Slide, Value, register
+from tapegrad.backend import Backend, Elementwise, Pairwise, Slide, Value, register
 from tapegrad.dims import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import OPS, NoNumbersError, Op
@@ -284,6 +284,11 @@ class Outlines(Backend[Outline]):
     @override
     def map(self, name: Elementwise, *operands: Outline) -> Outline:
         return ruled(name, *operands)
+
+    @override
+    def pair(self, name: Pairwise, *operands: Outline) -> tuple[Outline, Outline]:
+        first, second = _outlined(OPS[name], operands, {})
+        return first, second
 
     @override
     def pad(self, x: Outline, pad_width: Sequence[tuple[int, int]], value: float) -> Outline:

@@ -349,6 +349,9 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def __neg__(self) -> Tensor[S_co, T_co, D_co]:
         return CALLS["neg"](self)
 
+    def __pos__(self) -> Tensor[S_co, T_co, D_co]:
+        return CALLS["positive"](self)
+
     def __abs__(self) -> Tensor[S_co, T_co, D_co]:
         return CALLS["abs"](self)
 
@@ -387,6 +390,12 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def __rmod__(self, y: Number) -> Tensor[Any, T_co, D_co]:
         return CALLS["remainder"](y, self)
+
+    def __divmod__(self, y: Operand[T2]) -> tuple[Tensor[Any, NoneTape, D_co], Tensor[Any, Merge[T_co, T2], D_co]]:
+        return CALLS["divmod"](self, y)
+
+    def __rdivmod__(self, y: Number) -> tuple[Tensor[Any, NoneTape, D_co], Tensor[Any, T_co, D_co]]:
+        return CALLS["divmod"](y, self)
 
     def __pow__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
         return CALLS["pow"](self, y)

@@ -62,6 +62,12 @@ def erf(x: Array) -> Array:
     return np.copysign(np.where(positive < 1, near, far), x)
 
 
+def ldexp(x: Array, y: Array) -> Array:
+    """Multiplies `x` by two to the power `y`, of ints of any dtype: NumPy takes some on some platforms only."""
+    exponents = np.clip(y.astype(np.float64), -10_000, 10_000).astype(np.int32)  # beyond, all is 0 or infinite
+    return np.asarray(np.ldexp(x, exponents))
+
+
 def power(x: Array, y: Array) -> Array:
     """Raises `x` to the power `y`."""
     if y.ndim > 0:

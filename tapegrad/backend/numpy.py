@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.engines import register
-from tapegrad.backend.formulas import erf, power, sigmoid, softplus
-from tapegrad.backend.value import Backend, Elementwise
+from tapegrad.backend.formulas import erf, ldexp, power, sigmoid, softplus
+from tapegrad.backend.value import Backend, Elementwise, Pairwise
 from tapegrad.errors import SingularError
 
 if TYPE_CHECKING:
@@ -21,8 +21,15 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_OWN: Final[dict[str, Callable[..., Any]]] = {"erf": erf, "pow": power, "sigmoid": sigmoid, "softplus": softplus}
+_OWN: Final[dict[str, Callable[..., Any]]] = {
+    "erf": erf,
+    "ldexp": ldexp,
+    "pow": power,
+    "sigmoid": sigmoid,
+    "softplus": softplus,
+}
 _ELEMENTWISE: Final = {name: _OWN.get(name) or getattr(np, name) for name in get_args(Elementwise)}
+_PAIRWISE: Final = {name: getattr(np, name) for name in get_args(Pairwise)}
 
 
 _SMALL: Final = 1024  # elements; below, what a call costs is beginning it
@@ -58,6 +65,11 @@ class NumPy(Backend[Array]):
     def map(self, name: Elementwise, *operands: Array) -> Array:
         result: Array = _ELEMENTWISE[name](*operands)
         return result
+
+    @override
+    def pair(self, name: Pairwise, *operands: Array) -> tuple[Array, Array]:
+        first, second = _PAIRWISE[name](*operands)
+        return first, second
 
     @override
     def sum(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:

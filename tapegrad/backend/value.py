@@ -27,6 +27,7 @@ Elementwise: TypeAlias = Literal[
     "atan2",
     "atanh",
     "bitwise_and",
+    "bitwise_count",
     "bitwise_invert",
     "bitwise_left_shift",
     "bitwise_or",
@@ -45,11 +46,14 @@ Elementwise: TypeAlias = Literal[
     "fmax",
     "fmin",
     "fmod",
+    "gcd",
     "heaviside",
     "hypot",
     "isfinite",
     "isinf",
     "isnan",
+    "lcm",
+    "ldexp",
     "log10",
     "log1p",
     "log2",
@@ -61,6 +65,7 @@ Elementwise: TypeAlias = Literal[
     "logical_xor",
     "maximum",
     "minimum",
+    "nextafter",
     "pow",
     "remainder",
     "round",
@@ -70,10 +75,12 @@ Elementwise: TypeAlias = Literal[
     "sin",
     "sinh",
     "softplus",
+    "spacing",
     "sqrt",
     "tan",
     "trunc",
 ]
+Pairwise: TypeAlias = Literal["divmod", "frexp", "modf"]
 
 
 class Value(ABC, Generic[S, D]):
@@ -161,6 +168,10 @@ class Backend(ABC, Generic[V]):
     @abstractmethod
     def map(self, name: Elementwise, *operands: V) -> V:
         """Applies an elementwise function, which goes by the name of its op, NumPy's where NumPy has it."""
+
+    @abstractmethod
+    def pair(self, name: Pairwise, *operands: V) -> tuple[V, V]:
+        """Applies an elementwise function of two results, which goes by the name of its op, NumPy's."""
 
     @abstractmethod
     def sum(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:

@@ -25,6 +25,7 @@ from tapegrad.ops.axes import squeeze as squeeze
 from tapegrad.ops.axes import swapaxes as swapaxes
 from tapegrad.ops.axes import unflatten as unflatten
 from tapegrad.ops.bitwise import bitwise_and as bitwise_and
+from tapegrad.ops.bitwise import bitwise_count as bitwise_count
 from tapegrad.ops.bitwise import bitwise_invert as bitwise_invert
 from tapegrad.ops.bitwise import bitwise_left_shift as bitwise_left_shift
 from tapegrad.ops.bitwise import bitwise_or as bitwise_or
@@ -52,8 +53,11 @@ from tapegrad.ops.create import ones_like as ones_like
 from tapegrad.ops.create import tensor as tensor
 from tapegrad.ops.create import zeros as zeros
 from tapegrad.ops.create import zeros_like as zeros_like
+from tapegrad.ops.division import divmod as divmod
 from tapegrad.ops.division import floor_divide as floor_divide
 from tapegrad.ops.division import fmod as fmod
+from tapegrad.ops.division import gcd as gcd
+from tapegrad.ops.division import lcm as lcm
 from tapegrad.ops.division import remainder as remainder
 from tapegrad.ops.draw import bernoulli as bernoulli
 from tapegrad.ops.draw import bernoulli_like as bernoulli_like
@@ -68,6 +72,7 @@ from tapegrad.ops.elementwise import astype as astype
 from tapegrad.ops.elementwise import exp as exp
 from tapegrad.ops.elementwise import log as log
 from tapegrad.ops.elementwise import neg as neg
+from tapegrad.ops.elementwise import positive as positive
 from tapegrad.ops.elementwise import relu as relu
 from tapegrad.ops.elementwise import scale as scale
 from tapegrad.ops.elementwise import tanh as tanh
@@ -80,6 +85,11 @@ from tapegrad.ops.exponential import log10 as log10
 from tapegrad.ops.exponential import logaddexp as logaddexp
 from tapegrad.ops.exponential import logaddexp2 as logaddexp2
 from tapegrad.ops.exponential import safe_log as safe_log
+from tapegrad.ops.floats import frexp as frexp
+from tapegrad.ops.floats import ldexp as ldexp
+from tapegrad.ops.floats import modf as modf
+from tapegrad.ops.floats import nextafter as nextafter
+from tapegrad.ops.floats import spacing as spacing
 from tapegrad.ops.index import gather as gather
 from tapegrad.ops.index import scatter_add as scatter_add
 from tapegrad.ops.index import select as select
@@ -144,6 +154,7 @@ from tapegrad.ops.pool import min_pool2d as min_pool2d
 from tapegrad.ops.pool import smooth_max_pool1d as smooth_max_pool1d
 from tapegrad.ops.pool import smooth_max_pool2d as smooth_max_pool2d
 from tapegrad.ops.power import cbrt as cbrt
+from tapegrad.ops.power import float_power as float_power
 from tapegrad.ops.power import hypot as hypot
 from tapegrad.ops.power import pow as pow
 from tapegrad.ops.power import reciprocal as reciprocal
@@ -223,3 +234,6 @@ from tapegrad.ops.trigonometric import sin as sin
 from tapegrad.ops.trigonometric import sinh as sinh
 from tapegrad.ops.trigonometric import tan as tan
 from tapegrad.ops.upsample import upsample2d as upsample2d
+from tapegrad.ops.vectors import matvec as matvec
+from tapegrad.ops.vectors import vecdot as vecdot
+from tapegrad.ops.vectors import vecmat as vecmat

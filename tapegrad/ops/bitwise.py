@@ -15,6 +15,8 @@ from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, place
 from tapegrad.tensor import S, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tapegrad.backend import Elementwise
     from tapegrad.tape import NoneTape
     from tapegrad.tensor import Number
@@ -40,7 +42,7 @@ def bitwise_and(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | 
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are float.
     """
-    return _joined("bitwise_and", x, y, "iub")
+    return _joined("bitwise_and", x, y, bits_only)
 
 
 @op(broadcast_shape, operator="__or__")
@@ -60,7 +62,7 @@ def bitwise_or(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | N
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are float.
     """
-    return _joined("bitwise_or", x, y, "iub")
+    return _joined("bitwise_or", x, y, bits_only)
 
 
 @op(broadcast_shape, operator="__xor__")
@@ -80,7 +82,7 @@ def bitwise_xor(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | 
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are float.
     """
-    return _joined("bitwise_xor", x, y, "iub")
+    return _joined("bitwise_xor", x, y, bits_only)
 
 
 @op(elementwise_shape, operator="__invert__")
@@ -99,8 +101,28 @@ def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
         DTypeError: `x` is a float.
     """
     x, _ = split(x)
-    _kind_only(x, "iub")
+    bits_only(x)
     return handle(apply("bitwise_invert", x.data))
+
+
+@op(elementwise_shape)
+def bitwise_count(x: Tensor[S, Any, Whole]) -> Tensor[S, NoneTape, np.uint8]:
+    r"""Counts the bits that are set; not differentiable.
+
+    $$y = \sum_b |x|_b$$
+
+    Args:
+        x: Any shape, ints. Of a negative one the bits of its absolute value count.
+
+    Returns:
+        The shape of `x`, uint8, without a tape.
+
+    Raises:
+        DTypeError: `x` is not an int.
+    """
+    x, _ = split(x)
+    whole_only(x)
+    return handle(apply("bitwise_count", x.data))
 
 
 @op(broadcast_shape, operator="__lshift__")
@@ -122,7 +144,7 @@ def bitwise_left_shift(
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not int.
     """
-    return _joined("bitwise_left_shift", x, y, "iu")
+    return _joined("bitwise_left_shift", x, y, whole_only)
 
 
 @op(broadcast_shape, operator="__rshift__")
@@ -144,19 +166,24 @@ def bitwise_right_shift(
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not int.
     """
-    return _joined("bitwise_right_shift", x, y, "iu")
+    return _joined("bitwise_right_shift", x, y, whole_only)
 
 
-def _joined(name: Elementwise, x: Any, y: Any, kinds: str) -> Tensor[Any, NoneTape, Any]:
+def whole_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
+    """Refuses all but ints; `given` is what stood for the first of two."""
+    if x.data.dtype.kind not in "iu":
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), "integer"))
+
+
+def bits_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
+    """Refuses all but ints and bools; `given` is what stood for the first of two."""
+    if x.data.dtype.kind not in "iub":
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), "integer or bool"))
+
+
+def _joined(name: Elementwise, x: Any, y: Any, refuse: Callable[..., None]) -> Tensor[Any, NoneTape, Any]:
     given = x
     x, y, _ = split(x, y)
     same_dtype(x, y)
-    _kind_only(x, kinds, given)
+    refuse(x, given)
     return handle(apply(name, x.data, y.data))
-
-
-def _kind_only(x: Tensor[Any, Any, Any], kinds: str, given: object = None) -> None:
-    """Refuses dtypes of another kind; `given` is what stood for the first of two."""
-    if x.data.dtype.kind not in kinds:
-        expected = "integer or bool" if "b" in kinds else "integer"
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), expected))

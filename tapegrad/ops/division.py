@@ -1,18 +1,27 @@
-r"""What a division gives in whole numbers, and what it leaves over."""
+r"""What a division gives in whole numbers, what it leaves over, and what divides without rest."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from tapegrad.backend import engine
 from tapegrad.op import op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
+from tapegrad.ops.bitwise import Whole, whole_only
 from tapegrad.ops.elementwise import broadcast_shape, number_only
 from tapegrad.tensor import T1, T2, Real, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
+    from tapegrad.dims import Dims
     from tapegrad.tape import Gradients, Merge, NoneTape
     from tapegrad.tensor import Number
+
+
+def divmod_shape(x: Dims, y: Dims) -> tuple[Dims, Dims]:
+    """Aligns the sizes from the right, in the quotient and in what is left over; 1 fits any."""
+    dims = broadcast_shape(x, y)
+    return dims, dims
 
 
 @op(broadcast_shape, operator="__floordiv__")
@@ -77,6 +86,89 @@ def fmod(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
         DTypeError: The dtypes differ, or are bool.
     """
     return _left_over("fmod", x, y)
+
+
+@op(divmod_shape, operator="__divmod__")
+def divmod(
+    x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
+) -> tuple[Tensor[Any, NoneTape, Real], Tensor[Any, Merge[T1, T2], Real]]:
+    r"""Finds the quotient, rounded down, and what is left over, as Python's `divmod`: two ops for little more than one.
+
+    $$q = \lfloor x / y \rfloor, \quad r = x - q \, y, \quad dx = dr, \quad dy = -q \, dr$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number. Zero gives what `floor_divide` and `remainder` give.
+
+    Returns:
+        The quotient, which has no tape, and what is left over, both of the shape that the operands broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are bool.
+    """
+    given = x
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    number_only(x, given)
+    quotient, rest = map(handle, engine(x.data, y.data).pair("divmod", x.data, y.data))
+
+    def backward(grads: Gradients) -> None:
+        dr = grads.take(rest)
+        if grads.wants(x):
+            add_summed(grads, x, dr)
+        if grads.wants(y):
+            add_summed(grads, y, -dr * quotient.data)
+
+    return quotient, tape.record(rest, (x, y), backward)
+
+
+@op(broadcast_shape)
+def gcd(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number) -> Tensor[Any, NoneTape, Whole]:
+    r"""Finds the greatest number that divides both without rest; not differentiable.
+
+    $$z = \max \{ n : n \mid x, \, n \mid y \}$$
+
+    Args:
+        x: Any shape, ints, or a number. The sign does not matter.
+        y: A shape that broadcasts with `x`, or a number. Beside zero it is the divisor itself.
+
+    Returns:
+        The shape both broadcast to, in their dtype, at least 0, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not int.
+    """
+    return _divisible("gcd", x, y)
+
+
+@op(broadcast_shape)
+def lcm(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number) -> Tensor[Any, NoneTape, Whole]:
+    r"""Finds the least number that both divide without rest; not differentiable.
+
+    $$z = \frac{|x \, y|}{\gcd(x, y)}$$
+
+    Args:
+        x: Any shape, ints, or a number. The sign does not matter.
+        y: A shape that broadcasts with `x`, or a number. Beside zero the result is zero.
+
+    Returns:
+        The shape both broadcast to, in their dtype, at least 0 where that holds it, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not int.
+    """
+    return _divisible("lcm", x, y)
+
+
+def _divisible(name: Literal["gcd", "lcm"], x: Any, y: Any) -> Tensor[Any, NoneTape, Any]:
+    given = x
+    x, y, _ = split(x, y)
+    same_dtype(x, y)
+    whole_only(x, given)
+    return handle(apply(name, x.data, y.data))
 
 
 def _left_over(name: Literal["remainder", "fmod"], x: Any, y: Any) -> Tensor[Any, Any, Any]:

@@ -76,6 +76,31 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     return tape.record(out, (x,), backward)
 
 
+@op(elementwise_shape, operator="__pos__", memory_bound=True)
+def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
+    r"""Keeps the sign: the plus that may stand where a minus may.
+
+    $$y = +x, \quad dx = dy$$
+
+    Args:
+        x: Any shape.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is bool.
+    """
+    x, tape = split(x)
+    number_only(x)
+    out = handle(x.data)
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(out))
+
+    return tape.record(out, (x,), backward)
+
+
 @op(elementwise_shape, memory_bound=True)
 def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     r"""Raises e to each element.

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import TypeVar
 
+from tapegrad import sentences
 from tapegrad.backend import engine
+from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
@@ -16,6 +19,8 @@ from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, handle, same_dtyp
 if TYPE_CHECKING:
     from tapegrad.tape import Gradients, Merge
     from tapegrad.tensor import Number
+
+OtherReal = TypeVar("OtherReal", bound=np.number[Any], default=np.float32)
 
 
 @op(broadcast_shape, operator="__pow__", memory_bound=True)
@@ -41,6 +46,43 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     x, y, tape = split(x, y)
     same_dtype(x, y)
     number_only(x, given)
+    return _raised("pow", x, y, tape)
+
+
+@op(broadcast_shape)
+def float_power(
+    x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, OtherReal] | Number
+) -> Tensor[Any, Merge[T1, T2], np.float64]:
+    r"""Raises to a power in float64, whatever the dtypes: ints to a negative power, float32 without overflow.
+
+    $$z = x^y, \quad dx = y \, x^{y-1} \, dz, \quad dy = \ln(x) \, z \, dz$$
+
+    Args:
+        x: Any shape, or a number. Gradients are those of `pow`, converted back.
+        y: A shape that broadcasts with `x`, or a number; it may be of another dtype.
+
+    Returns:
+        The shape both broadcast to, float64.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: An operand is bool, or neither is a tensor.
+    """
+    x, y, tape = split(_widened(x, "x"), _widened(y, "y"))
+    return _raised("float_power", x, y, tape)
+
+
+def _widened(operand: Any, name: str) -> Any:
+    """Makes float64 of a tensor or an array; a number becomes what it stands beside."""
+    dtype = getattr(operand, "dtype", None)
+    if dtype is None:
+        return operand
+    if dtype.kind not in "iuf":
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, name, str(dtype), "number"))
+    return operand.astype(np.float64)
+
+
+def _raised(name: str, x: Any, y: Any, tape: Any) -> Tensor[Any, Any, Any]:
     out = handle(apply("pow", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
@@ -50,7 +92,9 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
         if grads.wants(y):
             add_summed(grads, y, dz * out.data * _logarithm(x.data, y.data))
 
-    return tape.record(out, (x, y), backward)
+    backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
+    recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
+    return recorded
 
 
 def _lower(x: Any, y: Any) -> Any:

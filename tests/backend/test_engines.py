@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from tapegrad.autodiff import Autodiff
-from tapegrad.backend import Elementwise, engine
+from tapegrad.backend import Elementwise, Pairwise, engine
 from tapegrad.backend.numpy import NumPy
 from tapegrad.op import CALLS
 from tapegrad.ops import ones, tensor
+from tapegrad.outline import Outline, Outlines
 from tapegrad.tensor import Tensor
 
 
@@ -65,9 +66,10 @@ def test_a_value_of_no_engine_is_refused() -> None:
 
 @pytest.mark.parametrize("name", get_args(Elementwise))
 def test_every_engine_has_every_elementwise_function(name: Any) -> None:
-    dtype = {"bitwise": np.int64, "logical": np.bool_}.get(name.partition("_")[0], np.float32)
-    x: Any = np.array([0.5, 0.25]).astype(dtype)
-    operands = [x] * len([key for key in signature(CALLS[name]).parameters if key in {"x", "y"}])
+    whole = {"bitwise": np.int64, "gcd": np.int64, "lcm": np.int64}
+    x: Any = np.array([0.5, 0.25]).astype({**whole, "logical": np.bool_}.get(name.partition("_")[0], np.float32))
+    y = np.array([2, -3]) if name == "ldexp" else x
+    operands = [one for key, one in (("x", x), ("y", y)) if key in signature(CALLS[name]).parameters]
 
     with np.errstate(invalid="ignore"):  # no hyperbolic cosine is below 1
         by_numpy = NumPy().map(name, *operands)
@@ -75,3 +77,18 @@ def test_every_engine_has_every_elementwise_function(name: Any) -> None:
 
     assert by_autodiff.dtype == by_numpy.dtype
     np.testing.assert_array_equal(by_autodiff.numpy(), by_numpy)
+
+
+@pytest.mark.parametrize("name", get_args(Pairwise))
+def test_every_engine_has_every_function_of_two_results(name: Any) -> None:
+    x: Any = np.array([7.5, -0.25], np.float32)
+    operands = [x, x[::-1]] if name == "divmod" else [x]
+
+    by_numpy = NumPy().pair(name, *operands)
+    by_autodiff = Autodiff().pair(name, *map(tensor, operands))
+    by_outlines = Outlines().pair(name, *(Outline(one.shape, one.dtype) for one in operands))
+
+    for theirs, ours, outline in zip(by_numpy, by_autodiff, by_outlines, strict=True):
+        assert ours.dtype == outline.dtype == theirs.dtype
+        assert outline.shape == theirs.shape
+        np.testing.assert_array_equal(ours.numpy(), theirs)

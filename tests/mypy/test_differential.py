@@ -39,6 +39,8 @@ DRAWS = 60  # for each call that is kept; most ops are seldom right by chance, a
 DTYPES = {
     "float32": "numpy.floating[numpy._typing._nbit_base._32Bit]",
     "float64": "numpy.float64",
+    "uint8": "numpy.unsignedinteger[numpy._typing._nbit_base._8Bit]",
+    "int32": "numpy.signedinteger[numpy._typing._nbit_base._32Bit]",
     "int64": "numpy.signedinteger[numpy._typing._nbit_base._64Bit]",
     "bool": "numpy.bool[bool]",
 }

@@ -12,6 +12,7 @@ import pytest
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import (
     bitwise_and,
+    bitwise_count,
     bitwise_invert,
     bitwise_left_shift,
     bitwise_or,
@@ -69,6 +70,19 @@ def test_every_bit_is_turned() -> None:
     assert not bitwise_invert(tensor([True]).trace()).owns_tape
     assert bitwise_invert(zeros((0, 3), np.int64)).shape == (0, 3)
     check_shape_rule(bitwise_invert, ((),), ((2, 3, 7),), ((2, 0),))
+
+
+def test_the_bits_that_are_set_are_counted() -> None:
+    y = bitwise_count(tensor([0, 1, 7, 255, -7, 2**62]).trace())
+
+    assert y.tolist() == [n.bit_count() for n in [0, 1, 7, 255, -7, 2**62]]
+    assert y.dtype == np.uint8
+    assert not y.owns_tape
+    assert bitwise_count(tensor([-128], np.int8)).tolist() == [1]
+    assert bitwise_count(zeros((0, 3), np.int64)).shape == (0, 3)
+    check_shape_rule(bitwise_count, ((),), ((2, 3, 7),), ((2, 0),))
+    with pytest.raises(DTypeError, match=r"^bitwise_count: x is bool but integer is expected$"):
+        bitwise_count(tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 def test_nothing_is_said_of_empty_tensors() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,12 +11,14 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import floor_divide, fmod, normal, remainder, tensor, zeros
+from tapegrad.ops import divmod, floor_divide, fmod, gcd, lcm, normal, remainder, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
 EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
+PAIRS = [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))]
 LEFT_OVER: dict[str, Callable[..., Any]] = {"fmod": fmod, "remainder": remainder}
 DIVISIONS: dict[str, Callable[..., Any]] = {**LEFT_OVER, "floor_divide": floor_divide}
+DIVISORS: dict[str, Callable[..., Any]] = {"gcd": gcd, "lcm": lcm}
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -52,9 +55,7 @@ def test_the_sign_is_the_divisors_or_that_of_what_is_divided() -> None:
 
 
 @pytest.mark.parametrize("name", LEFT_OVER)
-@pytest.mark.parametrize(
-    ("x", "y"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str
-)
+@pytest.mark.parametrize(("x", "y"), PAIRS, ids=str)
 def test_gradients_have_the_shapes_of_the_operands(name: str, x: tuple[int, ...], y: tuple[int, ...]) -> None:
     check_gradients(LEFT_OVER[name], real(*x), real(*y, seed=1))
     check_gradients(lambda x, y: LEFT_OVER[name](x, y) * x * y, real(*x), real(*y, seed=1), order=2, rtol=1e-4)
@@ -104,3 +105,75 @@ def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
     x, y = EDGES[:, None], EDGES
 
     np.testing.assert_array_equal(DIVISIONS[name](tensor(x), tensor(y)).numpy(), getattr(np, name)(x, y))
+
+
+# divmod
+
+
+@np.errstate(all="ignore")
+def test_a_quotient_comes_with_what_is_left_over() -> None:
+    x, y = EDGES[:, None], EDGES
+
+    quotient, rest = divmod(tensor(x), tensor(y))
+
+    np.testing.assert_array_equal(quotient.numpy(), floor_divide(tensor(x), tensor(y)).numpy())
+    np.testing.assert_array_equal(rest.numpy(), remainder(tensor(x), tensor(y)).numpy())
+    assert [part.tolist() for part in divmod(tensor([7, -7]), 4)] == [[1, -2], [3, 1]]
+    assert [part.dtype for part in divmod(tensor([7], np.int8), 4)] == [np.int8, np.int8]
+    assert [part.shape for part in divmod(zeros((0, 3)), tensor(2.0))] == [(0, 3), (0, 3)]
+
+
+def test_pythons_divmod_asks_the_tensor_on_either_side() -> None:
+    assert [part.tolist() for part in builtins.divmod(tensor([7.5, -7.5]), 2)] == [[3, -4], [1.5, 0.5]]
+    assert [part.tolist() for part in builtins.divmod(7, tensor([2, -3]))] == [[3, -3], [1, -2]]
+
+
+@pytest.mark.parametrize(("x", "y"), PAIRS, ids=str)
+def test_only_what_is_left_over_has_a_gradient(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    assert [part.owns_tape for part in divmod(real(*x).trace(), real(*y))] == [False, True]
+    check_gradients(lambda x, y: divmod(x, y)[1], real(*x), real(*y, seed=1))
+    check_gradients(lambda x, y: divmod(x, y)[1] * x * y, real(*x), real(*y, seed=1), order=2, rtol=1e-4)
+    check_gradients(lambda y: divmod(0.3, y)[1] * y, real(*y), order=2)
+
+
+def test_the_law_of_divmod_and_what_it_refuses() -> None:
+    check_shape_rule(divmod, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
+    with pytest.raises(ShapeError, match=r"^divmod: x \(2, 3\) and y \(4,\) do not broadcast: axis -1 is 3 in x but 4"):
+        divmod(real(2, 3), real(4))
+    with pytest.raises(DTypeError, match=r"^divmod: x is bool but number is expected$"):
+        divmod(tensor([True]), tensor([False]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+    with pytest.raises(DTypeError, match=r"^divmod: x is float64 but y is int64$"):
+        divmod(real(2), tensor([1, 2]))
+
+
+# gcd, lcm
+
+
+@pytest.mark.parametrize("name", DIVISORS)
+def test_divisors_and_multiples_are_pythons(name: str) -> None:
+    f, of_python = DIVISORS[name], getattr(math, name)
+    x, y = [[12], [-18], [0], [1]], [8, 27, 0, -5]
+
+    z = f(tensor(x).trace(), tensor(y))
+
+    assert z.tolist() == [[of_python(a, b) for b in y] for (a,) in x]
+    assert not z.owns_tape
+    assert f(tensor(x), 8).tolist() == [[of_python(a, 8)] for (a,) in x]
+    assert f(8, tensor(y)).tolist() == [of_python(8, b) for b in y]
+    assert f(tensor([12], np.int8), 8).dtype == np.int8
+    assert f(zeros((0, 3), np.int64), 2).shape == (0, 3)
+    check_shape_rule(f, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
+
+
+@pytest.mark.parametrize("name", DIVISORS)
+def test_only_ints_have_divisors(name: str) -> None:
+    f = DIVISORS[name]
+
+    with pytest.raises(ShapeError, match=rf"^{name}: x \(2,\) and y \(3,\) do not broadcast: axis -1 is 2 in x but 3"):
+        f(tensor([1, 2]), tensor([1, 2, 3]))
+    with pytest.raises(DTypeError, match=rf"^{name}: x is float64 but integer is expected$"):
+        f(real(2), real(2))
+    with pytest.raises(DTypeError, match=rf"^{name}: y is bool but integer is expected$"):
+        f(True, tensor([True]))  # noqa: FBT003  # a number beside a tensor
+    with pytest.raises(DTypeError, match=rf"^{name}: x is int64 but y is float64$"):
+        f(tensor([1, 2]), real(2))

@@ -10,10 +10,17 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError
-from tapegrad.ops import astype, exp, log, neg, normal, relu, scale, tanh, tensor, zeros
+from tapegrad.ops import astype, exp, log, neg, normal, positive, relu, scale, tanh, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
-UNARY: dict[str, Callable[..., Any]] = {"neg": neg, "exp": exp, "log": log, "tanh": tanh, "relu": relu}
+UNARY: dict[str, Callable[..., Any]] = {
+    "neg": neg,
+    "positive": positive,
+    "exp": exp,
+    "log": log,
+    "tanh": tanh,
+    "relu": relu,
+}
 SMOOTH = {name: f for name, f in UNARY.items() if name != "relu"}
 OF_FLOATS = ["exp", "log", "tanh"]
 EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
@@ -23,7 +30,7 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def positive(*shape: int, seed: int = 0) -> Any:
+def above_zero(*shape: int, seed: int = 0) -> Any:
     return exp(real(*shape, seed=seed))
 
 
@@ -39,6 +46,7 @@ def test_nothing_is_computed_on_empty_tensors() -> None:
     ("name", "x", "expected"),
     [
         ("neg", 2.5, -2.5),
+        ("positive", -2.5, -2.5),
         ("exp", 1.0, math.e),
         ("log", 10.0, math.log(10)),
         ("tanh", 0.5, math.tanh(0.5)),
@@ -52,7 +60,14 @@ def test_one_operand_gives_what_pythons_math_gives(name: str, x: float, expected
 
 @pytest.mark.parametrize(
     ("name", "of_numpy"),
-    [("neg", np.negative), ("exp", np.exp), ("log", np.log), ("tanh", np.tanh), ("relu", lambda x: np.maximum(x, 0))],
+    [
+        ("neg", np.negative),
+        ("positive", np.positive),
+        ("exp", np.exp),
+        ("log", np.log),
+        ("tanh", np.tanh),
+        ("relu", lambda x: np.maximum(x, 0)),
+    ],
 )
 @np.errstate(all="ignore")
 def test_one_operand_at_its_edges_is_numpys(name: str, of_numpy: Callable[..., Any]) -> None:
@@ -62,7 +77,7 @@ def test_one_operand_at_its_edges_is_numpys(name: str, of_numpy: Callable[..., A
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("shape", [(2, 3), (), (1,), (0, 3)], ids=str)
 def test_gradients_of_smooth_ops_can_be_differentiated(name: str, shape: tuple[int, ...]) -> None:
-    check_gradients(SMOOTH[name], positive(*shape), order=2)
+    check_gradients(SMOOTH[name], above_zero(*shape), order=2)
 
 
 def test_gradients_of_gradients_of_gradients() -> None:
@@ -93,7 +108,7 @@ def test_relu_keeps_the_dtype_of_ints_and_lets_nan_and_infinity_through() -> Non
 
 
 def test_a_bool_has_no_sign_and_is_refused() -> None:
-    for name, f in (("neg", neg), ("relu", relu)):
+    for name, f in (("neg", neg), ("positive", positive), ("relu", relu)):
         with pytest.raises(DTypeError, match=f"^{name}: x is bool but number is expected$"):
             f(tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 

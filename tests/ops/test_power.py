@@ -10,7 +10,21 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import cbrt, hypot, normal, pow, reciprocal, rsqrt, sqrt, square, tensor, uniform, zeros
+from tapegrad.ops import (
+    cbrt,
+    float_power,
+    hypot,
+    normal,
+    ones,
+    pow,
+    reciprocal,
+    rsqrt,
+    sqrt,
+    square,
+    tensor,
+    uniform,
+    zeros,
+)
 from tapegrad.testing import check_gradients, check_shape_rule
 
 UNARY: dict[str, Callable[..., Any]] = {
@@ -262,3 +276,63 @@ def test_a_hypotenuse_of_nothing_has_no_gradient() -> None:
 def test_a_hypotenuse_of_ints_is_refused() -> None:
     with pytest.raises(DTypeError, match=r"^hypot: x is int64 but floating is expected$"):
         hypot(tensor([3]), 4)  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+# float_power
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float16, np.float32, np.float64])
+def test_a_power_in_float64_of_any_dtype_is_numpys(dtype: type[Any]) -> None:
+    x, y = np.array([[1], [2], [100]], dtype), np.array([0, 2, 3], dtype)
+
+    z = float_power(tensor(x), tensor(y))
+
+    assert z.dtype == np.float64
+    np.testing.assert_allclose(z.numpy(), np.float_power(x, y), rtol=1e-15)
+    np.testing.assert_array_equal(float_power(tensor(x), y).numpy(), z.numpy())
+    np.testing.assert_array_equal(float_power(tensor(x), y.astype(np.int16)).numpy(), z.numpy())
+
+
+def test_ints_have_powers_below_zero_and_between_numbers_in_float64() -> None:
+    assert float_power(tensor([2, 4]), -1).tolist() == [0.5, 0.25]
+    assert float_power(tensor([2, 4]), 0.5).tolist() == [math.sqrt(2), 2]
+    assert float_power(2, tensor([3, -1])).tolist() == [8, 0.5]
+    assert float_power(zeros((0, 3)), 2).shape == (0, 3)
+
+
+@np.errstate(all="ignore")
+def test_powers_in_float64_at_their_edges_are_numpys() -> None:
+    x, y = EDGES[:, None], EDGES
+
+    np.testing.assert_allclose(float_power(tensor(x), tensor(y)).numpy(), np.float_power(x, y), rtol=1e-15)
+
+
+@pytest.mark.parametrize(("x", "y"), [((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str)
+def test_gradients_of_a_power_in_float64_come_back_in_the_dtypes_of_the_operands(
+    x: tuple[int, ...], y: tuple[int, ...]
+) -> None:
+    check_gradients(float_power, positive(*x), positive(*y, seed=1), order=2)
+    left, right = ones(x), ones(y)
+    grads = float_power(left.trace(), right.trace()).sum().backward()
+    assert [grads[left].dtype, grads[right].dtype] == [np.float32, np.float32]
+    assert [grads[left].shape, grads[right].shape] == [x, y]
+
+
+def test_of_an_int_and_a_float_only_the_float_has_a_gradient() -> None:
+    x, y = tensor([2, 3]), tensor([2.0, 1.0])
+
+    grads = float_power(x.trace(), y.trace()).sum().backward()
+
+    np.testing.assert_allclose(grads[y].numpy(), [4 * math.log(2), 3 * math.log(3)], rtol=1e-6)
+
+
+def test_the_law_of_float_power_and_what_it_refuses() -> None:
+    check_shape_rule(float_power, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
+    with pytest.raises(ShapeError, match=r"^float_power: x \(2, 3\) and y \(4,\) do not broadcast: axis -1 is 3 in x"):
+        float_power(ones((2, 3)), ones((4,)))  # type: ignore[tapegrad-shape]  # the mistake under test
+    with pytest.raises(DTypeError, match=r"^float_power: x is bool but number is expected$"):
+        float_power(tensor([True]), 2)  # type: ignore[tapegrad-dtype]  # the mistake under test
+    with pytest.raises(DTypeError, match=r"^float_power: y is bool but number is expected$"):
+        float_power(tensor([1]), np.array([True]))
+    with pytest.raises(DTypeError, match=r"^float_power: neither an int nor an int is a tensor$"):
+        float_power(2, 3)  # type: ignore[tapegrad-dtype]  # the mistake under test

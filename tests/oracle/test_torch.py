@@ -115,6 +115,7 @@ CUBE = real(2, 3, 5)
 CHANNELS = [call(real(*shape), real(6, seed=1), real(6, seed=2)) for shape in [(7, 6), (2, 6, 5), (2, 6, 5, 3)]]
 WHOLE = np.array([[1, 0], [2, -1]])
 BITS = [call(WHOLE, WHOLE[::-1].copy()), call(WHOLE, 3), call(truth(2, 3), truth(3, seed=1))]
+DIVISORS = [call(12 * WHOLE, np.array([8, 18])), call(12 * WHOLE, 0 * WHOLE)]
 SHIFTED = [call(WHOLE, np.array([3, 1])), call(WHOLE, 2)]
 TRIANGLES = [call(x, k=k) for x in (CUBE, real(5, 3), real(0, 3)) for k in (0, 1, -2)]
 NORMED = [real(2, 3), CUBE.reshape(5, 2, 3), real(0, 3), 1e3 * real(7, 3)]
@@ -456,6 +457,7 @@ TORCH: dict[str, Line] = {
     ),
     "det": Line(torch.linalg.det, SQUARE),
     "div": Line(torch.div, TWO),
+    "divmod": Line(lambda x, y: (constant(torch.floor_divide)(x, y), torch.remainder(x, y)), TWO),
     "dot": Line(torch.dot, [call(real(5), real(5, seed=1)), call(real(0), real(0)), call(EDGES, EDGES)]),
     "einsum": Line(torch.einsum, SUMMED),
     "elu": Line(F.elu, with_options(ONE, {}, {"alpha": 0.5})),
@@ -468,17 +470,20 @@ TORCH: dict[str, Line] = {
     "eye": Line(torch.eye, [call(3), call(2, 5), call(0)]),
     "flatten": Line(torch.flatten, [call(CUBE), call(CUBE, 1), call(CUBE, 0, 1), call(real()), call(real(0, 3))]),
     "flip": Line(lambda x, axis=None: torch.flip(x, axes_of(x, axis)), [call(CUBE), call(CUBE, 1), call(EDGES)]),
+    "float_power": Line(torch.float_power, [*TWO, call(EDGES, 3), call(WHOLE, 0.5), call(WHOLE, WHOLE)]),
     "floor": Line(torch.floor, ONE),
     "floor_divide": Line(constant(torch.floor_divide), TWO),
     "fmax": Line(torch.fmax, UNEQUAL),
     "fmin": Line(torch.fmin, UNEQUAL),
     "fmod": Line(torch.fmod, TWO),
+    "frexp": Line(torch.frexp, ONE),
     "full": Line(torch.full, [call((2, 3), 0.5), call((), 7.0), call((0, 3), 1.0)]),
     "full_like": Line(torch.full_like, [Call((*one.args, 0.5), {}) for one in LIKE]),
     "gather": Line(
         lambda x, indices, axis=0: torch.gather(x, axis, indices % x.shape[axis]),
         [call(real(4, 2), WHOLE), call(real(2, 5), WHOLE, 1), call(real(3), np.zeros(0, int))],
     ),
+    "gcd": Line(torch.gcd, DIVISORS),
     "gelu": Line(F.gelu, with_options(ONE, {}, {"approximate": "tanh"})),
     "getitem": Line(
         lambda x, index: x[index],
@@ -513,6 +518,12 @@ TORCH: dict[str, Line] = {
     "kl_div": Line(
         by_row(lambda x, target: F.kl_div(x, target, reduction="none")),
         with_options([one for one in SHARES if one.args[0].ndim], *WAYS),
+    ),
+    "lcm": Line(torch.lcm, DIVISORS),
+    "ldexp": Line(
+        # Not torch's own: the gradient of its ldexp is 0 where an exponent is below 0.
+        lambda x, y: x * torch.pow(2.0, torch.as_tensor(y)),
+        [call(real(2, 3), WHOLE[:, :1]), call(real(3), np.array([-5])), call(real(0, 3), 2), call(EDGES, 1)],
     ),
     "leaky_relu": Line(F.leaky_relu, with_options(ONE, {}, {"negative_slope": 0.2})),
     "less": Line(torch.lt, TWO),
@@ -562,6 +573,10 @@ TORCH: dict[str, Line] = {
             ]
         ],
     ),
+    "matvec": Line(
+        lambda x, y: (x @ y[..., None])[..., 0],
+        [call(real(*x), real(*y)) for x, y in [((3, 5), (5,)), ((2, 3, 5), (4, 1, 5)), ((3, 0), (0,))]],
+    ),
     "matrix_transpose": Line(lambda x: x.mT, [call(CUBE), call(real(2, 3)), call(real(0, 3))]),
     "max": Line(over(torch.amax), REDUCED),
     "max_pool1d": Line(F.max_pool1d, pooled(1)),
@@ -573,6 +588,7 @@ TORCH: dict[str, Line] = {
     "min_pool2d": Line(lambda x, *options, **named: -F.max_pool2d(-x, *options, **named), pooled(2)),
     "minimum": Line(torch.minimum, TWO),
     "mish": Line(F.mish, ONE),
+    "modf": Line(lambda x: (torch.frac(x), torch.trunc(x).detach()), ONE),
     "moveaxis": Line(torch.moveaxis, [call(CUBE, 0, -1), call(CUBE, (0, 1), (1, 2)), call(CUBE, (), ())]),
     "mse": Line(F.mse_loss, with_options(BESIDE, *WAYS)),
     "mul": Line(torch.mul, TWO),
@@ -585,6 +601,7 @@ TORCH: dict[str, Line] = {
     ),
     "nan_to_num": Line(torch.nan_to_num, with_options(ONE, {}, {"nan": 1.0, "posinf": 2.0, "neginf": -2.0})),
     "neg": Line(torch.neg, ONE),
+    "nextafter": Line(constant(torch.nextafter), TWO),
     "nonzero": Line(
         lambda x: torch.nonzero(x, as_tuple=True), [call(EDGES), call(ROWS), call(WHOLE), call(truth(2, 3, 5))]
     ),
@@ -609,6 +626,7 @@ TORCH: dict[str, Line] = {
     "outer": Line(torch.outer, [call(real(3), real(5, seed=1)), call(real(0), real(3)), call(EDGES, EDGES)]),
     "pad": Line(padded, [call(CUBE, ((0, 1), (2, 0), (1, 1)), value=n) for n in (0, 0.5)] + [call(EDGES, ((1, 2),))]),
     "permute": Line(torch.permute, [call(CUBE, (2, 0, 1)), call(CUBE, (-1, 1, 0)), call(real(), ())]),
+    "positive": Line(torch.positive, ONE),
     # Not the root of -0 and -inf: torch takes sqrt for it, where IEEE's pow gives 0 and inf.
     "pow": Line(
         torch.pow,
@@ -681,6 +699,9 @@ TORCH: dict[str, Line] = {
         torch.linalg.solve,
         [call(regular(*x), real(*y, seed=1)) for x, y in [((3, 3), (3, 5)), ((2, 3, 3), (3, 5)), ((1, 1), (2, 1, 1))]],
     ),
+    "spacing": Line(
+        constant(lambda x: torch.copysign(torch.nextafter(x.abs(), x.abs() + torch.inf) - x.abs(), x)), ONE
+    ),
     "split": Line(parts, [call(CUBE, 3, 1), call(CUBE, (1, 4), -1), call(CUBE, (0, 2)), call(real(0, 3), 3, 1)]),
     "sqrt": Line(torch.sqrt, ONE),
     "square": Line(torch.square, ONE),
@@ -739,6 +760,13 @@ TORCH: dict[str, Line] = {
         ],
     ),
     "var": Line(spread(torch.var), with_options(REDUCED, {}, {"correction": 1})),
+    "vecdot": Line(
+        torch.linalg.vecdot, [call(real(*x), real(*y)) for x, y in [((5,), (5,)), ((2, 5), (4, 1, 5)), ((3, 0), (0,))]]
+    ),
+    "vecmat": Line(
+        lambda x, y: (x[..., None, :] @ y)[..., 0, :],
+        [call(real(*x), real(*y)) for x, y in [((3,), (3, 5)), ((4, 1, 3), (2, 3, 5)), ((0,), (0, 3))]],
+    ),
     "where": Line(
         torch.where,
         [call(truth(*c), real(*x), real(*y, seed=1)) for c, x, y in [((2, 3), (3,), ()), ((), (2, 1), (3,))]]
@@ -768,6 +796,7 @@ INTEGERS: dict[str, list[Call]] = {
 }
 
 NOT_IN_TORCH = {
+    "bitwise_count": "torch counts no bits",
     "cbrt": "torch has no cube root of negative numbers",
     **dict.fromkeys(["empty", "empty_like"], "nobody knows what the memory holds"),
     **dict.fromkeys(["normal", "uniform", "bernoulli", "dropout"], "NumPy's generator draws other numbers"),
@@ -788,6 +817,7 @@ DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "clamp": (np.isnan, "a NaN is not outside, so its gradient passes; torch's is 0"),
     "copysign": (np.isinf, "the slope of an infinity is 1 or -1; torch divides it by itself"),
     "cumprod": (lambda x: ~np.isfinite(x), "a slope is the product of the others; torch divides by the element"),
+    "divmod": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
     "elu": (np.isnan, "the slope of a NaN is NaN; torch's is 1 in float32"),
     "fmod": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
     "gelu": (np.isposinf, "gelu of infinity is infinity; torch's is NaN in float32"),
@@ -795,6 +825,7 @@ DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "logsumexp": (all_below, "of nothing but -inf the gradient is 0; torch's is NaN"),
     "maximum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
     "minimum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
+    "modf": (np.isinf, "of an infinity nothing is left, as in NumPy; torch has NaN"),
     "norm": (np.isnan, "the slope of a NaN is NaN; torch's is 0 for the powers 1 and infinity"),
     "relu": (np.isnan, "a NaN is not above 0, so its gradient is 0; torch's passes"),
     "remainder": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
@@ -869,7 +900,7 @@ def by_tapegrad(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]
     result = f(*replaced(one.args, made), **replaced(one.options, made))
     several = list(result) if isinstance(result, tuple) else [result]
     values = [y.numpy() for y in several]
-    if not several[0].owns_tape:
+    if not any(y.owns_tape for y in several):
         return values, [np.zeros(x.shape, x.dtype) for x in leaves]
     total: Any = sum((y * direction(y)).sum() for y in several if y.owns_tape)
     grads = total.backward(wrt=leaves)
@@ -889,7 +920,7 @@ def by_torch(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]:
     several = list(result) if isinstance(result, tuple | list) else [result]
     values = [y.detach().numpy() for y in several]
     zeros = [np.zeros_like(x.detach().numpy()) for x in leaves]
-    if not several[0].requires_grad:
+    if not any(y.requires_grad for y in several):
         return values, zeros
     total = sum((y * torch.tensor(direction(y.detach().numpy()))).sum() for y in several if y.requires_grad)
     grads = torch.autograd.grad(total, leaves, allow_unused=True)

@@ -132,6 +132,19 @@ def reject_bitwise_invert_of_floats() -> None:
     ~x  # E: bitwise_invert: x is float32 but integer or bool is expected [tapegrad-dtype]
 
 
+def accept_bitwise_count() -> None:
+    assert_type(tg.bitwise_count(block.trace()), Tensor[Shape[L[2], L[3]], NoneTape, np.uint8])
+
+    def counted(a: Tensor[Shape[N, Any], Any, np.int64]) -> None:
+        assert_type(tg.bitwise_count(a), Tensor[Shape[N, Any], NoneTape, np.uint8])
+
+    counted(block)
+
+
+def reject_bitwise_count_of_bools() -> None:
+    tg.bitwise_count(row)  # E: bitwise_count: x is bool but integer is expected [tapegrad-dtype]
+
+
 def accept_bitwise_left_shift() -> None:
     assert_type(tg.bitwise_left_shift(block, whole), Tensor[Shape[L[2], L[3]], NoneTape, np.int64])
     assert_type(whole.trace() << 2, Tensor[Shape[L[3]], NoneTape, np.int64])

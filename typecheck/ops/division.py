@@ -141,3 +141,90 @@ def reject_the_operator_of_remainder_on_columns() -> None:
 
 def reject_the_operator_of_remainder_on_a_float_and_an_int() -> None:
     2.5 % whole  # E: remainder: x is a float but y is int64 [tapegrad-dtype]
+
+
+def accept_divmod() -> None:
+    quotient, rest = tg.divmod(x.trace(), y)
+    assert_type(quotient, Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(rest, Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.divmod(whole, 2)[0], Tensor[Shape[L[3]], NoneTape, np.int64])
+    assert_type(tg.divmod(2.5, x)[1], Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def accept_divmod_of_named_and_unknown_sizes() -> None:
+    def computed(a: Tensor[Shape[N, M]], b: Tensor[Shape[M]], c: Tensor[Shape[Any, L[3]]]) -> Tensor[Shape[N, M]]:
+        assert_type(tg.divmod(c, y)[0], Tensor[Shape[Any, L[3]], NoneTape])
+        return tg.divmod(a, b)[1]
+
+    assert_type(computed(x, y, x), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def accept_pythons_divmod() -> None:
+    quotient, rest = divmod(x, y.trace())
+    assert_type(quotient, Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(rest, Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(divmod(7, whole)[1], Tensor[Shape[L[3]], NoneTape, np.int64])
+
+
+def reject_divmod_of_columns() -> None:
+    tg.divmod(x, tg.ones((2, 4)))  # E: divmod: x (2, 3) and y (2, 4) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
+
+
+def reject_divmod_of_two_dtypes() -> None:
+    tg.divmod(y, whole)  # E: divmod: x is float32 but y is int64 [tapegrad-dtype]
+
+
+def reject_divmod_of_bools() -> None:
+    tg.divmod(truth, truth)  # E: divmod: x is bool but number is expected [tapegrad-dtype]
+
+
+def accept_gcd() -> None:
+    assert_type(tg.gcd(whole, tg.ones((2, 1), np.int64)), Tensor[Shape[L[2], L[3]], NoneTape, np.int64])
+    assert_type(tg.gcd(whole.trace(), 6), Tensor[Shape[L[3]], NoneTape, np.int64])
+    assert_type(tg.gcd(6, whole.astype(np.int8)), Tensor[Shape[L[3]], NoneTape, np.int8])
+
+
+def accept_gcd_of_named_and_unknown_sizes() -> None:
+    def computed(a: Tensor[Shape[N, M], Any, np.int64], b: Tensor[Shape[Any, M], Any, np.int64]) -> Tensor[Shape[N, M], NoneTape, np.int64]:
+        assert_type(tg.gcd(b, 2), Tensor[Shape[Any, M], NoneTape, np.int64])
+        return tg.gcd(a, a)
+
+    computed(tg.ones((2, 3), np.int64), tg.ones((2, 3), np.int64))
+
+
+def reject_gcd_of_columns() -> None:
+    tg.gcd(whole, tg.ones((4,), np.int64))  # E: gcd: x (3,) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
+
+
+def reject_gcd_of_floats() -> None:
+    tg.gcd(x, x)  # E: gcd: x is float32 but integer is expected [tapegrad-dtype]
+
+
+def reject_gcd_of_two_dtypes() -> None:
+    tg.gcd(whole, truth)  # E: gcd: x is int64 but y is bool [tapegrad-dtype]
+
+
+def accept_lcm() -> None:
+    assert_type(tg.lcm(whole, tg.ones((2, 1), np.int64)), Tensor[Shape[L[2], L[3]], NoneTape, np.int64])
+    assert_type(tg.lcm(whole.trace(), 6), Tensor[Shape[L[3]], NoneTape, np.int64])
+    assert_type(tg.lcm(6, whole.astype(np.int8)), Tensor[Shape[L[3]], NoneTape, np.int8])
+
+
+def accept_lcm_of_named_and_unknown_sizes() -> None:
+    def computed(a: Tensor[Shape[N, M], Any, np.int64], b: Tensor[Shape[Any, M], Any, np.int64]) -> Tensor[Shape[N, M], NoneTape, np.int64]:
+        assert_type(tg.lcm(b, 2), Tensor[Shape[Any, M], NoneTape, np.int64])
+        return tg.lcm(a, a)
+
+    computed(tg.ones((2, 3), np.int64), tg.ones((2, 3), np.int64))
+
+
+def reject_lcm_of_columns() -> None:
+    tg.lcm(whole, tg.ones((4,), np.int64))  # E: lcm: x (3,) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
+
+
+def reject_lcm_of_floats() -> None:
+    tg.lcm(x, x)  # E: lcm: x is float32 but integer is expected [tapegrad-dtype]
+
+
+def reject_lcm_of_two_dtypes() -> None:
+    tg.lcm(whole, truth)  # E: lcm: x is int64 but y is bool [tapegrad-dtype]

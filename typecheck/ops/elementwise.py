@@ -322,3 +322,17 @@ def accept_scale() -> None:
 
 def reject_scale_of_ints() -> None:
     tg.scale(whole, factor=0.5)  # E: scale: x is int64 but floating is expected [tapegrad-dtype]
+
+
+def accept_positive() -> None:
+    assert_type(+x.trace(), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.positive(whole), Tensor[Shape[L[3]], NoneTape, np.int64])
+
+    def kept(a: Tensor[S]) -> Tensor[S]:
+        return +a
+
+    assert_type(kept(x), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def reject_positive_of_bools() -> None:
+    +truth  # E: positive: x is bool but number is expected [tapegrad-dtype]

@@ -154,3 +154,27 @@ def reject_hypot_of_two_dtypes() -> None:
 
 def reject_hypot_of_ints() -> None:
     tg.hypot(whole, 2)  # E: hypot: x is int64 but floating is expected [tapegrad-dtype]
+
+
+def accept_float_power() -> None:
+    assert_type(tg.float_power(x, y), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+    assert_type(tg.float_power(column, y.trace()), Tensor[Shape[L[2], L[3]], OwnedTape, np.float64])
+    assert_type(tg.float_power(whole, -0.5), Tensor[Shape[L[3]], NoneTape, np.float64])
+    assert_type(tg.float_power(0.5, whole), Tensor[Shape[L[3]], NoneTape, np.float64])
+    assert_type(tg.float_power(x, whole), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+
+
+def accept_float_power_of_named_and_unknown_sizes() -> None:
+    def computed(a: Tensor[Shape[N, M]], b: Tensor[Shape[Any, L[3]]]) -> Tensor[Shape[N, M], NoneTape, np.float64]:
+        assert_type(tg.float_power(b, y), Tensor[Shape[Any, L[3]], NoneTape, np.float64])
+        return tg.float_power(a, a)
+
+    computed(x, x)
+
+
+def reject_float_power_of_columns() -> None:
+    tg.float_power(x, tg.ones((2, 4)))  # E: float_power: x (2, 3) and y (2, 4) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
+
+
+def reject_float_power_of_bools() -> None:
+    tg.float_power(x, truth)  # E: float_power: y is bool but number is expected [tapegrad-dtype]

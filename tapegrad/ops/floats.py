@@ -1,0 +1,163 @@
+r"""What a float is made of, and which floats are its neighbours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.backend import engine
+from tapegrad.errors import DTypeError
+from tapegrad.op import op
+from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._mapped import apply
+from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
+
+if TYPE_CHECKING:
+    from tapegrad.dims import Dims
+    from tapegrad.ops.bitwise import Whole
+    from tapegrad.tape import Gradients, Merge, NoneTape
+    from tapegrad.tensor import Number
+
+
+def parts_shape(x: Dims) -> tuple[Dims, Dims]:
+    """Keeps the shape, in both parts."""
+    return x, x
+
+
+@op(parts_shape)
+def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTape, Float]]:
+    r"""Cuts each element into what is behind the point and what is before it.
+
+    $$n = \operatorname{trunc}(x), \quad r = x - n, \quad dx = dr$$
+
+    Args:
+        x: Any shape, a float dtype. Of an infinity nothing is left behind the point.
+
+    Returns:
+        The part behind the point and the whole number, which is flat between its steps and has no tape; both have the
+        shape and the sign of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    rest, whole = map(handle, engine(x.data).pair("modf", x.data))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, grads.take(rest))
+
+    return tape.record(rest, (x,), backward), whole
+
+
+@op(parts_shape)
+def frexp(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTape, np.int32]]:
+    r"""Takes each element apart into a mantissa and a power of two.
+
+    $$x = m \, 2^n, \quad \tfrac{1}{2} \le |m| < 1, \quad dx = 2^{-n} \, dm$$
+
+    Args:
+        x: Any shape, a float dtype. The mantissa of zero, of an infinity and of NaN is the number itself.
+
+    Returns:
+        The mantissa m, and the exponent n, int32, which has no tape; both have the shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, tape = split(x)
+    float_only(x)
+    mantissa, exponent = map(handle, engine(x.data).pair("frexp", x.data))
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, apply("ldexp", grads.take(mantissa), -exponent.data))
+
+    return tape.record(mantissa, (x,), backward), exponent
+
+
+@op(broadcast_shape, memory_bound=True)
+def ldexp(
+    x: Tensor[Any, T1, Float],
+    y: Tensor[Any, T2, Whole] | int | np.integer[Any] | np.ndarray[Any, np.dtype[np.integer[Any]]],
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Multiplies by a power of two, exactly: what `frexp` took apart, put together.
+
+    $$z = x \, 2^y, \quad dx = 2^y \, dz$$
+
+    Args:
+        x: Any shape, a float dtype.
+        y: A shape that broadcasts with `x`, ints of any dtype, or an int. It has no gradient.
+
+    Returns:
+        The shape both broadcast to, in the dtype of `x`.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: `x` is not a float, or `y` is not an int.
+    """
+    tensor_only(x, "x")
+    x, y, tape = split(x, y if isinstance(y, Tensor) else handle(_counted(y)))
+    float_only(x)
+    if y.data.dtype.kind not in "iu":
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "y", str(y.dtype), "integer"))
+    out = handle(apply("ldexp", x.data, y.data))
+
+    def backward(grads: Gradients) -> None:
+        add_summed(grads, x, apply("ldexp", grads.take(out), y.data))
+
+    return tape.record(out, (x, y), backward)
+
+
+@op(broadcast_shape)
+def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | Number) -> Tensor[Any, NoneTape, Float]:
+    r"""Finds the next float towards another number; not differentiable, for it is about rounding.
+
+    $$z = \min \{ f : f > x \} \text{ where } x < y$$
+
+    Args:
+        x: Any shape, or a number.
+        y: A shape that broadcasts with `x`, or a number: where to go. Where it equals `x`, it is the result.
+
+    Returns:
+        The shape both broadcast to, in their dtype, without a tape.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+    """
+    given = x
+    x, y, _ = split(x, y)
+    same_dtype(x, y)
+    float_only(x, given)
+    return handle(apply("nextafter", x.data, y.data))
+
+
+@op(elementwise_shape)
+def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
+    r"""Says how far the next float away from zero is; not differentiable, for it is about rounding.
+
+    $$y = \operatorname{nextafter}(x, \pm \infty) - x$$
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape and dtype of `x`, with its sign, without a tape; NaN of an infinity.
+
+    Raises:
+        DTypeError: `x` is not a float.
+    """
+    x, _ = split(x)
+    float_only(x)
+    return handle(apply("spacing", x.data))
+
+
+def _counted(y: object) -> np.ndarray[Any, np.dtype[np.integer[Any]]]:
+    """Makes an array of an int, and copies one that its owner may write into."""
+    if isinstance(y, bool) or not isinstance(y, int | np.ndarray | np.generic):
+        message = f"y is {sentences.with_article(type(y).__name__)}, neither an int nor a tensor of ints"
+        raise DTypeError(message)
+    return np.array(y)

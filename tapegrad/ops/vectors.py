@@ -1,0 +1,132 @@
+r"""Products with vectors in stacks, of which `matmul` would make matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
+from tapegrad.errors import ShapeError
+from tapegrad.op import op
+from tapegrad.ops.arithmetic import mul
+from tapegrad.ops.axes import expand_dims, squeeze
+from tapegrad.ops.elementwise import number_only
+from tapegrad.ops.matmul import matmul
+from tapegrad.ops.reduce import sum
+from tapegrad.tensor import T1, T2, D, Real, Tensor, same_dtype, split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tapegrad.tape import Merge
+    from tapegrad.tensor import Number
+
+
+def vecdot_shape(x: Dims, y: Dims) -> Dims:
+    """Contracts the last axis of both, which is as long in one as in the other."""
+    *_, n = at_least(1, x=x)
+    *_, n_y = at_least(1, y=y)
+    if surely_differ(n, n_y):
+        message = f"inner sizes differ: x {show(x)} has {n} elements but y {show(y)} has {n_y} elements"
+        raise ShapeError(message)
+    return broadcast(1, x=x, y=y)
+
+
+def matvec_shape(x: Dims, y: Dims) -> Dims:
+    """Contracts the columns of matrices with the elements of vectors."""
+    *matrices, n, k = at_least(2, x=x)
+    *vectors, k_y = at_least(1, y=y)
+    if surely_differ(k, k_y):
+        message = f"inner sizes differ: x {show(x)} has {k} columns but y {show(y)} has {k_y} elements"
+        raise ShapeError(message)
+    try:
+        return (*broadcast(x=tuple(matrices), y=tuple(vectors)), n)
+    except ShapeError:
+        message = f"x {show(x)} has matrices {show(matrices)} but y {show(y)} has vectors {show(vectors)}"
+        raise ShapeError(message) from None
+
+
+def vecmat_shape(x: Dims, y: Dims) -> Dims:
+    """Contracts the elements of vectors with the rows of matrices."""
+    *vectors, k = at_least(1, x=x)
+    *matrices, k_y, m = at_least(2, y=y)
+    if surely_differ(k, k_y):
+        message = f"inner sizes differ: x {show(x)} has {k} elements but y {show(y)} has {k_y} rows"
+        raise ShapeError(message)
+    try:
+        return (*broadcast(x=tuple(vectors), y=tuple(matrices)), m)
+    except ShapeError:
+        message = f"x {show(x)} has vectors {show(vectors)} but y {show(y)} has matrices {show(matrices)}"
+        raise ShapeError(message) from None
+
+
+@op(vecdot_shape)
+def vecdot(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
+    r"""Multiplies vectors pair by pair.
+
+    $$z_b = \sum_n x_{bn} \, y_{bn}, \quad dx_{bn} = dz_b \, y_{bn}, \quad dy_{bn} = dz_b \, x_{bn}$$
+
+    Args:
+        x: `(..., N)`.
+        y: `(..., N)`. The leading axes broadcast with those of `x`.
+
+    Returns:
+        `(...)`.
+
+    Raises:
+        ShapeError: The vectors differ in length, an operand has no axis, or the leading axes do not broadcast.
+        DTypeError: The dtypes differ, or are bool.
+    """
+    given = x
+    x, y = _fitting(vecdot_shape, x, y)
+    number_only(x, given)
+    return sum(mul(x, y), -1)
+
+
+@op(matvec_shape)
+def matvec(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Multiplies matrices with vectors pair by pair.
+
+    $$z_{bn} = \sum_k x_{bnk} \, y_{bk}, \quad dx_{bnk} = dz_{bn} \, y_{bk}, \quad dy_{bk} = \sum_n x_{bnk} \, dz_{bn}$$
+
+    Args:
+        x: `(..., N, K)`.
+        y: `(..., K)`. The leading axes broadcast with those of `x`.
+
+    Returns:
+        `(..., N)`.
+
+    Raises:
+        ShapeError: The inner sizes differ, an operand has too few axes, or the leading axes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    x, y = _fitting(matvec_shape, x, y)
+    return squeeze(matmul(x, expand_dims(y, -1)), -1)
+
+
+@op(vecmat_shape)
+def vecmat(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Multiplies vectors with matrices pair by pair.
+
+    $$z_{bm} = \sum_k x_{bk} \, y_{bkm}, \quad dx_{bk} = \sum_m dz_{bm} \, y_{bkm}, \quad dy_{bkm} = x_{bk} \, dz_{bm}$$
+
+    Args:
+        x: `(..., K)`.
+        y: `(..., K, M)`. The leading axes broadcast with those of `x`.
+
+    Returns:
+        `(..., M)`.
+
+    Raises:
+        ShapeError: The inner sizes differ, an operand has too few axes, or the leading axes do not broadcast.
+        DTypeError: The dtypes differ.
+    """
+    x, y = _fitting(vecmat_shape, x, y)
+    return squeeze(matmul(expand_dims(x, -2), y), -2)
+
+
+def _fitting(rule: Callable[[Dims, Dims], Dims], x: Any, y: Any) -> tuple[Tensor[Any, Any, Any], Tensor[Any, Any, Any]]:
+    """Returns two operands that fit, on the one tape they make together: the ops within speak of other shapes."""
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
+    rule(x.shape, y.shape)
+    return x.put_tape(tape), y.put_tape(tape)

@@ -1,0 +1,129 @@
+"""Products with vectors in stacks: NumPy's values, gradients, shapes and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.nn import Param
+from tapegrad.ops import matvec, normal, tensor, vecdot, vecmat
+from tapegrad.testing import check_gradients, check_shape_rule
+
+PRODUCTS: dict[str, Callable[..., Any]] = {"matvec": matvec, "vecdot": vecdot, "vecmat": vecmat}
+SUBSCRIPTS = {"matvec": "...nk,...k->...n", "vecdot": "...n,...n->...", "vecmat": "...k,...km->...m"}
+FITTING: dict[str, list[tuple[tuple[int, ...], tuple[int, ...]]]] = {
+    "matvec": [
+        ((3, 5), (5,)),
+        ((2, 3, 5), (2, 5)),
+        ((4, 1, 3, 5), (2, 5)),
+        ((3, 5), (2, 5)),
+        ((0, 5), (5,)),
+        ((1, 1), (1,)),
+    ],
+    "vecdot": [((5,), (5,)), ((2, 5), (2, 5)), ((4, 1, 5), (2, 5)), ((2, 5), (5,)), ((3, 0), (0,)), ((1,), (1,))],
+    "vecmat": [
+        ((5,), (5, 3)),
+        ((2, 5), (2, 5, 3)),
+        ((2, 5), (4, 1, 5, 3)),
+        ((2, 5), (5, 3)),
+        ((0,), (0, 3)),
+        ((1,), (1, 1)),
+    ],
+}
+CASES = [(name, x, y) for name, operands in FITTING.items() for x, y in operands]
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return normal(shape, dtype=np.float64, rng=seed)
+
+
+def test_products_of_small_numbers() -> None:
+    x, v, w = tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([5.0, 6.0]), tensor([[1.0, 0.0], [0.0, 1.0]])
+
+    assert vecdot(x, v).tolist() == [17, 39]
+    assert matvec(x, v).tolist() == [17, 39]
+    assert vecmat(v, x).tolist() == [23, 34]
+    assert matvec(x, w).tolist() == [[1, 3], [2, 4]]
+
+
+@pytest.mark.parametrize(("name", "x", "y"), CASES, ids=str)
+def test_values_are_sums_of_products_and_gradients_can_be_differentiated(
+    name: str, x: tuple[int, ...], y: tuple[int, ...]
+) -> None:
+    f, a, b = PRODUCTS[name], real(*x), real(*y, seed=1)
+
+    np.testing.assert_allclose(f(a, b).numpy(), np.einsum(SUBSCRIPTS[name], a.numpy(), b.numpy()), rtol=1e-12)
+    check_gradients(f, a, b, order=2)
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
+def test_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
+    rows = np.array([[0, 0, 1], [np.inf, 1, 1], [np.nan, 2, 3], [3e38, 3e18, 100]], np.float32)
+    v = np.array([1, 2, -np.inf], np.float32)
+    x, y = (v, rows.T.copy()) if name == "vecmat" else (rows, v)
+
+    np.testing.assert_array_equal(PRODUCTS[name](tensor(x), tensor(y)).numpy(), np.matmul(x, y))
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_ones_arrays_and_ints(name: str) -> None:
+    f, (x, y) = PRODUCTS[name], FITTING[name][0]
+
+    assert f(tensor([[2]]), tensor([[3]])).shape == ((1,) if name == "vecdot" else (1, 1))
+    np.testing.assert_array_equal(f(real(*x), real(*y).numpy()).numpy(), f(real(*x), real(*y)).numpy())
+    assert f(tensor([[2]], np.int8), tensor([[3]], np.int8)).dtype == np.int8
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_parameter_on_either_side_has_a_gradient(name: str) -> None:
+    f, (x, y) = PRODUCTS[name], FITTING[name][0]
+    left, right = Param(real(*x)), Param(real(*y, seed=1))
+
+    assert np.any(f(left, real(*y, seed=1).trace()).sum().backward(wrt=[left])[left].numpy())
+    assert np.any(f(real(*x).trace(), right).sum().backward(wrt=[right])[right].numpy())
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_the_law_of_rules(name: str) -> None:
+    check_shape_rule(PRODUCTS[name], *FITTING[name], ((3, 5), (7, 2)))
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "y", "sentence"),
+    [
+        ("vecdot", (2, 5), (3,), "inner sizes differ: x (2, 5) has 5 elements but y (3,) has 3 elements"),
+        ("vecdot", (2, 5), (1,), "inner sizes differ: x (2, 5) has 5 elements but y (1,) has 1 elements"),
+        ("vecdot", (2, 5), (3, 5), "x (2, 5) and y (3, 5) do not broadcast: axis -2 is 2 in x but 3 in y"),
+        ("vecdot", (5,), (), "y () has rank 0 but needs at least 1"),
+        ("matvec", (2, 5), (3,), "inner sizes differ: x (2, 5) has 5 columns but y (3,) has 3 elements"),
+        ("matvec", (2, 3, 5), (4, 5), "x (2, 3, 5) has matrices (2,) but y (4, 5) has vectors (4,)"),
+        ("matvec", (5,), (5,), "x (5,) has rank 1 but needs at least 2"),
+        ("vecmat", (3,), (2, 5), "inner sizes differ: x (3,) has 3 elements but y (2, 5) has 2 rows"),
+        ("vecmat", (4, 3), (2, 3, 5), "x (4, 3) has vectors (4,) but y (2, 3, 5) has matrices (2,)"),
+        ("vecmat", (5,), (5,), "y (5,) has rank 1 but needs at least 2"),
+    ],
+    ids=str,
+)
+def test_shapes_that_do_not_fit_are_refused(name: str, x: tuple[int, ...], y: tuple[int, ...], sentence: str) -> None:
+    with pytest.raises(ShapeError) as refused:
+        PRODUCTS[name](real(*x), real(*y))
+
+    assert str(refused.value) == f"{name}: {sentence}"
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_two_dtypes_are_refused(name: str) -> None:
+    x, y = FITTING[name][0]
+
+    with pytest.raises(DTypeError, match=rf"^{name}: x is float32 but y is float64$"):
+        PRODUCTS[name](real(*x).astype(np.float32), real(*y))
+
+
+def test_bools_are_not_added_up() -> None:
+    with pytest.raises(DTypeError, match=r"^vecdot: x is bool but number is expected$"):
+        vecdot(tensor([True]), tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
