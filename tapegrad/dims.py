@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, zip_longest
 from math import prod
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias
 
 from typing_extensions import TypeAliasType, TypeVar, override
 
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -337,7 +338,7 @@ def value_of(size: Size, names: Mapping[Name, int]) -> int | None:
 
 def normal_axis(axis: int, dims: Dims, name: str = "x") -> int:
     """Returns `axis` counted from the front; of an unknown one nothing follows."""
-    if isinstance(axis, Dim):
+    if isinstance(one_axis(axis), Dim):
         raise RankUnknownError
     if not -len(dims) <= axis < len(dims):
         message = f"axis {axis} is out of range for {name} {show(dims)}"
@@ -349,11 +350,40 @@ def normal_axes(axis: int | tuple[int, ...] | None, dims: Dims, name: str = "x")
     """Returns the axes that NumPy's `axis` argument names, counted from the front; None names all."""
     if axis is None:
         return tuple(range(len(dims)))
-    axes = tuple(normal_axis(one, dims, name) for one in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = tuple(normal_axis(one, dims, name) for one in several_axes(axis))
     if len(set(axes)) < len(axes):
         message = f"axis {axis} names an axis of {name} {show(dims)} twice"
         raise ShapeError(message)
     return axes
+
+
+def one_axis(axis: int, name: str = "axis") -> int:
+    """Returns an axis, which is no truth value and no array.
+
+    Raises:
+        DTypeError: It is not an int, of Python or of NumPy.
+    """
+    if not _is_int(axis):
+        message = f"{name} is {axis!r} but an int is expected"
+        raise DTypeError(message)
+    return axis
+
+
+def several_axes(axis: int | tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the axes that an argument names, one or several.
+
+    Raises:
+        DTypeError: They are not ints.
+    """
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if not all(map(_is_int, axes)):
+        message = f"axis is {axis!r} but an int or a tuple of ints is expected"
+        raise DTypeError(message)
+    return axes
+
+
+def _is_int(axis: object) -> bool:
+    return type(axis) is int or isinstance(axis, Dim) or (isinstance(axis, Integral) and not isinstance(axis, bool))
 
 
 def _factor_value(factor: Name | Floor, names: Mapping[Name, int]) -> int | None:

@@ -6,7 +6,7 @@ class ShapeError(ValueError):
 
 
 class DTypeError(TypeError):
-    """Dtypes do not fit; the message names the op and the dtypes."""
+    """Dtypes do not fit, or an argument is of another kind; the message names the op and the dtypes."""
 
 
 class TapeError(RuntimeError):

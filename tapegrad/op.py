@@ -270,7 +270,7 @@ def _star(function: Callable[..., Any]) -> str:
 def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         expected = entry.sizes(*args, **kwargs)
-    except ShapeError as refusal:
+    except (ShapeError, DTypeError) as refusal:
         raise _named(entry.name, refusal) from None
     result = call(*args, **kwargs)
     several = isinstance(result, tuple)
@@ -298,7 +298,7 @@ def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: 
         return error
     try:
         entry.sizes(*args, **kwargs)
-    except ShapeError as refusal:
+    except (ShapeError, DTypeError) as refusal:
         return _named(entry.name, refusal)
     except (AttributeError, IndexError, TypeError, ValueError):
         return error  # the call does not fit the signature: Python's own words are the right ones

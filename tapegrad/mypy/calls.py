@@ -209,10 +209,11 @@ def _judged(
         with past_trial(ctx.api) if _is_operation(ctx, op) else nullcontext():
             report(ctx.api, str(refusal), ctx.context, refusal.kind)
         return _unknown_result(ctx, signature, bindings.make)
-    except ShapeError as refusal:
+    except (ShapeError, DTypeError) as refusal:
         # All overloads of an op have one rule: were this one only not chosen, mypy would list them.
         with past_trial(ctx.api) if is_overload(signature.declared) or _is_operation(ctx, op) else nullcontext():
-            report(ctx.api, f"{bindings.name}: {refusal}", ctx.context, "shape")
+            kind = "shape" if isinstance(refusal, ShapeError) else "dtype"
+            report(ctx.api, f"{bindings.name}: {refusal}", ctx.context, kind)
         return _unknown_result(ctx, signature, bindings.make)
     return _result(ctx, signature, bindings, items, is_op=op is not None)
 

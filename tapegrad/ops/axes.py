@@ -11,12 +11,13 @@ from tapegrad.dims import (
     normal_axes,
     normal_axis,
     product,
+    several_axes,
     show,
     surely_differ,
 )
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.ops.move import reshape_shape, transpose, transpose_shape
+from tapegrad.ops.move import ordered, reshape_shape, transpose
 from tapegrad.tensor import Axis, D, T, Tensor, handle, split
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def unflatten_shape(x: Dims, axis: int, sizes: Dims) -> Dims:
 
 def expand_dims_shape(x: Dims, axis: int | tuple[int, ...]) -> Dims:
     """Puts sizes of one where the result is to have them."""
-    axes = axis if isinstance(axis, tuple) else (axis,)
+    axes = several_axes(axis)
     rank = len(x) + len(axes)
     for one in axes:
         if not -rank <= one < rank:
@@ -78,7 +79,7 @@ def squeeze_shape(x: Dims, axis: Axis = None) -> Dims:
 
 def permute_shape(x: Dims, axes: tuple[int, ...]) -> Dims:
     """Puts the axes into the order asked for."""
-    return transpose_shape(x, axes)
+    return ordered(x, axes)
 
 
 def moveaxis_shape(x: Dims, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Dims:
@@ -218,6 +219,8 @@ def permute(x: Tensor[Any, T, D], axes: tuple[int, ...]) -> Tensor[Any, T, D]:
         ShapeError: `axes` does not name every axis once.
     """
     x, tape = split(x)
+    if type(axes) is not tuple:
+        permute_shape(x.shape, axes)  # NumPy takes a list, an int and None
     out = handle(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:

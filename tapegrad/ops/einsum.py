@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tapegrad.backend import engine
-from tapegrad.dims import UNKNOWN, Dims, Size, UnknownDims, broadcast, is_unknown, normal_axes, show, surely_differ
+from tapegrad.dims import (
+    UNKNOWN,
+    Dims,
+    Size,
+    UnknownDims,
+    broadcast,
+    is_unknown,
+    normal_axes,
+    one_axis,
+    show,
+    surely_differ,
+)
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.tensor import T1, T2, D, T, Tensor, handle, same_dtype, same_dtypes, split, split_all
@@ -260,12 +271,16 @@ def _dot_sizes(spelled: tuple[str, ...], operands: tuple[Dims, ...], dots: str) 
 
 def _summed_axes(x: Dims, y: Dims, axes: int | Paired) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the axes of `x` and those of `y` that go with them, counted from the front."""
-    if isinstance(axes, int):
+    if not isinstance(axes, tuple):
+        one_axis(axes, "axes")
         for name, dims in {"x": x, "y": y}.items():
             if not 0 <= axes <= len(dims):
                 message = f"axes is {axes} but {name} {show(dims)} has rank {len(dims)}"
                 raise ShapeError(message)
         return tuple(range(len(x) - axes, len(x))), tuple(range(axes))
+    if len(axes) != 2:
+        message = f"axes is {axes!r} but two are expected, of x and of y"
+        raise ShapeError(message)
     left, right = normal_axes(axes[0], x, "x"), normal_axes(axes[1], y, "y")
     if len(left) != len(right):
         message = f"axes has {len(left)} of x but {len(right)} of y"

@@ -80,13 +80,13 @@ def take(
     """
     _not_a_number(indices)
     x, indices, tape = split(x, indices)
-    _check_indices(indices, x.shape[axis], axis)
-    out = handle(engine(x.data).take(x.data, indices.data, axis))
+    front = normal_axis(axis, x.shape)
+    _check_indices(indices, x.shape[front], axis)
+    out = handle(engine(x.data).take(x.data, indices.data, front))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
         if grads.wants(x):
-            front = normal_axis(axis, x.shape)
             grads.add(x, engine(dy, indices.data).scatter_add(x.shape, indices.data, dy, front))
 
     return tape.record(out, (x, indices), backward)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, is_unknown, normal_axes, product, show, surely_differ, surely_less
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.tensor import D, T, Tensor, handle, split
@@ -47,6 +47,14 @@ def transpose_shape(x: Dims, axes: tuple[int, ...] | None = None) -> Dims:
     """Reverses the axes, or puts them into the order asked for."""
     if axes is None:
         return tuple(x[::-1])
+    return ordered(x, axes)
+
+
+def ordered(x: Dims, axes: tuple[int, ...]) -> Dims:
+    """Puts sizes into the order asked for, which names each axis once."""
+    if not isinstance(axes, tuple):
+        message = f"axes is {axes!r} but a tuple of ints is expected"
+        raise DTypeError(message)
     if len(axes) != len(x):
         message = f"x {show(x)} has rank {len(x)} but axes {axes} names {len(axes)}"
         raise ShapeError(message)
@@ -112,6 +120,8 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[int, ...] | None = None) -> Tens
         ShapeError: `axes` does not name every axis once.
     """
     x, tape = split(x)
+    if type(axes) is not tuple and axes is not None:
+        transpose_shape(x.shape, axes)  # NumPy takes a list, and an int
     out = handle(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:

@@ -186,9 +186,9 @@ def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) 
 
 
 def check_axis(x: Tensor[Any, Any, Any], axis: Axis) -> None:
-    """Refuses an axis of a scalar, which NumPy overlooks."""
-    if not x.data.shape:
-        normal_axes(axis, ())
+    """Refuses an axis of a scalar, and a truth value for one, which NumPy overlooks."""
+    if not x.data.shape or (axis is not None and type(axis) is not int):
+        normal_axes(axis, x.data.shape)
 
 
 def _to_the_extremes(grads: Gradients, x: Tensor[Any, Any, Any], out: Tensor[Any, Any, Any], axis: Axis) -> None:

@@ -55,6 +55,7 @@ def ssm_scan(
     """
     _one_float_dtype(a=a, b=b, x=x)
     (a, b, x), tape = split_all((a, b, x), "operands")
+    axis = normal_axis(axis, a.shape, "a")
     out = handle(_scanned(a.data, b.data * x.data, axis))
 
     def backward(grads: Gradients) -> None:
@@ -92,7 +93,7 @@ def _earlier(value: Any, axis: int) -> Any:
 
 
 def _steps(value: Any, axis: int, start: int, end: int) -> Any:
-    return engine(value).getitem(value, (*[slice(None)] * (axis % value.ndim), slice(start, end)))
+    return engine(value).getitem(value, (*[slice(None)] * axis, slice(start, end)))
 
 
 def _padded(value: Any, axis: int, before: int, after: int) -> Any:

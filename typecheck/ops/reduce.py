@@ -169,3 +169,11 @@ def reject_a_sum_of_bools() -> None:
 
 def reject_an_axis_that_is_no_int() -> None:
     x.sum(0.5)  # E(mypy): Argument 1 to "sum" of "Tensor" has incompatible type "float"; expected "int | tuple[int, ...] | None" [arg-type]
+
+
+def reject_a_truth_value_for_an_axis() -> None:
+    tg.sum(tg.ones((2, 3)), axis=True)  # E: sum: axis is True but an int or a tuple of ints is expected [tapegrad-dtype]
+
+
+def reject_a_truth_value_for_the_axis_of_a_method() -> None:
+    tg.ones((2, 3)).cumsum(axis=True)  # E: cumsum: axis is True but an int is expected [tapegrad-dtype]

@@ -1,0 +1,95 @@
+"""Axes: whatever an op calls them, an int of Python or of NumPy counts them, and all else is refused in our words."""
+
+from __future__ import annotations
+
+import re
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad import ops
+from tapegrad.errors import DTypeError
+from tapegrad.op import OPS, _calling
+
+X = ops.normal((2, 3), rng=0)
+# What else an op needs beside a matrix and its axes.
+CALLED: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "chunk": ((X, 1), {}),
+    "concat": (([X, X],), {}),
+    "gather": ((X, ops.zeros((2, 3), np.int64)), {}),
+    "moveaxis": ((X,), {"source": 0, "destination": 0}),
+    "repeat": ((X, 2), {}),
+    "roll": ((X, 1), {}),
+    "scatter_add": ((X, ops.zeros((2,), np.int64), (2, 3)), {}),
+    "select": ((X, 0), {}),
+    "split": ((X, 1), {}),
+    "squeeze": ((ops.ones((1, 3)),), {}),
+    "ssm_scan": ((X, X, X), {}),
+    "stack": (([X, X],), {}),
+    "swapaxes": ((X,), {"axis1": 0, "axis2": 0}),
+    "take": ((X, ops.zeros((2,), np.int64)), {}),
+    "tensordot": ((X, X), {}),
+    "topk": ((X, 1), {}),
+    "unflatten": ((X,), {"sizes": (1, 2)}),
+    "unfold": ((X,), {"size": 1}),
+}
+NAMES = {"axis", "axes", "axis1", "axis2", "start_axis", "end_axis", "source", "destination"}
+PLACES = [
+    (name, place)
+    for name in sorted(vars(ops))
+    if name in OPS
+    for place in signature(OPS[name].function).parameters
+    if place in NAMES
+]
+NO_AXES = [
+    True,
+    np.True_,
+    "0",
+    b"0",
+    0.0,
+    1 + 0j,
+    [0],
+    {0},
+    np.array(0),
+    np.array([0]),
+    ops.tensor(0),
+    (0, "a"),
+    (True, False),
+]
+
+
+SENTENCE = re.compile(r"\w+: ax[ei]s is .* but (an int|an int or a tuple of ints|a tuple of ints) is expected")
+
+
+def called(name: str, place: str, axis: object) -> Any:
+    args, options = CALLED.get(name, ((X,), {}))
+    call = _calling(OPS[name].function, OPS[name])  # without the rule in front, which is there in tests only
+    return call(*args, **{**options, place: axis})
+
+
+def test_axes_go_by_names_that_this_test_knows() -> None:
+    others = {place for name in vars(ops) if name in OPS for place in signature(OPS[name].function).parameters}
+
+    assert {place for place in others if "ax" in place} - {"max", "x_max"} <= NAMES
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+@pytest.mark.parametrize("axis", NO_AXES, ids=repr)
+def test_what_is_no_axis_is_refused_in_our_words(name: str, place: str, axis: object) -> None:
+    with pytest.raises(DTypeError) as refused:
+        called(name, place, axis)
+
+    assert SENTENCE.fullmatch(str(refused.value)), str(refused.value)
+    assert str(refused.value).startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(("name", "place"), [pair for pair in PLACES if "axes" not in pair])
+def test_an_int_of_numpy_is_an_axis(name: str, place: str) -> None:
+    plain, of_numpy = called(name, place, 0), called(name, place, np.int64(0))
+
+    for one, other in zip(
+        *(result if isinstance(result, tuple) else (result,) for result in (plain, of_numpy)), strict=True
+    ):
+        np.testing.assert_array_equal(one.numpy(), other.numpy())
