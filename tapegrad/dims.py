@@ -363,7 +363,7 @@ def one_axis(axis: int, name: str = "axis") -> int:
     Raises:
         DTypeError: It is not an int, of Python or of NumPy.
     """
-    if not _is_int(axis):
+    if not is_int(axis):
         message = f"{name} is {axis!r} but an int is expected"
         raise DTypeError(message)
     return axis
@@ -376,13 +376,14 @@ def several_axes(axis: int | tuple[int, ...]) -> tuple[int, ...]:
         DTypeError: They are not ints.
     """
     axes = axis if isinstance(axis, tuple) else (axis,)
-    if not all(map(_is_int, axes)):
+    if not all(map(is_int, axes)):
         message = f"axis is {axis!r} but an int or a tuple of ints is expected"
         raise DTypeError(message)
     return axes
 
 
-def _is_int(axis: object) -> bool:
+def is_int(axis: object) -> bool:
+    """Says whether a value counts axes or elements: an int of Python or NumPy, and no truth value."""
     return type(axis) is int or isinstance(axis, Dim) or (isinstance(axis, Integral) and not isinstance(axis, bool))
 
 

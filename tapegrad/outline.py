@@ -353,6 +353,8 @@ def _dtype_of(value: Any) -> Any:
     """Returns the dtype that an argument has, or is; of a sequence, that of the first."""
     if isinstance(value, type):
         return value if issubclass(value, np.generic) else None
+    if isinstance(value, np.dtype):
+        return value
     if isinstance(value, tuple | list):
         return _dtype_of(value[0]) if value else None
     return getattr(value, "dtype", None)

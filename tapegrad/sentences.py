@@ -144,6 +144,11 @@ def _written(value: object) -> str:
     return shown(value) if isinstance(value, tuple | list) else str(value)
 
 
+def no_dtype(call: str, place: str, given: str) -> str:
+    """Says that something is no dtype: `f: dtype is a str but a dtype of NumPy, or its scalar type, is expected`."""
+    return _said(call, f"{place} is {given} but a dtype of NumPy, or its scalar type, is expected")
+
+
 def mixed_dtypes(call: str, dtype: str, place: str, other: str, other_place: str) -> str:
     """Says that two dtypes which must be one are two: `f: x is float32 but y is int64`.
 
@@ -170,6 +175,11 @@ def not_differentiable() -> str:
 def not_scalar(shape: Sequence[object]) -> str:
     """Says that a gradient starts at one number: `backward: x (2, 3) is not a scalar; reduce it or pass seed=`."""
     return f"backward: x {shown(shape)} is not a scalar; reduce it or pass seed="
+
+
+def not_one_element(call: str, shape: Sequence[object], size: object) -> str:
+    """Says that a tensor is no number: `item: a tensor of shape (2, 5) has 10 elements, not one`."""
+    return f"{call}: a tensor of shape {shown(shape)} has {size} elements, not one"
 
 
 def traced_twice() -> str:

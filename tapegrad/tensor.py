@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import sentences
-from tapegrad.dims import Dim, show
+from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
@@ -340,8 +340,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def _only(self, question: str) -> np.ndarray[Any, np.dtype[Any]]:
         if self.size != 1:
-            message = f"{question}: a tensor of shape {show(self.shape)} has {self.size} elements, not one"
-            raise ShapeError(message)
+            raise ShapeError(sentences.not_one_element(question, self.shape, self.size))
         return self.numpy().reshape(())
 
     # Operators and the methods of numpy.ndarray, by the op table; the plugin types them by the ops' rules
@@ -480,7 +479,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Gives the elements another shape, see `tapegrad.reshape`."""
         return CALLS["reshape"](self, shape)
 
-    def astype(self, dtype: type[G]) -> Tensor[S_co, T_co, G]:
+    def astype(self, dtype: type[G] | np.dtype[G]) -> Tensor[S_co, T_co, G]:
         """Converts to another dtype, see `tapegrad.astype`."""
         return CALLS["astype"](self, dtype)
 
@@ -714,6 +713,7 @@ _new: Any = object.__new__  # Any: what it makes is typed by who asks for it
 Axis: TypeAlias = int | tuple[int, ...] | None
 Sizes: TypeAlias = tuple[int, ...]
 Number: TypeAlias = "float | np.ndarray[Any, np.dtype[Any]] | np.generic"
+Scalar: TypeAlias = "float | np.floating[Any] | np.integer[Any]"
 Operand: TypeAlias = "Tensor[Any, T2, Any] | Number"
 Place: TypeAlias = "int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | None"
 Index: TypeAlias = (

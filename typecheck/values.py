@@ -110,3 +110,22 @@ def reject_a_named_product_that_does_not_come_out() -> None:
 def reject_a_length_that_does_not_fit() -> None:
     y = tg.ones((2, 3))
     y @ tg.ones((len(x), 5))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 5) has 2 rows
+
+
+def accept_the_number_of_one_element() -> None:
+    tg.ones(()).item()
+    tg.ones((1, 1)).item()
+
+    def read(a: Tensor[Shape[N], NoneTape], b: Tensor[Any]) -> None:
+        a.item()  # N may be 1
+        b.item()
+
+    read(tg.ones((1,)), tg.ones(()))
+
+
+def reject_the_number_of_ten_elements() -> None:
+    tg.ones((2, 5)).item()  # E: item: a tensor of shape (2, 5) has 10 elements, not one [tapegrad-shape]
+
+
+def reject_the_number_of_none() -> None:
+    tg.ones((0,)).item()  # E: item: a tensor of shape (0,) has 0 elements, not one [tapegrad-shape]

@@ -8,6 +8,7 @@ from mypy.nodes import CallExpr, Expression, MemberExpr, NameExpr
 from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
 
 from tapegrad import sentences
+from tapegrad.dims import UNKNOWN, product
 from tapegrad.mypy.calls import report
 from tapegrad.mypy.codec import (
     CONSUMED_TAPE,
@@ -26,6 +27,7 @@ from tapegrad.mypy.paths import consumed_on
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mypy.nodes import Context
     from mypy.plugin import MethodContext
 
 
@@ -115,3 +117,18 @@ def _written(ctx: MethodContext) -> str:
     if isinstance(expression, NameExpr):
         names.append(expression.name)
     return ".".join(reversed(names)) or "x"
+
+
+def is_item(call: Context) -> bool:
+    """Says whether a call is `x.item()`, whose signature names no tensor."""
+    return isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name == "item"
+
+
+def item(ctx: MethodContext) -> Type:
+    """Judges `x.item()`, for which `x` must have one element."""
+    parts = tensor_parts(ctx.type)
+    items = shape_items(parts.shape) if parts is not None else None
+    count = UNKNOWN if items is None else product(UNKNOWN if isinstance(size, Many) else size for size in items)
+    if items is not None and isinstance(count, int) and count != 1:
+        report(ctx.api, sentences.not_one_element("item", items, count), ctx.context, "shape")
+    return ctx.default_return_type

@@ -42,7 +42,9 @@ def method_result(ctx: MethodContext) -> Type:
     """Types the call of a method or an operator."""
     declared = declared_for(ctx)
     if declared is None:
-        return layers.item(ctx) if isinstance(ctx.context, IndexExpr) else ctx.default_return_type
+        if isinstance(ctx.context, IndexExpr):
+            return layers.item(ctx)
+        return flow.item(ctx) if flow.is_item(ctx.context) else ctx.default_return_type
     with facts.holding(ctx):
         return _judged_method(ctx, declared)
 

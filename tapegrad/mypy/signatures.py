@@ -210,6 +210,14 @@ def _any_dtype(variable: TypeVarType) -> Instance:
     return Instance(generic, [AnyType(TypeOfAny.special_form) for _ in generic.type_vars])
 
 
+def _dtype_named(t: Type) -> TypeVarType | None:
+    """Returns the variable of a parameter that is a scalar type of NumPy, which a dtype is called by."""
+    p = get_proper_type(t)
+    return (
+        p.item if isinstance(p, TypeType) and isinstance(p.item, TypeVarType) and kind_of(p.item) == "dtype" else None
+    )
+
+
 def _open(t: Type) -> Type:
     if is_endless(t):
         return t
@@ -221,11 +229,14 @@ def _open(t: Type) -> Type:
     if isinstance(p, Instance) and p.args and p.type.has_base(MODULE):
         args = [AnyType(TypeOfAny.special_form) if is_size(argument) else argument for argument in p.args]
         return t if all(map(operator.is_, args, p.args)) else p.copy_modified(args=args)
-    if isinstance(p, TypeType) and isinstance(p.item, TypeVarType) and kind_of(p.item) == "dtype":
-        return TypeType.make_normalized(_any_dtype(p.item))
+    if (variable := _dtype_named(p)) is not None:
+        return TypeType.make_normalized(_any_dtype(variable))
     if isinstance(p, Instance) and p.type.fullname == "typing.Sequence":
         return p.copy_modified(args=[_open(argument) for argument in p.args])
     if isinstance(p, UnionType):
+        named = next((variable for variable in map(_dtype_named, p.items) if variable is not None), None)
+        if named is not None:
+            return Instance(_any_dtype(named).type.mro[-1], [])  # an object: what is no dtype is said in our words
         items = [_open(item) for item in p.items]
         return t if all(map(operator.is_, items, p.items)) else UnionType(items, p.line, p.column)
     return t

@@ -61,6 +61,8 @@ from tapegrad.mypy.solving import OPEN, LeavesRestError, linear, names_in, solve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mypy.nodes import TypeInfo
+
     from tapegrad.mypy.signatures import Signature
 
 
@@ -369,6 +371,10 @@ class Bindings:
             self._bounded[variable.id] = None
 
     def _unify_union(self, declared: UnionType, given: ProperType, where: str) -> None:
+        for item in map(get_proper_type, declared.items):
+            if isinstance(item, TypeType) and self._is_dtype(item.item):
+                self._unify_scalar_type(item.item, given, where)
+                return
         actual = tensor_parts(given)
         if actual is None and not isinstance(given, UnionType):
             for formal in filter(None, map(tensor_parts, declared.items)):
@@ -387,6 +393,21 @@ class Bindings:
             if both_tensors or (isinstance(item, Instance) and isinstance(given, Instance) and given.type is item.type):
                 self.unify(item, given, where)
                 return
+
+    def _unify_scalar_type(self, declared: Type, given: ProperType, where: str) -> None:
+        """Binds a dtype that is given as such, or by its scalar type."""
+        if isinstance(given, UnionType) or (isinstance(given, Instance) and given.type.fullname == "builtins.type"):
+            return
+        if isinstance(given, Instance) and given.type.has_base("numpy.dtype"):
+            (scalar,) = map_instance_to_supertype(given, _base(given, "numpy.dtype")).args
+            self.unify(declared, scalar, where)
+            return
+        made = _instance_of(given)
+        if made is given or (isinstance(made, Instance) and not made.type.has_base(GENERIC)):
+            name = made.type.name if isinstance(made, Instance) else "NoneType"
+            kind = sentences.with_article(name) if made is given else f"the class {name}"
+            raise Refusal(sentences.no_dtype(self.name, where, kind), "dtype")
+        self.unify(declared, made, where)
 
     def _unify_unions(self, declared: UnionType, given: UnionType, where: str) -> None:
         """Binds tape and dtype where one of several may be a tensor; its shape only the run time knows."""
@@ -632,6 +653,10 @@ def _mentions(t: Type, variable: TypeVarId) -> bool:
 def _kept_size(answer: ProperType | None) -> Type:
     """Keeps what mypy itself inferred for a size, unless it forgot which."""
     return unknown() if answer is None or is_unknown(size_of(answer)) else answer
+
+
+def _base(given: Instance, name: str) -> TypeInfo:
+    return next(base for base in given.type.mro if base.fullname == name)
 
 
 def _instance_of(given: ProperType) -> ProperType:

@@ -75,7 +75,7 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
         return _tuple(p, expression, api)
     if isinstance(p, TypeVarType) and kind_of(p) == "shape":
         return UnknownDims()  # a whole shape by name, such as that of `Tensor[S]`
-    if isinstance(p, Instance) and p.type.fullname == "builtins.float":
+    if isinstance(p, Instance) and any(map(p.type.has_base, ("builtins.float", "numpy.floating"))):
         return 0.0  # rules ask whether something is a number, never which float
     if isinstance(p, Instance) and p.type.fullname == "builtins.tuple":
         return UnknownDims()

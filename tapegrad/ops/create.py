@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 
 from tapegrad import sentences
-from tapegrad.dims import Dims, show, surely_differ, surely_less
+from tapegrad.dims import Dims, Size, is_int, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
+from tapegrad.ops.elementwise import scalar_type
 from tapegrad.tensor import D, S, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
-    from tapegrad.tensor import Sizes
+    from tapegrad.tensor import Scalar, Sizes
 
 Empty: TypeAlias = "Sequence[Empty]"
 Bools: TypeAlias = "bool | Sequence[Bools]"
@@ -36,16 +37,17 @@ def tensor_shape(data: Any) -> Dims:
     return (len(rows), *(rows[0] if rows else ()))
 
 
-def filled_shape(shape: Dims) -> Dims:
-    """Gives the shape asked for."""
-    for n in shape:
+def filled_shape(shape: Dims | Size) -> Dims:
+    """Gives the shape asked for, which may be one size."""
+    dims: Dims = sizes_of(shape)
+    for n in dims:
         if surely_less(n, 0):
-            message = f"shape {show(shape)} has the negative size {n}"
+            message = f"shape {show(dims)} has the negative size {n}"
             raise ShapeError(message)
-    return shape
+    return dims
 
 
-def full_shape(shape: Dims, value: float) -> Dims:  # noqa: ARG001  # the op's parameter
+def full_shape(shape: Dims | Size, value: Scalar) -> Dims:  # noqa: ARG001  # the op's parameter
     """Gives the shape asked for."""
     return filled_shape(shape)
 
@@ -55,7 +57,7 @@ def like_shape(x: Dims) -> Dims:
     return x
 
 
-def full_like_shape(x: Dims, value: float) -> Dims:  # noqa: ARG001  # the op's parameter
+def full_like_shape(x: Dims, value: Scalar) -> Dims:  # noqa: ARG001  # the op's parameter
     """Gives the shape of another tensor."""
     return x
 
@@ -63,7 +65,7 @@ def full_like_shape(x: Dims, value: float) -> Dims:  # noqa: ARG001  # the op's 
 @overload
 def tensor(data: np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]: ...
 @overload
-def tensor(data: np.ndarray[S, Any], dtype: type[D]) -> Tensor[S, NoneTape, D]: ...
+def tensor(data: np.ndarray[S, Any], dtype: type[D] | np.dtype[D]) -> Tensor[S, NoneTape, D]: ...
 @overload
 def tensor(data: np.generic, dtype: Any = None) -> Tensor[tuple[()], NoneTape, Any]: ...
 @overload
@@ -75,7 +77,7 @@ def tensor(data: Ints) -> Tensor[Any, NoneTape, np.int64]: ...  # type: ignore[o
 @overload
 def tensor(data: Floats) -> Tensor[Any, NoneTape, np.float32]: ...
 @overload
-def tensor(data: Floats, dtype: type[D]) -> Tensor[Any, NoneTape, D]: ...
+def tensor(data: Floats, dtype: type[D] | np.dtype[D]) -> Tensor[Any, NoneTape, D]: ...
 @overload
 def tensor(data: Sequence[np.ndarray[Any, Any]], dtype: Any = None) -> Tensor[Any, NoneTape, Any]: ...
 @op(tensor_shape)
@@ -86,20 +88,21 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
 
     Args:
         data: Nested lists or tuples, all of one length at each depth; or an array, whose dtype is kept.
-        dtype: A NumPy scalar type. Left out, floats become float32, whole numbers int64, and bools bool.
+        dtype: A dtype of NumPy, or its scalar type. Left out, floats become float32, whole numbers int64, and bools
+            bool.
 
     Returns:
         The lengths of the lists from outside in; a number gives rank 0.
 
     Raises:
         ShapeError: The lists are ragged.
-        DTypeError: The data are not numbers, or a tensor already.
+        DTypeError: The data are not numbers, or a tensor already, or `dtype` is no dtype.
         TapeError: There is a tensor with a tape among the data.
     """
     if isinstance(data, Tensor):
         message = "data is a tensor already; detach makes a new one of it"
         raise DTypeError(message)
-    array = np.array(data, dtype=dtype)
+    array = np.array(data, dtype=None if dtype is None else scalar_type(dtype))
     if array.dtype.kind not in "biuf":
         message = f"data is of dtype {array.dtype}, neither numbers nor bools"
         raise DTypeError(message)
@@ -109,80 +112,84 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
 
 
 @op(filled_shape)
-def empty(shape: Sizes, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def empty(shape: Sizes | int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of whatever the memory holds, for a result that is written over.
 
     $$y_i = \text{any}$$
 
     Args:
-        shape: The sizes, each at least 0.
-        dtype: A NumPy scalar type.
+        shape: The sizes, each at least 0; an int is the one size of a vector.
+        dtype: A dtype of NumPy, or its scalar type.
 
     Returns:
         `shape`.
 
     Raises:
         ShapeError: A size is negative.
+        DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return handle(np.empty(shape, dtype))
+    return handle(np.empty(sizes_of(shape), scalar_type(dtype)))
 
 
 @op(filled_shape)
-def zeros(shape: Sizes, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def zeros(shape: Sizes | int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of zeros.
 
     $$y_i = 0$$
 
     Args:
-        shape: The sizes, each at least 0.
-        dtype: A NumPy scalar type.
+        shape: The sizes, each at least 0; an int is the one size of a vector.
+        dtype: A dtype of NumPy, or its scalar type.
 
     Returns:
         `shape`.
 
     Raises:
         ShapeError: A size is negative.
+        DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return handle(np.zeros(shape, dtype))
+    return handle(np.zeros(sizes_of(shape), scalar_type(dtype)))
 
 
 @op(filled_shape)
-def ones(shape: Sizes, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def ones(shape: Sizes | int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of ones.
 
     $$y_i = 1$$
 
     Args:
-        shape: The sizes, each at least 0.
-        dtype: A NumPy scalar type.
+        shape: The sizes, each at least 0; an int is the one size of a vector.
+        dtype: A dtype of NumPy, or its scalar type.
 
     Returns:
         `shape`.
 
     Raises:
         ShapeError: A size is negative.
+        DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return handle(np.ones(shape, dtype))
+    return handle(np.ones(sizes_of(shape), scalar_type(dtype)))
 
 
 @op(full_shape)
-def full(shape: Sizes, value: float, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def full(shape: Sizes | int, value: Scalar, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of one number.
 
     $$y_i = v$$
 
     Args:
-        shape: The sizes, each at least 0.
+        shape: The sizes, each at least 0; an int is the one size of a vector.
         value: The number.
-        dtype: A NumPy scalar type.
+        dtype: A dtype of NumPy, or its scalar type.
 
     Returns:
         `shape`.
 
     Raises:
         ShapeError: A size is negative.
+        DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return handle(np.full(shape, value, dtype))
+    return handle(np.full(sizes_of(shape), value, scalar_type(dtype)))
 
 
 @op(like_shape)
@@ -234,7 +241,7 @@ def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
 
 @op(full_like_shape)
-def full_like(x: Tensor[S, Any, D], value: float) -> Tensor[S, NoneTape, D]:
+def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
     r"""Makes a tensor of one number of another's shape and dtype.
 
     $$y_i = v$$
@@ -250,8 +257,21 @@ def full_like(x: Tensor[S, Any, D], value: float) -> Tensor[S, NoneTape, D]:
     return handle(np.full(x.shape, value, x.dtype))
 
 
+def sizes_of(shape: Any) -> Any:
+    """Returns the sizes of a shape that may be one size.
+
+    Raises:
+        DTypeError: It is neither an int nor a tuple of ints.
+    """
+    sizes = shape if isinstance(shape, tuple) else (shape,)
+    if not all(map(is_int, sizes)):
+        message = f"shape is {shape!r} but an int or a tuple of ints is expected"
+        raise DTypeError(message)
+    return tuple(int(n) if isinstance(n, np.integer) else n for n in sizes)
+
+
 def float_dtype_only(dtype: Any) -> None:
     """Refuses a dtype that would cut off what makes random numbers random."""
-    given = np.dtype(dtype)
+    given = np.dtype(scalar_type(dtype))
     if given.kind != "f":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "dtype", given.name, "floating"))

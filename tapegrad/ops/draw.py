@@ -8,8 +8,8 @@ import numpy as np
 
 from tapegrad.generator import generator
 from tapegrad.op import op
-from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
-from tapegrad.ops.elementwise import elementwise_shape, float_only
+from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape, sizes_of
+from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
 from tapegrad.tensor import D, Float, S, T, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @op(filled_shape)
 def normal(
-    shape: Sizes,
+    shape: Sizes | int,
     *,
     mean: float = 0.0,
     std: float = 1.0,
-    dtype: type[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
+    dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, Float]:
     r"""Draws a tensor of normally distributed numbers.
@@ -32,10 +32,10 @@ def normal(
     $$y_i \sim \mathcal{N}(\mu, \sigma^2)$$
 
     Args:
-        shape: The sizes, each at least 0.
+        shape: The sizes, each at least 0; an int is the one size of a vector.
         mean: The centre of the distribution.
         std: Its standard deviation, at least 0.
-        dtype: A NumPy float type.
+        dtype: A float dtype of NumPy, or its scalar type.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -43,20 +43,20 @@ def normal(
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: `dtype` is not a float.
+        DTypeError: `dtype` is not a float, or `shape` is not made of ints.
         ValueError: `std` is negative.
     """
     float_dtype_only(dtype)
-    return handle(np.asarray(generator(rng).normal(mean, std, shape), dtype))
+    return handle(np.asarray(generator(rng).normal(mean, std, sizes_of(shape)), scalar_type(dtype)))
 
 
 @op(filled_shape)
 def uniform(
-    shape: Sizes,
+    shape: Sizes | int,
     *,
     low: float = 0.0,
     high: float = 1.0,
-    dtype: type[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
+    dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, Float]:
     r"""Draws a tensor of numbers from an interval, all equally likely.
@@ -64,10 +64,10 @@ def uniform(
     $$y_i \sim \mathcal{U}[l, h)$$
 
     Args:
-        shape: The sizes, each at least 0.
+        shape: The sizes, each at least 0; an int is the one size of a vector.
         low: The least number.
         high: The number that all stay below.
-        dtype: A NumPy float type.
+        dtype: A float dtype of NumPy, or its scalar type.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -75,18 +75,18 @@ def uniform(
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: `dtype` is not a float.
+        DTypeError: `dtype` is not a float, or `shape` is not made of ints.
     """
     float_dtype_only(dtype)
-    return handle(np.asarray(generator(rng).uniform(low, high, shape), dtype))
+    return handle(np.asarray(generator(rng).uniform(low, high, sizes_of(shape)), scalar_type(dtype)))
 
 
 @op(filled_shape)
 def bernoulli(
-    shape: Sizes,
+    shape: Sizes | int,
     *,
     p: float = 0.5,
-    dtype: type[D] = np.float32,  # type: ignore[assignment]  # the default of D
+    dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, D]:
     r"""Draws a tensor of ones and zeros.
@@ -94,9 +94,9 @@ def bernoulli(
     $$y_i \sim \mathrm{Bernoulli}(p)$$
 
     Args:
-        shape: The sizes, each at least 0.
+        shape: The sizes, each at least 0; an int is the one size of a vector.
         p: How probable a one is, from 0 to 1.
-        dtype: A NumPy scalar type; of bools, a one is True.
+        dtype: A dtype of NumPy, or its scalar type; of bools, a one is True.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -104,9 +104,10 @@ def bernoulli(
 
     Raises:
         ShapeError: A size is negative.
+        DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
         ValueError: `p` is out of its range.
     """
-    return handle(_ones("bernoulli", shape, p, dtype, rng))
+    return handle(_ones("bernoulli", sizes_of(shape), p, scalar_type(dtype), rng))
 
 
 @op(like_shape)
@@ -219,7 +220,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
     return tape.record(out, (x,), backward)
 
 
-def _ones(name: str, shape: Sizes, p: float, dtype: Any, rng: RNG) -> Any:
+def _ones(name: str, shape: Sizes | int, p: float, dtype: Any, rng: RNG) -> Any:
     """Returns an array with ones at random places."""
     if not 0 <= p <= 1:
         message = f"{name}: p is {p} but must be from 0 to 1"

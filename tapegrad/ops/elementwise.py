@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
@@ -204,20 +206,24 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 
 @op(elementwise_shape, memory_bound=True)
-def astype(x: Tensor[S, T, Any], dtype: type[G]) -> Tensor[S, T, G]:
+def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G]:
     r"""Converts each element to another dtype; the gradient is converted back.
 
     $$y = x, \quad dx = dy$$
 
     Args:
         x: Any shape.
-        dtype: A NumPy scalar type such as `numpy.float64`. A gradient passes from float to float only.
+        dtype: A dtype of NumPy, or its scalar type, such as `numpy.float64`. A gradient passes from float to float
+            only.
 
     Returns:
         The shape of `x`.
+
+    Raises:
+        DTypeError: `dtype` is neither.
     """
     x, tape = split(x)
-    out = handle(engine(x.data).cast(x.data, dtype))
+    out = handle(engine(x.data).cast(x.data, scalar_type(dtype)))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -225,6 +231,26 @@ def astype(x: Tensor[S, T, Any], dtype: type[G]) -> Tensor[S, T, G]:
             grads.add(x, engine(dy).cast(dy, x.dtype))
 
     return tape.record(out, (x,), backward)
+
+
+def is_fraction(number: object) -> bool:
+    """Says whether a number is a float, of Python or of NumPy, which need not be there."""
+    return isinstance(number, float) or getattr(getattr(number, "dtype", None), "kind", "") == "f"
+
+
+def scalar_type(dtype: Any) -> Any:
+    """Returns NumPy's scalar type of a dtype; what else NumPy would take for one, such as `float`, no type knows.
+
+    Raises:
+        DTypeError: It is neither a dtype nor a scalar type.
+    """
+    if isinstance(dtype, type) and issubclass(dtype, np.generic):
+        return dtype
+    if isinstance(dtype, np.dtype):
+        return dtype.type
+    is_class = isinstance(dtype, type)
+    given = f"the class {dtype.__name__}" if is_class else sentences.with_article(type(dtype).__name__)
+    raise DTypeError(sentences.no_dtype(sentences.UNNAMED, "dtype", given))
 
 
 def float_only(x: Tensor[Any, Any, Any], given: object = None) -> None:

@@ -12,6 +12,7 @@ from tapegrad.dims import UNKNOWN, Dims, Size, is_unknown, surely_differ, surely
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops.create import filled_shape, float_dtype_only
+from tapegrad.ops.elementwise import scalar_type
 from tapegrad.tensor import D, Float, Tensor, handle, split
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def one_hot_shape(indices: Dims, size: Size) -> Dims:
 
 
 @op(eye_shape)
-def eye(n: int, m: int | None = None, *, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def eye(n: int, m: int | None = None, *, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes an identity matrix.
 
     $$y_{ij} = [i = j]$$
@@ -61,16 +62,17 @@ def eye(n: int, m: int | None = None, *, dtype: type[D] = np.float32) -> Tensor[
     Args:
         n: The rows, at least 0.
         m: The columns; None for as many as rows.
-        dtype: A NumPy scalar type.
+        dtype: A dtype of NumPy, or its scalar type.
 
     Returns:
         `(n, m)`.
 
     Raises:
         ShapeError: A size is negative.
+        DTypeError: `dtype` is no dtype.
     """
     eye_shape(n, m)  # NumPy takes a negative size for none
-    return handle(np.eye(n, m, dtype=dtype))
+    return handle(np.eye(n, m, dtype=scalar_type(dtype)))
 
 
 @op(arange_shape)
@@ -101,7 +103,7 @@ def linspace(
     stop: float,
     num: int = 50,
     *,
-    dtype: type[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
+    dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
 ) -> Tensor[Any, NoneTape, Float]:
     r"""Divides an interval by evenly spaced numbers, both ends among them.
 
@@ -111,7 +113,7 @@ def linspace(
         start: The first number.
         stop: The last.
         num: How many there are, at least 0.
-        dtype: A NumPy float type.
+        dtype: A float dtype of NumPy, or its scalar type.
 
     Returns:
         `(num,)`.
@@ -121,7 +123,7 @@ def linspace(
         DTypeError: `dtype` is not a float.
     """
     float_dtype_only(dtype)
-    return handle(np.linspace(start, stop, num, dtype=dtype))
+    return handle(np.linspace(start, stop, num, dtype=scalar_type(dtype)))
 
 
 @op(one_hot_shape)
@@ -129,7 +131,7 @@ def one_hot(
     indices: Tensor[Any, Any, np.integer[Any]],
     size: int,
     *,
-    dtype: type[D] = np.float32,  # type: ignore[assignment]  # the default of D
+    dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
 ) -> Tensor[Any, NoneTape, D]:
     r"""Gives each index a row of zeros with a one at the index; not differentiable.
 
@@ -138,14 +140,14 @@ def one_hot(
     Args:
         indices: Whole numbers of any shape, from 0 to `size - 1`.
         size: How long a row is.
-        dtype: A NumPy scalar type.
+        dtype: A dtype of NumPy, or its scalar type.
 
     Returns:
         The shape of `indices` with `size` behind it, without a tape.
 
     Raises:
         ShapeError: `size` is negative.
-        DTypeError: `indices` are not whole numbers.
+        DTypeError: `indices` are not whole numbers, or `dtype` is no dtype.
         IndexError: An index is out of range.
     """
     indices, _ = split(indices)
@@ -157,4 +159,4 @@ def one_hot(
     if outside.size:
         message = f"index {outside.flat[0]} is out of range for rows of {size}"
         raise IndexError(message)
-    return handle(engine(indices.data).one_hot(indices.data, size, dtype))
+    return handle(engine(indices.data).one_hot(indices.data, size, scalar_type(dtype)))

@@ -12,13 +12,13 @@ from tapegrad.errors import DTypeError
 from tapegrad.op import Typed, op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
-from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, number_only
+from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, is_fraction, number_only
 from tapegrad.tensor import T1, T2, Real, S, T, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise
     from tapegrad.tape import Gradients, Merge, NoneTape
-    from tapegrad.tensor import Number
+    from tapegrad.tensor import Number, Scalar
 
 
 @op(elementwise_shape)
@@ -129,11 +129,10 @@ def abs(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     return mapped(x, lambda x: apply("abs", x), lambda x, _: apply("sign", x), number_only)
 
 
-def clamp_dtypes(x: Typed, min: float | None = None, max: float | None = None) -> None:  # noqa: A002  # as the op's
+def clamp_dtypes(x: Typed, min: Scalar | None = None, max: Scalar | None = None) -> None:  # noqa: A002  # as the op's
     """Takes a float as an end of floats only."""
     for name, bound in (("min", min), ("max", max)):
-        is_float = isinstance(bound, float) or getattr(getattr(bound, "dtype", None), "kind", "") == "f"  # or NumPy's
-        if is_float and not x.is_float:
+        if is_fraction(bound) and not x.is_float:
             raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, "a float", name, x.dtype, "x"))
 
 
@@ -141,8 +140,8 @@ def clamp_dtypes(x: Typed, min: float | None = None, max: float | None = None) -
 def clamp(
     x: Tensor[S, T, Real],
     *,
-    min: float | None = None,  # noqa: A002  # the array API's name
-    max: float | None = None,  # noqa: A002  # the array API's name
+    min: Scalar | None = None,  # noqa: A002  # the array API's name
+    max: Scalar | None = None,  # noqa: A002  # the array API's name
 ) -> Tensor[S, T, Real]:
     r"""Moves what lies outside an interval to its nearer end.
 

@@ -9,12 +9,14 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, normal_axes, show, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import Typed, op
+from tapegrad.ops.elementwise import is_fraction
 from tapegrad.tensor import Axis, D, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tapegrad.tape import Gradients
+    from tapegrad.tensor import Scalar
 
 
 def flip_shape(x: Dims, axis: Axis = None) -> Dims:
@@ -101,15 +103,15 @@ def roll(x: Tensor[S, T, D], shift: int | tuple[int, ...], axis: Axis = None) ->
     return tape.record(out, (x,), backward)
 
 
-def pad_dtypes(x: Typed, value: float = 0) -> None:
+def pad_dtypes(x: Typed, value: Scalar = 0) -> None:
     """Takes a float among floats only."""
-    if isinstance(value, float) and not x.is_float:
+    if is_fraction(value) and not x.is_float:
         raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, "a float", "value", x.dtype, "x"))
 
 
 @op(pad_shape, memory_bound=True, dtypes=pad_dtypes)
 def pad(
-    x: Tensor[Any, T, D], pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, value: float = 0
+    x: Tensor[Any, T, D], pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, value: Scalar = 0
 ) -> Tensor[Any, T, D]:
     r"""Surrounds a tensor with a constant.
 
@@ -131,7 +133,7 @@ def pad(
     x, tape = split(x)
     pad_dtypes(Typed(x.ndim, str(x.dtype)), value)
     widths: Any = _widths(x.shape, pad_width)
-    out = handle(engine(x.data).pad(x.data, widths, value))
+    out = handle(engine(x.data).pad(x.data, widths, x.data.dtype.type(value)))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

@@ -211,6 +211,8 @@ class Drawn:
             return self.several([self.several([self.axis() for _ in range(count)]) for _ in range(2)])
         if kind.startswith("Index"):
             return self.index()
+        if kind == "Scalar":
+            return self.dice.choice(("0.5", "2", "np.float32(0.5)", "np.int64(2)"))
         plain = {"None": "None", "int": str(self.dice.randint(-1, 7)), "float": self.dice.choice(("0.5", "2"))}
         plain |= {"bool": self.dice.choice(("True", "False")), "Any": self.nested()}
         if kind in plain:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.ops import empty, empty_like, full, full_like, ones, ones_like, tensor, zeros, zeros_like
+from tapegrad.ops import empty, empty_like, eye, full, full_like, normal, ones, ones_like, tensor, zeros, zeros_like
 from tapegrad.ops.create import filled_shape, tensor_shape
 from tapegrad.testing import check_shape_rule
 
@@ -160,3 +160,59 @@ def test_tensors_like_another_have_its_shape_and_dtype_and_no_tape() -> None:
 @pytest.mark.parametrize("shape", [(0, 3), (), (1,), (2, 3)], ids=str)
 def test_what_the_memory_holds_has_the_shape_asked_for(shape: tuple[int, ...]) -> None:
     assert empty(shape).numpy().shape == empty_like(zeros(shape)).numpy().shape == shape
+
+
+# A shape that is one size, and dtypes in both forms
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_one_size_is_the_shape_of_a_vector_as_in_numpy(name: str) -> None:
+    assert FILLED[name](5).shape == FILLED[name](np.int64(5)).shape == (5,)
+    assert FILLED[name](0).shape == (0,)
+    assert FILLED[name]((np.int64(2), 3)).shape == (2, 3)
+    check_shape_rule(FILLED[name], (5,), ((5,),))
+
+
+def test_full_takes_one_size_and_a_number_of_numpy() -> None:
+    assert full(3, 2.5).tolist() == [2.5, 2.5, 2.5]
+    assert full((2,), np.float32(0.5)).tolist() == full_like(ones(2), np.float64(0.5)).tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("name", FILLED)
+@pytest.mark.parametrize("shape", [[2, 3], 2.0, True, "2", None, (2, 0.5), (2, True), np.array(2)], ids=repr)
+def test_what_is_no_shape_is_refused(name: str, shape: Any) -> None:
+    with pytest.raises(DTypeError) as refused:
+        FILLED[name](shape)
+
+    assert str(refused.value) == f"{name}: shape is {shape!r} but an int or a tuple of ints is expected"
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float64, np.bool_])
+def test_a_dtype_is_taken_as_such_or_by_its_scalar_type(dtype: type[np.generic]) -> None:
+    for f in FILLED.values():
+        assert f((2,), np.dtype(dtype)).dtype == f((2,), dtype).dtype == dtype
+    assert full((2,), 1, np.dtype(dtype)).dtype == dtype
+    assert tensor([1, 0], np.dtype(dtype)).dtype == dtype
+    assert ones((2,)).astype(np.dtype(dtype)).dtype == dtype
+    assert eye(2, dtype=np.dtype(dtype)).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("dtype", "given"), [(float, "the class float"), (int, "the class int"), ("float32", "a str"), (3, "an int")]
+)
+def test_what_is_no_dtype_of_numpy_is_refused(dtype: Any, given: str) -> None:
+    words = f"dtype is {given} but a dtype of NumPy, or its scalar type, is expected"
+
+    for name, f in FILLED.items():
+        with pytest.raises(DTypeError, match=f"^{name}: {words}$"):
+            f((2,), dtype)
+    with pytest.raises(DTypeError, match=f"^full: {words}$"):
+        full((2,), 1, dtype)
+    with pytest.raises(DTypeError, match=f"^tensor: {words}$"):
+        tensor([1.0], dtype)
+    with pytest.raises(DTypeError, match=f"^astype: {words}$"):
+        ones((2,)).astype(dtype)
+    with pytest.raises(DTypeError, match=f"^normal: {words}$"):
+        normal((2,), dtype=dtype)
+    with pytest.raises(DTypeError, match=f"^eye: {words}$"):
+        eye(2, dtype=dtype)

@@ -143,10 +143,6 @@ def reject_negative_ones() -> None:
     tg.ones((2, -3))  # E: ones: shape (2, -3) has the negative size -3 [tapegrad-shape]
 
 
-def reject_a_number_that_is_no_shape() -> None:
-    tg.zeros(3)  # E(mypy): Argument 1 to "zeros" has incompatible type "int"; expected "tuple[int, ...]" [arg-type]
-
-
 def reject_another_size_than_was_promised() -> None:
     def square(n: N) -> Tensor[Shape[N, N]]:
         return tg.zeros((n, 3))  # E(mypy): Incompatible return value type (got "Tensor[tuple[N, Literal[3]], NoneTape, floating[_32Bit]]", expected "Tensor[tuple[N, N], NoneTape, floating[_32Bit]]") [return-value]
@@ -169,3 +165,33 @@ def reject_full() -> None:
 
 def reject_a_dtype_of_another_kind_for_an_interval() -> None:
     tg.linspace(0, 1, 5, dtype=np.int64)  # E: linspace: dtype is int64 but floating is expected [tapegrad-dtype]
+
+
+def accept_one_size() -> None:
+    assert_type(tg.zeros(5), Tensor[Shape[L[5]], NoneTape])
+    assert_type(tg.ones(4, np.bool_), Tensor[Shape[L[4]], NoneTape, np.bool_])
+    assert_type(tg.full(3, np.float64(7)), Tensor[Shape[L[3]], NoneTape])
+    assert_type(tg.normal(3, rng=0), Tensor[Shape[L[3]], NoneTape])
+
+    def made(n: N, m: int) -> Tensor[Shape[N]]:
+        assert_type(tg.zeros(m), Tensor[Any, NoneTape])
+        return tg.zeros(n)
+
+    made(3, 4)
+
+
+def accept_a_dtype_in_the_place_of_its_scalar_type() -> None:
+    assert_type(tg.zeros((2, 3), dtype=np.dtype(np.float64)), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+    assert_type(tg.ones(5, np.dtype("int64")), Tensor[Shape[L[5]], NoneTape, np.int64])
+    assert_type(tg.eye(3, dtype=np.dtype(np.int8)), Tensor[Shape[L[3], L[3]], NoneTape, np.int8])
+    assert_type(tg.ones((2,)).astype(np.dtype(np.int32)), Tensor[Shape[L[2]], NoneTape, np.int32])
+    assert_type(tg.tensor([1.0], np.dtype(np.float64)), Tensor[Shape[L[1]], NoneTape, np.float64])
+    assert_type(tg.ones((2,), tg.ones((3,), np.float64).dtype), Tensor[Shape[L[2]], NoneTape, np.float64])
+
+
+def reject_one_negative_size() -> None:
+    tg.zeros(-5)  # E: zeros: shape (-5,) has the negative size -5 [tapegrad-shape]
+
+
+def reject_a_list_for_a_shape() -> None:
+    tg.zeros([2, 3])  # E(mypy): Argument 1 to "zeros" has incompatible type "list[int]"; expected "tuple[int, ...] | int" [arg-type]

@@ -304,7 +304,11 @@ def reject_a_word() -> None:
 
 
 def reject_what_is_no_dtype_of_numpys() -> None:
-    x.astype(bool)  # E(mypy): Argument 1 to "astype" of "Tensor" has incompatible type "type[bool]"; expected "type[generic[Any]]" [arg-type]
+    x.astype(bool)  # E: astype: dtype is the class bool but a dtype of NumPy, or its scalar type, is expected [tapegrad-dtype]
+
+
+def reject_a_dtype_by_its_word() -> None:
+    tg.zeros((2,), "float32")  # E: zeros: dtype is a str but a dtype of NumPy, or its scalar type, is expected [tapegrad-dtype]
 
 
 def reject_a_result_of_another_shape() -> None:

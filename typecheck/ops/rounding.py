@@ -234,3 +234,12 @@ def reject_fmin_of_bools() -> None:
 
 def reject_a_float_in_clamp_of_ints() -> None:
     tg.clamp(tg.tensor([1, 2]), min=0.5)  # E: clamp: min is a float but x is int64 [tapegrad-dtype]
+
+
+def accept_ends_of_numpys_types() -> None:
+    assert_type(tg.clamp(x, min=np.float32(0.5), max=np.float64(2)), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.clamp(whole, min=np.int64(2)), Tensor[Shape[L[3]], NoneTape, np.int64])
+
+
+def reject_a_float_of_numpy_in_clamp_of_ints() -> None:
+    tg.clamp(tg.tensor([1, 2]), min=np.float32(0.5))  # E: clamp: min is a float but x is int64 [tapegrad-dtype]

@@ -3,6 +3,7 @@
 from typing import Any, assert_type
 from typing import Literal as L
 
+import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
@@ -48,3 +49,11 @@ def reject_roll() -> None:
 
 def reject_a_float_in_pad_of_ints() -> None:
     tg.pad(tg.tensor([1, 2]), 1, value=0.5)  # E: pad: value is a float but x is int64 [tapegrad-dtype]
+
+
+def accept_padding_with_a_number_of_numpy() -> None:
+    assert_type(tg.pad(tg.ones((2,)), 1, value=np.float32(0.5)), Tensor[Shape[L[4]], NoneTape])
+
+
+def reject_padding_ints_with_a_float_of_numpy() -> None:
+    tg.pad(tg.tensor([1, 2]), 1, value=np.float32(0.5))  # E: pad: value is a float but x is int64 [tapegrad-dtype]
