@@ -8,6 +8,7 @@ from tapegrad.optim.optimizer import Optimizer as Optimizer
 from tapegrad.optim.rmsprop import RMSprop as RMSprop
 from tapegrad.optim.rmsprop import RollingSquares as RollingSquares
 from tapegrad.optim.rmsprop import Squares as Squares
+from tapegrad.optim.scaling import LossScaler as LossScaler
 from tapegrad.optim.schedule import Schedule as Schedule
 from tapegrad.optim.schedule import constant as constant
 from tapegrad.optim.schedule import cosine as cosine

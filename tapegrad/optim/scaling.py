@@ -1,0 +1,117 @@
+"""Loss scaling: gradients of half precision that would round to zero on the way, kept by a factor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import TypeVar
+
+from tapegrad import ops
+from tapegrad.backend import engine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tapegrad.optim.optimizer import Optimizer
+    from tapegrad.tape import Gradients, OwnedTape
+    from tapegrad.tensor import Tensor
+
+Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
+
+
+class LossScaler:
+    r"""Multiplies a loss before `backward`, and divides the gradients of the parameters before a step.
+
+    $$g = \frac{1}{s} \frac{\partial (s \, \ell)}{\partial w}$$
+
+    A gradient below 6e-8 is 0 in float16, and above 65504 infinite. So the scale s grows while all gradients are
+    finite, and where one is not, the step is left out and s falls.
+
+        loss = model(x.astype(np.float16).trace()).astype(np.float32).mean()
+        scaler.step(opt, scaler.scaled(loss).backward(wrt=model))
+
+    Args:
+        scale: The scale s to begin with, above 0.
+        growth: What s is multiplied by after `interval` steps in a row that were taken, at least 1.
+        backoff: What it is multiplied by after a step that was left out, between 0 and 1.
+        interval: How many steps, at least 1.
+
+    Attributes:
+        scale: The scale in force.
+        taken: How many steps in a row have been taken since it last changed.
+
+    Raises:
+        ValueError: A number is out of its range.
+
+    Source:
+        Micikevicius et al., [Mixed Precision Training](https://arxiv.org/abs/1710.03740), §3.2; the numbers are those
+        of PyTorch's `GradScaler`.
+    """
+
+    def __init__(
+        self, scale: float = 2.0**16, *, growth: float = 2.0, backoff: float = 0.5, interval: int = 2000
+    ) -> None:
+        for name, number, fits, range_ in (
+            ("scale", scale, scale > 0, "above 0"),
+            ("growth", growth, growth >= 1, "at least 1"),
+            ("backoff", backoff, 0 < backoff < 1, "between 0 and 1"),
+            ("interval", interval, interval >= 1, "at least 1"),
+        ):
+            if not fits:
+                message = f"LossScaler: {name} is {number} but must be {range_}"
+                raise ValueError(message)
+        self.scale = float(scale)
+        self.growth, self.backoff, self.interval = growth, backoff, interval
+        self.taken = 0
+
+    def scaled(self, loss: Tensor[tuple[()], OwnedTape, Float]) -> Tensor[tuple[()], OwnedTape, Float]:
+        """Returns a loss times the scale, whose `backward` gives gradients times the scale.
+
+        Raises:
+            DTypeError: `loss` is not a float.
+        """
+        return ops.scale(loss, factor=self.scale)
+
+    def step(self, opt: Optimizer[Any], grads: Gradients, *, allow_unused: bool = False) -> bool:
+        """Divides the gradients of an optimizer's parameters by the scale and steps, unless one of them is not finite.
+
+        Args:
+            opt: The optimizer.
+            grads: What `backward` of a scaled loss gave; the gradients of the parameters are divided in place.
+            allow_unused: Whether a parameter without a gradient stays as it is, see `Optimizer.step`.
+
+        Returns:
+            Whether the step was taken.
+
+        Raises:
+            TapeError: A parameter has no gradient, or the gradients are all of other tensors.
+        """
+        used = [parameter for parameter in opt.parameters.values() if not parameter.frozen and parameter in grads]
+        is_finite = all(_is_finite(grads.ref(parameter)) for parameter in used)
+        if is_finite:
+            for parameter in used:
+                grads.replace(parameter, parameter.with_data(grads.ref(parameter) * (1 / self.scale)))
+            opt.step(grads, allow_unused=allow_unused)
+        self._adapt(is_finite=is_finite)
+        return is_finite
+
+    def arrays(self) -> dict[str, Any]:
+        """Returns what a run needs to go on as if it had never stopped."""
+        return {"scale": np.array(self.scale), "taken": np.array(self.taken)}
+
+    def restore(self, arrays: Mapping[str, Any]) -> None:
+        """Takes over what `arrays` gave."""
+        self.scale, self.taken = float(arrays["scale"]), int(arrays["taken"])
+
+    def _adapt(self, *, is_finite: bool) -> None:
+        self.taken = self.taken + 1 if is_finite else 0
+        if not is_finite:
+            self.scale *= self.backoff
+        elif self.taken == self.interval:
+            self.scale, self.taken = self.scale * self.growth, 0
+
+
+def _is_finite(gradient: Any) -> bool:
+    primitives = engine(gradient)
+    return bool(primitives.all(primitives.map("isfinite", gradient), None, keepdims=False))

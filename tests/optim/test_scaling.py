@@ -1,0 +1,114 @@
+"""Loss scaling: gradients that float16 would lose arrive, a step that is not finite is left out, the scale adapts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad import nn, ops, optim
+from tapegrad.errors import TapeError
+from tapegrad.nn import Param
+
+
+def half_loss(w: Any, factor: float) -> Any:
+    """Computes in float16, of parameters in float32: the gradient is `factor`, which half precision may not hold."""
+    x = w.trace().astype(np.float16)
+    return (x.astype(np.float32) * factor).sum()
+
+
+def test_a_gradient_that_half_precision_would_lose_arrives() -> None:
+    w, tiny = Param(ops.zeros(3)), 2.0**-26
+    opt, scaler = optim.SGD([w], lr=1.0), optim.LossScaler()
+
+    alone = half_loss(w, tiny).backward(wrt=[w])[w].tolist()
+    taken = scaler.step(opt, scaler.scaled(half_loss(w, tiny)).backward(wrt=[w]))
+
+    assert alone == [0, 0, 0]
+    assert taken
+    assert w.tolist() == [-tiny] * 3
+
+
+def test_gradients_are_those_without_a_scale() -> None:
+    model = nn.Linear(3, 2, rng=0)
+    x = ops.normal((5, 3), rng=1)
+    expected = (model(x.trace()) ** 2).mean().backward(wrt=model)
+    opt, scaler = optim.SGD(model, lr=0.0), optim.LossScaler(2.0**10)
+
+    grads = scaler.scaled((model(x.trace()) ** 2).mean()).backward(wrt=model)
+    scaler.step(opt, grads)
+
+    for parameter in model.parameters().values():
+        np.testing.assert_allclose(grads[parameter].numpy(), expected[parameter].numpy(), rtol=1e-6)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def test_a_step_that_is_not_finite_is_left_out_and_the_scale_falls() -> None:
+    w = Param(ops.ones(3))
+    opt, scaler = optim.Adam([w], lr=1.0), optim.LossScaler(2.0**16, backoff=0.25)
+
+    taken = scaler.step(opt, scaler.scaled(half_loss(w, 8.0)).backward(wrt=[w]))
+
+    assert not taken
+    assert w.tolist() == [1, 1, 1]
+    assert opt.state == {}
+    assert scaler.scale == 2.0**14
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_one_element_that_is_not_finite_is_enough(bad: float) -> None:
+    w = Param(ops.ones(3))
+    scaler = optim.LossScaler(8.0)
+    factors = ops.tensor([1.0, bad, 1.0])
+
+    assert not scaler.step(optim.SGD([w], lr=1.0), (w.trace() * factors).sum().backward(wrt=[w]))
+    assert (w.tolist(), scaler.scale) == ([1, 1, 1], 4)
+
+
+def test_the_scale_grows_after_so_many_steps_in_a_row() -> None:
+    w = Param(ops.ones(1))
+    opt, scaler = optim.SGD([w], lr=0.0), optim.LossScaler(4.0, growth=3.0, interval=2)
+    scales = []
+
+    for factor in (1.0, np.inf, 1.0, 1.0, 1.0):
+        scaler.step(opt, scaler.scaled((w.trace() * factor).sum()).backward(wrt=[w]))
+        scales.append(scaler.scale)
+
+    assert scales == [4, 2, 2, 6, 6]
+
+
+def test_a_frozen_parameter_and_an_unused_one_are_left_alone() -> None:
+    w, unused = Param(ops.ones(1)), Param(ops.ones(1))
+    scaler = optim.LossScaler(4.0)
+
+    with pytest.raises(TapeError, match=r"^SGD\.step: no gradient for \[1\]: not used, or left out of wrt=$"):
+        scaler.step(optim.SGD([w, unused], lr=1.0), scaler.scaled(w.trace().sum()).backward(wrt=[w]))
+    assert scaler.step(
+        optim.SGD([w, unused], lr=1.0), scaler.scaled(w.trace().sum()).backward(wrt=[w]), allow_unused=True
+    )
+    assert (w.tolist(), unused.tolist()) == ([0], [1])
+
+
+def test_a_run_goes_on_where_it_stopped() -> None:
+    scaler, other = optim.LossScaler(4.0), optim.LossScaler()
+    w = Param(ops.ones(1))
+    scaler.step(optim.SGD([w], lr=1.0), scaler.scaled(w.trace().sum()).backward(wrt=[w]))
+
+    other.restore(scaler.arrays())
+
+    assert (other.scale, other.taken) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"scale": 0.0}, "scale is 0.0 but must be above 0"),
+        ({"growth": 0.5}, "growth is 0.5 but must be at least 1"),
+        ({"backoff": 1.0}, "backoff is 1.0 but must be between 0 and 1"),
+        ({"interval": 0}, "interval is 0 but must be at least 1"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"^LossScaler: {sentence}$"):
+        optim.LossScaler(**options)
