@@ -1,0 +1,75 @@
+"""The checker answers of the program that it is asked about, and of no other."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tapegrad.notebook.checker import Checker, Report
+from tapegrad.notebook.program import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module")
+def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checker]:
+    with Checker(tmp_path_factory.mktemp("checker")) as checker:
+        yield checker
+
+
+def asked(checker: Checker, program: str) -> list[Report]:
+    return checker.check(Program().with_cell(program, ast.parse(program)))
+
+
+def test_programs_of_one_length_are_told_apart_however_soon_they_come(checker: Checker) -> None:
+    program = """\
+from typing import Literal as L
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor
+
+
+def f(x: Tensor[Shape[L[{n}], L[2]], NoneTape]) -> Tensor[Shape[L[{n}]], NoneTape]:
+    return x.sum(axis=1)
+
+
+class C:
+    def m(self, x: Tensor[Shape[L[{n}], L[2]], NoneTape]) -> Tensor[Shape[L[{n}]], NoneTape]:
+        return f(x)
+
+
+reveal_type(f(tg.ones(({m}, 2))))
+reveal_type(C().m(tg.ones(({m}, 2))))
+"""
+
+    for n, m in [(3, 3), (4, 4), (4, 3), (3, 3), (3, 4), (5, 5), (5, 3), (3, 3)] * 2:
+        reports = asked(checker, program.format(n=n, m=m))
+
+        wrong = [report.text for report in reports if report.kind == "error"]
+        shown = [report.text for report in reports if report.kind == "note"]
+        assert all(f"[tuple[Literal[{n}]]" in text for text in shown)
+        assert len(shown) == 2
+        words = f"x is ({m}, 2) but ({n}, 2) is expected: axis 0 is {m}, not {n}"
+        assert wrong == ([] if n == m else [f"f: {words}", f"C.m: {words}"])
+
+
+def test_a_child_that_dies_is_replaced(checker: Checker) -> None:
+    asked(checker, "x = 1\n")
+    child = checker._child
+    assert child is not None
+    child.kill()
+    child.wait()
+
+    assert [report.text for report in asked(checker, "y: str = 1\n")] == [
+        'Incompatible types in assignment (expression has type "int", variable has type "str")'
+    ]
+
+
+def test_settings_of_the_folder_are_nobodys_business(checker: Checker) -> None:
+    Path(checker._folder, "mypy.ini").write_text("[mypy]\nignore_errors = true\n", "utf-8")
+
+    assert len(asked(checker, "z: str = 1\n")) == 1
