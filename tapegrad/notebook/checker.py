@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -146,7 +147,8 @@ class Checker:
             return
         for stream in (self._child.stdin, self._child.stdout):
             if stream:
-                stream.close()
+                with suppress(OSError):  # a child that died cannot be told the rest
+                    stream.close()
         self._child.kill()
         self._child.wait()
         self._child = None
