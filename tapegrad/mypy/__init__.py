@@ -71,6 +71,20 @@ FOREIGN |= frozenset(
     ]
 )
 FOREIGN |= frozenset(["scipy", "sklearn", "subprocess", "sys", "time", "types", "typing", "typing_extensions"])
+# Of displays and comprehensions too mypy asks, by names in brackets.
+FOREIGN |= frozenset(
+    f"<{name}>"
+    for name in [
+        "dict",
+        "dictionary-comprehension",
+        "generator",
+        "list",
+        "list-comprehension",
+        "set",
+        "set-comprehension",
+        "tuple",
+    ]
+)
 
 SPELLED = frozenset(
     f"tapegrad.{name}"
