@@ -57,8 +57,7 @@ class RankUnknownError(Exception):
     """A rule asked for sizes of an unknown rank or along an unknown axis; the checker answers with an unknown shape."""
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A size known by name only; two names are two sizes."""
 
     label: str
@@ -115,7 +114,10 @@ class Dim:
         return _normal((_sorted(m + k), a * b) for m, a in left.items() for k, b in right.items())
 
     def __sub__(self, other: Size) -> Size:
-        return self + other * -1
+        left, right = _terms(self), _terms(other)
+        if left is None or right is None:
+            return UNKNOWN
+        return _normal([*left.items(), *((monomial, -coefficient) for monomial, coefficient in right.items())])
 
     def __rsub__(self, other: int) -> Size:
         return self * -1 + other
@@ -206,10 +208,19 @@ def is_unknown(size: Size) -> bool:
     return isinstance(size, Dim) and size.terms is None
 
 
+def simplest(size: Size) -> Size:
+    """Returns a size by what has been claimed of it, which may be simpler."""
+    if isinstance(size, Dim) and size.terms is not None and _assumed.get():
+        return _normal(size.terms)
+    return size
+
+
 def surely_differ(a: Size, b: Size) -> bool:
     """Says whether `a` and `b` are two sizes; names are rigid, so `N` and `M` are, and so are `N` and 5."""
     if isinstance(a, int) and isinstance(b, int):
         return a != b
+    if a is b:
+        return False
     left, right = _terms(a), _terms(b)
     return left is not None and right is not None and left != right
 
@@ -218,6 +229,8 @@ def surely_less(a: Size, b: Size) -> bool:
     """Says whether `a < b` whatever the names stand for."""
     if isinstance(a, int) and isinstance(b, int):
         return a < b
+    if is_unknown(a) or is_unknown(b):
+        return False
     least = _least(b - a)
     return least is not None and least > 0
 
@@ -262,11 +275,13 @@ def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
 
     The `last` axes of each, such as those of a matrix, take no part.
     """
-    leading = {name: dims[: max(len(dims) - last, 0)] for name, dims in operands.items()}
-    for name, other in combinations(operands, 2):
+    leading = {name: sizes for name, dims in operands.items() if (sizes := dims[: max(len(dims) - last, 0)])}
+    if len(leading) < 2:
+        return next(iter(leading.values()), ())
+    for name, other in combinations(leading, 2):
         pairs = zip(reversed(leading[name]), reversed(leading[other]), strict=False)
         for back, (n, m) in enumerate(pairs, start=last + 1):
-            if surely_differ(n, 1) and surely_differ(m, 1) and surely_differ(n, m):
+            if n is not m and surely_differ(n, 1) and surely_differ(m, 1) and surely_differ(n, m):
                 message = (
                     f"{name} {show(operands[name])} and {other} {show(operands[other])} do not broadcast: "
                     f"axis -{back} is {n} in {name} but {m} in {other}"
@@ -395,6 +410,8 @@ def _factor_value(factor: Name | Floor, names: Mapping[Name, int]) -> int | None
 
 
 def _broadcast_size(n: Size, m: Size) -> Size:
+    if n is m:
+        return n
     if is_unknown(n) or is_unknown(m):
         known = m if is_unknown(n) else n
         # A known number that is not 1 wins: the unknown can only be it or 1. A name may itself stand for 1.
@@ -403,8 +420,7 @@ def _broadcast_size(n: Size, m: Size) -> Size:
 
 
 def _terms(size: Size) -> Mapping[Monomial, int] | None:
-    if isinstance(size, Dim) and size.terms is not None and _assumed.get():
-        size = _normal(size.terms)
+    size = simplest(size)
     if isinstance(size, int):
         return {(): size} if size else {}
     return None if size.terms is None else dict(size.terms)
@@ -503,6 +519,8 @@ def _least(size: Size) -> int | None:
     terms = _terms(size)
     if terms is None:
         return None
+    if all(not monomial or (len(monomial) == 1 and isinstance(monomial[0], Name)) for monomial in terms):
+        return _least_of_linear(terms)
     shifted: Counter[Monomial] = Counter()
     for monomial, coefficient in terms.items():
         if any(isinstance(factor, Floor) for factor in monomial):
@@ -515,6 +533,19 @@ def _least(size: Size) -> int | None:
     if any(coefficient < 0 for monomial, coefficient in shifted.items() if monomial):
         return None
     return shifted[()]
+
+
+def _least_of_linear(terms: Mapping[Monomial, int]) -> int | None:
+    least = 0
+    for monomial, coefficient in terms.items():
+        if not monomial:
+            least += coefficient
+            continue
+        (name,) = monomial
+        if coefficient < 0 or not isinstance(name, Name):
+            return None
+        least += coefficient * (0 if name.least == 0 else 1)  # any other is known to be at least 1
+    return least
 
 
 def _is_non_negative(factor: Floor) -> bool:

@@ -91,6 +91,8 @@ def sliced_size(n: Size, item: slice) -> Size:
     if step == 0:
         message = "the step of a slice is 0"
         raise ShapeError(message)
+    if step == 1 and item.start is None and item.stop is None:
+        return n
     if isinstance(n, int) and not isinstance(item.start, Dim) and not isinstance(item.stop, Dim):
         return len(range(*item.indices(n)))
     if step < 0:
