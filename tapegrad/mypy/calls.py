@@ -25,7 +25,7 @@ from mypy.nodes import (
     UnaryExpr,
 )
 from mypy.plugin import MethodContext
-from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
 
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
@@ -54,7 +54,7 @@ from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
 from tapegrad.mypy.own_rules import RulesError, op_at
 from tapegrad.mypy.paths import consumed_on
 from tapegrad.mypy.rules import op_of_method, ops
-from tapegrad.mypy.signatures import Signature, is_op, is_overload, parameter_names, signature_of_op
+from tapegrad.mypy.signatures import Signature, is_op, is_overload, method_of_tensor, parameter_names, signature_of_op
 from tapegrad.mypy.unify import Bindings, Refusal
 from tapegrad.mypy.values import ValueUnknownError, index_of, size_value, value_of
 
@@ -110,7 +110,7 @@ def signed_call(ctx: MethodContext, declared: CallableType) -> Type:
     return _judged(ctx, signature, _arguments(ctx, signature.names), _op_named(ctx, declared))
 
 
-def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
+def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: TensorParts) -> Type:
     """Types an operator, or a method that is an op, by the op of the same meaning."""
     if name == "__iter__":
         return rows(ctx, declared)
@@ -121,9 +121,9 @@ def operation(ctx: MethodContext, declared: CallableType, name: str) -> Type:
     function = declared_function(ctx.api, f"{op.function.__module__}.{op.name}")
     if function is None:
         return ctx.default_return_type
-    signature = signature_of_op(function)
-    given = _arguments(ctx, parameter_names(declared))
-    receiver = [Argument(ctx.type, _receiver(ctx.context, reflected=reflected), tensor_parts(ctx.type))]
+    signature, method = signature_of_op(function), method_of_tensor(declared)
+    given = _arguments(ctx, parameter_names(declared) if method is None else method.names)
+    receiver = [Argument(ctx.type, _receiver(ctx.context, reflected=reflected), tensor)]
     first, second = [*signature.names[:2], ""][:2]
     if reflected:
         arguments = {second: receiver, first: next(iter(given.values()))}
@@ -183,7 +183,7 @@ def _judged(
     bindings = Bindings(_call_name(signature.declared, op), signature, make(ctx.api))
     try:
         for name, formal in signature.formals.items():
-            actuals = arguments.get(name, [])
+            actuals, expected = arguments.get(name, []), signature.tensors[name]
             if op is not None and name in op.sequences:
                 bindings.given.append(formal)
                 for listed in _listed(op, name, actuals, ctx.api):
@@ -191,10 +191,9 @@ def _judged(
                 continue
             for position, argument in enumerate(actuals):
                 place = name if len(actuals) == 1 else f"{name}[{position}]"
-                if not _takes_any_tape(signature.tensors[name]):
+                if argument.tensor is not None and name not in signature.unasked:
                     _refuse_consumed(bindings.name, place, argument, ctx.api)
                 bindings.given.append(formal)
-                expected = signature.tensors[name]
                 if argument.tensor is not None and expected is not None:
                     bindings.unify_tensor(expected, argument.tensor, place)
                 else:
@@ -215,33 +214,23 @@ def _judged(
             kind = "shape" if isinstance(refusal, ShapeError) else "dtype"
             report(ctx.api, f"{bindings.name}: {refusal}", ctx.context, kind)
         return _unknown_result(ctx, signature, bindings.make)
-    return _result(ctx, signature, bindings, items, is_op=op is not None)
+    if op is not None:
+        return _op_result(ctx, signature, bindings, items)
+    if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
+        return _constructed(signature.result, bindings, ctx.default_return_type)
+    return bindings.applied(signature.result, ctx.default_return_type)
 
 
-def _result(
-    ctx: FunctionContext | MethodContext,
-    signature: Signature,
-    bindings: Bindings,
-    items: list[Any] | None,
-    *,
-    is_op: bool,
+def _op_result(
+    ctx: FunctionContext | MethodContext, signature: Signature, bindings: Bindings, items: list[Any] | None
 ) -> Type:
-    declared_result = signature.result
-    if signature.declared.is_type_obj() and isinstance(declared_result, Instance):
-        return _constructed(declared_result, bindings, ctx.default_return_type)
+    declared = signature.result
     # Several may be none.
-    if is_op and items is not None and (_is_several(items) or not (items or tensor_parts(declared_result))):
-        return _several(bindings.applied(declared_result, ctx.default_return_type), items, bindings.make)
-    if is_op and items is not None and _is_open(declared_result):
-        return _raw(ctx, bindings.applied_beside(shape_type(items, bindings.make), declared_result))
-    result = bindings.applied(declared_result, ctx.default_return_type)
-    return _raw(ctx, result) if is_op else result
-
-
-def _is_open(declared: Type) -> bool:
-    """Says whether a result is a tensor of a shape that the rule knows more of than the declaration."""
-    parts = tensor_parts(declared)
-    return parts is not None and not isinstance(get_proper_type(parts.shape), TupleType)
+    if items is not None and (_is_several(items) or not (items or tensor_parts(declared))):
+        return _several(bindings.applied(declared, ctx.default_return_type), items, bindings.make)
+    if items is not None and signature.is_open:
+        return _raw(ctx, bindings.applied_beside(shape_type(items, bindings.make), declared))
+    return _raw(ctx, bindings.applied(declared, ctx.default_return_type))
 
 
 def _several(result: Type, items: list[Dims], make: Make) -> Type:
@@ -262,8 +251,10 @@ def _is_several(answer: Sequence[Any]) -> bool:
 def _raw(ctx: FunctionContext | MethodContext, result: Type) -> Type:
     """Makes a raw value of a tensor, where an operator was called on one."""
     receiver = _raw_receiver(ctx)
-    parts = tensor_parts(result) if receiver is not None else None
-    return receiver.copy_modified(args=[parts.shape, parts.dtype]) if receiver is not None and parts else result
+    if receiver is None:
+        return result
+    parts = tensor_parts(result)
+    return receiver.copy_modified(args=[parts.shape, parts.dtype]) if parts else result
 
 
 def _raw_receiver(ctx: FunctionContext | MethodContext) -> Instance | None:
@@ -310,19 +301,16 @@ def _call_name(declared: CallableType, op: Op | None) -> str:
 def _arguments(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[str, list[Argument]]:
     """Returns the actual arguments by parameter; of one that hides behind a star nothing is known."""
     return {
-        name: [
-            Argument(unknown(), None, None, starred=True)
-            if _is_starred(kind)
-            else Argument(t, expression, tensor_parts(t))
-            for t, expression, kind in zip(types, expressions, kinds, strict=True)
-        ]
+        name: list(map(_argument, types, expressions, kinds))
         for name, types, expressions, kinds in zip(names, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True)
         if types
     }
 
 
-def _is_starred(kind: ArgKind) -> bool:
-    return kind in (ARG_STAR, ARG_STAR2)
+def _argument(t: Type, expression: Expression, kind: ArgKind) -> Argument:
+    if kind in (ARG_STAR, ARG_STAR2):
+        return Argument(unknown(), None, None, starred=True)
+    return Argument(t, expression, tensor_parts(t))
 
 
 def _refined(argument: Argument, api: Any) -> Type:
@@ -332,11 +320,6 @@ def _refined(argument: Argument, api: Any) -> Type:
         size = size_value(p, argument.expression, api)
         return argument.type if is_unknown(size) else size_type(size, make(api))
     return argument.type
-
-
-def _takes_any_tape(formal: TensorParts | None) -> bool:
-    """Says whether a parameter is a tensor whose tape nobody asks about, such as the key of a gradient."""
-    return formal is not None and isinstance(get_proper_type(formal.tape), AnyType)
 
 
 def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None:
@@ -355,7 +338,10 @@ def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
 
 def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
     """Refuses two operands each of which may be a number, where both are."""
-    if sum(arguments[name][0].tensor is None for name in arguments if name in op.operands) < 2:
+    if (
+        len(op.operands) < 2
+        or len([name for name in arguments if name in op.operands and arguments[name][0].tensor is None]) < 2
+    ):
         return
     either = [
         name
@@ -427,10 +413,7 @@ def _ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], a
     shapes: dict[str, Any] = {}
     values: dict[str, Any] = {}
     uncounted = ""
-    required = {
-        name for name, kind in zip(signature.names, signature.declared.arg_kinds, strict=True) if kind.is_required()
-    }
-    if not required <= arguments.keys():
+    if not signature.required <= arguments.keys():
         return None
     annotations = op.rule.__annotations__
     for name in op.parameters:
@@ -514,10 +497,13 @@ def _shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any]
     many: dict[Many, None] = {}
     for shape in shapes.values():
         for one in shape if isinstance(shape, tuple) else (shape,):
-            many |= {item: None for item in one or () if isinstance(item, Many)}
+            for item in one or ():
+                if isinstance(item, Many):
+                    many[item] = None
     if many:
         return _for_any_rank(op, shapes, values, many)
-    return _answer(op, {name: _as_dims(shape) for name, shape in shapes.items()} | values)
+    dims = {name: tuple(shape) if isinstance(shape, list) else _as_dims(shape) for name, shape in shapes.items()}
+    return _answer(op, dims | values if values else dims)
 
 
 def _answer(op: Op, arguments: dict[str, Any]) -> list[Any] | None:

@@ -15,6 +15,7 @@ from mypy.types import (
     Type,
     TypeAliasType,
     TypeOfAny,
+    TypeVarId,
     TypeVarLikeType,
     TypeVarTupleType,
     TypeVarType,
@@ -23,7 +24,19 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.dims import UNKNOWN, Dim, Dims, Floor, Monomial, Name, Size, UnknownDims, is_unknown, size_of_name
+from tapegrad.dims import (
+    UNKNOWN,
+    Dim,
+    Dims,
+    Floor,
+    Monomial,
+    Name,
+    Size,
+    UnknownDims,
+    is_unknown,
+    simplest,
+    size_of_name,
+)
 
 TENSOR = "tapegrad.tensor.Tensor"
 VALUE = "tapegrad.backend.value.Value"
@@ -41,6 +54,7 @@ Make: TypeAlias = Callable[[str, list[Type]], Instance]
 
 _variables: dict[tuple[str, str], TypeVarType] = {}  # by label and scope
 _names: dict[Name, Dim] = {}
+_read: dict[TypeVarId, tuple[TypeVarType, Dim]] = {}
 
 
 class Many(NamedTuple):
@@ -115,8 +129,15 @@ def is_size(t: Type) -> bool:
 
 
 def _named(variable: TypeVarType) -> Dim:
+    known = _read.get(variable.id)
+    if known is None or known[0] is not variable:  # a daemon reads files again
+        known = _read[variable.id] = variable, _newly_named(variable)
+    return known[1]
+
+
+def _newly_named(variable: TypeVarType) -> Dim:
     key = variable.name, f"{variable.id.raw_id}@{variable.id.namespace}"
-    _variables[key] = variable  # the newest, for a daemon reads files again
+    _variables[key] = variable
     default = get_proper_type(variable.default)
     name = Name(*key, least=0 if isinstance(default, LiteralType) and default.value == 0 else 1)
     if name not in _names:
@@ -133,6 +154,9 @@ def shape_items(shape: Type) -> list[Size | Many] | None:
         return None
     items: list[Size | Many] = []
     for item in p.items:
+        if isinstance(item, LiteralType) and isinstance(item.value, int):
+            items.append(item.value)
+            continue
         if not isinstance(item, UnpackType):
             items.append(size_of(item))
             continue
@@ -147,10 +171,10 @@ def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
     """Writes a shape as a type."""
     if items is None or isinstance(items, UnknownDims):
         return unknown()
-    many = [item for item in items if isinstance(item, Many)]
-    if many and any(isinstance(item.variable, TypeVarType) for item in many):
-        # A whole shape by name is a type by itself, but nothing can stand beside it.
-        return items[0].variable if len(items) == 1 and isinstance(items[0], Many) else unknown()
+    for item in items:
+        if isinstance(item, Many) and isinstance(item.variable, TypeVarType):
+            # A whole shape by name is a type by itself, but nothing can stand beside it.
+            return item.variable if len(items) == 1 else unknown()
     return TupleType(item_types(items, make), make("builtins.tuple", [unknown()]))
 
 
@@ -161,13 +185,15 @@ def item_types(items: Sequence[Size | Many], make: Make) -> list[Type]:
 
 def size_type(size: Size, make: Make) -> Type:
     """Writes a size as a type, one form for each normal form."""
-    size = size + 0  # what has been claimed of it may be simpler
+    size = simplest(size)
     if isinstance(size, int):
         return LiteralType(size, make("builtins.int", []))
     if size.terms is None:
         return unknown()
     if len(size.terms) == 1:
         ((monomial, factor),) = size.terms
+        if factor == 1 and len(monomial) == 1:
+            return _factor_type(monomial[0], make)
         return _term_type(monomial, factor, make)
     terms = sorted(size.terms, key=lambda term: (-len(term[0]), repr(term[0])))
     return _nested(SUM, [_term_type(monomial, factor, make) for monomial, factor in terms], make)
@@ -178,7 +204,7 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
     if len(tapes) == 1 and isinstance(tapes[0], TypeVarType):
         return tapes[0]
     if all(is_tape(tape, NONE_TAPE) for tape in tapes):
-        return make(NONE_TAPE, [])
+        return tapes[0] if tapes else make(NONE_TAPE, [])
     parts = [part for tape in tapes for part in _tape_parts(tape)]
     names = [t.type.fullname if isinstance(t, Instance) else "" for t in map(get_proper_type, parts)]
     if any(name in (OWNED_TAPE, CONSUMED_TAPE) for name in names):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.nodes import Block, ExpressionStmt, MemberExpr, MypyFile, NameExpr, Node
@@ -58,13 +57,12 @@ _MOST = 100  # functions that claim something; the claims of one are made and us
 _known: dict[Node, dict[int, Known]] = {}  # by function, and by the line of the claim
 
 
-def holding(ctx: FunctionContext | MethodContext) -> AbstractContextManager[None]:
-    """Lets a call be judged by what has been claimed before it."""
+def facts_for(ctx: FunctionContext | MethodContext) -> list[Fact]:
+    """Returns what has been claimed before a call, and holds where it stands."""
     if not _known:
-        return nullcontext()
+        return []
     line, claims = ctx.context.line, _known.get(outermost_scope(ctx.api), {})
-    facts = [known.fact for known in claims.values() if known.first < line <= known.last]
-    return assuming(facts) if facts else nullcontext()
+    return [known.fact for known in claims.values() if known.first < line <= known.last]
 
 
 def assert_divides(ctx: FunctionContext) -> Type:
@@ -131,7 +129,7 @@ HOOKS: dict[str, Callable[[FunctionContext], Type]] = {
 
 def _size(ctx: FunctionContext, position: int) -> Size:
     types, expressions = ctx.arg_types[position], ctx.args[position]
-    with holding(ctx):
+    with assuming(facts_for(ctx)):
         return size_value(types[0], expressions[0], ctx.api) + 0 if types else UNKNOWN
 
 

@@ -8,9 +8,11 @@ from mypy.nodes import IndexExpr
 from mypy.plugin import MethodSigContext
 from mypy.types import Instance, Type, get_proper_type
 
-from tapegrad.mypy import calls, facts, flow, layers, lifted
+from tapegrad.dims import assuming
+from tapegrad.mypy import calls, flow, layers, lifted
 from tapegrad.mypy.codec import TENSOR, VALUE, tensor_parts
-from tapegrad.mypy.signatures import concerns, declared_for, forget, loosened, remember
+from tapegrad.mypy.facts import facts_for
+from tapegrad.mypy.signatures import declared_for, forget, is_concerned, loosened, remember
 
 if TYPE_CHECKING:
     from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext
@@ -23,7 +25,7 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
     if isinstance(ctx, MethodSigContext) and (op := lifted.op_called(ctx)) is not None:
         remember(ctx.context, op)
         return lifted.signature(ctx, op)
-    if not concerns(declared):
+    if not is_concerned(declared):
         forget(ctx.context, declared)
         return declared
     remember(ctx.context, declared)
@@ -33,9 +35,11 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
 def function_result(ctx: FunctionContext) -> Type:
     """Types the call of a function or a class."""
     declared = declared_for(ctx)
-    with facts.holding(ctx):
-        result = ctx.default_return_type if declared is None else calls.function_call(ctx, declared)
-        return layers.wired(ctx, result)
+    claimed = facts_for(ctx)
+    if claimed:
+        with assuming(claimed):
+            return _judged_function(ctx, declared)
+    return _judged_function(ctx, declared)
 
 
 def method_result(ctx: MethodContext) -> Type:
@@ -45,8 +49,15 @@ def method_result(ctx: MethodContext) -> Type:
         if isinstance(ctx.context, IndexExpr):
             return layers.item(ctx)
         return flow.item(ctx) if flow.is_item(ctx.context) else ctx.default_return_type
-    with facts.holding(ctx):
-        return _judged_method(ctx, declared)
+    claimed = facts_for(ctx)
+    if claimed:
+        with assuming(claimed):
+            return _judged_method(ctx, declared)
+    return _judged_method(ctx, declared)
+
+
+def _judged_function(ctx: FunctionContext, declared: CallableType | None) -> Type:
+    return layers.wired(ctx, ctx.default_return_type if declared is None else calls.function_call(ctx, declared))
 
 
 def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
@@ -58,10 +69,10 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
     if name == "forward":
         return layers.called(ctx, declared)
     receiver = get_proper_type(ctx.type)
-    if isinstance(receiver, Instance) and tensor_parts(receiver) is not None:
+    if isinstance(receiver, Instance) and (tensor := tensor_parts(receiver)) is not None:
         if name in flow.METHODS:
             return flow.METHODS[name](ctx, calls.method_call(ctx, declared))
-        return calls.operation(ctx, declared, name)
+        return calls.operation(ctx, declared, name, tensor)
     return calls.method_call(ctx, declared)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mypy.expandtype import expand_type
+from mypy.nodes import FuncDef
 from mypy.types import (
     AnyType,
     CallableType,
@@ -21,6 +22,7 @@ from mypy.types import (
     UnionType,
     UnpackType,
     get_proper_type,
+    has_type_vars,
 )
 
 from tapegrad.mypy.codec import (
@@ -48,17 +50,44 @@ if TYPE_CHECKING:
 class Signature:
     """A declared signature, read once: its parameters by name, what may be a tensor, what its variables stand for."""
 
-    __slots__ = ("bounds", "declared", "formals", "kinds", "names", "opened", "result", "tensors")
+    __slots__ = (
+        "bounds",
+        "classes",
+        "declared",
+        "formals",
+        "is_open",
+        "kinds",
+        "names",
+        "opened",
+        "required",
+        "result",
+        "tensors",
+        "unasked",
+    )
 
     def __init__(self, declared: CallableType) -> None:
         self.declared = declared
         self.names = parameter_names(declared)
-        self.formals = dict(zip(self.names, declared.arg_types, strict=True))
+        self.formals = {name: _expanded(t) for name, t in zip(self.names, declared.arg_types, strict=True)}
         self.tensors = {name: _tensor_of(formal) for name, formal in self.formals.items()}
+        # Whose tape nobody asks about, such as that of the key of a gradient.
+        self.unasked = {name for name, parts in self.tensors.items() if parts and isinstance(parts.tape, AnyType)}
+        self.required = {name for name, kind in zip(self.names, declared.arg_kinds, strict=True) if kind.is_required()}
         self.kinds = {variable.id: kind_of(variable) for variable in declared.variables}
         self.bounds = {variable.id: variable.upper_bound for variable in declared.variables}
+        self.classes = {one: _class_of_any_bits(bound) for one, bound in self.bounds.items()}
         self.result = get_proper_type(declared.ret_type)
+        parts = tensor_parts(self.result)
+        # A rule knows more of the shape than the declaration.
+        self.is_open = parts is not None and not isinstance(get_proper_type(parts.shape), TupleType)
         self.opened: CallableType | None = None  # until it is asked for
+
+
+class Method(NamedTuple):
+    """A method of `Tensor` that gives a tensor, as far as it is the same of every one: all but the result."""
+
+    names: list[str]
+    opened: list[Type]
 
 
 def signature_of_op(declared: CallableType) -> Signature:
@@ -69,7 +98,32 @@ def signature_of_op(declared: CallableType) -> Signature:
     return signature
 
 
+def method_of_tensor(declared: FunctionLike) -> Method | None:
+    """Reads such a method, which is called again and again; None for anything else."""
+    if not isinstance(declared, CallableType):
+        return None
+    function = declared.definition
+    if not isinstance(function, FuncDef) or not function.info or function.info.fullname != TENSOR:
+        return None
+    written, method = _methods.get(function, (None, None))
+    if written is not function.type:  # a daemon reads files again
+        method = _method(function, declared)
+        _methods[function] = function.type, method
+    return method
+
+
+def _method(function: FuncDef, bound: CallableType) -> Method | None:
+    written = function.type
+    if not isinstance(written, CallableType) or is_overload(written) or tensor_parts(written.ret_type) is None:
+        return None
+    opened = _loosened(written).arg_types[1:]
+    if len(opened) != len(bound.arg_types) or any(map(has_type_vars, opened)):
+        return None
+    return Method(parameter_names(bound), opened)
+
+
 _signatures: dict[Context | None, Signature] = {}
+_methods: dict[FuncDef, tuple[Type | None, Method | None]] = {}
 _MOST = 1000  # calls in each other's arguments are far fewer
 _declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # a dict is slow to forget its oldest
 
@@ -80,7 +134,10 @@ def remember(context: Context, declared: FunctionLike) -> None:
     if not isinstance(declared, CallableType) or isinstance(context, Type):
         return
     forget(context, declared)
-    _declared.setdefault(context, []).append(declared)
+    if context in _declared:
+        _declared[context].append(declared)
+    else:
+        _declared[context] = [declared]
     if len(_declared) > _MOST:
         _declared.popitem(last=False)
 
@@ -94,7 +151,10 @@ def forget(context: Context, declared: FunctionLike) -> None:
 
 def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
     """Returns the signature of the call in hand; of overloads, the first that takes the arguments, as mypy did."""
-    candidates = [one for one in _declared.get(ctx.context, []) if one.arg_names == ctx.callee_arg_names]
+    remembered = _declared.get(ctx.context)
+    if remembered is None:
+        return None
+    candidates = [one for one in remembered if one.arg_names == ctx.callee_arg_names]
     if len(candidates) > 1:
         candidates = [one for one in candidates if _takes(one, ctx.arg_types)]
     return candidates[0] if candidates else None
@@ -124,18 +184,27 @@ def loosened(declared: FunctionLike) -> FunctionLike:
     """Opens every parameter that is a tensor, so that whatever does not fit is said in tapegrad's words."""
     if not isinstance(declared, CallableType) or is_overload(declared):
         return declared
-    if not is_op(declared):
-        return _loosened(declared)
-    signature = signature_of_op(declared)
-    if signature.opened is None:
-        signature.opened = _loosened(declared)
-    return signature.opened
+    if is_op(declared):
+        signature = signature_of_op(declared)
+        if signature.opened is None:
+            signature.opened = _loosened(declared)
+        return signature.opened
+    method = method_of_tensor(declared)
+    return _loosened(declared) if method is None else declared.copy_modified(arg_types=method.opened)
 
 
 def is_op(declared: CallableType) -> bool:
     """Says whether a signature is that of an op, as a function."""
     definition = declared.definition
     return definition is not None and definition.fullname.startswith("tapegrad.ops.")
+
+
+def _class_of_any_bits(bound: Type) -> str | None:
+    """Returns the class of a bound such as `floating[Any]`, of which a dtype is without mypy being asked."""
+    p = get_proper_type(bound)
+    if not isinstance(p, Instance) or not all(isinstance(get_proper_type(argument), AnyType) for argument in p.args):
+        return None
+    return p.type.fullname
 
 
 def _loosened(declared: CallableType) -> CallableType:
@@ -156,6 +225,13 @@ def _taking_any_size(t: Type, sizes: dict[TypeVarId, Type]) -> Type:
     if not isinstance(p, CallableType):
         return t
     return p.copy_modified(arg_types=[expand_type(argument, sizes) for argument in p.arg_types])
+
+
+def is_concerned(declared: FunctionLike) -> bool:
+    """Says whether a signature speaks of tensors or of their sizes."""
+    if isinstance(declared, CallableType) and (is_op(declared) or method_of_tensor(declared) is not None):
+        return True
+    return concerns(declared)
 
 
 def concerns(t: Type) -> bool:
@@ -192,6 +268,24 @@ def _takes(declared: CallableType, arguments: list[list[Type]]) -> bool:
         all(accepts(formal, actual) for actual in actuals) and (actuals or not kind.is_required())
         for formal, kind, actuals in zip(declared.arg_types, declared.arg_kinds, arguments, strict=True)
     )
+
+
+def _expanded(t: Type) -> Type:
+    """Writes out the aliases in a type: mypy expands one each time that it is asked what stands behind it."""
+    if is_endless(t):
+        return t
+    p = get_proper_type(t)
+    if isinstance(p, UnionType | TupleType):
+        items = list(map(_expanded, p.items))
+        return p if all(map(operator.is_, items, p.items)) else _with_items(p, items)
+    if isinstance(p, Instance) and p.args:
+        args = list(map(_expanded, p.args))
+        return p if all(map(operator.is_, args, p.args)) else p.copy_modified(args=args)
+    return p
+
+
+def _with_items(p: UnionType | TupleType, items: list[Type]) -> Type:
+    return p.copy_modified(items=items) if isinstance(p, TupleType) else UnionType(items, p.line, p.column)
 
 
 def _tensor_of(formal: Type) -> TensorParts | None:

@@ -91,6 +91,7 @@ class Bindings:
         self.make = make
         self.own = signature.kinds
         self.bounds = signature.bounds
+        self.classes = signature.classes
         self.sizes: dict[TypeVarId, tuple[Size, str]] = {}
         self.many: dict[TypeVarId, tuple[list[Size | Many], str]] = {}
         self.shapes: dict[TypeVarId, tuple[Type, str]] = {}
@@ -140,7 +141,9 @@ class Bindings:
         Raises:
             Refusal: They do not fit.
         """
-        self._unify_shape(get_proper_type(formal.shape), get_proper_type(actual.shape), where)
+        shape = get_proper_type(formal.shape)
+        if not isinstance(shape, AnyType):
+            self._unify_shape(shape, get_proper_type(actual.shape), where)
         self._unify_tape(get_proper_type(formal.tape), get_proper_type(actual.tape), where)
         self._unify_dtype(get_proper_type(formal.dtype), get_proper_type(actual.dtype), where)
 
@@ -164,8 +167,8 @@ class Bindings:
             self._refuse_number(variable, number, where)
         for variable in self._bounded:
             dtype, where = self.dtypes[variable]
-            bound = self.bounds[variable]
-            if not _is_any(bound, dtype) and not accepts(bound, dtype):
+            bound, kind = self.bounds[variable], self.classes[variable]
+            if not (kind and isinstance(dtype, Instance) and dtype.type.has_base(kind)) and not accepts(bound, dtype):
                 expected = dtype_name(bound)
                 raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
 
@@ -211,7 +214,14 @@ class Bindings:
         p = get_proper_type(declared)
         if not isinstance(p, Instance):
             return p
-        return p.copy_modified(args=[shape, *(self.applied(argument, None) for argument in p.args[1:])])
+        _, tape, *others = p.args
+        return p.copy_modified(args=[shape, self._applied_tape(tape), *[self.applied(one, None) for one in others]])
+
+    def _applied_tape(self, declared: Type) -> Type:
+        p = get_proper_type(declared)
+        if isinstance(p, TypeVarType):
+            return self._applied_variable(p, None)
+        return self.applied(p, None)
 
     def _applied_variable(self, p: TypeVarType, answer: ProperType | None) -> Type:
         kind = self.own.get(p.id)
@@ -596,14 +606,6 @@ SEQUENCES = frozenset({"builtins.tuple", "typing.Sequence", "typing.Iterable", "
 def is_owned(tape: Type) -> bool:
     """Says whether a tape is an owned one, consumed or not."""
     return is_tape(tape, OWNED_TAPE) or is_tape(tape, CONSUMED_TAPE)
-
-
-def _is_any(bound: Type, dtype: Type) -> bool:
-    """Says whether a dtype is one of a class of dtypes, whatever its bits, which is told without asking mypy."""
-    p, given = get_proper_type(bound), get_proper_type(dtype)
-    if not isinstance(p, Instance) or not isinstance(given, Instance) or not given.type.has_base(p.type.fullname):
-        return False
-    return all(isinstance(get_proper_type(argument), AnyType) for argument in p.args)
 
 
 def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
