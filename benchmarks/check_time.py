@@ -1,14 +1,18 @@
 """Times mypy with the plugin against mypy with hooks that return the default, on two generated programs.
 
-One is as programs are, a tensor here and there, 13,000 lines; the other has a tensor in every line, and several ops.
-Each is checked cold, warm and after one edit, and by a daemon after one edit; both plugins in turn, the ratio of
-medians counts. Targets: 1.20, and the daemon answers within 0.3 s.
+One is as programs are, 13,000 lines with 20,000 tensor operations; the other has 16,500 in 5,000 lines, with a tensor
+in every line. Each is checked cold, warm and after one edit, and by a daemon after one edit; both plugins in turn.
+What counts is the median of the ratios of CPU time, which other processes on the machine hardly touch; how long it took
+stands beside it. Of a daemon, which computes elsewhere, it is how long the answer takes.
+
+Targets: 1.20, and the daemon answers within 0.3 s, or 1.20 where mypy alone takes longer than that.
 
     python benchmarks/check_time.py [--short]
 """
 
 import argparse
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -17,6 +21,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 TARGET = 1.2
@@ -37,12 +42,12 @@ N = TypeVar("N", bound=int)
 '''
 USUAL = """
 def step_{i}(x: Tensor[Shape[N, L[{a}]], NoneTape], y: Tensor[Shape[L[{a}], L[{b}]], NoneTape]) -> None:
-    h = tg.tanh(x @ y)
-    g = (h * 2.0 + h).sum(axis=1)
-    scores = nn.Linear({b}, 10)(h)
+    h = tg.tanh(x @ y + 0.5) * 2.0
+    g = (h / (h.sum(axis=1, keepdims=True) + 1.0)).mean(axis=0)
+    scores = tg.softmax(nn.Linear({b}, 10)(h) * 0.5)
     names = [str(n) for n in range({a})]
     total = sum(len(name) for name in names) + {i}
-    print(f"{{total}} of {{names}}", g.shape, scores.shape)
+    print(f"{{total}} of {{names}}", g.shape, scores[0].shape)
     step_{i}(tg.ones(({c}, {a})), tg.ones(({a}, {b})))
 """
 DENSE = """
@@ -64,6 +69,7 @@ class Program:
     name: str
     files: int
     function: str
+    operations: int  # calls, operators, indices and attributes of a tensor or a layer in one function
 
     def write(self, folder: Path) -> int:
         """Writes the files and returns the number of lines."""
@@ -78,12 +84,19 @@ class Program:
         return HEAD + "\n".join(self.function.format(i=i, a=a, b=b, c=c) for i, (a, b, c) in enumerate(sizes))
 
 
-PROGRAMS = (Program("usual", 26, USUAL), Program("dense", 10, DENSE))
+PROGRAMS = (Program("usual", 26, USUAL, 16), Program("dense", 10, DENSE, 33))
 
 
-def run(folder: Path, plugin: str, *command: str) -> float:
-    """Returns how long a command takes, in seconds; what it says against a program that is right stops everything."""
-    start = time.perf_counter()
+class Taken(NamedTuple):
+    """What a command took, in seconds; of a daemon only its client is counted as CPU."""
+
+    cpu: float
+    wall: float
+
+
+def run(folder: Path, plugin: str, *command: str) -> Taken:
+    """Returns what a command takes; what it says against a program that is right stops everything."""
+    start, before = time.perf_counter(), children()
     done = subprocess.run(
         [sys.executable, "-m", *command],
         cwd=folder,
@@ -98,10 +111,16 @@ def run(folder: Path, plugin: str, *command: str) -> float:
         text=True,
         check=False,
     )
-    taken = time.perf_counter() - start
+    taken = Taken(children() - before, time.perf_counter() - start)
     if done.returncode != 0 and plugin == "ours":
         sys.exit(done.stdout + done.stderr)
     return taken
+
+
+def children() -> float:
+    """Returns the CPU time of all commands so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def settings(plugin: str) -> list[str]:
@@ -109,13 +128,13 @@ def settings(plugin: str) -> list[str]:
     return ["--config-file", f"{plugin}.ini", "--cache-dir", f".cache-{plugin}", "program"]
 
 
-def checked(folder: Path, plugin: str) -> float:
-    """Returns how long mypy takes."""
+def checked(folder: Path, plugin: str) -> Taken:
+    """Returns what mypy takes."""
     return run(folder, plugin, "mypy", *settings(plugin))
 
 
-def answered(folder: Path, plugin: str) -> float:
-    """Returns how long the daemon takes, which the first time is started."""
+def answered(folder: Path, plugin: str) -> Taken:
+    """Returns what the daemon takes, which the first time is started."""
     return run(folder, plugin, "mypy.dmypy", "--status-file", f"{plugin}.json", "run", "--", *settings(plugin))
 
 
@@ -125,9 +144,9 @@ def edit(folder: Path, number: int) -> None:
         file.write(f"\nrun_{number} = {number}\n")
 
 
-def measured(folder: Path, rounds: int) -> dict[tuple[str, str], list[float]]:
+def measured(folder: Path, rounds: int) -> dict[tuple[str, str], list[Taken]]:
     """Returns the times by state and plugin."""
-    taken: dict[tuple[str, str], list[float]] = {(state, plugin): [] for state in STATES for plugin in PLUGINS}
+    taken: dict[tuple[str, str], list[Taken]] = {(state, plugin): [] for state in STATES for plugin in PLUGINS}
     for plugin, module in PLUGINS.items():
         (folder / f"{plugin}.ini").write_text(f"[mypy]\nplugins = {module}\nallow_redefinition = true\n")
         checked(folder, plugin)  # compiles
@@ -149,16 +168,26 @@ def measured(folder: Path, rounds: int) -> dict[tuple[str, str], list[float]]:
     return taken
 
 
-def report(taken: dict[tuple[str, str], list[float]]) -> bool:
+def report(taken: dict[tuple[str, str], list[Taken]]) -> bool:
     """Prints a line for each state; says whether a target is missed."""
     missed = False
     for state in STATES:
-        ours, null = (median(taken[state, plugin]) for plugin in PLUGINS)
-        within = ours <= DAEMON_TARGET if state == "daemon" else ours <= null * TARGET
-        target = f"{DAEMON_TARGET:.2f} s" if state == "daemon" else f"{TARGET:.2f}"
-        print(f"  {state:8} {ours:6.2f} s against {null:6.2f} s   ratio {ours / null:.2f}   target {target}")
-        missed = missed or not within
+        both = [taken[state, plugin] for plugin in PLUGINS]
+        wall, wall_ratio = compared(*([one.wall for one in times] for times in both))
+        cpu, ratio = compared(*([one.cpu for one in times] for times in both))
+        counted, target = f"{cpu:5.2f} s, ratio {ratio:.2f}", f"{TARGET:.2f} of CPU"
+        if state == "daemon":
+            counted, target = "", f"{DAEMON_TARGET:.2f} s, or {TARGET:.2f}"
+            missed = missed or (wall > DAEMON_TARGET and wall_ratio > TARGET)
+        else:
+            missed = missed or ratio > TARGET
+        print(f"  {state:8} {counted:22} {wall:5.2f} s, ratio {wall_ratio:.2f}   target {target}")
     return missed
+
+
+def compared(ours: list[float], null: list[float]) -> tuple[float, float]:
+    """Returns the median of our times, and that of their ratios to those beside them."""
+    return median(ours), median(one / other for one, other in zip(ours, null, strict=True))
 
 
 def main() -> None:
@@ -171,7 +200,8 @@ def main() -> None:
     for program in PROGRAMS:
         with tempfile.TemporaryDirectory() as name:
             lines = program.write(Path(name))
-            print(f"{program.name}: {lines} lines")
+            operations = program.files * FUNCTIONS * program.operations
+            print(f"{program.name}: {lines:,} lines, {operations:,} tensor operations\n{'':11}{'CPU':22}it took")
             missed = report(measured(Path(name), rounds)) or missed
     sys.exit(missed)
 
