@@ -54,7 +54,7 @@ from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
 from tapegrad.mypy.own_rules import RulesError, op_at
 from tapegrad.mypy.paths import consumed_on
 from tapegrad.mypy.rules import op_of_method, ops
-from tapegrad.mypy.signatures import Signature, is_op, is_overload, method_of_tensor, parameter_names, signature_of_op
+from tapegrad.mypy.signatures import Signature, is_op, is_overload, method_of_tensor, parameter_names, signature_of
 from tapegrad.mypy.unify import Bindings, Refusal
 from tapegrad.mypy.values import ValueUnknownError, index_of, size_value, value_of
 
@@ -93,9 +93,8 @@ def report(api: Any, sentence: str, context: Context, kind: str) -> None:
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
     """Types the call of a function: an op by its rule, any other by its signature."""
-    op = _op_named(ctx, declared)
-    signature = Signature(declared) if op is None else signature_of_op(declared)
-    return _judged(ctx, signature, _arguments(ctx, signature.names), op)
+    signature = signature_of(declared)
+    return _judged(ctx, signature, _arguments(ctx, signature.names), _op_named(ctx, declared))
 
 
 def method_call(ctx: MethodContext, declared: CallableType) -> Type:
@@ -121,7 +120,7 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
     function = declared_function(ctx.api, f"{op.function.__module__}.{op.name}")
     if function is None:
         return ctx.default_return_type
-    signature, method = signature_of_op(function), method_of_tensor(declared)
+    signature, method = signature_of(function), method_of_tensor(declared)
     given = _arguments(ctx, parameter_names(declared) if method is None else method.names)
     receiver = [Argument(ctx.type, _receiver(ctx.context, reflected=reflected), tensor)]
     first, second = [*signature.names[:2], ""][:2]

@@ -203,7 +203,7 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
     """Returns the tape of a result: none if all are none, owned if any is, else what is still open."""
     if len(tapes) == 1 and isinstance(tapes[0], TypeVarType):
         return tapes[0]
-    if all(is_tape(tape, NONE_TAPE) for tape in tapes):
+    if all(isinstance(tape, Instance) and tape.type.fullname == NONE_TAPE for tape in tapes):
         return tapes[0] if tapes else make(NONE_TAPE, [])
     parts = [part for tape in tapes for part in _tape_parts(tape)]
     names = [t.type.fullname if isinstance(t, Instance) else "" for t in map(get_proper_type, parts)]

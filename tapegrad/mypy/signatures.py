@@ -26,6 +26,7 @@ from mypy.types import (
 )
 
 from tapegrad.mypy.codec import (
+    MERGED,
     MODULE,
     NODE,
     PRODUCT,
@@ -57,6 +58,7 @@ class Signature:
         "formals",
         "is_open",
         "kinds",
+        "merged",
         "names",
         "opened",
         "required",
@@ -80,6 +82,7 @@ class Signature:
         parts = tensor_parts(self.result)
         # A rule knows more of the shape than the declaration.
         self.is_open = parts is not None and not isinstance(get_proper_type(parts.shape), TupleType)
+        self.merged = _merged_in(parts.tape, self.kinds) if parts is not None else None
         self.opened: CallableType | None = None  # until it is asked for
 
 
@@ -90,11 +93,15 @@ class Method(NamedTuple):
     opened: list[Type]
 
 
-def signature_of_op(declared: CallableType) -> Signature:
-    """Reads the signature of an op, which it has as often as it is called."""
+def signature_of(declared: CallableType) -> Signature:
+    """Reads a signature; that of a function or of a class is the same as often as it is called."""
     signature = _signatures.get(declared.definition)
     if signature is None or signature.declared is not declared:
-        signature = _signatures[declared.definition] = Signature(declared)
+        if len(_signatures) >= _MOST:
+            _signatures.clear()
+        signature = Signature(declared)
+        if declared.definition is not None:
+            _signatures[declared.definition] = signature
     return signature
 
 
@@ -124,7 +131,7 @@ def _method(function: FuncDef, bound: CallableType) -> Method | None:
 
 _signatures: dict[Context | None, Signature] = {}
 _methods: dict[FuncDef, tuple[Type | None, Method | None]] = {}
-_MOST = 1000  # calls in each other's arguments are far fewer
+_MOST = 1000  # calls in each other's arguments are far fewer, and so are the functions that a file calls
 _declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # a dict is slow to forget its oldest
 
 
@@ -184,19 +191,33 @@ def loosened(declared: FunctionLike) -> FunctionLike:
     """Opens every parameter that is a tensor, so that whatever does not fit is said in tapegrad's words."""
     if not isinstance(declared, CallableType) or is_overload(declared):
         return declared
-    if is_op(declared):
-        signature = signature_of_op(declared)
-        if signature.opened is None:
-            signature.opened = _loosened(declared)
-        return signature.opened
-    method = method_of_tensor(declared)
-    return _loosened(declared) if method is None else declared.copy_modified(arg_types=method.opened)
+    if _comes_anew(declared):
+        method = method_of_tensor(declared)
+        return _loosened(declared) if method is None else declared.copy_modified(arg_types=method.opened)
+    signature = signature_of(declared)
+    if signature.opened is None:
+        signature.opened = _loosened(declared)
+    return signature.opened
+
+
+def _comes_anew(declared: CallableType) -> bool:
+    """Says whether each call has a signature of its own, as that of a method which mypy binds to its object."""
+    definition = declared.definition
+    return definition is None or (bool(getattr(definition, "info", None)) and not declared.is_type_obj())
 
 
 def is_op(declared: CallableType) -> bool:
     """Says whether a signature is that of an op, as a function."""
     definition = declared.definition
     return definition is not None and definition.fullname.startswith("tapegrad.ops.")
+
+
+def _merged_in(tape: Type, kinds: dict[TypeVarId, str]) -> list[TypeVarId] | None:
+    """Returns the tapes that make that of a result, where each is one of the signature's own."""
+    p = get_proper_type(tape)
+    parts = p.args if isinstance(p, Instance) and p.type.fullname == MERGED else [p]
+    own = [one.id for one in map(get_proper_type, parts) if isinstance(one, TypeVarType) and one.id in kinds]
+    return own if len(own) == len(parts) else None
 
 
 def _class_of_any_bits(bound: Type) -> str | None:
@@ -229,8 +250,10 @@ def _taking_any_size(t: Type, sizes: dict[TypeVarId, Type]) -> Type:
 
 def is_concerned(declared: FunctionLike) -> bool:
     """Says whether a signature speaks of tensors or of their sizes."""
-    if isinstance(declared, CallableType) and (is_op(declared) or method_of_tensor(declared) is not None):
-        return True
+    if isinstance(declared, CallableType):
+        known = _signatures.get(declared.definition)
+        if (known is not None and known.declared is declared) or method_of_tensor(declared) is not None:
+            return True
     return concerns(declared)
 
 

@@ -92,6 +92,7 @@ class Bindings:
         self.own = signature.kinds
         self.bounds = signature.bounds
         self.classes = signature.classes
+        self.merged = signature.merged
         self.sizes: dict[TypeVarId, tuple[Size, str]] = {}
         self.many: dict[TypeVarId, tuple[list[Size | Many], str]] = {}
         self.shapes: dict[TypeVarId, tuple[Type, str]] = {}
@@ -215,13 +216,12 @@ class Bindings:
         if not isinstance(p, Instance):
             return p
         _, tape, *others = p.args
-        return p.copy_modified(args=[shape, self._applied_tape(tape), *[self.applied(one, None) for one in others]])
+        return p.copy_modified(args=[shape, self._result_tape(tape), *[self.applied(one, None) for one in others]])
 
-    def _applied_tape(self, declared: Type) -> Type:
-        p = get_proper_type(declared)
-        if isinstance(p, TypeVarType):
-            return self._applied_variable(p, None)
-        return self.applied(p, None)
+    def _result_tape(self, declared: Type) -> Type:
+        if self.merged is None:
+            return self.applied(declared, None)
+        return merged_tape([tape for one in self.merged for tape in self.tapes.get(one) or [unknown()]], self.make)
 
     def _applied_variable(self, p: TypeVarType, answer: ProperType | None) -> Type:
         kind = self.own.get(p.id)
