@@ -24,6 +24,8 @@ from tapegrad.errors import ShapeError as ShapeError
 from tapegrad.errors import SingularError as SingularError
 from tapegrad.errors import TapeError as TapeError
 from tapegrad.generator import random as random
+from tapegrad.gradients import Accumulator as Accumulator
+from tapegrad.gradients import Gradients as Gradients
 from tapegrad.guard import guarded as guarded
 from tapegrad.guard import install_import_hook as install_import_hook
 from tapegrad.op import op as op
@@ -279,8 +281,6 @@ from tapegrad.shapes import Rank5 as Rank5
 from tapegrad.shapes import Rank6 as Rank6
 from tapegrad.shapes import Shape as Shape
 from tapegrad.summary import summary as summary
-from tapegrad.tape import Accumulator as Accumulator
-from tapegrad.tape import Gradients as Gradients
 from tapegrad.tape import GradientTape as GradientTape
 from tapegrad.tape import Merge as Merge
 from tapegrad.tape import NoneTape as NoneTape

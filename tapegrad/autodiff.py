@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tapegrad.backend import Elementwise, Pairwise, Slide
-    from tapegrad.tape import Checkpointing, Gradients, NoneTape, OwnedTape
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Checkpointing, NoneTape, OwnedTape
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound=np.generic, default=np.float32)

@@ -24,7 +24,7 @@ from tapegrad.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 F = TypeVar("F")  # a function or a module, of which no checker sees by a bound that both can be called
 

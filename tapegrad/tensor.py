@@ -15,13 +15,14 @@ from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
-from tapegrad.tape import NONE, Gradients, GradientTape, Merge, NoneTape, OwnedTape, Tape
+from tapegrad.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import EllipsisType
 
     from tapegrad.backend import Value
+    from tapegrad.gradients import Gradients
     from tapegrad.tape import Checkpointing
 
 S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)

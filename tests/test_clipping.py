@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.gradients import Gradients
 from tapegrad.nn import Param
 from tapegrad.ops import ones, tensor, zeros
-from tapegrad.tape import Gradients
 
 
 def gradients(*values: Any) -> tuple[Gradients, list[Any]]:

@@ -11,8 +11,8 @@ import pytest
 from tapegrad import nn
 from tapegrad.curvature import hessian, hvp
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.gradients import Gradients
 from tapegrad.ops import cross_entropy, exp, normal, ones, softmax, tanh, tensor, zeros
-from tapegrad.tape import Gradients
 from tapegrad.tensor import handle, split
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.gradients import Gradients
 from tapegrad.ops import normal, ones, tensor
-from tapegrad.tape import Gradients
 from tapegrad.tensor import handle, split
 
 

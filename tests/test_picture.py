@@ -13,9 +13,10 @@ import pytest
 
 from tapegrad import nn, ops, picture
 from tapegrad.errors import DTypeError, TapeError
+from tapegrad.gradients import Gradients
 from tapegrad.op import OPS
 from tapegrad.ops import exp, layer_norm, maximum, minimum, ones, sin, tanh, zeros
-from tapegrad.tape import NONE, Gradients, GradientTape
+from tapegrad.tape import NONE, GradientTape
 from tapegrad.tensor import handle, split
 
 

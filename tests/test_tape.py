@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.gradients import Gradients
 from tapegrad.ops import add, astype, exp, normal, ones, take, tanh, tensor
-from tapegrad.tape import NONE, Gradients, GradientTape, NoneTape, OwnedTape
+from tapegrad.tape import NONE, GradientTape, NoneTape, OwnedTape
 from tapegrad.tensor import Tensor, handle, split
 
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import ShapeError
+from tapegrad.gradients import Gradients
 from tapegrad.op import OPS
 from tapegrad.ops import exp, mul, normal, relu, take, tanh, tensor, zeros
-from tapegrad.tape import Gradients
 from tapegrad.tensor import handle, split
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tapegrad.dims import UNKNOWN, Dims, Size, UnknownDims, is_unknown, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.gradients import Gradients
 from tapegrad.ops import exp, matmul, mean, mul, normal, ones, softmax, sum, tanh, tensor
-from tapegrad.tape import Gradients
 from tapegrad.tensor import Tensor, handle, split
 from tapegrad.testing import check_gradients, check_shape_rule
 

@@ -11,12 +11,13 @@ from typing_extensions import override
 
 from tapegrad import picture, sentences
 from tapegrad.dims import show
+from tapegrad.gradients import Gradients
 from tapegrad.nn import Module, Param
 from tapegrad.nn.module import children
 from tapegrad.nn.places import shown
 from tapegrad.notebook.drawing import drawing
 from tapegrad.notebook.heat import heat_map
-from tapegrad.tape import Gradients, GradientTape, OwnedTape
+from tapegrad.tape import GradientTape, OwnedTape
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import engine
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 
 def summed_to(gradient: Any, x: Any) -> Any:

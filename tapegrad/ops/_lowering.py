@@ -17,7 +17,8 @@ from tapegrad.tensor import T1, T2, D, T, Tensor, handle, split, split_all
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
 
 
 def check_rank(x: Dims, rank: int, name: str = "x") -> Dims:

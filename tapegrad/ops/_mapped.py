@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tapegrad.backend import Elementwise
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 
 def mapped(

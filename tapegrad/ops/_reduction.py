@@ -16,7 +16,7 @@ from tapegrad.tensor import Tensor, handle, same_dtype, split, tensor_only
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 """What becomes of the losses of all elements, or of all rows: their mean, their sum, or nothing."""

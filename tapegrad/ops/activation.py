@@ -14,7 +14,8 @@ from tapegrad.ops.elementwise import elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
 
 _CUBIC: Final = 0.044715  # Hendrycks & Gimpel, §2
 

@@ -10,7 +10,8 @@ from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
 from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
     from tapegrad.tensor import Number
 
 

@@ -21,7 +21,8 @@ from tapegrad.tape import Tape
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, on_one_tape, split, split_all, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
 
 T3 = TypeVar("T3", bound=Tape, default=Any)
 

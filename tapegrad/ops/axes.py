@@ -21,7 +21,7 @@ from tapegrad.ops.move import ordered, reshape_shape, transpose
 from tapegrad.tensor import Axis, D, T, Tensor, handle, split
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
     from tapegrad.tensor import Sizes
 
 

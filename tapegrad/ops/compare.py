@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tapegrad.tape import Gradients, Merge, NoneTape
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge, NoneTape
     from tapegrad.tensor import Number
 
 

@@ -14,7 +14,8 @@ from tapegrad.tensor import T1, T2, Real, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
-    from tapegrad.tape import Gradients, Merge, NoneTape
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge, NoneTape
     from tapegrad.tensor import Number
 
 

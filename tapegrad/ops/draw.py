@@ -14,7 +14,8 @@ from tapegrad.tensor import D, Float, S, T, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.generator import RNG
-    from tapegrad.tape import Gradients, NoneTape
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import NoneTape
     from tapegrad.tensor import Sizes
 
 

@@ -26,7 +26,8 @@ from tapegrad.op import op
 from tapegrad.tensor import T1, T2, D, T, Tensor, handle, same_dtype, same_dtypes, split, split_all
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
     from tapegrad.tensor import Number
 
 Paired: TypeAlias = tuple[int | tuple[int, ...], int | tuple[int, ...]]

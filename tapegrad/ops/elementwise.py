@@ -14,7 +14,7 @@ from tapegrad.op import op
 from tapegrad.tensor import Float, G, Real, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 
 def elementwise_shape(x: Dims) -> Dims:

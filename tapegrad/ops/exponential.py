@@ -14,7 +14,8 @@ from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, spl
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
     from tapegrad.tensor import Number
 
 

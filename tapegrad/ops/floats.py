@@ -17,8 +17,9 @@ from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, spl
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
+    from tapegrad.gradients import Gradients
     from tapegrad.ops.bitwise import Whole
-    from tapegrad.tape import Gradients, Merge, NoneTape
+    from tapegrad.tape import Merge, NoneTape
     from tapegrad.tensor import Number
 
 

@@ -16,7 +16,8 @@ from tapegrad.tensor import T1, T2, D, T, Tensor, handle, split, tensor_only
 if TYPE_CHECKING:
     import numpy as np
 
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
     from tapegrad.tensor import Sizes
 
 

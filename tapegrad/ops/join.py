@@ -26,7 +26,7 @@ from tapegrad.tensor import D, T, Tensor, handle, same_dtypes, split_all
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 
 def concat_shape(tensors: tuple[Dims, ...], axis: int = 0) -> Dims:

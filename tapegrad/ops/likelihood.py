@@ -30,7 +30,8 @@ from tapegrad.ops.spread import not_zero
 from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, NoneTape
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import NoneTape
 
 
 def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:

@@ -16,7 +16,8 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
 
 
 def inv_shape(x: Dims) -> Dims:

@@ -18,7 +18,8 @@ from tapegrad.tensor import Float, S, T, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise
-    from tapegrad.tape import Gradients, NoneTape
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import NoneTape
     from tapegrad.tensor import Number
 
 Truth = TypeVar("Truth", bound=np.bool_, default=np.bool_)

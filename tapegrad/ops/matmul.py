@@ -14,7 +14,8 @@ from tapegrad.ops.arithmetic import add
 from tapegrad.tensor import T1, T2, D, T, Tensor, handle, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
     from tapegrad.tensor import Number
 
 

@@ -12,7 +12,7 @@ from tapegrad.ops._broadcast import add_summed
 from tapegrad.tensor import D, T, Tensor, handle, split
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
     from tapegrad.tensor import Sizes
 
 

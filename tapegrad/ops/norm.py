@@ -19,7 +19,8 @@ from tapegrad.ops.spread import averaged
 from tapegrad.tensor import T1, T2, Axis, Float, S, T, Tensor, handle, on_one_tape, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
 
 
 def normalize_shape(x: Dims, axis: Axis = -1) -> Dims:

@@ -22,7 +22,8 @@ from tapegrad.ops._index import (
 from tapegrad.tensor import T1, T2, D, T, Tensor, constant, handle, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge, NoneTape
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge, NoneTape
     from tapegrad.tensor import Index, Number
 
 

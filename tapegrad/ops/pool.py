@@ -21,7 +21,7 @@ from tapegrad.tensor import Float, T, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 
 def max_pool1d_shape(

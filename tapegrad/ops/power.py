@@ -17,7 +17,8 @@ from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_o
 from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, handle, same_dtype, split
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
     from tapegrad.tensor import Number
 
 OtherReal = TypeVar("OtherReal", bound=np.number[Any], default=np.float32)

@@ -19,7 +19,7 @@ from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split_all, ten
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 # From what comes of `x`, what comes of the hidden state, and the state before, to the state after and its way back.
 Step: TypeAlias = "Callable[..., tuple[tuple[Any, ...], Callable[..., tuple[Any, Any, tuple[Any, ...]]]]]"

@@ -13,7 +13,7 @@ from tapegrad.ops.elementwise import float_only, number_only
 from tapegrad.tensor import Axis, D, Float, Real, T, Tensor, handle, split
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 
 def reduce_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:

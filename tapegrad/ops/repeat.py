@@ -15,7 +15,7 @@ from tapegrad.ops.places import getitem
 from tapegrad.tensor import D, T, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 
 def repeat_shape(x: Dims, repeats: Size, axis: int | None = None) -> Dims:

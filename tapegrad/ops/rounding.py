@@ -17,7 +17,8 @@ from tapegrad.tensor import T1, T2, Real, S, T, Tensor, handle, same_dtype, spli
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise
-    from tapegrad.tape import Gradients, Merge, NoneTape
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge, NoneTape
     from tapegrad.tensor import Number, Scalar
 
 

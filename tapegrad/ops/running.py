@@ -17,7 +17,7 @@ from tapegrad.tensor import D, Real, T, Tensor, handle, split, tensor_only
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 
 def cumsum_shape(x: Dims, axis: int | None = None) -> Dims:

@@ -12,7 +12,8 @@ from tapegrad.op import op
 from tapegrad.tensor import T1, T2, Float, T, Tensor, handle, split_all, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
 
 
 def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: int = 0) -> Dims:

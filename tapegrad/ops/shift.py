@@ -15,7 +15,7 @@ from tapegrad.tensor import Axis, D, S, T, Tensor, handle, split
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
     from tapegrad.tensor import Scalar
 
 

@@ -12,7 +12,7 @@ from tapegrad.ops.reduce import check_axis
 from tapegrad.tensor import Float, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 
 def softmax_shape(x: Dims, axis: int = -1) -> Dims:

@@ -17,7 +17,7 @@ from tapegrad.tensor import Axis, Float, T, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 
 def spread_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:

@@ -16,7 +16,8 @@ from tapegrad.ops.ranges import eye_shape
 from tapegrad.tensor import D, S, T, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, NoneTape
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import NoneTape
 
 
 def tri_shape(n: Size, m: Size | None = None) -> Dims:

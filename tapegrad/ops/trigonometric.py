@@ -15,7 +15,8 @@ from tapegrad.ops.elementwise import elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Gradients, Merge
+    from tapegrad.gradients import Gradients
+    from tapegrad.tape import Merge
     from tapegrad.tensor import Number
 
 

@@ -18,7 +18,7 @@ from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from tapegrad.backend import Value
-    from tapegrad.tape import Gradients
+    from tapegrad.gradients import Gradients
 
 State = TypeVar("State", default=Any)
 

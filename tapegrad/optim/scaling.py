@@ -13,8 +13,9 @@ from tapegrad.backend import engine
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tapegrad.gradients import Gradients
     from tapegrad.optim.optimizer import Optimizer
-    from tapegrad.tape import Gradients, OwnedTape
+    from tapegrad.tape import OwnedTape
     from tapegrad.tensor import Tensor
 
 Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)

@@ -10,7 +10,8 @@ from typing_extensions import TypeVar, override
 from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import ShapeError, TapeError
-from tapegrad.tape import Gradients, GradientTape, MissingGradientError
+from tapegrad.gradients import Gradients, MissingGradientError
+from tapegrad.tape import GradientTape
 from tapegrad.tapem.lift import check_on
 from tapegrad.tapem.program import Question
 

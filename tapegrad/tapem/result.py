@@ -8,7 +8,7 @@ from typing import Final, Generic, Literal, NoReturn, TypeAlias
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.tape import MissingGradientError
+from tapegrad.gradients import MissingGradientError
 
 A_co = TypeVar("A_co", covariant=True)
 Code: TypeAlias = Literal["shape", "dtype", "tape", "missing", "index", "domain"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from tapegrad.gradients import Gradients
 from tapegrad.nn import Param
 from tapegrad.optim import SGD
-from tapegrad.tape import Gradients, NoneTape
+from tapegrad.tape import NoneTape
 from tapegrad.tapem.backward import backward, item
 from tapegrad.tapem.lift import leaf
 from tapegrad.tapem.program import Do, TapeM, do

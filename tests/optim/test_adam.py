@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.gradients import Gradients
 from tapegrad.nn import Param
 from tapegrad.ops import tensor
 from tapegrad.optim import Adam
-from tapegrad.tape import Gradients
 
 GRADIENTS = [[0.5, -1.0, 0.0], [-0.25, 2.0, 4.0], [1.0, 1e-6, -3.0]]
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.gradients import Gradients
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import mse, ones, zeros
 from tapegrad.optim import SGD, Adam, AdamW, Optimizer, RMSprop
-from tapegrad.tape import Gradients
 
 OPTIMIZERS: list[Callable[[Any], Optimizer[Any]]] = [
     lambda model: SGD(model, lr=0.5),

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.gradients import Gradients
 from tapegrad.nn import Param
 from tapegrad.ops import tensor
 from tapegrad.optim import SGD, Adam, AdamW, Optimizer, RMSprop
-from tapegrad.tape import Gradients
 
 GRADIENTS = [
     [0.5, -1.0, 0.0],

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tapegrad.gradients import Gradients
 from tapegrad.nn import Param
 from tapegrad.ops import tensor
 from tapegrad.optim import SGD
-from tapegrad.tape import Gradients
 
 GRADIENTS = [[0.5, -1.0, 0.0], [-0.25, 2.0, 4.0], [1.0, 1e-6, -3.0]]
 

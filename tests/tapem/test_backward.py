@@ -9,7 +9,7 @@ import pytest
 
 from tapegrad import ops, tapem
 from tapegrad.errors import TapeError
-from tapegrad.tape import MissingGradientError
+from tapegrad.gradients import MissingGradientError
 from tapegrad.tapem import Err, Node, Tape
 
 EMPTY = Tape.empty()

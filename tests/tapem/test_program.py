@@ -12,7 +12,7 @@ import pytest
 
 from tapegrad import ops, tapem
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.tape import MissingGradientError
+from tapegrad.gradients import MissingGradientError
 from tapegrad.tapem import Err, Node, Ok, Tape, TapeM
 
 EMPTY = Tape.empty()

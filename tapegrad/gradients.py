@@ -1,0 +1,301 @@
+"""Gradients by tensor: what closures add up on the way back, and what `backward` returns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Generic, Self
+
+from typing_extensions import TypeVar, override
+
+from tapegrad import picture, sentences
+from tapegrad.backend import engine
+from tapegrad.dims import show
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import numpy as np
+
+    from tapegrad.backend import Value
+    from tapegrad.tape import Entry, Node, NoneTape
+    from tapegrad.tensor import Tensor
+
+S = TypeVar("S", bound=tuple[Any, ...], default=Any)
+S2 = TypeVar("S2", bound=tuple[Any, ...], default=Any)
+D = TypeVar("D", bound="np.generic", default=Any)
+D2 = TypeVar("D2", bound="np.generic", default=Any)
+
+
+class MissingGradientError(KeyError):
+    """No gradient was computed for this tensor."""
+
+    @override
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Gradients:
+    """Gradients by tensor; looking one up gives a tensor of the same shape and dtype."""
+
+    __slots__ = ("_kept", "values_by_node", "wanted")
+
+    def __init__(self) -> None:
+        self.values_by_node: dict[Any, Any] = {}
+        self.wanted: set[Any] = set()
+        self._kept: set[Any] = set()
+
+    def __getitem__(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
+        node = _identity(x)
+        if not node.is_float:
+            raise DTypeError(_without_gradient(node))
+        if node not in self.values_by_node:
+            message = f"no gradient for a tensor of shape {show(x.shape)}: not traced, not in wrt=, or not used"
+            raise MissingGradientError(message)
+        gradient: Tensor[S, NoneTape, D] = node.with_data(self.values_by_node[node])
+        return gradient
+
+    def get(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D] | None:
+        """Returns the gradient of `x`, or None where there is none."""
+        return self[x] if x in self else None  # noqa: SIM401  # this is that method
+
+    def __contains__(self, x: object) -> bool:
+        return _identity(x) in self.values_by_node
+
+    def __iter__(self) -> Iterator[Tensor[Any, NoneTape, Any]]:
+        return iter(self.values_by_node)
+
+    def __len__(self) -> int:
+        return len(self.values_by_node)
+
+    def wants(self, x: Tensor[Any, Any, Any]) -> bool:
+        """Says whether anybody needs the gradient of `x`; a closure asks before it spends time."""
+        return x in self.wanted or (x.tape.owns and x.handle in self.wanted)
+
+    def ref(self, x: Tensor[S, Any, D]) -> Value[S, D]:
+        """Returns the gradient accumulated for `x` so far, a raw value, and keeps it.
+
+        Raises:
+            KeyError: None has reached it.
+        """
+        node = _identity(x)
+        if node not in self.values_by_node:
+            raise MissingGradientError(_unreached(x))
+        value: Value[S, D] = self.values_by_node[node]
+        return value
+
+    def mut(self, x: Tensor[S, Any, D]) -> Accumulator[S, D]:
+        """Returns the gradient of `x` to add to, `dx += dy`, which starts at zero where none has been added.
+
+        Raises:
+            DTypeError: `x` is not a float.
+        """
+        node = _identity(x)
+        if not node.is_float:
+            raise DTypeError(_without_gradient(node))
+        if node not in self.values_by_node:
+            self.values_by_node[node] = engine(node.data).zeros(node.shape, node.dtype)
+        return Accumulator(self, node)
+
+    def mut_and_ref(self, x: Tensor[S, Any, D], result: Tensor[S2, Any, D2]) -> tuple[Accumulator[S, D], Value[S2, D2]]:
+        """Returns the gradient of an operand to add to and that of a result to read: all that a closure needs.
+
+            dx, dy = grads.mut_and_ref(x, y)
+            dx += dy * 2.0
+
+        Raises:
+            KeyError: None has reached `result`.
+            DTypeError: `x` is not a float.
+        """
+        dy = self.ref(result)
+        return self.mut(x), dy
+
+    def remove(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D] | None:
+        """Returns the gradient of `x` and forgets it; None where there is none."""
+        gradient = self.get(x)
+        self.values_by_node.pop(_identity(x), None)
+        return gradient
+
+    def replace(self, x: Tensor[S, Any, D], gradient: Tensor[S, NoneTape, D]) -> None:
+        """Puts `gradient` in the place of what there is for `x`, if anything; never adds.
+
+        Raises:
+            ShapeError: The shapes differ.
+            DTypeError: The dtypes differ, or `x` is not a float.
+            TapeError: `gradient` has a tape.
+        """
+        node = _identity(x)
+        if not node.is_float:
+            raise DTypeError(_without_gradient(node))
+        if gradient.owns_tape:
+            raise TapeError(sentences.tape_unwanted("Gradients.replace", "gradient"))
+        if gradient.shape != node.shape:
+            raise ShapeError(sentences.conflict("Gradients.replace", "S", node.shape, "x", gradient.shape, "gradient"))
+        if gradient.dtype != node.dtype:
+            raise DTypeError(
+                sentences.mixed_dtypes("Gradients.replace", str(node.dtype), "x", str(gradient.dtype), "gradient")
+            )
+        self.values_by_node[node] = gradient.data
+
+    def add(self, x: Tensor[S, Any, D], gradient: Value[S, D]) -> None:
+        """Adds `gradient`, a value of `x`'s own shape, to what has been accumulated for `x`.
+
+        Raises:
+            ShapeError: The shapes differ; a gradient is never broadcast.
+        """
+        if gradient.shape != (x.data.shape if x.kept else x.shape):
+            raise ShapeError(sentences.conflict("Gradients.add", "S", x.shape, "x", gradient.shape, "gradient"))
+        if x.tape.owns:
+            x = x.handle
+        values = self.values_by_node
+        values[x] = values[x] + gradient if x in values else gradient
+
+    def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
+        """Returns the accumulated gradient of `x`, a closure's own output, and gives it up.
+
+        Raises:
+            KeyError: None has reached it. Only a step added by hand, which is never pruned, needs to ask first.
+        """
+        try:
+            value: Any = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
+        except KeyError:
+            raise MissingGradientError(_unreached(x)) from None
+        gradient: Value[S, D] = value
+        return gradient
+
+    def norm(self) -> float:
+        r"""Returns the length of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
+        return math.hypot(*(float((array * array).sum()) ** 0.5 for array in self._arrays()))
+
+    def is_finite(self) -> bool:
+        """Says whether there is neither an infinity nor a NaN in any gradient."""
+        return all(math.isfinite(float(array.min(initial=0)) + float(array.max(initial=0))) for array in self._arrays())
+
+    def clip_norm(self, limit: float) -> Gradients:
+        """Returns the gradients with `norm` at most `limit`: all of them scaled down alike, or none.
+
+        An infinity or a NaN in any of them makes all of them NaN, which `is_finite` sees. Where gradients are
+        differentiated again, the factor is a constant.
+
+        Args:
+            limit: The largest norm, above 0.
+
+        Raises:
+            ValueError: `limit` is not above 0.
+
+        Source:
+            Pascanu et al., [On the difficulty of training recurrent neural networks](https://arxiv.org/abs/1211.5063),
+            algorithm 1; PyTorch adds 1e-6 to the norm, and so stays a little below the limit.
+        """
+        _check_limit("clip_norm", limit)
+        norm = self.norm()
+        if norm <= limit:
+            return self._mapped(lambda value: value)
+        factor = limit / norm if math.isfinite(norm) else math.nan
+        return self._mapped(lambda value: value * factor)
+
+    def clip_value(self, limit: float) -> Gradients:
+        """Returns the gradients with each element between `-limit` and `limit`; a NaN stays one.
+
+        Args:
+            limit: The largest absolute value, above 0.
+
+        Raises:
+            ValueError: `limit` is not above 0.
+        """
+        _check_limit("clip_value", limit)
+        return self._mapped(lambda value: _array(value).clip(-limit, limit))
+
+    def _mapped(self, change: Callable[[Any], Any]) -> Gradients:
+        changed = Gradients()
+        changed.values_by_node = {node: change(value) for node, value in self.values_by_node.items()}
+        return changed
+
+    def _arrays(self) -> Iterator[Any]:
+        """Gives every gradient in float64, where no square of a float32 overflows."""
+        import numpy as np
+
+        return (np.asarray(_array(value), np.float64) for value in self.values_by_node.values())
+
+    def _want(self, targets: Iterable[Node], kept: Iterable[Node], entries: list[Entry]) -> None:
+        """Marks every tensor on a way from a target to the result."""
+        wanted: set[Node | None] = set(targets)
+        self.wanted, self._kept = wanted, {*wanted, *kept}
+        opaque, is_apart, add = False, wanted.isdisjoint, wanted.add
+        for _, out, inputs, _ in entries:
+            if out is None:
+                opaque = True  # nobody knows what such a step passes on, so all that follows is needed
+            if opaque:
+                wanted.update(inputs)
+            if not is_apart(inputs):
+                add(out)
+
+    def _finish(self) -> None:
+        """Forgets what was needed on the way only, and holds the rest to its type."""
+        for node in self.values_by_node.keys() - self._kept:
+            del self.values_by_node[node]
+        for node, value in self.values_by_node.items():
+            if value.dtype != node.dtype:
+                raise DTypeError(
+                    sentences.mixed_dtypes("Gradients.add", str(node.dtype), "x", str(value.dtype), "gradient")
+                )
+        self.wanted, self._kept = set(), set()
+
+    @override
+    def __repr__(self) -> str:
+        shapes = picture.listed(list(self.values_by_node), lambda node: show(node.shape))
+        return f"Gradients({shapes})" if len(self) <= 2 * picture.SHOWN else f"Gradients({len(self)}: {shapes})"
+
+
+class Accumulator(Generic[S, D]):
+    """The gradient of one tensor, to add to: `dx += dy` and `dx -= dy` change what the gradients hold of it."""
+
+    __slots__ = ("_gradients", "_node")
+
+    def __init__(self, gradients: Gradients, node: Tensor[S, NoneTape, D]) -> None:
+        self._gradients = gradients
+        self._node = node
+
+    @property
+    def value(self) -> Value[S, D]:
+        """What has been accumulated so far, a raw value."""
+        return self._gradients.ref(self._node)
+
+    def __iadd__(self, y: Value[S, D]) -> Self:
+        return self._added("__iadd__", y, y)
+
+    def __isub__(self, y: Value[S, D]) -> Self:
+        return self._added("__isub__", y, -y)
+
+    def _added(self, operator: str, y: Value[S, D], change: Value[S, D]) -> Self:
+        if y.shape != self._node.shape:
+            raise ShapeError(sentences.other_sizes(f"Accumulator.{operator}", "y", y.shape, self._node.shape))
+        self._gradients.add(self._node, change)
+        return self
+
+
+def _identity(x: Any) -> Any:
+    """Returns the tapeless tensor that `x` is, whatever tape it carries: what gradients are looked up by."""
+    tape = getattr(x, "tape", None)
+    return x.handle if tape is not None and tape.owns else x
+
+
+def _without_gradient(x: Node) -> str:
+    return f"a tensor of dtype {x.dtype} has no gradient"
+
+
+def _unreached(x: Any) -> str:
+    return f"no gradient has reached a tensor of shape {show(x.shape)}"
+
+
+def _array(value: Any) -> Any:
+    """Returns what a gradient is made of, in the end, where it was differentiated again and so is a tensor itself."""
+    while hasattr(value, "tape"):
+        value = value.data
+    return value
+
+
+def _check_limit(call: str, limit: float) -> None:
+    if not limit > 0:
+        message = f"{call}: limit is {limit} but must be above 0"
+        raise ValueError(message)
