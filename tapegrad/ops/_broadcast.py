@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import engine
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tapegrad.gradients import Gradients
 
 
@@ -21,9 +23,17 @@ def summed_to(gradient: Any, x: Any) -> Any:
     return total.reshape(shape)
 
 
+def adder(x: Any, y: Any) -> Callable[[Gradients, Any, Any], None]:
+    """Returns what adds to the gradient of either operand: where both have one shape, nobody need look at another."""
+    same = (x.data.shape if x.kept else x.shape) == (y.data.shape if y.kept else y.shape)
+    return _add if same else add_summed
+
+
 def add_summed(grads: Gradients, x: Any, gradient: Any) -> None:
     """Adds to the gradient of `x`, an operand without a tape, whatever broadcasting has made of its shape."""
-    if gradient.shape != (x.data.shape if x.kept else x.shape):
-        gradient = summed_to(gradient, x)
+    _add(grads, x, summed_to(gradient, x))
+
+
+def _add(grads: Gradients, x: Any, gradient: Any) -> None:
     values = grads.values_by_node
     values[x] = values[x] + gradient if x in values else gradient

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.op import op
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import adder
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
 from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, handle, same_dtype, split
 
@@ -37,11 +37,11 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     out = handle(x.data + y.data)
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz, add = grads.take(out), adder(x, y)
         if grads.wants(x):
-            add_summed(grads, x, dz)
+            add(grads, x, dz)
         if grads.wants(y):
-            add_summed(grads, y, dz)
+            add(grads, y, dz)
 
     return tape.record(out, (x, y), backward)
 
@@ -70,11 +70,11 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     out = handle(x.data - y.data)
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz, add = grads.take(out), adder(x, y)
         if grads.wants(x):
-            add_summed(grads, x, dz)
+            add(grads, x, dz)
         if grads.wants(y):
-            add_summed(grads, y, -dz)
+            add(grads, y, -dz)
 
     return tape.record(out, (x, y), backward)
 
@@ -101,11 +101,11 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     out = handle(x.data * y.data)
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz, add = grads.take(out), adder(x, y)
         if grads.wants(x):
-            add_summed(grads, x, dz * y.data)
+            add(grads, x, dz * y.data)
         if grads.wants(y):
-            add_summed(grads, y, dz * x.data)
+            add(grads, y, dz * x.data)
 
     return tape.record(out, (x, y), backward)
 
@@ -134,10 +134,10 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
     out = handle(x.data / y.data)
 
     def backward(grads: Gradients) -> None:
-        dx = grads.take(out) / y.data
+        dx, add = grads.take(out) / y.data, adder(x, y)
         if grads.wants(x):
-            add_summed(grads, x, dx)
+            add(grads, x, dx)
         if grads.wants(y):
-            add_summed(grads, y, -dx * out.data)
+            add(grads, y, -dx * out.data)
 
     return tape.record(out, (x, y), backward)
