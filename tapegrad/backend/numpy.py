@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.backend import rows
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.engines import register
 from tapegrad.backend.formulas import erf, ldexp, power, sigmoid, softplus
@@ -171,11 +172,23 @@ class NumPy(Backend[Array]):
 
     @override
     def softmax(self, x: Array, axis: int) -> Array:
-        # Shift by the max first: exp(89) overflows float32.
-        out = np.asarray(np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True)))
-        np.exp(out, out)
-        out /= np.add.reduce(out, axis=axis, keepdims=True)
-        return out
+        return rows.softmax(x, axis)
+
+    @override
+    def softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
+        return rows.softmax_back(y, dy, axis)
+
+    @override
+    def standardize(
+        self, x: Array, axis: int | tuple[int, ...] | None, eps: Any, *, centred: bool
+    ) -> tuple[Array, Array]:
+        return rows.standardize(x, axis, eps, centred=centred)
+
+    @override
+    def standardize_back(
+        self, y: Array, factor: Array, dy: Array, axis: int | tuple[int, ...] | None, *, centred: bool
+    ) -> Array:
+        return rows.standardize_back(y, factor, dy, axis, centred=centred)
 
     @override
     def zeros(self, shape: Sequence[int], dtype: Any) -> Array:

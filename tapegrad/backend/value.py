@@ -6,6 +6,7 @@ A closure computes with the operators of `Value` and the primitives of `Backend`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import nan
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias
 
 from typing_extensions import TypeVar
@@ -320,3 +321,30 @@ class Backend(ABC, Generic[V]):
     @abstractmethod
     def zeros(self, shape: Sequence[int], dtype: Any) -> V:
         """Makes an array of zeros."""
+
+    # What follows is made of the primitives above; an engine that has a shorter way overrides it.
+    # Any: values have operators, which the bound of V does not say.
+
+    def mean(self, x: Any, axis: int | tuple[int, ...] | None) -> Any:
+        """Averages along axes, which stay with size one."""
+        total: Any = self.sum(x, axis, keepdims=True)
+        return total * (total.size / x.size if x.size else nan)
+
+    def softmax_back(self, y: Any, dy: Any, axis: int) -> Any:
+        """Turns the gradient of probabilities into that of their scores: `y (dy - sum(y dy))`."""
+        return (dy - self.sum(dy * y, axis, keepdims=True)) * y
+
+    def standardize(self, x: Any, axis: int | tuple[int, ...] | None, eps: Any, *, centred: bool) -> tuple[Any, Any]:
+        """Returns `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` takes the mean of `x` away first."""
+        if centred:
+            x = x - self.mean(x, axis)
+        root: Any = self.map("sqrt", self.mean(x * x, axis) + eps)
+        factor = 1 / root
+        return x * factor, factor
+
+    def standardize_back(
+        self, y: Any, factor: Any, dy: Any, axis: int | tuple[int, ...] | None, *, centred: bool
+    ) -> Any:
+        """Turns the gradient of what `standardize` gave, `y` and `factor`, into that of what it was given."""
+        dx = dy - y * self.mean(dy * y, axis)
+        return (dx - self.mean(dy, axis) if centred else dx) * factor

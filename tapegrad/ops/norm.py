@@ -15,7 +15,6 @@ from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
-from tapegrad.ops.spread import averaged
 from tapegrad.tensor import T1, T2, Axis, Float, S, T, Tensor, handle, on_one_tape, same_dtype, split, tensor_only
 
 if TYPE_CHECKING:
@@ -287,8 +286,7 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        dx = dy - out.data * averaged(dy * out.data, axis)
-        grads.add(x, (dx - averaged(dy, axis) if centred else dx) * factor.data)
+        grads.add(x, engine(dy, out.data).standardize_back(out.data, factor.data, dy, axis, centred=centred))
 
     return tape.record(out, (x,), backward)
 
@@ -296,22 +294,14 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
 def _divided(x: Any, axis: Axis, eps: float, *, centred: bool) -> tuple[Any, Any]:
     """Returns the result and what it was multiplied by, one over the root."""
     with np.errstate(over="ignore", invalid="ignore"):
-        y, factor = _divided_as_it_is(x, axis, eps, centred=centred)
+        y, factor = engine(x).standardize(x, axis, eps, centred=centred)
         if not x.size or (handle(factor).numpy() > 0).all():
             return y, factor
         # A square overflowed: that of 1e20 does in float32. The result is the same in any unit, so measure each row by
         # its largest element, whose own gradient cancels: it may be read off the numbers.
         unit = np.maximum(np.abs(handle(x).numpy()).max(axis, keepdims=True), 1)
-        y, factor = _divided_as_it_is(x / unit, axis, (sqrt(eps) / unit) ** 2, centred=centred)
+        y, factor = engine(x).standardize(x / unit, axis, (sqrt(eps) / unit) ** 2, centred=centred)
         return y, factor / unit
-
-
-def _divided_as_it_is(x: Any, axis: Axis, eps: Any, *, centred: bool) -> tuple[Any, Any]:
-    if centred:
-        x = x - averaged(x, axis)
-    square = averaged(x * x, axis) + eps
-    factor = 1 / engine(square).map("sqrt", square)
-    return x * factor, factor
 
 
 def _as_wide(x: Dims, axis: int, **others: Dims) -> None:

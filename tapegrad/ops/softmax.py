@@ -45,8 +45,7 @@ def softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        weighted = dy * out.data
-        grads.add(x, (dy - engine(weighted).sum(weighted, axis, keepdims=True)) * out.data)
+        grads.add(x, engine(dy, out.data).softmax_back(out.data, dy, axis))
 
     return tape.record(out, (x,), backward)
 

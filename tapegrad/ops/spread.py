@@ -215,14 +215,8 @@ def not_zero(y: Any) -> Any:
     return primitives.where(primitives.equal(y, 0), 1, y)
 
 
-def averaged(x: Any, axis: Axis) -> Any:
-    """Averages a raw value along axes, which stay with size one."""
-    total = engine(x).sum(x, axis, keepdims=True)
-    return total * _one_over(x.size / total.size if total.size else 0)
-
-
 def _centred(x: Any, axis: Axis) -> Any:
-    return x - spread_over(averaged(x, axis), x.shape, axis)
+    return x - spread_over(engine(x).mean(x, axis), x.shape, axis)
 
 
 def _count(x: Tensor[Any, Any, Any], axis: Axis) -> float:

@@ -1,0 +1,93 @@
+"""Normalisation by parts: what NumPy's short way gives is what the formulas of every engine give."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.backend import Backend
+from tapegrad.backend import rows as by_parts
+from tapegrad.backend.numpy import NumPy
+
+ENGINE: Any = NumPy()
+LARGE = (37, 3, 5, 1031)  # 2.2 MiB, and not a whole number of parts
+
+
+def numbers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).normal(1, 2, shape).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("axis", "dtype"),
+    [
+        *((axis, np.float32) for axis in (-1, (3,), (1,), (2, 3), (-1, 1, 2), (0, 3), None)),
+        ((2, 3), np.float64),
+        (1, np.float16),  # of longer rows the sum overflows
+    ],
+)
+def test_parts_give_what_the_formulas_give(axis: Any, dtype: Any) -> None:
+    x, dy = numbers(LARGE, dtype), numbers(LARGE, dtype, seed=1)
+    within: Any = {"rtol": 1e-2, "atol": 1e-2} if dtype is np.float16 else {"rtol": 1e-4, "atol": 1e-5}
+
+    for centred in (True, False):
+        y, factor = ENGINE.standardize(x, axis, 1e-5, centred=centred)
+        y_, factor_ = Backend.standardize(ENGINE, x, axis, 1e-5, centred=centred)
+        dx = ENGINE.standardize_back(y, factor, dy, axis, centred=centred)
+
+        assert {array.dtype for array in (y, factor, dx)} == {np.dtype(dtype)}
+        assert factor.shape == factor_.shape
+        np.testing.assert_allclose(y, y_, **within)
+        np.testing.assert_allclose(factor, factor_, **within)
+        np.testing.assert_allclose(dx, Backend.standardize_back(ENGINE, y, factor, dy, axis, centred=centred), **within)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 2])
+def test_the_gradient_of_scores_is_that_of_the_formula(axis: int) -> None:
+    y, dy = ENGINE.softmax(numbers(LARGE, np.float32), axis), numbers(LARGE, np.float32, seed=1)
+
+    np.testing.assert_allclose(y.sum(axis), 1, rtol=1e-5)
+    np.testing.assert_allclose(
+        ENGINE.softmax_back(y, dy, axis), Backend.softmax_back(ENGINE, y, dy, axis), rtol=1e-4, atol=1e-6
+    )
+
+
+def test_an_array_that_lies_in_another_order_is_read_as_it_stands() -> None:
+    x = numbers((1031, 555), np.float32)
+
+    turned = np.asfortranarray(x)
+
+    np.testing.assert_allclose(ENGINE.softmax(turned, -1), ENGINE.softmax(x, -1), rtol=1e-5)
+    np.testing.assert_allclose(ENGINE.softmax_back(x, turned, -1), ENGINE.softmax_back(x, x, -1), rtol=1e-5)
+    (y, _), (y_, _) = (ENGINE.standardize(one, -1, 1e-5, centred=True) for one in (turned, x))
+    np.testing.assert_allclose(y, y_, rtol=1e-4, atol=1e-6)
+
+
+def test_each_row_may_have_an_eps_of_its_own() -> None:
+    x = numbers((3, 5), np.float32)
+
+    y, _ = ENGINE.standardize(x, -1, np.array([[0.5], [1.0], [2.0]], np.float32), centred=True)
+
+    for row, eps in enumerate((0.5, 1.0, 2.0)):
+        np.testing.assert_allclose(y[row], ENGINE.standardize(x[row], -1, eps, centred=True)[0], rtol=1e-6)
+
+
+def test_long_rows_are_added_up_by_halves() -> None:
+    x = np.full((2, 1 << 22), 0.1, np.float32)
+
+    _, factor = ENGINE.standardize(x, -1, 1e-5, centred=False)
+
+    np.testing.assert_allclose(factor, 1 / np.sqrt(np.float64(np.float32(0.1)) ** 2 + 1e-5), rtol=1e-6)
+
+
+def test_not_a_number_and_infinity_stay_in_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_parts, "_BYTES", 64)
+    x = numbers((6, 7), np.float32)
+    x[1, 2], x[4, 0] = np.nan, np.inf
+
+    with np.errstate(invalid="ignore"):
+        y = ENGINE.softmax(x, -1)
+        z, _ = ENGINE.standardize(x, -1, 1e-5, centred=True)
+
+    for result in (y, z):
+        assert np.isnan(result).all(axis=1).tolist() == [False, True, False, False, True, False]
+        assert np.isfinite(result[[0, 2, 3, 5]]).all()
