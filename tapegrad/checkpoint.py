@@ -290,7 +290,7 @@ def _computed(node: Emptied) -> Any:
 def _frozen(value: Any, out: Any) -> Any:
     """Returns arguments as they will still be on the way back: tensors without their tapes, and what cannot change."""
     if isinstance(value, Tensor):
-        x = value.handle if value.owns_tape else value
+        x = value.split_tape()[0]
         if x is out:
             raise _UnsuitableError
         return x

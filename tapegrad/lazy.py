@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from weakref import ref
 
 from typing_extensions import override
 
+from tapegrad.dims import show
+from tapegrad.errors import TapeError
 from tapegrad.tape import NoneTape
 from tapegrad.tensor import D_co, S_co, Tensor
 
@@ -37,6 +40,7 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
 
     __slots__ = ()
 
+    is_plain: ClassVar[bool] = False
     kept: ClassVar[bool] = False
     handle: Any
 
@@ -76,3 +80,55 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
     def is_float(self) -> bool:
         is_float: bool = self.handle.dtype.kind == "f"
         return is_float
+
+
+class Loose(Lazy[Any, Any]):
+    """A handle whose value no closure reads: it is there for as long as the tensor with the tape is.
+
+    A step that comes later and does read it fastens it, and it is a plain tensor again.
+    """
+
+    __slots__ = ()
+
+    @override
+    def fasten(self) -> None:
+        node: Any = self
+        value = self.handle.value()
+        del node.handle
+        node.__class__ = Tensor
+        node.data = value
+
+    @override
+    def __reduce__(self) -> Any:
+        return Tensor, (self.data,)
+
+
+class _Held:
+    """A value that somebody else holds, and what is known of it for good."""
+
+    __slots__ = ("dtype", "reference", "shape")
+
+    def __init__(self, value: Any) -> None:
+        self.reference = ref(value)
+        self.shape, self.dtype = value.shape, value.dtype
+
+    def value(self) -> Any:
+        """Returns the value.
+
+        Raises:
+            TapeError: Nobody holds it any more.
+        """
+        value = self.reference()
+        if value is None:
+            message = f"the value of a tensor of shape {show(self.shape)} was let go of: `reads` did not name it"
+            raise TapeError(message)
+        return value
+
+
+def loosen(node: Any) -> None:
+    """Lets go of the value of a handle, an array, if the handle is a plain one."""
+    if node.__class__ is Tensor:
+        held: Any = _Held(node.data)
+        del node.data
+        node.__class__ = Loose
+        node.handle = held

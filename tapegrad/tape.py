@@ -13,6 +13,7 @@ from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
 
+from numpy import ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import picture
@@ -33,6 +34,8 @@ Pullback: TypeAlias = Callable[["Gradients"], None]
 Entry: TypeAlias = "tuple[int, Node | None, tuple[Node, ...], Pullback]"
 
 _AT_ONCE: Final = 16  # ops whose memory is freed together on the way back: one by one it costs 0.05 µs more an op
+# Bytes of a value that is worth letting go of; under test each is, so that one which is read after all is found.
+_LARGE: Final = 0 if os.environ.get("TAPEGRAD_CHECK_RULES") else 1 << 16
 _now = count().__next__  # one clock for all tapes and threads, so that entries keep their order when tapes merge
 
 
@@ -43,8 +46,22 @@ class Tape:
 
     owns: ClassVar[bool]
 
-    def record(self, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback) -> Tensor[S, Self, D]:
-        """Returns `out` with this tape on it, after noting how its gradient reaches `inputs`."""
+    def record(
+        self,
+        out: Tensor[S, NoneTape, D],
+        inputs: tuple[Node, ...],
+        backward: Pullback,
+        reads: tuple[Node, ...] | None = None,
+    ) -> Tensor[S, Self, D]:
+        """Returns `out` with this tape on it, after noting how its gradient reaches `inputs`.
+
+        Args:
+            out: The result.
+            inputs: The operands.
+            backward: Takes the gradient of the result, and adds to those of the operands.
+            reads: Of the result and the operands those whose values `backward` reads, by default all. What nobody
+                reads is kept only for as long as a large tensor itself is.
+        """
         raise NotImplementedError
 
 
@@ -65,7 +82,11 @@ class NoneTape(Tape):
 
     @override
     def record(
-        self, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback
+        self,
+        out: Tensor[S, NoneTape, D],
+        inputs: tuple[Node, ...],
+        backward: Pullback,
+        reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, NoneTape, D]:
         return out
 
@@ -129,15 +150,22 @@ class OwnedTape(Tape):
 
     @override
     def record(
-        self, out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback
+        self,
+        out: Tensor[S, NoneTape, D],
+        inputs: tuple[Node, ...],
+        backward: Pullback,
+        reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, OwnedTape, D]:
         tape = self._tape if self._tape.is_open else self._opened()
         for x in inputs:
-            if x.version is not None:
-                tape.watched.setdefault(x, x.version)
+            if not x.is_plain:
+                tape.take_note(x, reads)
         tape.entries.append((_now(), out, inputs, backward))
         taped: Tensor[S, OwnedTape, D] = _new(type(out))  # as `Tensor._carrying`, without a call
-        taped.data, taped.tape, taped.handle = out.data, self, out
+        data: Any = out.data
+        taped.data, taped.tape, taped.handle = data, self, out
+        if reads is not None and type(data) is ndarray and data.nbytes >= _LARGE:
+            tape.let_go(out, reads)
         return taped
 
     def _opened(self) -> GradientTape:
@@ -224,6 +252,19 @@ class GradientTape:
         if self.consumed_at is not None:
             self._refuse()
         self.entries.append((_now(), None, (), op))
+
+    def let_go(self, out: Node, reads: tuple[Node, ...]) -> None:
+        """Leaves the value of a result to whoever holds it, unless the way back reads it or computes it again."""
+        if self.checkpoint is None and not _is_among(out, reads):
+            out.loosen()
+
+    def take_note(self, x: Node, reads: tuple[Node, ...] | None) -> None:
+        """Notes the version of a parameter that is used, and fastens a value that the way back reads."""
+        if x.version is not None:
+            self.watched.setdefault(x, x.version)
+        # What is computed again reads all of its operands.
+        elif reads is None or self.checkpoint is not None or _is_among(x, reads):
+            x.fasten()
 
     def append(self, other: GradientTape) -> None:
         """Moves all that `other` holds here and leaves it empty; the clock keeps the order.
@@ -371,6 +412,10 @@ def where_called() -> str:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(house):
         frame = frame.f_back
     return f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"
+
+
+def _is_among(x: Node, nodes: tuple[Node, ...]) -> bool:
+    return any(x is node for node in nodes)  # `==` compares elements
 
 
 def _extent(checkpoint: Checkpointing | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 from collections.abc import Mapping
 from types import GenericAlias
@@ -74,6 +75,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     tape: T_co
     handle: Tensor[S_co, NoneTape, D_co]  # of a taped tensor only: the tapeless tensor that it is
 
+    is_plain: ClassVar[bool] = True  # False of a parameter, and of a handle that may be without its value
     version: ClassVar[Any] = None  # of a parameter: how often it was assigned
     frozen: ClassVar[Any] = False
     kept: ClassVar[bool] = True  # False where a checkpointing tape may have given up the value
@@ -177,6 +179,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
         """Returns the same tensor without its tape, and the tape: what an op computes with, and what it records on."""
         plain: Any = self.handle if self.owns_tape else self
+        plain.fasten()
         return plain, self.tape
 
     def put_tape(self: Untaped[S, D], tape: T) -> Tensor[S, T, D]:
@@ -229,6 +232,14 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def forget(self) -> None:
         """Gives up a value that can be computed again: that of most tensors cannot."""
+
+    def loosen(self) -> None:
+        """Holds the value from here on only for as long as somebody else does, which is the tensor with the tape."""
+        lazy: Any = importlib.import_module("tapegrad.lazy")  # by name, for that room stands on this one
+        lazy.loosen(self)
+
+    def fasten(self) -> None:
+        """Holds the value again, if it was let go of: somebody is going to read it."""
 
     def with_data(self, data: Value[S_co, D_co]) -> Tensor[S_co, NoneTape, D_co]:
         """Returns a tapeless tensor of this shape and dtype around another array."""
@@ -612,7 +623,10 @@ def split_tape(x: Any, y: Any = _ALONE) -> Any:
 
     There `split` cuts tensors apart. An alias would not do: mypy asks no plugin about a call through one.
     """
-    return split(x, y)
+    *operands, tape = split(x, y)
+    for operand in operands:
+        operand.fasten()
+    return (*operands, tape)
 
 
 def split_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Tensor[Any, NoneTape, D]], T]:

@@ -13,7 +13,7 @@ from tapegrad.curvature import hessian, hvp
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.ops import cross_entropy, exp, normal, ones, softmax, tanh, tensor, zeros
-from tapegrad.tensor import handle, split
+from tapegrad.tensor import handle, split_tape
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -101,7 +101,7 @@ def test_the_loss_of_a_model_has_a_curvature_by_its_input_and_by_a_parameter() -
 
 def cubed_by_numpy(x: Any) -> Any:
     """An op whose closure leaves for NumPy."""
-    x, tape = split(x)
+    x, tape = split_tape(x)
     out = handle(x.data * x.data * x.data)
 
     def backward(grads: Gradients) -> None:
@@ -113,7 +113,7 @@ def cubed_by_numpy(x: Any) -> Any:
 
 def clipped_by_numpy(x: Any) -> Any:
     """An op whose forward does."""
-    x, tape = split(x)
+    x, tape = split_tape(x)
     out = handle(np.asarray(x.data).clip(0))
     return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out)))
 

@@ -10,7 +10,7 @@ import pytest
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.ops import normal, ones, tensor
-from tapegrad.tensor import handle, split
+from tapegrad.tensor import handle, split, split_tape
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -105,7 +105,7 @@ def test_a_gradient_to_add_to_refuses_other_shapes_and_whole_numbers() -> None:
 
 def test_an_operand_to_add_to_and_a_result_to_read_make_an_op() -> None:
     x: Any = tensor([1.0, 2.0])
-    operand, tape = split(x.trace() * 5)
+    operand, tape = split_tape(x.trace() * 5)
     out = handle(-operand.data)
 
     def backward(grads: Gradients) -> None:

@@ -18,7 +18,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.ops import add, astype, exp, normal, ones, take, tanh, tensor
 from tapegrad.tape import NONE, GradientTape, NoneTape, OwnedTape
-from tapegrad.tensor import Tensor, handle, split
+from tapegrad.tensor import Tensor, handle, split, split_tape
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -29,7 +29,7 @@ def parameter(*values: float) -> Any:
     """Makes what a tape takes for a parameter: a tensor with a version."""
 
     class Versioned(Tensor[Any, NoneTape, Any]):
-        version, frozen = 0, False
+        is_plain, version, frozen = False, 0, False
 
     data: Any = np.array(values)
     return Versioned(data)
@@ -493,7 +493,7 @@ def test_an_error_on_the_way_back_names_the_op_and_leaves_the_gradients_as_they_
     grads = x.trace().sum().backward()
 
     def mistaken(x: Any) -> Any:
-        x, tape = split(x)
+        x, tape = split_tape(x)
         out = handle(x.data * 3)
         return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out).sum()))
 

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.errors import ShapeError
+from tapegrad.checkpoint import BalancedCheckpointing
+from tapegrad.errors import ShapeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.op import OPS
 from tapegrad.ops import exp, mul, normal, relu, take, tanh, tensor, zeros
-from tapegrad.tensor import handle, split
+from tapegrad.tensor import handle, split, split_tape
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -227,3 +228,65 @@ def test_a_tape_that_two_threads_record_on_keeps_every_op() -> None:
     assert len(tape) == 8 * 200 + 7
     assert len(set(times)) == len(times)
     assert first.sum().backward()[x].tolist() == [8, 8]
+
+
+def test_a_value_that_no_closure_reads_goes_with_its_tensor() -> None:
+    x, w = real(20, 30).trace(), real(30, 40, seed=1)
+    product = x @ w
+    held = weakref.ref(product.data)
+    y = tanh(product + 1.0)
+
+    with no_collector():
+        del product
+
+        assert held() is None
+    assert y.handle.data is y.data
+    assert y.sum().backward()[x].shape == (20, 30)
+
+
+def test_a_value_that_a_later_closure_reads_stays() -> None:
+    x = real(20, 30)
+    h = x.trace() + 1.0
+    y = h * h  # reads what the sum did not
+
+    del h
+
+    np.testing.assert_allclose(y.sum().backward()[x].numpy(), 2 * (x.numpy() + 1))
+
+
+def test_a_handle_that_somebody_takes_has_its_value_for_good() -> None:
+    x = real(20, 30)
+
+    for take_out in (lambda h: h.split_tape(), split_tape):
+        h = x.trace() + 1.0
+        plain, tape = take_out(h)
+
+        del h
+
+        np.testing.assert_array_equal(plain.numpy(), x.numpy() + 1)
+        assert plain.put_tape(tape).sum().backward(wrt=plain)[plain].tolist() == np.ones((20, 30)).tolist()
+
+
+def test_reading_a_value_that_was_let_go_of_is_an_error_that_says_so() -> None:
+    def doubled(x: Any) -> Any:
+        x, tape = split(x)
+        out = handle(x.data * 2)
+        return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out) * out.data), reads=())
+
+    y = doubled(real(20, 30).trace()).sum()
+
+    reason = r"the value of a tensor of shape \(20, 30\) was let go of: `reads` did not name it"
+    with pytest.raises(TapeError, match=rf"^the way back of doubled: {reason}$"):
+        y.backward()
+
+
+def test_a_checkpointing_tape_lets_go_of_nothing_by_itself() -> None:
+    x = real(20, 30)
+    h = x.trace(checkpoint=BalancedCheckpointing()) @ x.T
+    value = weakref.ref(h.data)
+
+    y = tanh(h)
+    del h
+
+    assert value() is not None
+    assert y.sum().backward()[x].shape == (20, 30)

@@ -25,6 +25,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     __slots__ = ("version",)
 
+    is_plain: ClassVar[bool] = False
     version: int  # type: ignore[misc]  # all other tensors share one None
 
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co]) -> None:

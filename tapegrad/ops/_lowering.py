@@ -88,7 +88,7 @@ def convolved(
             dw = _swapped(_swapped(dw, 0, 1), 1, 2)
             grads.add(w, (_turned(dw) if turned else dw).reshape(w.shape))
 
-    return tape.record(out, (x, w), backward)
+    return tape.record(out, (x, w), backward, reads=(x, w))
 
 
 @remembered(memory_bound=True)
@@ -107,7 +107,7 @@ def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor
             grads.add(bias, summed_to(dz, bias.data.reshape(channels)).reshape(bias.shape))
         grads.add(y, dz)
 
-    return tape.record(out, (y, bias), backward)
+    return tape.record(out, (y, bias), backward, reads=(bias,))
 
 
 @remembered()

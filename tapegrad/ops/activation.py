@@ -156,7 +156,7 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         slope = (1 - below.data) * below.data * x.data * du + below.data
         grads.add(x, grads.take(out) * slope)
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=(x,))
 
 
 @op(elementwise_shape, memory_bound=True)

@@ -43,7 +43,7 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         if grads.wants(y):
             add(grads, y, dz)
 
-    return tape.record(out, (x, y), backward)
+    return tape.record(out, (x, y), backward, reads=())
 
 
 @op(broadcast_shape, operator="__sub__", memory_bound=True)
@@ -76,7 +76,7 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
         if grads.wants(y):
             add(grads, y, -dz)
 
-    return tape.record(out, (x, y), backward)
+    return tape.record(out, (x, y), backward, reads=())
 
 
 @op(broadcast_shape, operator="__mul__", memory_bound=True)
@@ -96,6 +96,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
     """
+    is_scaled = not isinstance(y, Tensor)  # by a number, whose gradient is nobody's
     x, y, tape = split(x, y)
     same_dtype(x, y)
     out = handle(x.data * y.data)
@@ -107,7 +108,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         if grads.wants(y):
             add(grads, y, dz * x.data)
 
-    return tape.record(out, (x, y), backward)
+    return tape.record(out, (x, y), backward, reads=() if is_scaled else (x, y))
 
 
 @op(broadcast_shape, operator="__truediv__", memory_bound=True)
@@ -140,4 +141,4 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
         if grads.wants(y):
             add(grads, y, -dx * out.data)
 
-    return tape.record(out, (x, y), backward)
+    return tape.record(out, (x, y), backward, reads=(y, out))

@@ -122,7 +122,7 @@ def flatten(x: Tensor[Any, T, D], start_axis: int = 0, end_axis: int = -1) -> Te
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(unflatten_shape, memory_bound=True)
@@ -148,7 +148,7 @@ def unflatten(x: Tensor[Any, T, D], axis: int, sizes: Sizes) -> Tensor[Any, T, D
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(expand_dims_shape, memory_bound=True)
@@ -173,7 +173,7 @@ def expand_dims(x: Tensor[Any, T, D], axis: int | tuple[int, ...]) -> Tensor[Any
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(squeeze_shape, memory_bound=True)
@@ -199,7 +199,7 @@ def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(permute_shape, memory_bound=True)
@@ -227,7 +227,7 @@ def permute(x: Tensor[Any, T, D], axes: tuple[int, ...]) -> Tensor[Any, T, D]:
         back = tuple(sorted(range(len(axes)), key=normal_axes(axes, axes).__getitem__))
         grads.add(x, grads.take(out).transpose(back))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(moveaxis_shape, memory_bound=True)
@@ -295,7 +295,7 @@ def swapaxes(x: Tensor[Any, T, D], axis1: int, axis2: int) -> Tensor[Any, T, D]:
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).transpose(axes))  # an exchange undoes itself
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 def _order(x: Dims, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> list[int]:

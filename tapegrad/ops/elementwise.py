@@ -50,7 +50,7 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out) * factor)
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(elementwise_shape, operator="__neg__", memory_bound=True)
@@ -75,7 +75,7 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     def backward(grads: Gradients) -> None:
         grads.add(x, -grads.take(out))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(elementwise_shape, operator="__pos__", memory_bound=True)
@@ -125,7 +125,7 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out) * out.data)
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=(out,))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -150,7 +150,7 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out) / x.data)
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=(x,))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -175,7 +175,7 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out) * (1 - out.data * out.data))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=(out,))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -202,7 +202,7 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
         primitives = engine(dy, x.data)
         grads.add(x, primitives.where(primitives.greater(x.data, 0), dy, 0))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=(x,))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -230,7 +230,7 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
         if x.is_float:
             grads.add(x, engine(dy).cast(dy, x.dtype))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 def is_fraction(number: object) -> bool:

@@ -98,7 +98,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
         if grads.wants(y):
             grads.add(y, summed_to(engine(rows).swap_last_axes(rows) @ dz, columns).reshape(y.shape))
 
-    return tape.record(out, (x, y), backward)
+    return tape.record(out, (x, y), backward, reads=(x, y))
 
 
 @op(outer_shape, eager=True, memory_bound=True)

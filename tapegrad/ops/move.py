@@ -100,7 +100,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(transpose_shape, memory_bound=True)
@@ -129,7 +129,7 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[int, ...] | None = None) -> Tens
         back = None if axes is None else tuple(sorted(range(len(axes)), key=normal_axes(axes, axes).__getitem__))
         grads.add(x, dy.transpose(back))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(broadcast_to_shape, memory_bound=True)
@@ -154,4 +154,4 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     def backward(grads: Gradients) -> None:
         add_summed(grads, x, grads.take(out))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())

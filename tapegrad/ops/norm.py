@@ -288,7 +288,7 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
         dy = grads.take(out)
         grads.add(x, engine(dy, out.data).standardize_back(out.data, factor.data, dy, axis, centred=centred))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=(out,))
 
 
 def _divided(x: Any, axis: Axis, eps: float, *, centred: bool) -> tuple[Any, Any]:

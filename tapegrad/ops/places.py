@@ -104,7 +104,7 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
         dy = grads.take(out)
         grads.add(x, engine(dy).place(x.shape, index, dy))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(at_shape)

@@ -61,7 +61,7 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
     def backward(grads: Gradients) -> None:
         grads.add(x, spread_over(grads.take(out), x.shape, axis))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(reduce_shape)
@@ -92,7 +92,7 @@ def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False)
     def backward(grads: Gradients) -> None:
         grads.add(x, spread_over(grads.take(out) * scale, x.shape, axis))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=())
 
 
 @op(extremum_shape)

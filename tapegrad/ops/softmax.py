@@ -47,7 +47,7 @@ def softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
         dy = grads.take(out)
         grads.add(x, engine(dy, out.data).softmax_back(out.data, dy, axis))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=(out,))
 
 
 @op(softmax_shape)
@@ -76,7 +76,7 @@ def log_softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
         dy = grads.take(out)
         grads.add(x, dy - engine(out.data).exp(out.data) * engine(dy).sum(dy, axis, keepdims=True))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x,), backward, reads=(out,))
 
 
 def log_normalized(x: Any, axis: int) -> Any:

@@ -120,7 +120,7 @@ class _Applied(Action[Node[Any, Any]]):
             kind = sentences.with_article(type(result).__name__)
             message = f"{name}: an op that is lifted gives one tensor, not {kind}"
             raise TypeError(message)
-        value = result.handle if result.owns_tape else result
+        value = result.split_tape()[0]
         entries = tuple(call.owned.tape.entries)
         node = Node(len(tape), name, tuple(call.parents), value, result.owns_tape and value.is_float, None, entries)
         return node, tape.push(node)
