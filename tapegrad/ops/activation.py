@@ -148,13 +148,16 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     x, tape = split(x)
     float_only(x)
     root = math.sqrt(2 / math.pi)
-    below = handle(engine(x.data).tanh((x.data * x.data * (root * _CUBIC) + root) * x.data) * 0.5 + 0.5)
-    out = handle(x.data * below.data)
+
+    def below() -> Any:
+        return engine(x.data).tanh((x.data * x.data * (root * _CUBIC) + root) * x.data) * 0.5 + 0.5
+
+    out = handle(x.data * below())
 
     def backward(grads: Gradients) -> None:
+        share = below()  # again, for it is as large as x
         du = x.data * x.data * (6 * root * _CUBIC) + 2 * root
-        slope = (1 - below.data) * below.data * x.data * du + below.data
-        grads.add(x, grads.take(out) * slope)
+        grads.add(x, grads.take(out) * ((1 - share) * share * x.data * du + share))
 
     return tape.record(out, (x,), backward, reads=(x,))
 
