@@ -123,7 +123,7 @@ def _left(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
 
 def _spanned(shape: tuple[int, ...], axis: Axis) -> set[int]:
     rank = len(shape)
-    axes = range(rank) if axis is None else (axis,) if isinstance(axis, int) else axis
+    axes = range(rank) if axis is None else (axis,) if isinstance(axis, int | np.integer) else axis
     return {one % rank for one in axes}
 
 

@@ -69,7 +69,8 @@ def float_power(
         ShapeError: The shapes do not broadcast.
         DTypeError: An operand is bool, or neither is a tensor.
     """
-    x, y, tape = split(_widened(x, "x"), _widened(y, "y"))
+    wide_x, wide_y = _widened(x, "x"), _widened(y, "y")  # held until the step is recorded: the way back reads both
+    x, y, tape = split(wide_x, wide_y)
     return _raised("float_power", x, y, tape)
 
 
