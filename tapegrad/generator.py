@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     RNG: TypeAlias = np.random.Generator | int | None
+    State: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 
+_WORD = 2**64
 _current: ContextVar[np.random.Generator | None] = ContextVar("_current", default=None)
 
 
@@ -47,3 +49,28 @@ def generator(rng: RNG = None) -> np.random.Generator:
     if isinstance(rng, np.random.Generator):
         return rng
     return np.random.default_rng(rng) if rng is not None else _current.get() or np.random.default_rng()
+
+
+def state_of(generator: np.random.Generator) -> State:
+    """Returns the state of a generator: two numbers of 128 bits, low word first, and half a draw that is left over.
+
+    Raises:
+        ValueError: The generator is not of the kind that `numpy.random.default_rng` makes.
+    """
+    state: Any = generator.bit_generator.state
+    if state["bit_generator"] != "PCG64":
+        message = f"a {generator}, but only a Generator(PCG64) can be saved"
+        raise ValueError(message)
+    words = [word for number in state["state"].values() for word in (number % _WORD, number // _WORD)]
+    return np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
+
+
+def restore(generator: np.random.Generator, state: State) -> None:
+    """Puts a generator into a state that `state_of` gave."""
+    low, high, increment_low, increment_high, has_uint32, uinteger = state.tolist()
+    generator.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": high * _WORD + low, "inc": increment_high * _WORD + increment_low},
+        "has_uint32": has_uint32,
+        "uinteger": uinteger,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, overload
 
 import numpy as np
@@ -10,12 +11,13 @@ from typing_extensions import TypeVar, TypeVarTuple
 from tapegrad import sentences
 from tapegrad.dims import Add
 from tapegrad.errors import ShapeError, TapeError
-from tapegrad.generator import generator
+from tapegrad.generator import generator, state_of
+from tapegrad.generator import restore as restore_generator
 from tapegrad.ops import take
 from tapegrad.tensor import D1, D2, D, Tensor, handle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tapegrad.generator import RNG
     from tapegrad.shapes import Shape
@@ -33,7 +35,11 @@ BatchSize: TypeAlias = Add[B, Literal[0]]
 
 
 class Batches(Generic[Item]):
-    """Goes through the rows of tensors batch by batch, as often as it is iterated; made by `batches`."""
+    """Goes through the rows of tensors batch by batch, as often as it is iterated; made by `batches`.
+
+    Its state is how far the loop over it has come. With that in a checkpoint a run goes on in the middle of a pass: the
+    next one after `restore` is the rest of it, in the same order.
+    """
 
     def __init__(
         self,
@@ -56,16 +62,67 @@ class Batches(Generic[Item]):
         if drop_last and size > self.rows:
             message = f"batches: size is {size} but the tensors have {self.rows} rows, which fill no batch"
             raise ShapeError(message)
+        self._underway = Underway(self.rng.bit_generator.state)
+        self._interrupted: Underway | None = None
 
     def __len__(self) -> int:
         return self.rows // self.size if self.drop_last else -(-self.rows // self.size)
 
     def __iter__(self) -> Iterator[Item]:
-        order = self.rng.permutation(self.rows) if self.shuffle else np.arange(self.rows)
-        for start in range(0, len(self) * self.size, self.size):
-            rows = handle(order[start : start + self.size])
-            item: Any = tuple(take(x, rows) for x in self.tensors)
-            yield item if len(item) > 1 else item[0]
+        resumed, self._interrupted = self._interrupted, None
+        underway = self._underway = resumed or Underway(self.rng.bit_generator.state)
+        order = self._order(self.rng if resumed is None else _generator(resumed.began))
+        try:
+            for number in range(underway.passed, len(self)):
+                rows = handle(order[number * self.size : (number + 1) * self.size])
+                item: Any = tuple(take(x, rows) for x in self.tensors)
+                underway.passed = number + 1
+                yield item if len(item) > 1 else item[0]
+        finally:
+            underway.passed = 0
+
+    def _order(self, rng: np.random.Generator) -> Any:
+        return rng.permutation(self.rows) if self.shuffle else np.arange(self.rows)
+
+    def arrays(self) -> dict[str, Any]:
+        """Returns where the pass underway has come to, as `tapegrad.io.save` asks for it.
+
+        Raises:
+            ValueError: The generator is not of the kind that `numpy.random.default_rng` makes.
+        """
+        try:
+            now, began = state_of(self.rng), state_of(_generator(self._underway.began))
+        except ValueError as error:
+            message = f"batches: rng is {error}"
+            raise ValueError(message) from None
+        # One bool per batch, so that data of another length, or in batches of another size, do not fit the file.
+        return {"rng": now, "began": began, "passed": np.arange(len(self)) < self._underway.passed}
+
+    def restore(self, arrays: Mapping[str, Any]) -> None:
+        """Takes over what `arrays` gave; the next pass is the rest of the one that was underway."""
+        began = np.random.default_rng(0)
+        restore_generator(began, arrays["began"])
+        restore_generator(self.rng, arrays["rng"])
+        self._underway = Underway(began.bit_generator.state, int(arrays["passed"].sum()))
+        self._interrupted = self._underway if self._underway.passed else None
+
+
+@dataclass(slots=True)
+class Underway:
+    """A pass: the state of the generator when it began, which tells the order, and the batches handed out since.
+
+    A pass that is over, or was left by a `break`, has handed out none: the next one is new.
+    """
+
+    began: Mapping[str, Any]
+    passed: int = 0
+
+
+def _generator(state: Mapping[str, Any]) -> np.random.Generator:
+    """Returns a generator of NumPy's default kind in some state; one of another kind goes by its name."""
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return np.random.Generator(bits)
 
 
 @overload

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from tapegrad.dims import show
-from tapegrad.io import randomness, torch_layout
+from tapegrad.generator import restore as restore_generator
+from tapegrad.generator import state_of
+from tapegrad.io import torch_layout
 from tapegrad.io.atomic import write_atomically
 from tapegrad.io.formats import Array, FileError, format_of, read
 from tapegrad.nn import Module
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class HasState(Protocol):
-    """What an optimizer is to a file: arrays by name that it gives and takes."""
+    """What an optimizer is to a file, or batches: arrays by name that they give and take."""
 
     def arrays(self) -> dict[str, Any]:
         """Returns the arrays that are there."""
@@ -29,7 +31,8 @@ class HasState(Protocol):
 
 
 Layout: TypeAlias = Literal["tapegrad", "torch"]
-Saved: TypeAlias = Module | HasState | Mapping[str, object]  # `object`: what mypy makes of a dict of both
+# `object` is what mypy makes of a dict of several kinds.
+Saved: TypeAlias = Module | HasState | np.random.Generator | Mapping[str, object]
 
 
 class Part(NamedTuple):
@@ -41,17 +44,17 @@ class Part(NamedTuple):
 
 
 def save(saved: Saved, path: str | os.PathLike[str]) -> None:
-    """Writes the tensors of a module, or the state of an optimizer, or several of these by name, to one file.
+    """Writes the tensors of a module, or the state of an optimizer, or several such things by name, to one file.
 
     The suffix of the path names the format: `.npz`, or `.safetensors` with the extra of that name. Keys are attribute
     paths, `layers.0.weight`; a parameter in two places is saved once, under the first. So is a buffer, and a random
     generator, such as that of a `Dropout`. In a mapping, `{"model": model, "optimizer": optimizer}`, its keys come
-    first: `model.layers.0.weight`.
+    first: `model.layers.0.weight`. Batches have a state too, and so has a random generator by itself.
 
     The file is replaced at once: a process killed meanwhile leaves the old one.
 
     Args:
-        saved: A module, an optimizer, or a mapping of these.
+        saved: A module, an optimizer, batches, a generator, or a mapping of these.
         path: Where to. The folder exists.
 
     Raises:
@@ -108,14 +111,20 @@ def _part(call: str, prefix: str, saved: Any, layout: Layout) -> Part:
         return _part_of_torch(call, prefix, saved)
     if isinstance(saved, Module):
         return _part_of_module(call, prefix, saved)
+    if isinstance(saved, np.random.Generator):
+        return Part(
+            prefix,
+            {"state": _state(call, prefix[:-1] or "saved", saved)},
+            lambda arrays: restore_generator(saved, arrays["state"]),
+        )
     if hasattr(saved, "arrays") and hasattr(saved, "restore"):
         return Part(prefix, {name: _plain(array) for name, array in saved.arrays().items()}, saved.restore)
-    message = f"{call}: {prefix[:-1] or 'saved'} is {_kind(saved)}, which is neither a module nor an optimizer"
+    message = f"{call}: {prefix[:-1] or 'saved'} is {_kind(saved)}, which has no state to save"
     raise FileError(message)
 
 
 def _part_of_module(call: str, prefix: str, module: Module) -> Part:
-    parameters, buffers, generators = module.parameters(), module.buffers(), module.generators()
+    parameters, buffers = module.parameters(), module.buffers()
     for path, parameter in module.paths():
         if path in buffers or (path in parameters and parameters[path] is not parameter):
             message = f"{call}: two tensors go by the path {path}"
@@ -126,12 +135,20 @@ def _part_of_module(call: str, prefix: str, module: Module) -> Part:
     def restore(arrays: Mapping[str, Any]) -> None:
         for path, tensor in tensors.items():
             tensor.replace(arrays[path])
-        for path, generator in generators.items():
-            randomness.restore(generator, arrays[path])
+        for path, generator in module.generators().items():
+            restore_generator(generator, arrays[path])
 
     values = {path: _plain(tensor.data) for path, tensor in tensors.items()}
-    states = {path: randomness.array_of(call, prefix + path, generator) for path, generator in generators.items()}
+    states = {path: _state(call, prefix + path, generator) for path, generator in module.generators().items()}
     return Part(prefix, values | states, restore)
+
+
+def _state(call: str, path: str, generator: np.random.Generator) -> Array:
+    try:
+        return state_of(generator)
+    except ValueError as error:
+        message = f"{call}: {path} is {error}"
+        raise FileError(message) from None
 
 
 def _part_of_torch(call: str, prefix: str, module: Any) -> Part:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import chain, islice, repeat
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tapegrad import io
 from tapegrad.data import batches
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.generator import random
@@ -112,3 +115,66 @@ def test_what_does_not_fit_is_refused_at_once(tensors: Any, size: int, message: 
 def test_a_tape_is_refused() -> None:
     with pytest.raises(TapeError, match=r"^batches: y has a tape but must have none$"):
         batches(X, Y.trace(), size=2)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("passed", range(9))
+def test_a_restored_pass_goes_on_where_it_was_and_the_next_ones_follow(passed: int, shuffle: bool) -> None:  # noqa: FBT001  # pytest's
+    whole, broken, fresh = (
+        batches(X, Y, size=2, drop_last=False, shuffle=shuffle, rng=seed) for seed in (0, 0, 1)
+    )  # passes of 4
+    expected = [labels(whole) for _ in range(4)]
+
+    passes = chain.from_iterable(repeat(broken))
+    seen = list(islice(passes, passed))
+    fresh.restore(broken.arrays())
+
+    rest = labels(fresh)
+    assert labels(seen) + rest == list(chain.from_iterable(expected))[: passed + len(rest)]
+    assert len(rest) == (-passed % 4 or (0 if passed else 4))
+    assert labels(fresh) == expected[(passed + len(rest)) // 4]
+
+
+def test_a_pass_that_a_break_ends_does_not_go_on() -> None:
+    passed, fresh = batches(X, Y, size=2, rng=0), batches(X, Y, size=2, rng=1)
+    for _ in passed:
+        break
+
+    fresh.restore(passed.arrays())
+
+    assert labels(fresh) == labels(passed)
+    assert len(labels(fresh)) == 3
+
+
+def test_draws_of_others_from_the_same_generator_do_not_change_the_pass_that_goes_on() -> None:
+    rng, other = np.random.default_rng(0), np.random.default_rng(1)
+    passed, fresh = batches(X, Y, size=2, rng=rng), batches(X, Y, size=2, rng=other)
+    pass_of = iter(passed)
+    next(pass_of)
+    rng.random(5)
+
+    fresh.restore(passed.arrays())
+
+    assert labels(fresh) == labels(pass_of)
+    assert other.random() == rng.random()
+
+
+def test_a_file_of_other_batches_is_refused_and_the_pass_stays(tmp_path: Path) -> None:
+    passed, other = batches(X, Y, size=2, rng=0), batches(X, Y, size=3, rng=0)
+    io.save({"batches": passed}, tmp_path / "run.npz")
+
+    with pytest.raises(
+        io.FileError, match=r"\n  batches\.passed is bool \(3,\) in the file but bool \(2,\) is expected$"
+    ):
+        io.load({"batches": other}, tmp_path / "run.npz")
+
+    assert labels(other) == labels(batches(X, Y, size=3, rng=0))
+
+
+def test_a_generator_of_a_rare_kind_has_no_state_to_save() -> None:
+    passed = batches(X, size=2, rng=np.random.Generator(np.random.MT19937(0)))
+
+    assert len(list(passed)) == 3
+    message = r"^batches: rng is a Generator\(MT19937\), but only a Generator\(PCG64\) can be saved$"
+    with pytest.raises(ValueError, match=message):
+        passed.arrays()

@@ -241,9 +241,9 @@ class Bag2(Module):
 def test_what_has_no_parameters_to_save_is_refused(tmp_path: Path) -> None:
     wrong: Any = [1.0]
 
-    with pytest.raises(FileError, match=r"^save: saved is list, which is neither a module nor an optimizer$"):
+    with pytest.raises(FileError, match=r"^save: saved is list, which has no state to save$"):
         save(wrong, tmp_path / "model.npz")
-    with pytest.raises(FileError, match=r"^load: model is list, which is neither a module nor an optimizer$"):
+    with pytest.raises(FileError, match=r"^load: model is list, which has no state to save$"):
         load({"model": wrong}, tmp_path / "model.npz")
 
 
