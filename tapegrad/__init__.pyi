@@ -3,6 +3,7 @@ from tapegrad import dims as dims
 from tapegrad import io as io
 from tapegrad import nn as nn
 from tapegrad import optim as optim
+from tapegrad import progress as progress
 from tapegrad import slot_tape as slot_tape
 from tapegrad import tapem as tapem
 from tapegrad import testing as testing

@@ -1,0 +1,60 @@
+"""Curves: what a log says, as a picture."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.io.atomic import write_atomically
+from tapegrad.progress.log import OF_THE_LOG, read
+
+if TYPE_CHECKING:
+    import os
+
+
+def curves(log: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """Draws the numbers of a log over its epochs.
+
+    Numbers whose names end in the same word share a panel: `loss` and `test_loss`. A run may go on meanwhile.
+
+    Args:
+        log: What `track` wrote.
+        path: The picture, a PNG, which is replaced at once.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        OSError: The log cannot be read, or the picture not be written.
+        ValueError: The suffix of `path` is not `.png`, or the log has no epoch.
+    """
+    path = Path(path)
+    if path.suffix != ".png":
+        message = f"curves: {path.name} has suffix {path.suffix or 'none'} but .png is expected"
+        raise ValueError(message)
+    lines = read(log)
+    panels: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for line in lines for name in line if name not in OF_THE_LOG):
+        panels.setdefault(name.rpartition("_")[2], []).append(name)
+    if not panels:
+        message = f"curves: {Path(log).name} has no epoch"
+        raise ValueError(message)
+
+    figure = _figure(figsize=(5.0 * len(panels), 3.5), layout="constrained")
+    for axes, (word, names) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+        for name in names:
+            points = [(line["epoch"], line[name]) for line in lines if line.get(name) is not None]
+            axes.plot(*zip(*points, strict=True) if points else ((), ()), label=name.replace("_", " "))
+        axes.set(xlabel="epoch", ylabel=word)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.grid(alpha=0.3)
+        axes.legend()
+    write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=80))
+
+
+def _figure(**options: Any) -> Any:
+    try:
+        # Not pyplot, which looks for a screen. By its name, so that no checker reads all of matplotlib for a user.
+        return importlib.import_module("matplotlib.figure").Figure(**options)
+    except ImportError as error:
+        message = 'curves: a picture needs the package matplotlib: pip install "tapegrad[plot]"'
+        raise ImportError(message) from error

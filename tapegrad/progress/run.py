@@ -1,0 +1,277 @@
+"""Runs: passes over batches that are shown, logged, ended in time, and resumed after a kill."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, SupportsFloat
+
+import numpy as np
+from typing_extensions import TypeVar
+
+from tapegrad.io import load, save
+from tapegrad.io.formats import format_of, read
+from tapegrad.progress.display import Display, display, written
+from tapegrad.progress.log import OF_THE_LOG, Log
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+    from tapegrad.io import Saved
+    from tapegrad.progress.stopping import EarlyStopping
+
+Item = TypeVar("Item", covariant=True, default=Any)
+
+OURS = ("run", "batches", "until")  # the names in a checkpoint of what is no user's
+
+
+class Passes(Protocol[Item]):
+    """What has a length and can be gone through again and again: `Batches`, a range, a list."""
+
+    def __len__(self) -> int:
+        """Returns how many items there are in one pass."""
+
+    def __iter__(self) -> Iterator[Item]:
+        """Begins a pass."""
+
+
+class Epoch(Generic[Item]):
+    """One pass over the batches of a run, and what is noted of it.
+
+    Attributes:
+        number: Which epoch it is, from 1.
+    """
+
+    def __init__(self, run: Run[Item]) -> None:
+        self.run = run
+        self.number = run.done + 1
+
+    @property
+    def step(self) -> int:
+        """Which batch of the whole run is underway, from 0, as schedules count."""
+        return self.run.done * len(self.run.batches) + max(self.run.passed - 1, 0)
+
+    def __iter__(self) -> Iterator[Item]:
+        run = self.run
+        first = 0 if _has_state(run.batches) else run.passed  # what has no state begins anew, up to where it was
+        for item in islice(iter(run.batches), first, None):
+            run.passed += 1
+            yield item
+            run.shows(self)
+            run.keeps()
+
+    def note(self, **numbers: SupportsFloat) -> None:
+        """Notes numbers by name; of one that is noted often in an epoch, the mean is shown and logged.
+
+        Args:
+            numbers: Floats, or tensors of one element: `note(loss=loss)`.
+
+        Raises:
+            ValueError: A name is one of the log's own.
+        """
+        for name, number in numbers.items():
+            if name in OF_THE_LOG:
+                message = f"Epoch.note: {name} is noted by the log itself"
+                raise ValueError(message)
+            total, count = self.run.sums.get(name, (0.0, 0))
+            self.run.sums[name] = total + float(number), count + 1
+
+    @property
+    def means(self) -> dict[str, float]:
+        """What was noted in this epoch so far, by name."""
+        return {name: total / count for name, (total, count) in self.run.sums.items()}
+
+
+class Run(Generic[Item]):
+    """Epoch after epoch; made by `track`.
+
+    Attributes:
+        batches: What each epoch goes through.
+        epochs: How many there are in all.
+        done: How many of them are done.
+        passed: How many batches of the one underway were handed out.
+        is_over: Whether early stopping has ended it.
+        seconds: How long it has taken, over all processes.
+    """
+
+    def __init__(
+        self,
+        batches: Passes[Item],
+        epochs: int,
+        *,
+        log: str | os.PathLike[str] | None,
+        checkpoint: str | os.PathLike[str] | None,
+        saved: Mapping[str, Saved] | None,
+        every: float,
+        until: EarlyStopping | None,
+        show: bool,
+    ) -> None:
+        _check(epochs, checkpoint, saved, every)
+        self.batches = batches
+        self.epochs = epochs
+        self.until = until
+        self.every = every
+        self.show = show
+        self.done = self.passed = 0
+        self.is_over = False
+        self.seconds = 0.0
+        self.sums: dict[str, tuple[float, int]] = {}
+        self.log: Log | None = None
+        self._log_length = 0
+        self._display = Display()
+
+        self._path = None if checkpoint is None else Path(checkpoint)
+        ours = {"run": self, "batches": batches, "until": until}
+        self._saved = {**(saved or {}), **{name: one for name, one in ours.items() if _has_state(one)}}
+        if self._path is not None and self._path.exists():
+            prefix = "run.sums."
+            names = [name.removeprefix(prefix) for name in read("load", self._path) if name.startswith(prefix)]
+            self.sums = dict.fromkeys(names, (0.0, 0))  # whatever the file has noted is what is expected in it
+            load(self._saved, self._path)
+        if log is not None:
+            self.log = Log(log, self._log_length)
+        self._since = self._kept = time.monotonic()
+        self._before = self.done * len(batches) + self.passed, self.seconds
+
+    def __iter__(self) -> Iterator[Epoch[Item]]:
+        if self.show:
+            self._display = display(self.epochs * len(self.batches), self._before[0])
+        self._since = self._kept = time.monotonic()
+        try:
+            while self.done < self.epochs and not self.is_over:
+                epoch = Epoch(self)
+                yield epoch
+                self._ends(epoch)
+        finally:
+            self._display.stop()
+
+    def shows(self, epoch: Epoch[Any]) -> None:
+        """Draws how far the run is."""
+        self._display.batch(self._text(epoch), self.done * len(self.batches) + self.passed)
+
+    def keeps(self, *, at_once: bool = False) -> None:
+        """Writes a checkpoint if it is time for one."""
+        now = time.monotonic()
+        if self._path is not None and (at_once or now - self._kept >= self.every):
+            self.seconds = self._before[1] + now - self._since
+            save(self._saved, self._path)
+            self._kept = now
+
+    def arrays(self) -> dict[str, Any]:
+        """Returns where the run has come to, as `tapegrad.io.save` asks for it."""
+        length = self._log_length if self.log is None else self.log.length
+        numbers = {"done": self.done, "passed": self.passed, "is_over": self.is_over, "log": length}
+        sums = {f"sums.{name}": np.asarray(one, np.float64) for name, one in self.sums.items()}
+        return {name: np.asarray(number) for name, number in (numbers | {"seconds": self.seconds}).items()} | sums
+
+    def restore(self, arrays: Mapping[str, Any]) -> None:
+        """Takes over what `arrays` gave."""
+        self.done, self.passed, self._log_length = (int(arrays[name]) for name in ("done", "passed", "log"))
+        self.is_over, self.seconds = bool(arrays["is_over"]), float(arrays["seconds"])
+        for name in self.sums:
+            total, count = arrays[f"sums.{name}"].tolist()
+            self.sums[name] = total, int(count)
+
+    def _ends(self, epoch: Epoch[Any]) -> None:
+        """Closes an epoch: a line, a line of the log, the question whether it was the last, and a checkpoint."""
+        means = epoch.means
+        if self.until is not None:
+            if self.until.name not in means:
+                noted = ", ".join(means) or "nothing"
+                message = f"track: until watches {self.until.name}, but epoch {epoch.number} noted {noted}"
+                raise ValueError(message)
+            self.is_over = self.until.is_over(means[self.until.name])
+        self._display.epoch(self._text(epoch))
+        if self.log is not None:
+            seconds = round(self._before[1] + time.monotonic() - self._since, 3)
+            step = epoch.number * len(self.batches)
+            self.log.write({"epoch": epoch.number, "step": step, "seconds": seconds} | means)
+        self.done, self.passed, self.sums = self.done + 1, 0, {}
+        self.keeps(at_once=self.is_over or self.done == self.epochs)
+
+    def _text(self, epoch: Epoch[Any]) -> str:
+        count = self.done * len(self.batches) + self.passed - self._before[0]
+        rate = count * getattr(self.batches, "size", 1) / max(time.monotonic() - self._since, 1e-9)
+        unit = "rows" if hasattr(self.batches, "size") else "batches"
+        parts = (f"epoch {epoch.number}/{self.epochs}", written(epoch.means), f"{rate:,.0f} {unit}/s")
+        return ", ".join(filter(None, parts))
+
+
+def track(
+    batches: Passes[Item],
+    *,
+    epochs: int = 1,
+    log: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    saved: Mapping[str, Saved] | None = None,
+    every: float = 60.0,
+    until: EarlyStopping | None = None,
+    show: bool = True,
+) -> Run[Item]:
+    """Goes through batches epoch by epoch, shows how far it is and how well it goes, and can be killed at any moment.
+
+        for epoch in track(batches, epochs=20):
+            for x, y in epoch:
+                loss = cross_entropy(model(x.trace()), y)
+                opt.step(loss.backward(wrt=model))
+                epoch.note(loss=loss)
+
+    In a terminal there is a bar, if rich is installed, with what is noted, the rows per second and the time that is
+    left; elsewhere a line for each epoch. Both go to the standard error.
+
+    With a checkpoint the same program, run again, goes on where the file says, in the middle of an epoch if need be,
+    and comes to the same parameters, bit for bit, as a run that was never interrupted. For that, whatever changes in
+    the loop has to be in `saved`: the model, the optimizer, and the generator that the loop draws from. A step size
+    that a schedule sets follows from `epoch.step`. A run that was over stays so; with more epochs it goes on.
+
+    Args:
+        batches: What each epoch goes through: `Batches`, or whatever has a length and may be iterated again. Where it
+            has come to is in the checkpoint; what has no state of its own, a range, is counted through to there.
+        epochs: How many there are in all, at least 1.
+        log: A file that gets a line of JSON for each epoch, with its number, its last step, the seconds since the
+            start, and the means of what was noted; NaN and infinities are null. It begins anew with the run.
+        checkpoint: A file, `.npz` or `.safetensors`, that is written from time to time and at the end, and read first.
+        saved: What is in it, by name.
+        every: How many seconds pass between two of them, at least 0, which is one for each batch.
+        until: When the run is over earlier.
+        show: Whether there is anything to see.
+
+    Returns:
+        An iterable of epochs, which are iterables of batches.
+
+    Raises:
+        ValueError: A number is out of its range, a checkpoint has nothing to save or no file, or a name in `saved` is
+            one of the run's own. While it runs: `until` watches what no epoch has noted.
+        FileError: The suffix of `checkpoint` names no format, or the file does not fit what is in `saved`.
+        OSError: A file cannot be read or written.
+    """
+    return Run(batches, epochs, log=log, checkpoint=checkpoint, saved=saved, every=every, until=until, show=show)
+
+
+def _check(
+    epochs: int, checkpoint: str | os.PathLike[str] | None, saved: Mapping[str, Saved] | None, every: float
+) -> None:
+    if epochs < 1:
+        message = f"track: epochs is {epochs} but must be at least 1"
+        raise ValueError(message)
+    if not every >= 0:
+        message = f"track: every is {every} but must be at least 0"
+        raise ValueError(message)
+    if checkpoint is not None and not saved:
+        message = f"track: checkpoint is {Path(checkpoint).name}, but there is nothing in saved"
+        raise ValueError(message)
+    if checkpoint is None and saved:
+        message = f"track: saved has {', '.join(saved)}, but there is no checkpoint to save it to"
+        raise ValueError(message)
+    for name in saved or ():
+        if name in OURS:
+            message = f"track: {name} in saved is a name of the run's own"
+            raise ValueError(message)
+    if checkpoint is not None:
+        format_of("track", Path(checkpoint))
+
+
+def _has_state(one: object) -> bool:
+    return hasattr(one, "arrays") and hasattr(one, "restore")

@@ -1,0 +1,79 @@
+"""The bar, in a terminal of the test's own."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+pty = pytest.importorskip("pty")  # Windows has none
+
+PROGRAM = """\
+import time
+from tapegrad.ops import ones
+from tapegrad.data import batches
+from tapegrad.progress import track
+
+def main():
+    for epoch in track(batches(ones((40, 2)), size=8), epochs=4):
+        for x in epoch:
+            time.sleep(0.03)
+            epoch.note(loss=1 / (1 + epoch.step))
+        epoch.note(test_accuracy=0.75)
+        {}
+main()
+"""
+
+
+def shown(program: str, **environment: str) -> str:
+    """Returns what a program writes to a terminal 80 columns wide."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=theirs,
+        stderr=theirs,
+        env=os.environ | {"COLUMNS": "80", "TERM": "xterm"} | environment,
+    )
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            written += os.read(ours, 4096)
+        except OSError:  # Linux says so that the other side is closed
+            break
+    os.close(ours)
+    process.wait()
+    return written.decode()
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", text)
+
+
+def test_a_bar_says_how_well_it_goes_how_fast_and_how_long_still() -> None:
+    written = shown(PROGRAM.format("pass"))
+
+    pictures = [line.rstrip() for line in re.split(r"[\r\n]+", plain(written)) if line.strip()]
+    assert re.fullmatch(r"━+ 100% epoch 4/4, loss 0\.05\d+, test accuracy 0\.75, \d+ rows/s 0:00:00", pictures[-1])
+    halfway = [re.search(r"\d+% epoch [23]/4, loss 0\.\d+, \d+ rows/s 0:00:0\d$", line) for line in pictures]
+    assert any(halfway)
+    assert 4 < len(pictures) < 20
+    assert written.count("\x1b[?25l") == written.count("\x1b[?25h") == 1  # the cursor is hidden, and shown again
+
+
+def test_an_error_shows_the_cursor_again_before_the_traceback() -> None:
+    written = shown(PROGRAM.format("raise KeyError('oops')"))
+
+    assert written.index("\x1b[?25h") < written.index("Traceback")
+    assert plain(written).rstrip().endswith("KeyError: 'oops'")
+
+
+def test_without_rich_a_terminal_gets_lines() -> None:
+    written = shown("import sys\nsys.modules['rich.progress'] = None\n" + PROGRAM.format("pass"))
+
+    lines = written.splitlines()
+    assert len(lines) == 4
+    assert re.fullmatch(r"epoch 4/4, loss 0\.05\d+, test accuracy 0\.75, \d+ rows/s", lines[-1])
