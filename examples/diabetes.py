@@ -1,0 +1,100 @@
+"""A small network foretells how diabetes goes on, from ten measurements of each of 442 patients.
+
+How much of the variance among the patients it explains is R² (1 is all of it, 0 is none):
+
+    R²  =  1  -  Σ (y - ŷ)²  /  Σ (y - ȳ)²
+
+The straight line that least squares gives, w = (XᵀX)⁻¹ Xᵀy, stands beside it. Run it with
+
+    python examples/diabetes.py
+"""
+
+from typing import Literal as L
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.datasets import load_diabetes
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from shared import options, save
+from tapegrad import NoneTape, Shape, Tensor, data, guarded, nn, optim, progress
+
+N = TypeVar("N", bound=int)  # patients
+F = TypeVar("F", bound=int)  # measurements
+
+Measured: TypeAlias = Tensor[Shape[N, L[10]], NoneTape]
+Column: TypeAlias = Tensor[Shape[N, L[1]], NoneTape]
+
+
+class Patients(NamedTuple):
+    """What was measured, and how far the disease had gone a year later; in units of the spread of those learnt from."""
+
+    train: tuple[Measured[L[282]], Column[L[282]]]
+    validation: tuple[Measured[L[80]], Column[L[80]]]
+    test: tuple[Measured[L[80]], Column[L[80]]]
+
+
+@guarded  # the permutation has no size that mypy could know: here the result is checked when it is there
+def shuffled() -> tuple[Measured[L[442]], Column[L[442]]]:
+    """Returns all patients in an order of chance."""
+    loaded, order = load_diabetes(scaled=False), np.random.default_rng(0).permutation(442)
+    x, y = tg.tensor(loaded.data[order]), tg.tensor(loaded.target[order])
+    return x.astype(np.float32), y.astype(np.float32).reshape((442, 1))
+
+
+def standardised(x: Tensor[Shape[N, F], NoneTape], like: int) -> Tensor[Shape[N, F], NoneTape]:
+    """Gives each column a mean of 0 and a variance of 1 among its first rows."""
+    return (x - x[:like].mean(axis=0)) / tg.std(x[:like], axis=0)
+
+
+def load() -> Patients:
+    """Splits the patients into those to learn from, those that say when to stop, and those to be tested with."""
+    x, y = shuffled()
+    parts = (282, 80, 80)
+    (x0, x1, x2), (y0, y1, y2) = tg.split(standardised(x, 282), parts), tg.split(standardised(y, 282), parts)
+    return Patients((x0, y0), (x1, y1), (x2, y2))
+
+
+def explained(foretold: Column[N], y: Column[N]) -> float:
+    """Returns R²."""
+    return 1.0 - float(tg.mse(foretold, y) / tg.var(y))
+
+
+def least_squares(x: Measured[N], y: Column[N]) -> Tensor[Shape[L[10], L[1]], NoneTape]:
+    """Returns the weights of the straight line; columns with a mean of 0 need no other number."""
+    return tg.solve(x.T @ x, x.T @ y)
+
+
+def main() -> None:
+    """Trains until the validation gets no better for a while, and tests."""
+    short, path = options("Foretells the progression of diabetes.")
+    (x, y), (validation_x, validation_y), (test_x, test_y) = load()
+    with tg.random(0):
+        model = nn.Sequential(nn.Linear(10, 16), nn.Tanh(), nn.Dropout(0.2), nn.Linear(16, 1))
+        opt = optim.AdamW(model, lr=2e-3, weight_decay=0.1)
+        until = progress.EarlyStopping("validation_loss", patience=30)
+        for epoch in progress.track(data.batches(x, y, size=47), epochs=5 if short else 500, until=until):
+            for some_x, some_y in epoch:
+                loss = tg.mse(model(some_x.trace()), some_y)
+                opt.step(loss.backward(wrt=model))
+                epoch.note(loss=loss)
+            epoch.note(validation_loss=tg.mse(model(validation_x), validation_y))
+
+    w = least_squares(x, y)
+    print(f"R² of the network: {explained(model(x), y):.3f} learnt from, {explained(model(test_x), test_y):.3f} tested")
+    print(f"R² of least squares: {explained(x @ w, y):.3f} learnt from, {explained(test_x @ w, test_y):.3f} tested")
+    if path:
+        figure = Figure(figsize=(4.5, 4), layout="constrained")
+        axes = figure.subplots()
+        axes.scatter(y.numpy(), model(x).numpy(), s=8, alpha=0.4, label="learnt from")
+        axes.scatter(test_y.numpy(), model(test_x).numpy(), s=14, label="tested")
+        axes.axline((0, 0), slope=1, color="black", linewidth=0.8)
+        axes.set(xlabel="progression, in units of its spread", ylabel="foretold")
+        axes.legend()
+        save(figure, path)
+
+
+if __name__ == "__main__":
+    main()
