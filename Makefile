@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements/dev.txt
 BENCH := .venv-bench
+EXAMPLES := $(filter-out %/demo.py %/digits_wrong.py %/shared.py,$(wildcard examples/*.py))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -15,13 +16,19 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test differential oracle bench docs docs-serve format lock clean
+.PHONY: help demo examples test differential oracle bench docs docs-serve format lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
 
 demo: $(VENV)/.ready ## check the examples with mypy, train on real digits
 	@$(BIN)/python examples/demo.py
+
+examples: $(VENV)/.ready ## run every example, and draw what comes of it into build/plots
+	@set -e; for file in $(EXAMPLES); do \
+		echo "== $$file"; \
+		$(BIN)/python $$file --plot build/plots/$$(basename $$file .py).png; \
+	done
 
 test: $(VENV)/.ready ## run everything that CI runs
 	@echo "== format"

@@ -5,8 +5,9 @@ The text is the language reference that comes with Python as `help("topics")`. R
     python examples/characters.py
 """
 
-import argparse
+from pathlib import Path
 from pydoc_data.topics import topics
+from tempfile import TemporaryDirectory
 from typing import Generic, TypeAlias
 from typing import Literal as L
 
@@ -14,7 +15,8 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 import tapegrad as tg
-from tapegrad import NoneTape, Shape, Tape, Tensor, nn, optim
+from shared import options
+from tapegrad import NoneTape, Shape, Tape, Tensor, nn, optim, progress
 
 B = TypeVar("B", bound=int)  # pieces of text
 N = TypeVar("N", bound=int)  # characters in each
@@ -47,19 +49,23 @@ def waves(n: N) -> Tensor[Shape[N, L[64]], NoneTape]:
     return tg.concat([tg.sin(angles), tg.cos(angles)], axis=1)
 
 
-def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], steps: int) -> float:
-    """Shows the model 32 pieces of the text at each step, and returns how well it guesses at last, in nats."""
-    rng, recent = np.random.default_rng(0), 0.0
-    opt = optim.Adam(model, lr=3e-3)
-    for step in range(1, steps + 1):
-        starts = rng.integers(0, len(text) - SEEN, (32, 1))
-        pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))
-        loss = tg.cross_entropy(model(pieces[:, :-1].trace()), pieces[:, 1:])
-        opt.step(loss.backward(wrt=model).clip_norm(1.0))
-        recent = loss.item() if step == 1 else 0.95 * recent + 0.05 * loss.item()
-        if step % 50 == 0 or step == steps:
-            print(f"step {step}/{steps}, loss {recent:.3f} nats a character")
-    return recent
+def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], epochs: int, log: Path) -> None:
+    """Shows the model 50 times an epoch 32 pieces of the text, from places of chance."""
+    rng, opt = np.random.default_rng(0), optim.Adam(model, lr=3e-3)
+    for epoch in progress.track(range(50), epochs=epochs, log=log):
+        for _ in epoch:
+            starts = rng.integers(0, len(text) - SEEN, (32, 1))
+            pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))
+            loss = tg.cross_entropy(model(pieces[:, :-1].trace()), pieces[:, 1:])
+            opt.step(loss.backward(wrt=model).clip_norm(1.0))
+            epoch.note(loss=loss)
+
+
+def loss(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64]) -> float:
+    """Returns how well the model guesses the next character, in nats, over 256 pieces from all over the text."""
+    starts = np.linspace(0, len(text) - SEEN - 1, 256).astype(np.int64)[:, None]
+    pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))
+    return float(tg.cross_entropy(model(pieces[:, :-1]), pieces[:, 1:]))
 
 
 def write(model: Writer[C], characters: str, length: int) -> str:
@@ -74,21 +80,19 @@ def write(model: Writer[C], characters: str, length: int) -> str:
 
 def main() -> None:
     """Trains a writer and shows what it writes."""
-    parser = argparse.ArgumentParser(description="Trains a transformer to write as Python's manual does.")
-    parser.add_argument("--steps", type=int, default=1000, help="how often 32 pieces of text are shown (default: 1000)")
-    parser.add_argument("--length", type=int, default=300, help="how many characters are written then (default: 300)")
-    options = parser.parse_args()
-    steps: int = options.steps
-    length: int = options.length
-
+    short, path = options("Trains a transformer to write as Python's manual does.")
     manual = "\n".join(topics.values()).encode("ascii", "ignore").decode()
     characters = "".join(sorted(set(manual)))
     text = tg.tensor(np.array([characters.index(one) for one in manual]))
     print(f"{len(manual):,} characters, {len(characters)} different ones: log of that is {np.log(len(characters)):.3f}")
-    with tg.random(0):
-        model = Writer(len(characters))
-        train(model, text, steps)
-    print(write(model, characters, length))
+    with tg.random(0), TemporaryDirectory() as folder:
+        model, log = Writer(len(characters)), Path(folder) / "run.jsonl"
+        train(model, text, 1 if short else 20, log)
+        if path:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            progress.curves(log, path)
+    print(f"loss: {loss(model, text):.3f} nats a character")
+    print(write(model, characters, 20 if short else 300))
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ class Reader(nn.Module, Generic[M]):
     """Gives each image a score for each of the ten digits, by its likeness to some patterns."""
 
     def __init__(self, patterns: M) -> None:
-        self.patterns = nn.Param(tg.normal((patterns, 64), std=0.1))
+        self.patterns = nn.Param(tg.normal((patterns, 64), std=0.01))
         self.scores = nn.Linear(patterns, 10)
 
     @override
@@ -90,7 +90,7 @@ def check() -> None:
 
 def train(model: Reader[M], images: Images[N], labels: Labels[N], epochs: int) -> None:
     """Shows the model every image once an epoch, in batches of 32."""
-    opt = optim.Adam(model, lr=2e-3)
+    opt = optim.AdamW(model, lr=2e-3, weight_decay=0.2)
     for epoch in progress.track(data.batches(images, labels, size=32), epochs=epochs):
         for x, y in epoch:
             scores = model(x.trace())

@@ -5,27 +5,22 @@ The digits are the 1,797 real ones, 8×8 pixels each, that come with scikit-lear
     python examples/digits.py
 """
 
-import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Generic, TypeAlias
+from typing import Generic
 from typing import Literal as L
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TimeRemainingColumn
-from sklearn.datasets import load_digits
+from matplotlib.figure import Figure
 from typing_extensions import TypeVar, override
 
 import tapegrad as tg
-from tapegrad import NoneTape, Shape, Tape, Tensor, data, guarded, io, nn, optim
+from shared import Images, Labels, accuracy, digits, options, save
+from tapegrad import Shape, Tape, Tensor, data, io, nn, optim, progress
 
 N = TypeVar("N", bound=int)  # images
 H = TypeVar("H", bound=int)  # hidden units
 T = TypeVar("T", bound=Tape)
-
-Images: TypeAlias = Tensor[Shape[N, L[64]], NoneTape]
-Labels: TypeAlias = Tensor[Shape[N], NoneTape, np.int64]
 
 
 class Classifier(nn.Module, Generic[H]):
@@ -40,35 +35,15 @@ class Classifier(nn.Module, Generic[H]):
         return self.fall(tg.relu(self.rise(x)))
 
 
-@guarded  # the permutation has no size that mypy could know: here the result is checked when it is there
-def load() -> tuple[Images[L[1437]], Labels[L[1437]], Images[L[360]], Labels[L[360]]]:
-    """Shuffles the digits and splits them into those to learn from and those to be tested with."""
-    digits = load_digits()
-    images = tg.tensor(digits.data).astype(np.float32) / 16.0
-    labels = tg.tensor(digits.target)
-    order = np.random.default_rng(0).permutation(1797)
-    train, test = tg.tensor(order[:1437]), tg.tensor(order[1437:])
-    return images.take(train), labels.take(train), images.take(test), labels.take(test)
-
-
 def train(model: Classifier[H], images: Images[N], labels: Labels[N], epochs: int) -> None:
     """Shows the model every image once an epoch, in batches of 32."""
     opt = optim.Adam(model, lr=2e-3)
-    batches = data.batches(images, labels, size=32)
-    console = Console(stderr=True)
-    columns = (BarColumn(), "{task.description}", TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("training", total=epochs)
-        for epoch in range(1, epochs + 1):
-            total = 0.0
-            for x, y in batches:
-                loss = tg.cross_entropy(model(x.trace()), y)
-                opt.step(loss.backward(wrt=model))
-                total += loss.item()
-            line = f"epoch {epoch}/{epochs}, loss {total / len(batches):.3f}"
-            progress.update(task, advance=1, description=line)
-            if not console.is_terminal:
-                console.print(line)
+    for epoch in progress.track(data.batches(images, labels, size=32), epochs=epochs):
+        for x, y in epoch:
+            scores = model(x.trace())
+            loss = tg.cross_entropy(scores, y)
+            epoch.note(loss=loss, accuracy=accuracy(scores, y))
+            opt.step(loss.backward(wrt=model))
 
 
 def test(model: Classifier[H], images: Images[N], labels: Labels[N]) -> None:
@@ -81,6 +56,17 @@ def test(model: Classifier[H], images: Images[N], labels: Labels[N]) -> None:
     print("      " + "".join(f"{digit:5}" for digit in range(10)))
     for digit, row in enumerate(table):
         print(f"{digit:6}" + "".join(f"{count or '.':>5}" for count in row))
+
+
+def plot(model: Classifier[H]) -> Figure:
+    """Draws what speaks for each digit, dark, and against it, red, were all hidden units at work at once."""
+    weights = (model.rise.weight @ model.fall.weight).numpy()  # (64, 10)
+    figure = Figure(figsize=(8, 1.2), layout="constrained")
+    for digit, axes in enumerate(figure.subplots(1, 10)):
+        axes.imshow(weights[:, digit].reshape((8, 8)), cmap="RdGy", vmin=-abs(weights).max(), vmax=abs(weights).max())
+        axes.set_title(digit)
+        axes.axis("off")
+    return figure
 
 
 def keep(model: Classifier[H], hidden: H, images: Images[N]) -> None:
@@ -99,16 +85,15 @@ def keep(model: Classifier[H], hidden: H, images: Images[N]) -> None:
 
 def main() -> None:
     """Trains, tests, saves and loads a classifier with 64 hidden units."""
-    parser = argparse.ArgumentParser(description="Trains a network on handwritten digits.")
-    parser.add_argument("--epochs", type=int, default=20, help="how often every image is shown (default: 20)")
-    epochs: int = parser.parse_args().epochs
-
-    images, labels, test_images, test_labels = load()
+    short, path = options("Trains a network on handwritten digits.")
+    images, labels, test_images, test_labels = digits()
     with tg.random(0):
         model = Classifier(64)
-        train(model, images, labels, epochs)
+        train(model, images, labels, 1 if short else 20)
     test(model, test_images, test_labels)
     keep(model, 64, test_images)
+    if path:
+        save(plot(model), path)
 
 
 if __name__ == "__main__":
