@@ -217,6 +217,20 @@ def test_every_page_has_the_settings_of_the_house() -> None:
     assert of_mypy == [settings()] * len(of_mypy) != []
 
 
+def test_the_page_of_examples_shows_each_with_its_own_lines_and_a_picture() -> None:
+    page = (ROOT / "docs" / "examples.md").read_text("utf-8")
+    sections = dict(re.findall(r"^## (\w+)\.py\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    programs = {path.stem: path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")}
+
+    assert sections.keys() == programs.keys() - {"demo", "digits_wrong", "shared"}
+    for name, section in sections.items():
+        (shown,) = [text for language, _, text in BLOCK.findall(section) if language == "python"]
+        assert [part for part in shown.split("\n\n\n") if part not in programs[name]] == []
+        (picture,) = re.findall(r"^!\[.+\]\(examples/(\w+)\.png\)$", section, re.MULTILINE)
+        assert picture == name
+        assert (ROOT / "docs" / "examples" / f"{name}.png").stat().st_size < 60_000
+
+
 @pytest.fixture(scope="module", params=["mkdocs", "zensical"])
 def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """Builds a copy of the pages as `make docs` does, and by its successor: two workers may be here at a time."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
@@ -33,10 +34,14 @@ def display(total: int, done: int) -> Display:
 class Display:
     """Shows nothing."""
 
-    def batch(self, text: str, done: int) -> None:
-        """Shows that some batches are done."""
+    def is_due(self) -> bool:
+        """Says whether something would be drawn now."""
+        return False
 
-    def epoch(self, text: str) -> None:
+    def draw(self, text: str, done: int) -> None:
+        """Shows how many batches are done."""
+
+    def close(self, text: str, done: int) -> None:
         """Shows what came of an epoch."""
 
     def stop(self) -> None:
@@ -47,7 +52,7 @@ class Lines(Display):
     """One line for each epoch; rich is not even imported."""
 
     @override
-    def epoch(self, text: str) -> None:
+    def close(self, text: str, done: int) -> None:
         print(text, file=sys.stderr, flush=True)  # noqa: T201  # what this class is for
 
 
@@ -66,22 +71,24 @@ class Bar(Display):
         columns = (rich.BarColumn(20), rich.TaskProgressColumn(), "{task.description}", rich.TimeRemainingColumn())
         self.progress: Any = rich.Progress(*columns, console=console, auto_refresh=False)
         self.task = self.progress.add_task("", total=total, completed=done)
-        self.drawn = -REDRAWN
+        self.drawn = -inf
         self.progress.start()
 
     @override
-    def batch(self, text: str, done: int) -> None:
-        now = time.monotonic()
-        self.progress.update(self.task, description=text, completed=done, refresh=now - self.drawn >= REDRAWN)
-        self.drawn = now if now - self.drawn >= REDRAWN else self.drawn
+    def is_due(self) -> bool:
+        return time.monotonic() - self.drawn >= REDRAWN
 
     @override
-    def epoch(self, text: str) -> None:
-        self.progress.update(self.task, description=text, refresh=True)
+    def draw(self, text: str, done: int) -> None:
+        self.progress.update(self.task, description=text, completed=done, refresh=True)
+        self.drawn = time.monotonic()
+
+    @override
+    def close(self, text: str, done: int) -> None:
+        self.progress.update(self.task, description=text, completed=done)
 
     @override
     def stop(self) -> None:
-        self.progress.refresh()
         self.progress.stop()
 
 

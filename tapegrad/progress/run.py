@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
 
-    from tapegrad.io import Saved
     from tapegrad.progress.stopping import EarlyStopping
 
 Item = TypeVar("Item", covariant=True, default=Any)
@@ -47,11 +46,12 @@ class Epoch(Generic[Item]):
     def __init__(self, run: Run[Item]) -> None:
         self.run = run
         self.number = run.done + 1
+        self._sums = run.sums  # its own, also when the run has gone on to another
 
     @property
     def step(self) -> int:
         """Which batch of the whole run is underway, from 0, as schedules count."""
-        return self.run.done * len(self.run.batches) + max(self.run.passed - 1, 0)
+        return (self.number - 1) * len(self.run.batches) + max(self.run.passed - 1, 0)
 
     def __iter__(self) -> Iterator[Item]:
         run = self.run
@@ -59,8 +59,8 @@ class Epoch(Generic[Item]):
         for item in islice(iter(run.batches), first, None):
             run.passed += 1
             yield item
-            run.shows(self)
-            run.keeps()
+            run._draw(self)
+            run._keep()
 
     def note(self, **numbers: SupportsFloat) -> None:
         """Notes numbers by name; of one that is noted often in an epoch, the mean is shown and logged.
@@ -75,13 +75,13 @@ class Epoch(Generic[Item]):
             if name in OF_THE_LOG:
                 message = f"Epoch.note: {name} is noted by the log itself"
                 raise ValueError(message)
-            total, count = self.run.sums.get(name, (0.0, 0))
-            self.run.sums[name] = total + float(number), count + 1
+            total, count = self._sums.get(name, (0.0, 0))
+            self._sums[name] = total + float(number), count + 1
 
     @property
     def means(self) -> dict[str, float]:
-        """What was noted in this epoch so far, by name."""
-        return {name: total / count for name, (total, count) in self.run.sums.items()}
+        """The means of what was noted in this epoch so far, by name."""
+        return {name: total / count for name, (total, count) in self._sums.items()}
 
 
 class Run(Generic[Item]):
@@ -103,7 +103,7 @@ class Run(Generic[Item]):
         *,
         log: str | os.PathLike[str] | None,
         checkpoint: str | os.PathLike[str] | None,
-        saved: Mapping[str, Saved] | None,
+        saved: Mapping[str, object] | None,
         every: float,
         until: EarlyStopping | None,
         show: bool,
@@ -143,21 +143,9 @@ class Run(Generic[Item]):
             while self.done < self.epochs and not self.is_over:
                 epoch = Epoch(self)
                 yield epoch
-                self._ends(epoch)
+                self._end(epoch)
         finally:
             self._display.stop()
-
-    def shows(self, epoch: Epoch[Any]) -> None:
-        """Draws how far the run is."""
-        self._display.batch(self._text(epoch), self.done * len(self.batches) + self.passed)
-
-    def keeps(self, *, at_once: bool = False) -> None:
-        """Writes a checkpoint if it is time for one."""
-        now = time.monotonic()
-        if self._path is not None and (at_once or now - self._kept >= self.every):
-            self.seconds = self._before[1] + now - self._since
-            save(self._saved, self._path)
-            self._kept = now
 
     def arrays(self) -> dict[str, Any]:
         """Returns where the run has come to, as `tapegrad.io.save` asks for it."""
@@ -174,7 +162,19 @@ class Run(Generic[Item]):
             total, count = arrays[f"sums.{name}"].tolist()
             self.sums[name] = total, int(count)
 
-    def _ends(self, epoch: Epoch[Any]) -> None:
+    def _draw(self, epoch: Epoch[Any]) -> None:
+        if self._display.is_due():
+            self._display.draw(self._text(epoch), self.done * len(self.batches) + self.passed)
+
+    def _keep(self, *, at_once: bool = False) -> None:
+        """Writes a checkpoint if it is time for one."""
+        now = time.monotonic()
+        if self._path is not None and (at_once or now - self._kept >= self.every):
+            self.seconds = self._before[1] + now - self._since
+            save(self._saved, self._path)
+            self._kept = now
+
+    def _end(self, epoch: Epoch[Any]) -> None:
         """Closes an epoch: a line, a line of the log, the question whether it was the last, and a checkpoint."""
         means = epoch.means
         if self.until is not None:
@@ -183,13 +183,13 @@ class Run(Generic[Item]):
                 message = f"track: until watches {self.until.name}, but epoch {epoch.number} noted {noted}"
                 raise ValueError(message)
             self.is_over = self.until.is_over(means[self.until.name])
-        self._display.epoch(self._text(epoch))
+        self._display.close(self._text(epoch), (self.done + 1) * len(self.batches))
         if self.log is not None:
             seconds = round(self._before[1] + time.monotonic() - self._since, 3)
             step = epoch.number * len(self.batches)
             self.log.write({"epoch": epoch.number, "step": step, "seconds": seconds} | means)
         self.done, self.passed, self.sums = self.done + 1, 0, {}
-        self.keeps(at_once=self.is_over or self.done == self.epochs)
+        self._keep(at_once=self.is_over or self.done == self.epochs)
 
     def _text(self, epoch: Epoch[Any]) -> str:
         count = self.done * len(self.batches) + self.passed - self._before[0]
@@ -205,7 +205,7 @@ def track(
     epochs: int = 1,
     log: str | os.PathLike[str] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    saved: Mapping[str, Saved] | None = None,
+    saved: Mapping[str, object] | None = None,
     every: float = 60.0,
     until: EarlyStopping | None = None,
     show: bool = True,
@@ -224,7 +224,8 @@ def track(
     With a checkpoint the same program, run again, goes on where the file says, in the middle of an epoch if need be,
     and comes to the same parameters, bit for bit, as a run that was never interrupted. For that, whatever changes in
     the loop has to be in `saved`: the model, the optimizer, and the generator that the loop draws from. A step size
-    that a schedule sets follows from `epoch.step`. A run that was over stays so; with more epochs it goes on.
+    that a schedule sets follows from `epoch.step`. A run that is over stays so, and goes on if it gets more epochs; not
+    so one that `until` has ended.
 
     Args:
         batches: What each epoch goes through: `Batches`, or whatever has a length and may be iterated again. Where it
@@ -233,7 +234,7 @@ def track(
         log: A file that gets a line of JSON for each epoch, with its number, its last step, the seconds since the
             start, and the means of what was noted; NaN and infinities are null. It begins anew with the run.
         checkpoint: A file, `.npz` or `.safetensors`, that is written from time to time and at the end, and read first.
-        saved: What is in it, by name.
+        saved: What is in it, by name: whatever `tapegrad.io.save` takes.
         every: How many seconds pass between two of them, at least 0, which is one for each batch.
         until: When the run is over earlier.
         show: Whether there is anything to see.
@@ -251,7 +252,7 @@ def track(
 
 
 def _check(
-    epochs: int, checkpoint: str | os.PathLike[str] | None, saved: Mapping[str, Saved] | None, every: float
+    epochs: int, checkpoint: str | os.PathLike[str] | None, saved: Mapping[str, object] | None, every: float
 ) -> None:
     if epochs < 1:
         message = f"track: epochs is {epochs} but must be at least 1"

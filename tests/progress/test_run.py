@@ -120,14 +120,14 @@ def test_an_epoch_is_a_pass_and_counts_its_steps() -> None:
 
 
 def test_what_is_noted_often_is_shown_as_its_mean() -> None:
-    means = []
+    epochs = []
     for epoch in track([1.0, 2.0, 6.0], epochs=2, show=False):
         for number in epoch:
             epoch.note(loss=ones(()) * number * epoch.number)
         epoch.note(test_loss=np.float32(0.5))
-        means.append(epoch.means)
+        epochs.append(epoch)
 
-    assert means == [{"loss": 3.0, "test_loss": 0.5}, {"loss": 6.0, "test_loss": 0.5}]
+    assert [epoch.means for epoch in epochs] == [{"loss": 3.0, "test_loss": 0.5}, {"loss": 6.0, "test_loss": 0.5}]
 
 
 def test_without_a_terminal_each_epoch_is_a_line_and_rich_is_not_imported(tmp_path: Path) -> None:
