@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from glob import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -35,6 +36,13 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Removes what processes that were killed while they wrote a file have left beside it."""
+    path = Path(os.path.realpath(path))
+    for temporary in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 8}.tmp"):
+        temporary.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

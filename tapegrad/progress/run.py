@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from tapegrad.io import load, save
+from tapegrad.io.atomic import remove_leftovers
 from tapegrad.io.formats import format_of, read
 from tapegrad.progress.display import Display, display, written
 from tapegrad.progress.log import OF_THE_LOG, Log
@@ -125,6 +126,8 @@ class Run(Generic[Item]):
         self._path = None if checkpoint is None else Path(checkpoint)
         ours = {"run": self, "batches": batches, "until": until}
         self._saved = {**(saved or {}), **{name: one for name, one in ours.items() if _has_state(one)}}
+        if self._path is not None:
+            remove_leftovers(self._path)  # one for each kill while a checkpoint was written
         if self._path is not None and self._path.exists():
             prefix = "run.sums."
             names = [name.removeprefix(prefix) for name in read("load", self._path) if name.startswith(prefix)]

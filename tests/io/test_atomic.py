@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tapegrad.io import load, save
-from tapegrad.io.atomic import write_atomically
+from tapegrad.io.atomic import remove_leftovers, write_atomically
 from tapegrad.nn import Linear, Param
 from tapegrad.ops import zeros
 
@@ -122,3 +122,22 @@ def test_a_link_stays_a_link_and_a_file_has_the_mode_of_any_new_file(tmp_path: P
 
 def write_new(file: IO[bytes]) -> None:
     file.write(b"new")
+
+
+def test_leftovers_of_one_file_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    others = [".run.npz.12345678.tmpx", ".other.npz.12345678.tmp", ".run.npz.tmp", "run.npz", ".run.npz.new.tmp", ".x"]
+    for name in [".run.npz.1a2b3c4d.tmp", ".run.npz.00000000.tmp", *others]:
+        (tmp_path / name).touch()
+
+    remove_leftovers(tmp_path / "run.npz")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(others)
+
+
+def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
+    (tmp_path / ".r1.npz.1a2b3c4d.tmp").touch()
+    (tmp_path / ".r[1].npz.1a2b3c4d.tmp").touch()
+
+    remove_leftovers(tmp_path / "r[1].npz")
+
+    assert [path.name for path in tmp_path.iterdir()] == [".r1.npz.1a2b3c4d.tmp"]

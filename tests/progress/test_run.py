@@ -92,6 +92,7 @@ def test_a_run_killed_at_random_moments_ends_in_the_same_bits(tmp_path: Path, ev
     assert process.returncode == 0, said
     assert kills >= 2
     assert finished(broken) == finished(whole)
+    assert list(broken.glob(".run.npz.*")) == []
     assert [line["epoch"] for line in finished(whole)[1]] == list(range(1, 26))
 
 
