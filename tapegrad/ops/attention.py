@@ -101,7 +101,8 @@ def scaled_dot_product_attention(
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), eq. 1.
     """
     _check_operands(q, k, v, mask)
-    scaled_dot_product_attention_shape(q.shape, k.shape, v.shape, mask=() if mask is None else mask.shape)
+    if mask is not None or min(q.ndim, k.ndim, v.ndim) < 2:  # NumPy itself refuses all else
+        scaled_dot_product_attention_shape(q.shape, k.shape, v.shape, mask=() if mask is None else mask.shape)
     (q, k, v), tape = split_all((q, k, v), "operands")
     scale = 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale
     weights = handle(_weights(q.data, k.data, _visible(mask, q, k, causal=causal), scale))
@@ -115,11 +116,11 @@ def scaled_dot_product_attention(
             return
         # The sum over all keys of p times its slope is that of y times dy, which is only as long as a value is wide.
         along = dy * out.data
-        dz = p * (dy @ _swapped(v.data) - engine(along).sum(along, -1, keepdims=True)) * scale
+        dz = p * (dy @ _swapped(v.data) - engine(along).sum(along, -1, keepdims=True))
         if grads.wants(q):
-            grads.add(q, summed_to(dz @ k.data, q.data))
+            grads.add(q, summed_to(dz @ k.data * scale, q.data))
         if grads.wants(k):
-            grads.add(k, summed_to(_swapped(dz) @ q.data, k.data))
+            grads.add(k, summed_to(_swapped(dz) @ q.data * scale, k.data))
 
     return tape.record(out, (q, k, v), backward)
 
@@ -211,27 +212,26 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
 def _weights(q: Any, k: Any, visible: Any, scale: float) -> Any:
     """Computes how much each query takes of each value; rows add up to 1, or to 0 where nothing is visible."""
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = (q * scale) @ _swapped(k)
+        scores = _hidden((q * scale) @ _swapped(k), visible)
         if 0 in scores.shape:
             return scores
-        shifted, peak = _shifted(scores, visible)
-        if not np.isfinite(peak).all():
-            # A product overflowed: that of 1e20 and 1e20 does in float32. In units of the largest elements none can.
-            rows, columns = _unit(q, -1), _unit(k, (-2, -1))
-            shifted, peak = _shifted((q / rows * copysign(1, scale)) @ _swapped(k / columns), visible)
-            factor = np.minimum(np.float64(abs(scale)) * rows * columns, np.finfo(rows.dtype).max)
-            shifted = _hidden(shifted * factor.astype(rows.dtype), visible)
+        weights = engine(scores).softmax(scores, -1)
+        # A row is NaN in its every place if its peak is infinite: hidden everywhere, or a product that overflowed.
+        is_whole = np.isfinite(handle(weights).numpy()[..., 0]).all()
+        return weights if is_whole else _weights_in_units(q, k, visible, scale)
+
+
+def _weights_in_units(q: Any, k: Any, visible: Any, scale: float) -> Any:
+    """Computes the same in units of the largest elements, of which no product overflows as 1e20 times 1e20 does."""
+    rows, columns = _unit(q, -1), _unit(k, (-2, -1))
+    scores = _hidden((q / rows * copysign(1, scale)) @ _swapped(k / columns), visible)
+    # The shift cancels, so no gradient of it is lost by reading it off the numbers.
+    peak = handle(scores).numpy().max(-1, keepdims=True)
+    factor = np.minimum(np.float64(abs(scale)) * rows * columns, np.finfo(rows.dtype).max).astype(rows.dtype)
+    shifted = _hidden((scores - np.where(np.isneginf(peak), 0, peak)) * factor, visible)
     powers = engine(shifted).exp(shifted)
     total = engine(powers).sum(powers, -1, keepdims=True)
     return powers / engine(total).where(engine(total).equal(total, 0), 1, total)
-
-
-def _shifted(scores: Any, visible: Any) -> tuple[Any, Any]:
-    """Takes the largest visible score of each row away; returns also what that was."""
-    scores = _hidden(scores, visible)
-    # The shift cancels, so no gradient of it is lost by reading it off the numbers.
-    peak = handle(scores).numpy().max(-1, keepdims=True)
-    return scores - np.where(np.isneginf(peak), 0, peak), peak
 
 
 def _hidden(scores: Any, visible: Any) -> Any:
