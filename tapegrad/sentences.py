@@ -22,6 +22,14 @@ def layer(name: str, sizes: Sequence[object]) -> str:
     return f"{name}({', '.join(map(str, sizes))})" if sizes else name
 
 
+def told(sizes: Sequence[object], defaults: Sequence[object]) -> Sequence[object]:
+    """Returns the sizes of a layer up to the last that is not what it would be if it were left out."""
+    count = len(sizes)
+    while count and str(sizes[count - 1]) == str(defaults[count - 1]):
+        count -= 1
+    return sizes[:count]
+
+
 def of_layer(place: str, layer: str, sentence: str) -> str:
     """Says which layer refuses and where it stands, in the place of the call that a sentence starts with.
 

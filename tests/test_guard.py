@@ -38,6 +38,7 @@ T = TypeVar("T", bound=Tape)
 U = TypeVar("U", bound=Tape)
 D = TypeVar("D", bound=np.generic)
 Padding = typing_extensions.TypeVar("Padding", bound=int, default=L[0])
+PaddingW = typing_extensions.TypeVar("PaddingW", bound=int, default=Padding)
 Sizes = TypeVarTuple("Sizes")
 
 Array = np.ndarray[Any, Any]
@@ -823,14 +824,47 @@ def test_a_union_of_a_tensor_and_what_beartype_knows_is_checked_by_both() -> Non
         f(["3"])  # type: ignore[list-item]  # the mistake under test
 
 
-def test_protocols_and_literals_are_left_to_beartype() -> None:
+def test_protocols_are_left_to_beartype() -> None:
     @guarded
-    def f(mode: L["same", "valid"], x: Tensor[tuple[N], Any]) -> Callable[[int], int]:
-        return abs
+    def f(key: Callable[[int], int], x: Tensor[tuple[N], Any]) -> Callable[[int], int]:
+        return key
+
+    f(abs, some(3))
+    with pytest.raises(BeartypeCallHintViolation):
+        f("abs", some(3))  # type: ignore[arg-type]  # the mistake under test
+
+
+def test_words_are_one_of_those_that_are_written() -> None:
+    @guarded
+    def f(mode: L["same", "valid"], x: Tensor[tuple[N], Any]) -> None: ...
 
     f("same", some(3))
-    with pytest.raises(BeartypeCallHintViolation):
-        f("full", some(3))  # type: ignore[arg-type]  # the mistake under test
+    refuses(DTypeError, "f: mode is a str but 'same' or 'valid' is expected", f, "full", some(3))
+    refuses(DTypeError, "f: mode is an int but 'same' or 'valid' is expected", f, 3, some(3))
+
+
+class Padded(Generic[Padding, PaddingW]):
+    """Of two paddings the second is the first where it is left out; of a word nothing is known."""
+
+    @guarded
+    def __init__(self, padding: Padding | tuple[Padding, PaddingW] | L["same"]) -> None: ...
+
+    @guarded
+    def forward(self, x: Tensor[tuple[N, M], T]) -> Tensor[tuple[Add[N, Padding], Add[M, PaddingW]], T]:
+        return some(10, 10)
+
+
+def test_one_number_may_stand_for_two_names() -> None:
+    assert Padded(3).forward(some(7, 7)).shape == (10, 10)
+    assert Padded((3, 5)).forward(some(7, 5)).shape == (10, 10)
+    assert Padded((0, 0)).forward(some(10, 10)).shape == (10, 10)
+    sentence = "Padded.forward: the result is (10, 10) but (N + 3, M + 3) is expected: axis 1 is 10, not M + 3 = 8"
+    refuses(ShapeError, sentence, Padded(3).forward, some(7, 5))
+
+
+def test_a_word_in_the_place_of_a_number_leaves_the_sizes_open() -> None:
+    assert Padded("same").forward(some(7, 5)).shape == (10, 10)
+    assert copy.deepcopy(Padded("same")).forward(some(99, 1)).shape == (10, 10)
 
 
 def test_jaxtyping_binds_its_own_names_beside_the_type_variables() -> None:

@@ -54,7 +54,7 @@ def accept_a_layer_of_ones_own() -> None:
 
 
 def reject_other_channels_in_a_layer_of_ones_own() -> None:
-    Conv(3, 6, 5, 1, 0)(images)  # E: Conv(3, 6, 5, 1, 0): x is (32, 1, 28, 20) but (N, 3, H, W) is expected: axis 1 is 1, not 3 [tapegrad-shape]
+    Conv(3, 6, 5, 1, 0)(images)  # E: Conv(3, 6, 5): x is (32, 1, 28, 20) but (N, 3, H, W) is expected: axis 1 is 1, not 3 [tapegrad-shape]
 
 
 def reject_a_wrong_size_inside() -> None:
@@ -69,8 +69,9 @@ def reject_a_wrong_size_inside() -> None:
 
 
 def accept_defaults_as_literals() -> None:
-    assert_type(nn.Conv2d(1, 16, 3), nn.Conv2d[L[1], L[16], L[3], L[1], L[0]])
+    assert_type(nn.Conv2d(1, 16, 3), nn.Conv2d[L[1], L[16], L[3], L[1], L[0], L[1]])
     assert_type(nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.Conv2d[L[1], L[16], L[3], L[2], L[1]])
+    assert_type(nn.Conv2d(1, 16, 3, dilation=2), nn.Conv2d[L[1], L[16], L[3], L[1], L[0], L[2], L[3], L[1], L[0], L[2]])
     assert_type(nn.ConvTranspose2d(1, 16, 3), nn.ConvTranspose2d[L[1], L[16], L[3], L[1], L[0], L[0]])
     assert_type(nn.MaxPool2d(2), nn.MaxPool2d[L[2], L[2], L[0]])
     assert_type(nn.MaxPool2d(3, stride=2, padding=1), nn.MaxPool2d[L[3], L[2], L[1]])
@@ -87,6 +88,46 @@ def accept_convolutions() -> None:
     assert_type(nn.Conv3d(3, 8, 3)(volume), Tensor[Shape[L[2], L[8], L[3], L[4], L[5]], NoneTape])
     assert_type(nn.ConvTranspose1d(3, 8, 4, stride=2, padding=1)(line), Tensor[Shape[L[8], L[56]], NoneTape])
     assert_type(nn.ConvTranspose2d(1, 8, 3, stride=2, output_padding=1)(images), Tensor[Shape[L[32], L[8], L[58], L[42]], NoneTape])
+
+
+def accept_a_number_for_each_axis() -> None:
+    assert_type(nn.Conv2d(1, 8, (3, 5)), nn.Conv2d[L[1], L[8], L[3], L[1], L[0], L[1], L[5]])
+    assert_type(nn.Conv2d(1, 8, (3, 5)).weight.shape, tuple[L[8], Any, L[3], L[5]])
+    assert_type(nn.Conv2d(1, 8, (3, 5))(images), Tensor[Shape[L[32], L[8], L[26], L[16]], NoneTape])
+    assert_type(nn.Conv2d(1, 8, (3, 1), padding=(1, 0))(images), Tensor[Shape[L[32], L[8], L[28], L[20]], NoneTape])
+    assert_type(nn.Conv2d(1, 8, 3, stride=(2, 1), padding=1)(images), Tensor[Shape[L[32], L[8], L[14], L[20]], NoneTape])
+    assert_type(nn.Conv2d(1, 8, 3, dilation=(1, 2))(images), Tensor[Shape[L[32], L[8], L[26], L[16]], NoneTape])
+    assert_type(nn.Conv2d(1, 8, 3, padding=2, dilation=2, groups=1)(images), Tensor[Shape[L[32], L[8], L[28], L[20]], NoneTape])
+    volume = tg.ones((2, 3, 5, 6, 7))
+    assert_type(nn.Conv3d(3, 8, (1, 2, 3), stride=(2, 2, 1))(volume), Tensor[Shape[L[2], L[8], L[3], L[3], L[5]], NoneTape])
+    assert_type(nn.Conv3d(3, 8, 3, stride=2, padding=(0, 1, 2))(volume), Tensor[Shape[L[2], L[8], L[2], L[3], L[5]], NoneTape])
+    assert_type(nn.ConvTranspose2d(1, 8, (3, 4), stride=(2, 1), output_padding=(1, 0))(images), Tensor[Shape[L[32], L[8], L[58], L[23]], NoneTape])
+    assert_type(nn.ConvTranspose1d(3, 8, 4, dilation=3)(tg.ones((3, 28))), Tensor[Shape[L[8], L[37]], NoneTape])
+
+
+def accept_named_numbers_for_each_axis() -> None:
+    def shrunk(x: Tensor[Shape[N, L[1], H, W], T]) -> Tensor[Shape[N, L[4], H, FloorDiv[Sub[W, L[1]], L[2]]], T]:
+        return nn.Conv2d(1, 4, (3, 5), stride=(1, 2), padding=(1, 1))(x)
+
+    assert_type(shrunk(images), Tensor[Shape[L[32], L[4], L[28], L[9]], NoneTape])
+
+
+def accept_what_keeps_the_sizes() -> None:
+    kept: Tensor[Shape[L[32], L[8], L[28], L[20]], NoneTape] = nn.Conv2d(1, 8, (3, 4), padding="same", dilation=2)(images)
+    assert_type(nn.Conv2d(1, 8, 4, padding="same")(images), Tensor[Shape[L[32], L[8], Any, Any], NoneTape])
+    assert_type(nn.Conv1d(3, 8, 4, padding="same")(tg.ones((3, 28))), Tensor[Shape[L[8], Any], NoneTape])
+    assert_type(kept.shape, tuple[L[32], L[8], L[28], L[20]])
+
+
+def accept_unknown_numbers() -> None:
+    def convolved(n: int, both: tuple[int, int], anything: Any) -> None:
+        assert_type(nn.Conv2d(1, 8, n)(images), Tensor[Shape[L[32], L[8], Any, Any], NoneTape])
+        assert_type(nn.Conv2d(1, 8, both)(images), Tensor[Shape[L[32], L[8], Any, Any], NoneTape])
+        assert_type(nn.Conv2d(1, 8, (3, n))(images), Tensor[Shape[L[32], L[8], L[26], Any], NoneTape])
+        assert_type(nn.Conv2d(1, 8, 3, padding=anything)(images), Tensor[Shape[L[32], L[8], Any, Any], NoneTape])
+        assert_type(nn.MaxPool2d(2, stride=anything)(images), Tensor[Shape[L[32], L[1], Any, Any], NoneTape])
+
+    convolved(3, (3, 5), 1)
 
 
 def accept_pools() -> None:
@@ -125,12 +166,25 @@ def reject_a_linear_of_another_width() -> None:
 
 
 def reject_layers_of_other_channels() -> None:
-    nn.Sequential(nn.Conv2d(1, 16, 3), nn.Conv2d(8, 4, 3))  # E(mypy): Sequential[1] Conv2d(8, 4, 3, 1, 0): x is (..., 16, ?, ?) but (..., 8, H, W) is expected: axis -3 is 16, not 8 [tapegrad-shape]
+    nn.Sequential(nn.Conv2d(1, 16, 3), nn.Conv2d(8, 4, 3))  # E(mypy): Sequential[1] Conv2d(8, 4, 3): x is (..., 16, ?, ?) but (..., 8, H, W) is expected: axis -3 is 16, not 8 [tapegrad-shape]
 
 
 def reject_other_channels() -> None:
-    nn.Conv2d(3, 16, 3)(images)  # E: Conv2d(3, 16, 3, 1, 0): x is (32, 1, 28, 20) but (..., 3, H, W) is expected: axis -3 is 1, not 3 [tapegrad-shape]
+    nn.Conv2d(3, 16, 3)(images)  # E: Conv2d(3, 16, 3): x is (32, 1, 28, 20) but (..., 3, H, W) is expected: axis -3 is 1, not 3 [tapegrad-shape]
+
+
+def reject_channels_beside_a_number_for_each_axis() -> None:
+    nn.Conv2d(3, 16, (3, 5))(images)  # E: Conv2d(3, 16, 3, 1, 0, 1, 5): x is (32, 1, 28, 20) but (..., 3, H, W) is expected: axis -3 is 1, not 3 [tapegrad-shape]
+
+
+def reject_channels_beside_what_keeps_the_sizes() -> None:
+    nn.Conv2d(3, 16, 3, padding="same")(images)  # E: Conv2d(3, 16, 3, 1, ?): x is (32, 1, 28, 20) but (..., 3, H, W) is expected: axis -3 is 1, not 3 [tapegrad-shape]
+
+
+def reject_a_linear_behind_a_number_for_each_axis() -> None:
+    model = nn.Sequential(nn.Conv2d(1, 2, (3, 5)), nn.Flatten(), nn.Linear(936, 10))
+    model(images)  # E: model[2] Linear(936, 10): x is (32, 832) but (..., 936) is expected: axis -1 is 832, not 936 [tapegrad-shape]
 
 
 def reject_a_vector() -> None:
-    nn.ConvTranspose1d(3, 16, 3)(tg.ones((3,)))  # E: ConvTranspose1d(3, 16, 3, 1, 0, 0): x is (3,) but (..., 3, W) is expected: rank 1, not at least 2 [tapegrad-shape]
+    nn.ConvTranspose1d(3, 16, 3)(tg.ones((3,)))  # E: ConvTranspose1d(3, 16, 3): x is (3,) but (..., 3, W) is expected: rank 1, not at least 2 [tapegrad-shape]

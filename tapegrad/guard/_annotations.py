@@ -24,6 +24,7 @@ from tapegrad.guard._checks import (
     ShapeCheck,
     SizeCheck,
     TensorCheck,
+    WordCheck,
 )
 from tapegrad.guard._containers import EachCheck, TupleCheck, UnionCheck
 from tapegrad.guard._names import name_of
@@ -76,6 +77,8 @@ def read(hint: Any) -> Check:
         return Anything() if any(type(member) is Anything for member in members) else UnionCheck(members)
     if origin in _OPERATORS or _is_literal_size(hint):
         return SizeCheck(_read_size(hint))
+    if origin is Literal and all(isinstance(one, str) for one in arguments):
+        return WordCheck(arguments)
     if origin is tuple:
         return _read_tuple(arguments)
     if origin is Annotated:

@@ -114,6 +114,25 @@ class ClassCheck(Check):
 
 
 @dataclass(frozen=True, slots=True)
+class WordCheck(Check):
+    """Asks for one of a few words: `padding: Literal["same", "valid"]`."""
+
+    words: tuple[str, ...]
+
+    @override
+    def kind(self) -> str:
+        return " or ".join(map(repr, self.words))
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, str) and value in self.words
+
+    @override
+    def short(self, value: str, scope: Scope) -> str:
+        return f"{value} in {scope.constant(self.words)}"
+
+
+@dataclass(frozen=True, slots=True)
 class SizeCheck(Check):
     """Asks for an int that is a size: `n: N`."""
 

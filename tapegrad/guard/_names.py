@@ -19,10 +19,11 @@ Waiting: TypeAlias = "tuple[Dim, int, str, Callable[[int | None], str]]"
 def name_of(variable: Any) -> Name:
     """Returns the name that a type variable goes by; two variables of one label have two.
 
-    It stands for 1 and more, unless its default is 0.
+    It stands for 1 and more, unless its default is 0, or that of the name which is its default.
     """
     star = "*" if isinstance(variable, TypeVarTuple) else ""
-    least = 0 if get_args(getattr(variable, "__default__", None)) == (0,) else 1
+    default = getattr(variable, "__default__", None)
+    least = 0 if get_args(getattr(default, "__default__", default)) == (0,) else 1
     return Name(f"{star}{variable.__name__}", str(id(variable)), least)
 
 
@@ -137,6 +138,8 @@ class Bindings:
     def _settle(self, size: Dim, found: int, place: str, refusal: Callable[[Any], str]) -> None:
         values = {name: value for name, (value, _) in self.values.items()} | dict(self.known)
         value = self.valued(size, values)
+        if is_unknown(value):
+            return
         if isinstance(value, int) or not is_open(size, values):  # in a summary what is not open may be a name as well
             if value != found:
                 raise ShapeError(refusal(value))

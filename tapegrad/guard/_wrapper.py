@@ -12,6 +12,7 @@ from dataclasses import InitVar
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
+from tapegrad.dims import UNKNOWN
 from tapegrad.guard._annotations import UnreadableError, read
 from tapegrad.guard._checks import Anything, Check, kind_of
 from tapegrad.guard._containers import DefaultCheck
@@ -40,10 +41,11 @@ def guarded(function: F) -> F:
     or one dtype, and a size that has a name is at least 1; a parameter `n: N` names one too. `Add[N, L[1]]` and its kin
     are compared once all names are bound, and a single open name is solved for. Tapes of one type variable are merged:
     a result annotated with it owns a tape if one of them does. The variables of a generic class are bound once for an
-    instance if its `__init__` is guarded, else call by call.
+    instance if its `__init__` is guarded, else call by call; one that is left out there is bound as its default is.
 
-    What is no tensor, no size and no plain class is left to beartype, and a function with jaxtyping's annotations is
-    `jaxtyped`: the `N` of `Float[ndarray, "N"]` is bound among jaxtyping's own names, and is no type variable `N`.
+    What is no tensor, no size, no plain class and no word is left to beartype, and a function with jaxtyping's
+    annotations is `jaxtyped`: the `N` of `Float[ndarray, "N"]` is bound among jaxtyping's own names, and is no type
+    variable `N`.
 
     Annotations are resolved at the first call, so they may be strings, and name what stands further down. Of a
     generator the arguments are checked, of a coroutine also what it returns. Python cannot tell `Tensor[S]` from
@@ -112,6 +114,7 @@ class Guard:
         self.owner: type | None = None  # the class whose body has it
         self.class_names: dict[Name, str] = {}
         self.checks: dict[str, Check] = {}
+        self.asked: set[Any] = set()  # the type variables that the annotations name
         self.result: Check = Anything()
         stub = _called_async if inspect.iscoroutinefunction(function) else _called
         # Compiling waits for the first call, for a module of a hundred guarded methods must import fast.
@@ -154,9 +157,21 @@ class Guard:
             check.check(value, name, bound)
         bound.finish()
         if self.owner and self.class_names and self._starts():
-            found = {label: bound.values[name][0] for name, label in self.class_names.items() if name in bound.values}
-            remember(values[0], self.owner, found)
+            remember(values[0], self.owner, self._found(self.owner, bound))
         return bound
+
+    def _found(self, owner: type, bound: Bindings) -> dict[str, Any]:
+        """Returns what the class's variables stand for; a size that is left out stands for what its default does."""
+        found = {label: bound.values[name][0] for name, label in self.class_names.items() if name in bound.values}
+        for one in getattr(owner, "__parameters__", ()):
+            default = getattr(getattr(one, "__default__", None), "__name__", "")
+            if one.__name__ in found:
+                continue
+            if default in found:
+                found[one.__name__] = found[default]
+            elif one in self.asked and one.__bound__ is int:
+                found[one.__name__] = None  # given, and no number
+        return found
 
     def check_result(self, result: Any, bound: Bindings) -> Any:
         """Explains why a result does not fit, or returns it."""
@@ -173,7 +188,11 @@ class Guard:
         if not self.owner or not self.class_names or self._starts():
             return {}
         known = remembered(values[0], self.owner)
-        return {name: known[label] for name, label in self.class_names.items() if label in known}
+        return {
+            name: UNKNOWN if known[label] is None else known[label]
+            for name, label in self.class_names.items()
+            if label in known
+        }
 
     def _starts(self) -> bool:
         return self.function.__name__ == "__init__"
@@ -183,6 +202,7 @@ class Guard:
         hints = self._hints()
         if self.sparing and not self._concerns_tensors(hints):
             hints, self.class_names = {}, {}
+        self.asked = {one for hint in hints.values() for one in (hint, *getattr(hint, "__parameters__", ()))}
         declared = {place: self._read_one(place, hint) for place, hint in hints.items()}
         left = {place: hint for place, hint in hints.items() if not declared[place].is_complete()}
         self.result = declared.pop("return", Anything())

@@ -139,6 +139,7 @@ def _newly_named(variable: TypeVarType) -> Dim:
     key = variable.name, f"{variable.id.raw_id}@{variable.id.namespace}"
     _variables[key] = variable
     default = get_proper_type(variable.default)
+    default = get_proper_type(default.default) if isinstance(default, TypeVarType) else default
     name = Name(*key, least=0 if isinstance(default, LiteralType) and default.value == 0 else 1)
     if name not in _names:
         _names[name] = size_of_name(name)

@@ -16,7 +16,7 @@ from mypy.nodes import (
     SuperExpr,
     UnaryExpr,
 )
-from mypy.types import Instance, get_proper_type
+from mypy.types import Instance, LiteralType, TypeVarLikeType, TypeVarType, get_proper_type
 
 from tapegrad import sentences
 from tapegrad.mypy.codec import kind_of, size_of
@@ -24,6 +24,8 @@ from tapegrad.mypy.codec import kind_of, size_of
 if TYPE_CHECKING:
     from mypy.nodes import Context
     from mypy.plugin import MethodContext
+
+    from tapegrad.dims import Size
 
 
 def called_as(ctx: MethodContext) -> str:
@@ -37,7 +39,20 @@ def shown(layer: Instance) -> str:
     # Of a decorator mypy's cache keeps only that there is one.
     guarded = symbol is not None and isinstance(symbol.node, Decorator)
     sized = guarded and all(kind_of(variable) == "size" for variable in layer.type.defn.type_vars)
-    return sentences.layer(layer.type.name, [size_of(argument) for argument in layer.args] if sized else [])
+    if not sized:
+        return sentences.layer(layer.type.name, [])
+    sizes = [size_of(argument) for argument in layer.args]
+    by_name = dict(zip((one.name for one in layer.type.defn.type_vars), sizes, strict=True))
+    defaults = [_default(one, by_name) for one in layer.type.defn.type_vars]
+    return sentences.layer(layer.type.name, sentences.told(sizes, defaults))
+
+
+def _default(variable: TypeVarLikeType, sizes: dict[str, Size]) -> Size | None:
+    """Returns the size that a variable of a class has where it is left out, None where there is none."""
+    default = get_proper_type(variable.default)
+    if isinstance(default, TypeVarType):
+        return sizes.get(default.name)
+    return size_of(default) if isinstance(default, LiteralType) else None
 
 
 def is_forward(call: Context) -> bool:

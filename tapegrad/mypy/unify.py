@@ -117,6 +117,7 @@ class Bindings:
             return
         if isinstance(given, AnyType):
             self._forget_tapes(declared)
+            self._forget_sizes(declared, where)
         elif isinstance(declared, UnionType):
             self._unify_union(declared, given, where)
         elif isinstance(declared, TypeVarType):
@@ -230,8 +231,9 @@ class Bindings:
         if kind == "size":
             if p.id in self.sizes:
                 return size_type(self.size(p), self.make)
-            # Left out, a size is its default; given but unknown, it stays unknown.
-            given = any(_mentions(formal, p.id) for formal in self.given)
+            # Left out, a size is its default, as it is where one number stands for several; given but unknown, it
+            # stays unknown.
+            given = any(_mentions(formal, p.id) for formal in self.given) and not self._follows(p)
             return _kept_size(answer) if given else self._default_size(p, answer)
         if kind == "shape":
             return shape_type(shape_items(self.shapes[p.id][0]), self.make) if p.id in self.shapes else unknown()
@@ -244,14 +246,17 @@ class Bindings:
             return unknown() if any(_mentions(formal, p.id) for formal in self.given) else p.default
         return unknown() if answer is None or isinstance(answer, UninhabitedType) else answer
 
+    def _follows(self, p: TypeVarType) -> bool:
+        default = get_proper_type(p.default)
+        return isinstance(default, TypeVarType) and default.id in self.sizes
+
     def _default_size(self, p: TypeVarType, answer: ProperType | None) -> Type:
         default = get_proper_type(p.default)
         if isinstance(default, LiteralType):
             return default
-        bound = [
-            size for one, (size, _) in self.sizes.items() if isinstance(default, TypeVarType) and one == default.id
-        ]
-        return size_type(bound[0], self.make) if bound else _kept_size(answer)
+        if isinstance(default, TypeVarType) and default.id in self.own:
+            return self._applied_variable(default, None)
+        return _kept_size(answer)
 
     def _applied_tuple(self, p: TupleType, answer: ProperType | None) -> Type:
         others = answer.items if isinstance(answer, TupleType) and len(answer.items) == len(p.items) else None
@@ -393,14 +398,8 @@ class Bindings:
         if isinstance(given, UnionType):
             self._unify_unions(declared, given, where)
             return
-        if isinstance(given, TupleType):
-            for item in map(get_proper_type, declared.items):
-                if isinstance(item, Instance) and item.type.fullname == "builtins.tuple":
-                    self._unify_instance(item, given, where)
-            return
         for item in map(get_proper_type, declared.items):
-            both_tensors = actual is not None and tensor_parts(item) is not None
-            if both_tensors or (isinstance(item, Instance) and isinstance(given, Instance) and given.type is item.type):
+            if self._takes(item, given):
                 self.unify(item, given, where)
                 return
 
@@ -418,6 +417,18 @@ class Bindings:
             kind = sentences.with_article(name) if made is given else f"the class {name}"
             raise Refusal(sentences.no_dtype(self.name, where, kind), "dtype")
         self.unify(declared, made, where)
+
+    def _takes(self, item: ProperType, given: ProperType) -> bool:
+        """Says whether it is this one of several that is given, where that can be told."""
+        if isinstance(given, TupleType):
+            if isinstance(item, TupleType):
+                return len(item.items) == len(given.items)
+            return isinstance(item, Instance) and item.type.fullname == "builtins.tuple"
+        if isinstance(item, TypeVarType):
+            return self.own.get(item.id) == "size" and not is_unknown(size_of(given))
+        if tensor_parts(item) is not None and tensor_parts(given) is not None:
+            return True
+        return isinstance(item, Instance) and isinstance(given, Instance) and given.type is item.type
 
     def _unify_unions(self, declared: UnionType, given: UnionType, where: str) -> None:
         """Binds tape and dtype where one of several may be a tensor; its shape only the run time knows."""
@@ -464,6 +475,15 @@ class Bindings:
             tape = get_proper_type(parts.tape) if parts is not None else None
             if isinstance(tape, TypeVarType) and tape.id in self.own:
                 self.tapes.setdefault(tape.id, []).append(unknown())
+
+    def _forget_sizes(self, declared: ProperType, where: str) -> None:
+        """Says of an argument of type Any that it has sizes, whichever: none of them is left out."""
+        for item in declared.items if isinstance(declared, UnionType | TupleType) else [declared]:
+            p = get_proper_type(item)
+            if isinstance(p, TupleType):
+                self._forget_sizes(p, where)
+            elif isinstance(p, TypeVarType) and self.own.get(p.id) == "size":
+                self.sizes.setdefault(p.id, (UNKNOWN, where))
 
     def _unify_instance(self, declared: Instance, given: ProperType, where: str) -> None:
         if declared.type.fullname in (SUM, PRODUCT, QUOTIENT):

@@ -20,8 +20,8 @@ from tapegrad.nn.branches import SplitInto as SplitInto
 from tapegrad.nn.conv import Conv1d as Conv1d
 from tapegrad.nn.conv import Conv2d as Conv2d
 from tapegrad.nn.conv import Conv3d as Conv3d
-from tapegrad.nn.conv import ConvTranspose1d as ConvTranspose1d
-from tapegrad.nn.conv import ConvTranspose2d as ConvTranspose2d
+from tapegrad.nn.conv_transpose import ConvTranspose1d as ConvTranspose1d
+from tapegrad.nn.conv_transpose import ConvTranspose2d as ConvTranspose2d
 from tapegrad.nn.dropout import Dropout as Dropout
 from tapegrad.nn.embedding import Embedding as Embedding
 from tapegrad.nn.initialize import kaiming_normal as kaiming_normal

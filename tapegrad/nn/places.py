@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from tapegrad import sentences
+from tapegrad.dims import UNKNOWN
 from tapegrad.guard import remembered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import FrameType
 
     from tapegrad.nn.module import Module
@@ -37,8 +39,19 @@ def called(layer: Module) -> str:
 def shown(layer: Module) -> str:
     """Writes a layer by its class, with the sizes that a guarded `__init__` was given: `Linear(64, 10)`."""
     owner = type(layer)
-    sizes = [remembered(layer, owner).get(one.__name__) for one in getattr(owner, "__parameters__", ())]
-    return sentences.layer(owner.__name__, sizes if all(isinstance(size, int) for size in sizes) else [])
+    known, variables = remembered(layer, owner), getattr(owner, "__parameters__", ())
+    if not variables or any(not isinstance(known.get(one.__name__, ""), int | None) for one in variables):
+        return sentences.layer(owner.__name__, [])
+    sizes = {one.__name__: UNKNOWN if known[one.__name__] is None else known[one.__name__] for one in variables}
+    defaults = [_default(one, sizes) for one in variables]
+    return sentences.layer(owner.__name__, sentences.told([*sizes.values()], defaults))
+
+
+def _default(variable: Any, sizes: Mapping[str, Any]) -> Any:
+    """Returns the size that a variable of a class has where it is left out, None where there is none."""
+    default = getattr(variable, "__default__", None)
+    literal = get_args(default)
+    return literal[0] if literal else sizes.get(getattr(default, "__name__", ""))
 
 
 def _callee(frame: FrameType) -> ast.expr:

@@ -115,15 +115,13 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ShapeError) as refused:
         layer(ones((2, 1, 7, 8)))
     assert str(refused.value) == (
-        "layer Conv2d(3, 4, 5, 1, 0): x is (2, 1, 7, 8) but (..., 3, H, W) is expected: axis -3 is 1, not 3"
+        "layer Conv2d(3, 4, 5): x is (2, 1, 7, 8) but (..., 3, H, W) is expected: axis -3 is 1, not 3"
     ) or str(refused.value).startswith("Conv2d(3, 4, 5, 1, 0)")
-    with pytest.raises(
-        ShapeError, match=r"Conv2d\(3, 4, 5, 1, 0\): a window of 5 is longer than the 4 cells it slides"
-    ):
+    with pytest.raises(ShapeError, match=r"Conv2d\(3, 4, 5\): a window of 5 is longer than the 4 cells it slides"):
         layer(ones((3, 4, 8)))
     with pytest.raises(ShapeError, match=re.escape("x (1, 2, 3, 7, 8) has rank 5, not 4, or 3 without a batch")):
         layer(ones((1, 2, 3, 7, 8)))
-    with pytest.raises(DTypeError, match=re.escape("Conv2d(3, 4, 5, 1, 0): x is float64 but float32 is expected")):
+    with pytest.raises(DTypeError, match=re.escape("Conv2d(3, 4, 5): x is float64 but float32 is expected")):
         layer(ones((3, 7, 8), np.float64))
 
 
@@ -134,4 +132,59 @@ def test_a_layer_says_what_it_is() -> None:
     )
     assert repr(ConvTranspose2d(4, 6, 3, stride=2, output_padding=1, groups=2)) == (
         "ConvTranspose2d(4, 6, 3, stride=2, output_padding=1, groups=2)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "kernel", "options"),
+    [
+        (Conv1d, 3, {"dilation": 2}),
+        (Conv2d, (3, 2), {"stride": (2, 1), "padding": (1, 0), "dilation": (1, 2)}),
+        (Conv2d, (3, 4), {"padding": "same", "dilation": 2, "groups": 2}),
+        (Conv3d, (1, 2, 3), {"stride": 2, "padding": (0, 1, 2)}),
+        (ConvTranspose1d, 3, {"stride": 2, "dilation": 3, "output_padding": 1}),
+        (ConvTranspose2d, (3, 2), {"stride": (3, 2), "padding": (1, 0), "output_padding": (2, 0), "dilation": (1, 2)}),
+    ],
+    ids=str,
+)
+def test_a_number_for_each_axis_is_handed_on(kind: Any, kernel: Any, options: dict[str, Any]) -> None:
+    rank, back = KINDS[kind], "_transpose" if kind.__name__.startswith("ConvT") else ""
+    layer, x = kind(4, 6, kernel, **options, bias=False, rng=0), normal((2, 4, *(7, 6, 5)[:rank]), rng=1)
+
+    y = layer(x)
+
+    assert layer.weight.shape[2:] == ((kernel,) * rank if isinstance(kernel, int) else kernel)
+    np.testing.assert_array_equal(y.numpy(), getattr(tg, f"conv{back}{rank}d")(x, layer.weight, **options).numpy())
+
+
+def test_same_keeps_the_sizes_where_an_odd_zero_stands_behind() -> None:
+    assert Conv2d(3, 4, 4, padding="same", dilation=3)(ones((2, 3, 7, 8))).shape == (2, 4, 7, 8)
+    assert Conv1d(3, 4, 2, padding="same")(ones((3, 7))).shape == (4, 7)
+
+
+def test_same_beside_a_stride_and_other_words_are_refused() -> None:
+    with pytest.raises(ShapeError, match=r"^Conv2d: padding 'same' needs a stride of 1, not 2$"):
+        Conv2d(3, 4, 3, stride=2, padding="same")
+    with pytest.raises(ShapeError, match=r"^Conv3d: padding 'same' needs a stride of 1, not \(1, 2, 1\)$"):
+        Conv3d(3, 4, 3, stride=(1, 2, 1), padding="same")
+    with pytest.raises(
+        DTypeError, match=r"^Conv2d: padding is a str but an int or a tuple of ints or 'same' is expected$"
+    ):
+        Conv2d(3, 4, 3, padding="full")  # type: ignore[arg-type]  # the mistake under test
+
+
+def test_numbers_of_another_rank_are_refused() -> None:
+    with pytest.raises(
+        ShapeError, match=r"^Conv2d: kernel is \(1, 2, 3\) but \(Kernel, KernelW\) is expected: rank 3, not 2$"
+    ):
+        Conv2d(3, 4, (1, 2, 3))
+    with pytest.raises(ShapeError, match=r"^Conv2d: Stride is 0 in stride but a named size is at least 1$"):
+        Conv2d(3, 4, 3, stride=(0, 1))
+
+
+def test_layers_are_written_as_they_are_made() -> None:
+    assert repr(Conv2d(4, 8, (3, 5), stride=(2, 1), dilation=2)) == "Conv2d(4, 8, (3, 5), stride=(2, 1), dilation=2)"
+    assert repr(Conv1d(4, 8, 3, padding="same", groups=4)) == "Conv1d(4, 8, 3, padding='same', groups=4)"
+    assert repr(ConvTranspose2d(4, 8, 3, stride=2, output_padding=1, groups=2)) == (
+        "ConvTranspose2d(4, 8, 3, stride=2, output_padding=1, groups=2)"
     )

@@ -1,0 +1,206 @@
+"""Transposed convolutions as layers, whose kernels stand in the layer's type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import override
+
+from tapegrad.generator import RNG
+from tapegrad.guard import guarded
+from tapegrad.nn._kernels import (
+    Batch,
+    Convolution,
+    Covered,
+    Dilation,
+    DilationW,
+    H,
+    In,
+    Kernel,
+    KernelW,
+    Out,
+    OutputPadding,
+    OutputPaddingW,
+    Padding,
+    PaddingW,
+    Stride,
+    StrideW,
+    W,
+)
+from tapegrad.ops import conv_transpose1d, conv_transpose2d
+from tapegrad.ops._lowering import biased, numbers
+from tapegrad.shapes import Shape
+from tapegrad.tensor import T, Tensor
+
+if TYPE_CHECKING:
+    from tapegrad.nn.param import Param
+
+
+class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, OutputPadding, Dilation]):
+    r"""Lays kernels that are learnt down for each of the cells of lines, and adds a bias to each channel.
+
+    $$y_{noi} = b_o + \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}, \quad
+    w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+
+    where n is how many numbers of the weight a channel of what comes in has.
+
+    Args:
+        in_channels: The channels of what comes in.
+        out_channels: The channels of what goes out.
+        kernel: How long a kernel is, in cells.
+        stride: Cells between neighbouring kernels.
+        padding: Cells cut off each side.
+        output_padding: Cells more behind, below `stride`.
+        dilation: Cells between neighbouring elements of a kernel.
+        groups: Into how many groups the channels fall, on either side; it divides both.
+        bias: Whether there is a bias.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; the weight is drawn first.
+
+    Attributes:
+        weight: `(In, Out // groups, Kernel)`.
+        bias: `(Out,)`, or None.
+
+    Raises:
+        ShapeError: A size is below 1, a padding is below 0, or the groups do not divide the channels.
+        DTypeError: A size is no int.
+
+    Source:
+        PyTorch 2.13, `torch.nn.ConvTranspose1d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
+        eq. 10, with the slope √5 in the place of a rectifier's.
+    """
+
+    weight: Param[Shape[In, Any, Kernel]]
+    bias: Param[Shape[Out]] | None
+
+    @guarded
+    def __init__(
+        self: ConvTranspose1d[Any, Any, Any, Any, Any, Any, Any],
+        in_channels: In,
+        out_channels: Out,
+        kernel: Kernel,
+        *,
+        stride: Stride = 1,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        output_padding: OutputPadding = 0,  # type: ignore[assignment]  # the default of the size itself
+        dilation: Dilation = 1,  # type: ignore[assignment]  # the default of the size itself
+        groups: int = 1,
+        bias: bool = True,
+        rng: RNG = None,
+    ) -> None:
+        self.stride, self.padding, self.dilation = stride, padding, dilation
+        self.output_padding = output_padding
+        self._draw(
+            (in_channels, out_channels), numbers(kernel, 1, "kernel", 1), groups, out_channels if bias else None, rng
+        )
+
+    @override
+    @guarded
+    def forward(
+        self, x: Tensor[Shape[*Batch, In, W], T]
+    ) -> Tensor[
+        Shape[
+            *Batch,
+            Out,
+            Covered[W, Kernel, Stride, Padding, OutputPadding, Dilation],
+        ],
+        T,
+    ]:
+        """Computes `conv_transpose1d(x, weight, …) + bias` of float32 `x`, `(N, In, W)` or `(In, W)`."""
+        y = conv_transpose1d(
+            x,
+            self.weight,
+            stride=self.stride,
+            padding=self.padding,
+            output_padding=self.output_padding,
+            dilation=self.dilation,
+            groups=self.groups,
+        )
+        return y if self.bias is None else biased(y, self.bias, 1)
+
+
+class ConvTranspose2d(
+    Convolution,
+    Generic[
+        In, Out, Kernel, Stride, Padding, OutputPadding, Dilation, KernelW, StrideW, PaddingW, OutputPaddingW, DilationW
+    ],
+):
+    r"""Lays kernels that are learnt down for each of the pixels of images, and adds a bias to each channel.
+
+    $$y_{noij} = b_o + \sum_{ckl, \, h : sh+dk-p=i, \, v : sv+dl-p=j} x_{nchv} \, w_{cokl}, \quad
+    w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+
+    where n is how many numbers of the weight a channel of what comes in has.
+
+    Args:
+        in_channels: The channels of what comes in.
+        out_channels: The channels of what goes out.
+        kernel: How long a kernel is along each axis, in pixels; one number, or one for each axis, here and below.
+        stride: Pixels between neighbouring kernels.
+        padding: Pixels cut off each side.
+        output_padding: Pixels more behind, below `stride`.
+        dilation: Pixels between neighbouring elements of a kernel.
+        groups: Into how many groups the channels fall, on either side; it divides both.
+        bias: Whether there is a bias.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; the weight is drawn first.
+
+    Attributes:
+        weight: `(In, Out // groups, Kernel, KernelW)`.
+        bias: `(Out,)`, or None.
+
+    Raises:
+        ShapeError: A size is below 1, a padding is below 0, or the groups do not divide the channels.
+        DTypeError: A size is no int.
+
+    Source:
+        PyTorch 2.13, `torch.nn.ConvTranspose2d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
+        eq. 10, with the slope √5 in the place of a rectifier's.
+    """
+
+    weight: Param[Shape[In, Any, Kernel, KernelW]]
+    bias: Param[Shape[Out]] | None
+
+    @guarded
+    def __init__(
+        self: ConvTranspose2d[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any],
+        in_channels: In,
+        out_channels: Out,
+        kernel: Kernel | tuple[Kernel, KernelW],
+        *,
+        stride: Stride | tuple[Stride, StrideW] = 1,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
+        output_padding: OutputPadding | tuple[OutputPadding, OutputPaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
+        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # the default of the size itself
+        groups: int = 1,
+        bias: bool = True,
+        rng: RNG = None,
+    ) -> None:
+        self.stride, self.padding, self.dilation = stride, padding, dilation
+        self.output_padding = output_padding
+        self._draw(
+            (in_channels, out_channels), numbers(kernel, 2, "kernel", 1), groups, out_channels if bias else None, rng
+        )
+
+    @override
+    @guarded
+    def forward(
+        self, x: Tensor[Shape[*Batch, In, H, W], T]
+    ) -> Tensor[
+        Shape[
+            *Batch,
+            Out,
+            Covered[H, Kernel, Stride, Padding, OutputPadding, Dilation],
+            Covered[W, KernelW, StrideW, PaddingW, OutputPaddingW, DilationW],
+        ],
+        T,
+    ]:
+        """Computes `conv_transpose2d(x, weight, …) + bias` of float32 `x`, `(N, In, H, W)` or `(In, H, W)`."""
+        y = conv_transpose2d(
+            x,
+            self.weight,
+            stride=self.stride,
+            padding=self.padding,
+            output_padding=self.output_padding,
+            dilation=self.dilation,
+            groups=self.groups,
+        )
+        return y if self.bias is None else biased(y, self.bias, 2)
