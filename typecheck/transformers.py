@@ -56,9 +56,29 @@ def accept_a_stack_of_blocks() -> None:
     assert_type(Reader(12)(tg.zeros((2, 7), np.int64)), Tensor[Shape[L[2], L[7], L[100]], NoneTape])
 
 
+def accept_a_stack_that_looks_at_a_memory() -> None:
+    stack = nn.Repeated(lambda: nn.TransformerDecoderBlock(12, 4, 48), 3)
+    assert_type(stack, nn.Repeated[nn.TransformerDecoderBlock[L[12], L[4], L[48]], L[3]])
+    assert_type(stack(rows, context), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    assert_type(stack(rows, context.trace(), memory_mask=tg.ones((7, 5), np.bool_)), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
+    assert_type(nn.Transformer(12, 4, 48, 2, 3).decoder(rows, context), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+
+
+def accept_a_stack_inside_a_model() -> None:
+    class Writer(nn.Module, Generic[W]):
+        def __init__(self, width: W) -> None:
+            self.blocks = nn.Repeated(lambda: nn.TransformerDecoderBlock(width, 4, 48), 2)
+
+        def forward(self, x: Tensor[Shape[B, N, W], T], memory: Tensor[Shape[B, M, W], T]) -> Tensor[Shape[B, N, W], T]:
+            return self.blocks(x, memory)
+
+    assert_type(Writer(12)(rows, context), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+
+
 def accept_a_transformer() -> None:
     model = nn.Transformer(12, 4, 48, 2, 3)
     assert_type(model, nn.Transformer[L[12], L[4], L[48], L[2], L[3]])
+    assert_type(model.encoder, nn.Repeated[nn.TransformerEncoderBlock[L[12], L[4], L[48]], L[2]])
     assert_type(model(context, rows), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
     assert_type(model(context.trace(), rows), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
     assert_type(model.encode(context), Tensor[Shape[L[2], L[5], L[12]], NoneTape])
@@ -100,6 +120,23 @@ def reject_a_block_of_another_width() -> None:
 
 def reject_a_memory_of_another_width() -> None:
     nn.TransformerDecoderBlock(12, 4, 48)(rows, tg.ones((2, 5, 16)))  # E: TransformerDecoderBlock(12, 4, 48): memory is (2, 5, 16) but (..., M, 12) is expected: axis -1 is 16, not 12 [tapegrad-shape]
+
+
+def reject_a_memory_of_another_width_beside_a_stack() -> None:
+    stack = nn.Repeated(lambda: nn.TransformerDecoderBlock(12, 4, 48), 3)
+    stack(rows, tg.ones((2, 5, 16)))  # E: stack[0] TransformerDecoderBlock(12, 4, 48): memory is (2, 5, 16) but (..., M, 12) is expected: axis -1 is 16, not 12 [tapegrad-shape]
+
+
+def reject_a_mask_of_numbers_beside_a_stack() -> None:
+    stack = nn.Repeated(lambda: nn.TransformerEncoderBlock(12, 4, 48), 3)
+    stack(rows, mask=tg.ones((7, 7)))  # E: stack[0] TransformerEncoderBlock(12, 4, 48): mask is float32 but bool is expected [tapegrad-dtype]
+
+
+def reject_a_stack_without_its_memory() -> None:
+    def written(x: Tensor[Shape[B, N, L[12]], NoneTape]) -> None:
+        nn.Repeated(lambda: nn.TransformerDecoderBlock(12, 4, 48), 3)(x)  # E(mypy): Missing positional argument "memory" in call to "forward" of "TransformerDecoderBlock" [call-arg]
+
+    assert callable(written)
 
 
 def reject_a_target_of_another_width() -> None:

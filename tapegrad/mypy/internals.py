@@ -7,7 +7,19 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.erasetype import erase_typevars
-from mypy.nodes import ARG_POS, Decorator, Expression, FuncDef, FuncItem, MypyFile, Node, TempNode, TypeInfo, Var
+from mypy.nodes import (
+    ARG_POS,
+    ArgKind,
+    Decorator,
+    Expression,
+    FuncDef,
+    FuncItem,
+    MypyFile,
+    Node,
+    TempNode,
+    TypeInfo,
+    Var,
+)
 from mypy.subtypes import find_member, is_subtype
 from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Type, get_proper_type
 
@@ -79,12 +91,24 @@ class Trial(NamedTuple):
     errors: list[tuple[str, ErrorCode | None]]
 
 
-def tried_method(api: Checker, receiver: Type, name: str, argument: Type, context: Context) -> Trial:
-    """Tries a method on an argument of a type, with all hooks of a real call but without a word."""
+class Argument(NamedTuple):
+    """An argument of a call that is tried: its type, and how it is given."""
+
+    given: Type
+    kind: ArgKind = ARG_POS
+    name: str | None = None
+
+
+def tried_method(api: Checker, receiver: Type, name: str, arguments: list[Argument], context: Context) -> Trial:
+    """Tries a method on arguments of some types, with all hooks of a real call but without a word."""
+    expressions = [TempNode(one.given, context=context) for one in arguments]
+    kinds, names = [one.kind for one in arguments], [one.name for one in arguments]
+    checker = api.expr_checker
     with api.msg.filter_errors(save_filtered_errors=True) as watcher:
-        result, _ = api.expr_checker.check_method_call_by_name(
-            name, receiver, [TempNode(argument, context=context)], [ARG_POS], context
-        )
+        fullname = checker.method_fullname(receiver, name)
+        method = checker.analyze_external_member_access(name, receiver, context)
+        method = checker.transform_callee_type(fullname, method, expressions, kinds, context, names, receiver)
+        result, _ = checker.check_call(method, expressions, kinds, context, names, None, fullname, receiver)
     errors = [(error.message, error.code) for error in watcher.filtered_errors() if error.severity == "error"]
     return Trial(result, errors)
 
@@ -105,6 +129,13 @@ def method_signature(api: Checker, receiver: Instance, name: str) -> FunctionLik
     """Returns the bound signature of a method."""
     found = get_proper_type(api.expr_checker.analyze_external_member_access(name, receiver, TempNode(receiver)))
     return found if isinstance(found, FunctionLike) else None
+
+
+def needs_others(api: Checker, layer: Type) -> bool:
+    """Says whether a layer takes more than one argument, and will not do with one."""
+    p = get_proper_type(layer)
+    signature = method_signature(api, p, "forward") if isinstance(p, Instance) else None
+    return isinstance(signature, CallableType) and sum(kind.is_required() for kind in signature.arg_kinds) > 1
 
 
 def called(t: Type) -> CallableType | None:

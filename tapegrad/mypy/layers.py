@@ -10,7 +10,7 @@ from mypy.types import CallableType, Instance, TupleType, Type, TypeVarTupleType
 from tapegrad import sentences
 from tapegrad.mypy.calls import Thread, method_call
 from tapegrad.mypy.codec import MODULE, TENSOR, shape_items, shape_type, size_of, tensor_parts, unknown
-from tapegrad.mypy.internals import accepts, make, method_signature
+from tapegrad.mypy.internals import Argument, accepts, make, method_signature
 from tapegrad.mypy.passage import WAYS, Passage, RefusedError, container, retold
 from tapegrad.mypy.places import called_as, is_forward, shown
 
@@ -68,13 +68,17 @@ def _without_int(result: Type, api: Any) -> Type:
 
 
 def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Type:
-    """Types a call of a model: what its layers make of the argument."""
-    arguments = [t for types in ctx.arg_types for t in types]
-    if len(arguments) != 1 or not accepts(declared.arg_types[0], arguments[0]):
+    """Types a call of a model: what its layers make of the argument, and of what is given beside it."""
+    arguments = [
+        Argument(t, kind, name)
+        for types, kinds, names in zip(ctx.arg_types, ctx.arg_kinds, ctx.arg_names, strict=True)
+        for t, kind, name in zip(types, kinds, names, strict=True)
+    ]
+    if not arguments or not accepts(declared.arg_types[0], arguments[0].given):
         return ctx.default_return_type  # as mypy has said itself
     place = "" if is_forward(ctx.context) else called_as(ctx)
     try:
-        return Passage(ctx.api, ctx.context).through(model, arguments[0], place or model.type.name)
+        return Passage(ctx.api, ctx.context, arguments[1:]).through(model, arguments[0].given, place or model.type.name)
     except RefusedError as refused:
         if not _is_miswired(model, ctx.api, ctx.context):  # else it was said where the model was made
             _report(refused, ctx)

@@ -8,7 +8,7 @@ from mypy.types import CallableType, Instance, Type, UnionType, get_proper_type
 
 from tapegrad.mypy.calls import method_name, signed_call
 from tapegrad.mypy.codec import NODE, TENSOR, tensor_parts, unknown
-from tapegrad.mypy.internals import declared_function, make, tried_method
+from tapegrad.mypy.internals import Argument, declared_function, make, tried_method
 
 if TYPE_CHECKING:
     from mypy.plugin import MethodContext, MethodSigContext
@@ -57,7 +57,7 @@ def bound(ctx: MethodContext) -> Type | None:
     receiver, function = get_proper_type(ctx.type), _only(ctx.arg_types)
     if not isinstance(receiver, Instance) or receiver.type.fullname != PROGRAM or op_of(function, ctx.api) is None:
         return None
-    trial = tried_method(ctx.api, function, "__call__", receiver.args[0], ctx.context)
+    trial = tried_method(ctx.api, function, "__call__", [Argument(receiver.args[0])], ctx.context)
     for message, code in trial.errors:
         ctx.api.fail(message, ctx.context, code=code)
     return trial.result

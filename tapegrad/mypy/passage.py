@@ -26,11 +26,11 @@ from tapegrad.mypy.codec import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.internals import accepts, make, tried_method
+from tapegrad.mypy.internals import Argument, accepts, make, needs_others, tried_method
 from tapegrad.mypy.places import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mypy.errorcodes import ErrorCode
     from mypy.nodes import Context
@@ -48,16 +48,20 @@ class RefusedError(Exception):
 
 
 class Passage:
-    """An argument on its way through the layers of a model."""
+    """An argument on its way through the layers of a model.
 
-    def __init__(self, api: Any, context: Context) -> None:
+    What is given beside it goes to each layer of a `Repeated`; None while the model is made, and nobody has said.
+    """
+
+    def __init__(self, api: Any, context: Context, others: list[Argument] | None = None) -> None:
         self.api = api
+        self.others = others
         self.make = make(api)
         self._context = context
         self._passed = 0
 
-    def through(self, layer: Type, x: Type, place: str) -> Type:
-        """Returns what a layer makes of `x`.
+    def through(self, layer: Type, x: Type, place: str, others: Sequence[Argument] = ()) -> Type:
+        """Returns what a layer makes of `x`, and of what is given beside it.
 
         Raises:
             RefusedError: It refuses.
@@ -66,9 +70,10 @@ class Passage:
         if not isinstance(p, Instance) or not p.type.has_base(MODULE):
             return unknown()
         if holder is not None:
-            return WAYS[holder.type.name](self, holder, x, place)
+            is_taken = not others or holder.type.name == "Repeated"
+            return WAYS[holder.type.name](self, holder, x, place) if is_taken else unknown()
         with retold(partial(sentences.of_layer, place, shown(p))):
-            trial = tried_method(self.api, p, "forward", x, self._context)
+            trial = tried_method(self.api, p, "forward", [Argument(x), *others], self._context)
         if trial.errors:
             raise RefusedError(trial.errors, self._passed)
         self._passed += 1
@@ -119,13 +124,16 @@ def _beside(passage: Passage, model: Instance, x: Type, place: str) -> Type:
 
 def _again(passage: Passage, model: Instance, x: Type, place: str) -> Type:
     layer, times = model.args[0], size_of(model.args[1])
+    if passage.others is None and needs_others(passage.api, layer):
+        return unknown()
+    others = passage.others or ()
     if not isinstance(times, int):
-        y = passage.through(layer, x, f"{place}[0]")
+        y = passage.through(layer, x, f"{place}[0]", others)
         return y if _change(y, x) is None else unknown()
     if not times:
         return x
     through = partial(_kept, passage) if times > 1 else passage.through
-    return through(layer, x, f"{place}[0]")
+    return through(layer, x, f"{place}[0]", others)
 
 
 def _each(passage: Passage, model: Instance, x: Type, place: str) -> Type:
@@ -172,9 +180,9 @@ WAYS: dict[str, Callable[[Passage, Instance, Type, str], Type]] = {
 }
 
 
-def _kept(passage: Passage, layer: Type, x: Type, place: str) -> Type:
+def _kept(passage: Passage, layer: Type, x: Type, place: str, others: Sequence[Argument] = ()) -> Type:
     """Returns what a layer makes of `x`, whose shape and dtype it must keep."""
-    y = passage.through(layer, x, place)
+    y = passage.through(layer, x, place, others)
     change = _change(y, x)
     if change is not None:
         passage.refuse(place, layer, *change)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from typing_extensions import override
 
@@ -11,14 +11,17 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn.module import Module
 from tapegrad.nn.places import called, shown
 
+Beside: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]  # what a layer gets beside its argument: others, options
+
 
 class Container(Module):
     """A layer that passes what it gets through layers of its own."""
 
-    def _through(self, part: int | str, layer: Module, x: Any, *, like: Any = None) -> Any:
+    def _through(self, part: int | str, layer: Module, x: Any, *, like: Any = None, beside: Beside = ((), {})) -> Any:
         """Computes what a layer, `[1]` or `.layer`, makes of `x`: of the shape and dtype of `like`, if there is one."""
+        others, options = beside
         try:
-            y = layer.forward(x)
+            y = layer.forward(x, *others, **options)
             if like is not None:
                 _check_kind(layer, y, like)
         except (ShapeError, DTypeError, TapeError) as error:

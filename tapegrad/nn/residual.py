@@ -69,7 +69,7 @@ class Repeated(Container, Generic[Layer, Times]):
 
     $$y = f_{n - 1}(\dots f_1(f_0(x)))$$
 
-    `Repeated(lambda: Linear(64, 64), 3)` has three layers.
+    `Repeated(lambda: Linear(64, 64), 3)` has three layers. What a call gives beside its argument each layer gets.
 
     Args:
         make: Makes one layer, a module; one of several must give the shape and the dtype it gets.
@@ -90,11 +90,14 @@ class Repeated(Container, Generic[Layer, Times]):
         check_modules("Repeated", self.layers)
 
     @override
-    def forward(self, x: Tensor[Any, T, Any]) -> Tensor[Any, T, Any]:
-        """Computes the last layer's result: of any shape, which more layers than one must keep."""
+    def forward(self, x: Tensor[Any, Any, Any], *others: Any, **options: Any) -> Tensor[Any, Any, Any]:
+        """Computes the last layer's result: of any shape, which more layers than one must keep.
+
+        What is given beside `x` goes to each layer, such as a memory and a mask to those of a decoder.
+        """
         several = len(self.layers) > 1
         for index, layer in enumerate(self.layers):
-            x = self._through(index, layer, x, like=x if several else None)
+            x = self._through(index, layer, x, like=x if several else None, beside=(others, options))
         return x
 
     def __getitem__(self, index: int) -> Layer:

@@ -14,6 +14,7 @@ from tapegrad.nn.dropout import Dropout
 from tapegrad.nn.linear import Linear
 from tapegrad.nn.module import Module
 from tapegrad.nn.norm import LayerNorm
+from tapegrad.nn.residual import Repeated
 from tapegrad.ops import relu
 from tapegrad.shapes import Shape
 from tapegrad.tape import Merge
@@ -233,8 +234,8 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
-        encoder: The `TransformerEncoderBlock`s.
-        decoder: The `TransformerDecoderBlock`s.
+        encoder: The `TransformerEncoderBlock`s, `Repeated`.
+        decoder: The `TransformerDecoderBlock`s, `Repeated`.
         encoder_norm: The `LayerNorm` behind the encoder.
         decoder_norm: The `LayerNorm` behind the decoder.
 
@@ -248,8 +249,8 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         Xiong et al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745).
     """
 
-    encoder: tuple[TransformerEncoderBlock[Width, Heads, Hidden], ...]
-    decoder: tuple[TransformerDecoderBlock[Width, Heads, Hidden], ...]
+    encoder: Repeated[TransformerEncoderBlock[Width, Heads, Hidden], Encoders]
+    decoder: Repeated[TransformerDecoderBlock[Width, Heads, Hidden], Decoders]
     encoder_norm: LayerNorm[Width]
     decoder_norm: LayerNorm[Width]
 
@@ -266,11 +267,11 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         rng: RNG = None,
     ) -> None:
         rng = generator(rng)
-        self.encoder = tuple(
-            TransformerEncoderBlock(width, heads, hidden, dropout=dropout, rng=rng) for _ in range(encoders)
+        self.encoder = Repeated(
+            lambda: TransformerEncoderBlock(width, heads, hidden, dropout=dropout, rng=rng), encoders
         )
-        self.decoder = tuple(
-            TransformerDecoderBlock(width, heads, hidden, dropout=dropout, rng=rng) for _ in range(decoders)
+        self.decoder = Repeated(
+            lambda: TransformerDecoderBlock(width, heads, hidden, dropout=dropout, rng=rng), decoders
         )
         self.encoder_norm = LayerNorm(width)
         self.decoder_norm = LayerNorm(width)
@@ -301,9 +302,7 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         self, source: Tensor[Shape[*Batch, M, Width], T1], *, mask: Tensor[Any, Any, np.bool_] | None = None
     ) -> Tensor[Shape[*Batch, M, Width], T1]:
         """Reads a source, once for any number of targets."""
-        for block in self.encoder:
-            source = block(source, mask=mask)
-        return self.encoder_norm(source)
+        return self.encoder_norm(self.encoder(source, mask=mask))
 
     @guarded
     def decode(
@@ -315,8 +314,4 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         memory_mask: Tensor[Any, Any, np.bool_] | None = None,
     ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
         """Writes the rows behind a target, of what `encode` has read."""
-        first, *others = self.decoder
-        written = first(target, memory, mask=mask, memory_mask=memory_mask)
-        for block in others:
-            written = block(written, memory, mask=mask, memory_mask=memory_mask)
-        return self.decoder_norm(written)
+        return self.decoder_norm(self.decoder(target, memory, mask=mask, memory_mask=memory_mask))

@@ -152,3 +152,22 @@ repeated: Any = Repeated
 def test_what_cannot_be_a_layer_is_refused(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         make()
+
+
+class Shifted(Module):
+    """Adds what is given beside its argument."""
+
+    def forward(self, x: Any, by: Any, *, times: float = 1.0) -> Any:
+        return x + by * times
+
+
+def test_each_of_several_gets_what_is_given_beside_the_argument() -> None:
+    model = Repeated(Shifted, 3)
+
+    assert model(ones((2,)), tensor([1.0, 2.0])).tolist() == [4.0, 7.0]
+    assert model(ones((2,)), tensor([1.0, 2.0]), times=2.0).tolist() == [7.0, 13.0]
+    assert Repeated(lambda: Repeated(Shifted, 2), 2)(ones((2,)), 1.0).tolist() == [5.0, 5.0]
+    with pytest.raises(
+        ShapeError, match=r"^model\[0\] Shifted: the result is \(3, 2\) but \(2,\) is expected: rank 2, not 1$"
+    ):
+        model(ones((2,)), ones((3, 2)))

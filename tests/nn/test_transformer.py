@@ -142,7 +142,7 @@ def test_they_are_saved_and_say_what_they_are(tmp_path: Path) -> None:
 
     assert fresh(CONTEXT, X).tolist() == model(CONTEXT, X).tolist()
     assert repr(model.encoder[0].attention) == "MultiHeadAttention(12, 4)"
-    assert "decoder.1.lookup.query.weight" in model.parameters()
+    assert "decoder.layers.1.lookup.query.weight" in model.parameters()
     table = tg.summary(TransformerEncoderBlock(12, 4, 20), ("B", "N", 12))
     assert table.rows[0].output == "(B, N, 12)"
 
