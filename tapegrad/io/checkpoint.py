@@ -41,6 +41,7 @@ class Part(NamedTuple):
     prefix: str
     arrays: dict[str, Array]
     restore: Callable[[Mapping[str, Any]], None]
+    passed: frozenset[str] = frozenset()  # names that may be in the file as well
 
 
 def save(saved: Saved, path: str | os.PathLike[str]) -> None:
@@ -72,8 +73,11 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
     """Reads what `save` wrote back into the same kind of thing; on any error, nothing has changed.
 
     With `layout="torch"` it reads what `safetensors.torch.save_file(model.state_dict(), path)` wrote of a model of the
-    same architecture: layers of a `Sequential` go by their number, the weight of a `Linear` is transposed, and random
-    generators, which are in no such file, stay as they are. Attributes of a model of your own have the same names.
+    same architecture: layers of a `Sequential` or a `Repeated` go by their number; the weights of a `Linear` and of
+    recurrent layers are transposed; the `query`, `key` and `value` of a `MultiHeadAttention` are cut out of
+    `in_proj_weight` and `in_proj_bias`, and its `out` is `out_proj`; the parts of a transformer go by PyTorch's names;
+    the `num_batches_tracked` of a batch norm is passed over; and random generators, which are in no such file, stay as
+    they are. Attributes of a model of your own have the same names.
 
     Args:
         saved: What has the names, shapes and dtypes that are in the file.
@@ -91,14 +95,15 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
         raise FileError(message)
     path = Path(path)
     parts = _parts("load", saved, layout)
-    found = read("load", path)
+    passed = {part.prefix + name for part in parts for name in part.passed}
+    found = {name: array for name, array in read("load", path).items() if name not in passed}
     differences = _differences(_all("load", parts), found)
     if differences:
         listed = "".join(f"\n  {difference}" for difference in differences)
         message = f"load: {path.name} does not fit {_kind(saved)}, which stays as it is:{listed}"
         raise FileError(message)
-    for prefix, arrays, restore in parts:
-        restore({name: found[prefix + name] for name in arrays})
+    for part in parts:
+        part.restore({name: found[part.prefix + name] for name in part.arrays})
 
 
 def _parts(call: str, saved: Any, layout: Layout = "tapegrad") -> list[Part]:
@@ -155,27 +160,25 @@ def _part_of_torch(call: str, prefix: str, module: Any) -> Part:
     if not isinstance(module, Module):
         message = f"{call}: {prefix[:-1] or 'saved'} is {_kind(module)}, which is no module, as PyTorch's layout is for"
         raise FileError(message)
-    places = torch_layout.places(module).values()
+    places = torch_layout.places(module)
+    held = [place for place in places if place.tensors]
 
     def restore(arrays: Mapping[str, Any]) -> None:
-        for name, parameter, transposed in places:
-            values: Any = _plain(arrays[name].T if transposed else arrays[name])
-            parameter.replace(values)
+        for place in held:
+            place.restore(arrays[place.name])
 
-    expected = {
-        name: _plain(parameter.data.T if transposed else parameter.data) for name, parameter, transposed in places
-    }
-    return Part(prefix, expected, restore)
+    passed = frozenset(place.name for place in places if not place.tensors)
+    return Part(prefix, {place.name: place.array() for place in held}, restore, passed)
 
 
 def _all(call: str, parts: list[Part]) -> dict[str, Array]:
     together: dict[str, Array] = {}
-    for prefix, arrays, _ in parts:
-        for name, array in arrays.items():
-            if prefix + name in together:
-                message = f"{call}: two arrays go by the name {prefix + name}"
+    for part in parts:
+        for name, array in part.arrays.items():
+            if part.prefix + name in together:
+                message = f"{call}: two arrays go by the name {part.prefix + name}"
                 raise FileError(message)
-            together[prefix + name] = array
+            together[part.prefix + name] = array
     return together
 
 

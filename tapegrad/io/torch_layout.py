@@ -1,40 +1,127 @@
-"""PyTorch's layout: by which name a parameter goes there, and whether its axes stand the other way."""
+"""PyTorch's layout: by which names parameters go there, which way their axes stand, and which share one array."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from tapegrad.nn import Linear, Module, Param, Sequential
+import numpy as np
+
+from tapegrad.nn import (
+    GRU,
+    LSTM,
+    RNN,
+    Linear,
+    Module,
+    MultiHeadAttention,
+    PReLU,
+    Repeated,
+    Sequential,
+    Transformer,
+    TransformerDecoderBlock,
+    TransformerEncoderBlock,
+)
+from tapegrad.nn.batch_norm import BatchNorm
 from tapegrad.nn.module import children
+from tapegrad.nn.param import Buffer, Param
+from tapegrad.nn.transformer import FeedForward
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tapegrad.io.formats import Array
+
+Saved: TypeAlias = Param[Any, Any] | Buffer[Any, Any]
+
+# By what name an attribute goes there; by none, what is inside it stands in the module itself.
+_NAMES: dict[type[Module], dict[str, str]] = {
+    FeedForward: {"rise": "linear1", "fall": "linear2"},
+    MultiHeadAttention: {"out": "out_proj"},
+    Transformer: {
+        "encoder": "encoder.layers",
+        "decoder": "decoder.layers",
+        "encoder_norm": "encoder.norm",
+        "decoder_norm": "decoder.norm",
+    },
+    TransformerDecoderBlock: {
+        "attention": "self_attn",
+        "lookup": "multihead_attn",
+        "feed_forward": "",
+        "attention_norm": "norm1",
+        "lookup_norm": "norm2",
+        "feed_forward_norm": "norm3",
+    },
+    TransformerEncoderBlock: {
+        "attention": "self_attn",
+        "feed_forward": "",
+        "attention_norm": "norm1",
+        "feed_forward_norm": "norm2",
+    },
+}
+_TURNED = (Linear, RNN, GRU, LSTM)
+_RECURRENT = {"weight_x": "weight_ih", "weight_h": "weight_hh", "bias_x": "bias_ih", "bias_h": "bias_hh"}
+
 
 class Place(NamedTuple):
-    """A parameter, and where it stands in a file of PyTorch's."""
+    """An array in a file of PyTorch's, and the parameters or buffers that stand in it, one below the other."""
 
     name: str
-    parameter: Param[Any, Any]
-    transposed: bool
+    tensors: tuple[Saved, ...]
+    is_turned: bool = False
+    is_vector: bool = False  # one number there, which is a number here
+
+    def array(self) -> Array:
+        """Returns what the tensors are in the file."""
+        parts: list[Any] = [tensor.data.T if self.is_turned else tensor.data for tensor in self.tensors]
+        return np.stack(parts) if self.is_vector else np.concatenate(parts) if len(parts) > 1 else np.asarray(*parts)
+
+    def restore(self, array: Array) -> None:
+        """Takes the tensors over from an array of the same shape."""
+        parts = np.split(array, len(self.tensors)) if len(self.tensors) > 1 else [array]
+        for tensor, part in zip(self.tensors, parts, strict=True):
+            values: Any = np.asarray(part.T if self.is_turned else part, order="C").reshape(tensor.shape)
+            tensor.replace(values)
 
 
-def places(module: Module) -> dict[str, Place]:
-    """Returns each parameter once, by its attribute path, with its place in a `state_dict` of the same architecture.
+def places(module: Module) -> list[Place]:
+    """Returns each parameter and buffer once, with its place in a `state_dict` of the same architecture.
 
-    A `Sequential` numbers its layers without saying `layers`, and the weight of a `Linear` is `(Out, In)`. All else has
-    the names and shapes it has here.
+    What has a place there and nothing to stand in it here comes without tensors.
     """
-    first: dict[Param[Any, Any], tuple[str, Place]] = {}
-    for path, place in _walk(module, "", "", (module,)):
-        first.setdefault(place.parameter, (path, place))
-    return dict(first.values())
+    first: dict[object, Place] = {}
+    for place in _walk(module, "", (module,)):
+        first.setdefault(id(place.tensors[0]) if place.tensors else place.name, place)
+    return [*first.values()]
 
 
-def _walk(module: Module, ours: str, theirs: str, above: tuple[Module, ...]) -> Iterator[tuple[str, Place]]:
+def _walk(module: Module, prefix: str, above: tuple[Module, ...]) -> Iterator[Place]:
+    together: tuple[str, ...] = ()
+    if isinstance(module, MultiHeadAttention):
+        together = ("query", "key", "value")
+        yield from _projections(module, prefix)
+    if isinstance(module, BatchNorm):
+        yield Place(f"{prefix}num_batches_tracked", ())
     for path, child in children(module):
-        name = path.removeprefix("layers.") if isinstance(module, Sequential) else path
-        if isinstance(child, Param):
-            yield ours + path, Place(theirs + name, child, isinstance(module, Linear) and path == "weight")
-        elif isinstance(child, Module) and not any(child is one for one in above):
-            yield from _walk(child, f"{ours}{path}.", f"{theirs}{name}.", (*above, child))
+        name = _name(module, path)
+        if isinstance(child, Param | Buffer):
+            is_turned = isinstance(module, _TURNED) and path.startswith("weight")
+            yield Place(prefix + name, (child,), is_turned, is_vector=isinstance(module, PReLU))
+        elif isinstance(child, Module) and path not in together and not any(child is one for one in above):
+            yield from _walk(child, f"{prefix}{name}." if name else prefix, (*above, child))
+
+
+def _projections(attention: MultiHeadAttention[Any, Any], prefix: str) -> Iterator[Place]:
+    """Yields what makes queries, keys and values, which is one array there."""
+    layers = [attention.query, attention.key, attention.value]
+    yield Place(f"{prefix}in_proj_weight", tuple(layer.weight for layer in layers), is_turned=True)
+    biases = tuple(layer.bias for layer in layers if layer.bias is not None)
+    if biases:
+        yield Place(f"{prefix}in_proj_bias", biases)
+
+
+def _name(module: Module, path: str) -> str:
+    if isinstance(module, Sequential | Repeated):
+        return path.removeprefix("layers.")
+    if isinstance(module, RNN | GRU | LSTM):
+        return f"{_RECURRENT[path]}_l0"
+    names = next((names for kind, names in _NAMES.items() if isinstance(module, kind)), {})
+    return names.get(path, path)

@@ -11,7 +11,23 @@ import pytest
 from safetensors.numpy import save_file
 
 from tapegrad.io import FileError, load
-from tapegrad.nn import Dropout, Embedding, LayerNorm, Linear, Module, ReLU, Sequential
+from tapegrad.io.torch_layout import places
+from tapegrad.nn import (
+    GRU,
+    BatchNorm2d,
+    Conv2d,
+    Dropout,
+    Embedding,
+    LayerNorm,
+    Linear,
+    Module,
+    MultiHeadAttention,
+    PReLU,
+    ReLU,
+    Repeated,
+    Sequential,
+    TransformerDecoderBlock,
+)
 from tapegrad.ops import normal
 from tapegrad.optim import SGD
 
@@ -32,6 +48,9 @@ THEIRS: dict[str, tuple[int, ...]] = {
     "names.weight": (7, 3),
     "head.weight": (2, 5),
 }
+
+
+WORDS = ("weight", "bias")
 
 
 def arrays() -> dict[str, Any]:
@@ -66,6 +85,76 @@ def test_the_loaded_model_computes_what_the_other_did(tmp_path: Path) -> None:
     hidden = np.maximum(x.numpy() @ theirs["0.weight"].T + theirs["0.bias"], 0)
     expected = hidden @ theirs["2.weight"].T + theirs["2.bias"]
     np.testing.assert_allclose(model(x).numpy(copy=True), expected, rtol=1e-5, atol=1e-6)
+
+
+def filled(shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    return {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def test_queries_keys_and_values_are_cut_out_of_one_array(tmp_path: Path) -> None:
+    # torch 2.13: the state_dict of MultiheadAttention(6, 2)
+    theirs = filled(
+        {"in_proj_weight": (18, 6), "in_proj_bias": (18,), "out_proj.weight": (6, 6), "out_proj.bias": (6,)}
+    )
+    layer = MultiHeadAttention(6, 2)
+    save_file(theirs, tmp_path / "attention.safetensors")
+
+    load(layer, tmp_path / "attention.safetensors", layout="torch")
+
+    parts = {"query": slice(6), "key": slice(6, 12), "value": slice(12, 18)}
+    for name, rows in parts.items():
+        part: Linear[Any, Any] = getattr(layer, name)
+        np.testing.assert_array_equal(part.weight.numpy(), theirs["in_proj_weight"][rows].T)
+        assert part.bias is not None
+        np.testing.assert_array_equal(part.bias.numpy(), theirs["in_proj_bias"][rows])
+    np.testing.assert_array_equal(layer.out.weight.numpy(), theirs["out_proj.weight"].T)
+    plain = MultiHeadAttention(6, 2, bias=False)
+    save_file(filled({"in_proj_weight": (18, 6), "out_proj.weight": (6, 6)}), tmp_path / "plain.safetensors")
+    load(plain, tmp_path / "plain.safetensors", layout="torch")
+    np.testing.assert_array_equal(plain.key.weight.numpy(), theirs["in_proj_weight"][6:12].T)
+
+
+def test_running_statistics_are_read_and_a_count_of_batches_is_passed_over(tmp_path: Path) -> None:
+    # torch 2.13: the state_dict of Sequential(Conv2d(3, 4, (2, 3)), BatchNorm2d(4), PReLU())
+    theirs = filled({"0.weight": (4, 3, 2, 3), "0.bias": (4,)})
+    theirs |= filled({f"1.{name}": (4,) for name in ("weight", "bias", "running_mean", "running_var")})
+    theirs |= {"1.num_batches_tracked": np.array(7), "2.weight": np.array([0.5], np.float32)}
+    model = Sequential(Conv2d(3, 4, (2, 3)), BatchNorm2d(4), PReLU())
+    save_file(theirs, tmp_path / "model.safetensors")
+
+    load(model, tmp_path / "model.safetensors", layout="torch")
+
+    np.testing.assert_array_equal(model.buffers()["layers.1.running_var"].numpy(), theirs["1.running_var"])
+    np.testing.assert_array_equal(model.parameters()["layers.0.weight"].numpy(), theirs["0.weight"])
+    assert model.parameters()["layers.2.weight"].item() == 0.5
+    del theirs["1.num_batches_tracked"]
+    save_file(theirs | {"0.num_batches_tracked": np.array(7)}, tmp_path / "other.safetensors")
+    with pytest.raises(FileError, match=r"\n  0\.num_batches_tracked \(\) is in the file only$"):
+        load(model, tmp_path / "other.safetensors", layout="torch")
+
+
+def test_blocks_and_recurrent_layers_go_by_their_names_there() -> None:
+    blocks = Repeated(lambda: TransformerDecoderBlock(4, 2, 6), 2)
+
+    # torch 2.13: the state_dicts of TransformerDecoderLayer(4, 2, 6) and of GRU(3, 4)
+    attention = ["in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"]
+    names = [f"{part}.{name}" for part in ("self_attn", "multihead_attn") for name in attention]
+    names += [f"{part}.{name}" for part in ("linear1", "linear2", "norm1", "norm2", "norm3") for name in WORDS]
+    assert sorted(place.name for place in places(blocks)) == sorted(f"{n}.{name}" for n in range(2) for name in names)
+    assert {place.name: place.array().shape for place in places(GRU(3, 4))} == {
+        "weight_ih_l0": (12, 3),
+        "weight_hh_l0": (12, 4),
+        "bias_ih_l0": (12,),
+        "bias_hh_l0": (12,),
+    }
+
+
+def test_a_shared_weight_is_looked_for_once() -> None:
+    first, second = Linear(3, 3), Linear(3, 3, bias=False)
+    second.weight = first.weight
+
+    assert [place.name for place in places(Sequential(first, second))] == ["0.weight", "0.bias"]
 
 
 def test_all_that_differs_is_listed_in_the_names_of_the_file_and_nothing_changes(tmp_path: Path) -> None:

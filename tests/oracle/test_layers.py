@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tapegrad import nn
+from tapegrad.io import load
 from tapegrad.ops import normal, tensor
 
 torch: Any = pytest.importorskip("torch", reason="make oracle installs it")
@@ -80,7 +83,7 @@ def test_a_whole_transformer() -> None:
     model = nn.Transformer(12, 4, 20, 2, 3, rng=0)
     torchs = torch.nn.Transformer(12, 4, 2, 3, 20, dropout=0.0, batch_first=True, norm_first=True)
     layers = [*torchs.encoder.layers, *torchs.decoder.layers]
-    for layer, block in zip(layers, [*model.encoder, *model.decoder], strict=True):
+    for layer, block in zip(layers, [*model.encoder.layers, *model.decoder.layers], strict=True):
         put_block(layer, block)
 
     source, target = theirs(CONTEXT, grad=True), theirs(X, grad=True)
@@ -100,3 +103,58 @@ def test_running_statistics() -> None:
     np.testing.assert_allclose(layer.running_var.numpy(), torchs.running_var.numpy(), rtol=1e-5)
     expected = torchs.eval()(theirs(images)).detach().numpy()
     np.testing.assert_allclose(layer(images).numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize(
+    ("ours", "make", "operands"),
+    [
+        (nn.MultiHeadAttention(12, 4), lambda: attending(12, 4), [X, CONTEXT]),
+        (nn.MultiHeadAttention(12, 4, bias=False), lambda: attending(12, 4, bias=False), [X, CONTEXT]),
+        (nn.TransformerEncoderBlock(12, 4, 20), lambda: block("Encoder"), [X]),
+        (nn.TransformerDecoderBlock(12, 4, 20, causal=False), lambda: block("Decoder"), [X, CONTEXT]),
+        (nn.RNN(12, 5), lambda: torch.nn.RNN(12, 5, batch_first=True), [X]),
+        (nn.GRU(12, 5), lambda: torch.nn.GRU(12, 5, batch_first=True), [X]),
+        (nn.LSTM(12, 5), lambda: torch.nn.LSTM(12, 5, batch_first=True), [X]),
+        (
+            nn.Sequential(
+                nn.BatchNorm1d(7), nn.Conv1d(7, 4, 3, padding="same"), nn.PReLU(), nn.ConvTranspose1d(4, 6, 3)
+            ),
+            lambda: in_turn(
+                torch.nn.BatchNorm1d(7),
+                torch.nn.Conv1d(7, 4, 3, padding="same"),
+                torch.nn.PReLU(),
+                torch.nn.ConvTranspose1d(4, 6, 3),
+            ),
+            [X],
+        ),
+    ],
+    ids=["attention", "attention without biases", "encoder", "decoder", "rnn", "gru", "lstm", "convolutions"],
+)
+def test_a_file_of_theirs_is_loaded(tmp_path: Path, ours: Any, make: Any, operands: list[Any]) -> None:
+    torchs = make()
+    torchs(*map(theirs, operands))  # which moves what is running
+    torchs.eval()
+    importlib.import_module("safetensors.torch").save_file(torchs.state_dict(), tmp_path / "model.safetensors")
+
+    load(ours, tmp_path / "model.safetensors", layout="torch")
+
+    y, expected = ours(*operands), torchs(*map(theirs, operands))
+    y, expected = (one[0] if isinstance(one, tuple) else one for one in (y, expected))
+    np.testing.assert_allclose(y.numpy(), expected.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def attending(*sizes: int, **options: Any) -> Any:
+    layer = torch.nn.MultiheadAttention(*sizes, batch_first=True, **options)
+    forward = layer.forward
+    layer.forward = lambda rows, context: forward(rows, context, context)
+    return layer
+
+
+def block(kind: str) -> Any:
+    make = getattr(torch.nn, f"Transformer{kind}Layer")
+    return make(12, 4, 20, dropout=0.0, batch_first=True, norm_first=True)
+
+
+def in_turn(*layers: Any) -> Any:
+    return torch.nn.Sequential(*layers)
