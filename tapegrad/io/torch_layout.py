@@ -23,6 +23,7 @@ from tapegrad.nn import (
 from tapegrad.nn.batch_norm import BatchNorm
 from tapegrad.nn.module import children
 from tapegrad.nn.param import Buffer, Param
+from tapegrad.nn.stacked import Stacked
 from tapegrad.nn.transformer import FeedForward
 
 if TYPE_CHECKING:
@@ -57,7 +58,6 @@ _NAMES: dict[type[Module], dict[str, str]] = {
         "feed_forward_norm": "norm2",
     },
 }
-_TURNED = (Linear, RNN, GRU, LSTM)
 _RECURRENT = {"weight_x": "weight_ih", "weight_h": "weight_hh", "bias_x": "bias_ih", "bias_h": "bias_hh"}
 
 
@@ -94,6 +94,14 @@ def places(module: Module) -> list[Place]:
 
 
 def _walk(module: Module, prefix: str, above: tuple[Module, ...]) -> Iterator[Place]:
+    if isinstance(module, RNN | GRU | LSTM):
+        yield from _recurrent(module, prefix, "_l0")
+        return
+    if isinstance(module, Stacked):
+        for place, layer in enumerate(module.layers):
+            level, is_reversed = divmod(place, module.directions)
+            yield from _recurrent(layer, prefix, f"_l{level}_reverse" if is_reversed else f"_l{level}")
+        return
     together: tuple[str, ...] = ()
     if isinstance(module, MultiHeadAttention):
         together = ("query", "key", "value")
@@ -103,7 +111,7 @@ def _walk(module: Module, prefix: str, above: tuple[Module, ...]) -> Iterator[Pl
     for path, child in children(module):
         name = _name(module, path)
         if isinstance(child, Param | Buffer):
-            is_turned = isinstance(module, _TURNED) and path.startswith("weight")
+            is_turned = isinstance(module, Linear) and path == "weight"
             yield Place(prefix + name, (child,), is_turned, is_vector=isinstance(module, PReLU))
         elif isinstance(child, Module) and path not in together and not any(child is one for one in above):
             yield from _walk(child, f"{prefix}{name}." if name else prefix, (*above, child))
@@ -118,10 +126,13 @@ def _projections(attention: MultiHeadAttention[Any, Any], prefix: str) -> Iterat
         yield Place(f"{prefix}in_proj_bias", biases)
 
 
+def _recurrent(layer: Module, prefix: str, behind: str) -> Iterator[Place]:
+    for path, parameter in layer.parameters().items():
+        yield Place(f"{prefix}{_RECURRENT[path]}{behind}", (parameter,), path.startswith("weight"))
+
+
 def _name(module: Module, path: str) -> str:
     if isinstance(module, Sequential | Repeated):
         return path.removeprefix("layers.")
-    if isinstance(module, RNN | GRU | LSTM):
-        return f"{_RECURRENT[path]}_l0"
     names = next((names for kind, names in _NAMES.items() if isinstance(module, kind)), {})
     return names.get(path, path)

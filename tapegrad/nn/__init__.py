@@ -64,6 +64,9 @@ from tapegrad.nn.residual import Repeated as Repeated
 from tapegrad.nn.residual import Residual as Residual
 from tapegrad.nn.residual import ResidualMul as ResidualMul
 from tapegrad.nn.sequential import Sequential as Sequential
+from tapegrad.nn.stacked import StackedGRU as StackedGRU
+from tapegrad.nn.stacked import StackedLSTM as StackedLSTM
+from tapegrad.nn.stacked import StackedRNN as StackedRNN
 from tapegrad.nn.transformer import FeedForward as FeedForward
 from tapegrad.nn.transformer import Transformer as Transformer
 from tapegrad.nn.transformer import TransformerDecoderBlock as TransformerDecoderBlock

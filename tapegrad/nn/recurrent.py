@@ -33,13 +33,14 @@ class RNN(Module, Generic[In, Hidden]):
     Args:
         in_features: The size of the last axis of what comes in.
         hidden_features: The size n of the state.
+        bias: Whether there are biases.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
 
     Attributes:
         weight_x: W, `(In, Hidden)`; PyTorch's is the transpose.
         weight_h: U, `(Hidden, Hidden)`; PyTorch's is the transpose.
-        bias_x: b, `(Hidden,)`.
-        bias_h: c, `(Hidden,)`.
+        bias_x: b, `(Hidden,)`, or None.
+        bias_h: c, `(Hidden,)`, or None.
 
     Raises:
         ShapeError: A size is below 1.
@@ -51,12 +52,14 @@ class RNN(Module, Generic[In, Hidden]):
 
     weight_x: Param[Shape[In, Hidden]]
     weight_h: Param[Shape[Hidden, Hidden]]
-    bias_x: Param[Shape[Hidden]]
-    bias_h: Param[Shape[Hidden]]
+    bias_x: Param[Shape[Hidden]] | None
+    bias_h: Param[Shape[Hidden]] | None
 
     @guarded
-    def __init__(self: RNN[Any, Any], in_features: In, hidden_features: Hidden, *, rng: RNG = None) -> None:
-        self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 1, rng)
+    def __init__(
+        self: RNN[Any, Any], in_features: In, hidden_features: Hidden, *, bias: bool = True, rng: RNG = None
+    ) -> None:
+        self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 1, rng, bias=bias)
 
     @override
     @guarded
@@ -68,7 +71,7 @@ class RNN(Module, Generic[In, Hidden]):
         Gives the state after each step, `(..., Steps, Hidden)`, and the last of them.
         """
         h = _nothing(x, self.weight_h) if h is None else h
-        return rnn(x, h, self.weight_x, self.weight_h, self.bias_x, self.bias_h)
+        return rnn(x, h, self.weight_x, self.weight_h, *_biases(self))
 
     @override
     def __repr__(self) -> str:
@@ -86,13 +89,14 @@ class GRU(Module, Generic[In, Hidden]):
     Args:
         in_features: The size of the last axis of what comes in.
         hidden_features: The size n of the state.
+        bias: Whether there are biases.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
 
     Attributes:
         weight_x: W of r, z and n side by side, `(In, 3 Hidden)`; PyTorch's is the transpose.
         weight_h: U of r, z and n side by side, `(Hidden, 3 Hidden)`; PyTorch's is the transpose.
-        bias_x: b of r, z and n, `(3 Hidden,)`.
-        bias_h: c of r, z and n, `(3 Hidden,)`.
+        bias_x: b of r, z and n, `(3 Hidden,)`, or None.
+        bias_h: c of r, z and n, `(3 Hidden,)`, or None.
 
     Raises:
         ShapeError: A size is below 1.
@@ -104,12 +108,14 @@ class GRU(Module, Generic[In, Hidden]):
 
     weight_x: Param[Shape[In, Mul[L[3], Hidden]]]
     weight_h: Param[Shape[Hidden, Mul[L[3], Hidden]]]
-    bias_x: Param[Shape[Mul[L[3], Hidden]]]
-    bias_h: Param[Shape[Mul[L[3], Hidden]]]
+    bias_x: Param[Shape[Mul[L[3], Hidden]]] | None
+    bias_h: Param[Shape[Mul[L[3], Hidden]]] | None
 
     @guarded
-    def __init__(self: GRU[Any, Any], in_features: In, hidden_features: Hidden, *, rng: RNG = None) -> None:
-        self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 3, rng)
+    def __init__(
+        self: GRU[Any, Any], in_features: In, hidden_features: Hidden, *, bias: bool = True, rng: RNG = None
+    ) -> None:
+        self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 3, rng, bias=bias)
 
     @override
     @guarded
@@ -121,7 +127,7 @@ class GRU(Module, Generic[In, Hidden]):
         Gives the state after each step, `(..., Steps, Hidden)`, and the last of them.
         """
         h = _nothing(x, self.weight_h) if h is None else h
-        return gru(x, h, self.weight_x, self.weight_h, self.bias_x, self.bias_h)
+        return gru(x, h, self.weight_x, self.weight_h, *_biases(self))
 
     @override
     def __repr__(self) -> str:
@@ -140,13 +146,14 @@ class LSTM(Module, Generic[In, Hidden]):
     Args:
         in_features: The size of the last axis of what comes in.
         hidden_features: The size n of the state and of the memory.
+        bias: Whether there are biases.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
 
     Attributes:
         weight_x: W of i, f, g and o side by side, `(In, 4 Hidden)`; PyTorch's is the transpose.
         weight_h: U of i, f, g and o side by side, `(Hidden, 4 Hidden)`; PyTorch's is the transpose.
-        bias_x: b of i, f, g and o, `(4 Hidden,)`.
-        bias_h: d of i, f, g and o, `(4 Hidden,)`.
+        bias_x: b of i, f, g and o, `(4 Hidden,)`, or None.
+        bias_h: d of i, f, g and o, `(4 Hidden,)`, or None.
 
     Raises:
         ShapeError: A size is below 1.
@@ -158,12 +165,14 @@ class LSTM(Module, Generic[In, Hidden]):
 
     weight_x: Param[Shape[In, Mul[L[4], Hidden]]]
     weight_h: Param[Shape[Hidden, Mul[L[4], Hidden]]]
-    bias_x: Param[Shape[Mul[L[4], Hidden]]]
-    bias_h: Param[Shape[Mul[L[4], Hidden]]]
+    bias_x: Param[Shape[Mul[L[4], Hidden]]] | None
+    bias_h: Param[Shape[Mul[L[4], Hidden]]] | None
 
     @guarded
-    def __init__(self: LSTM[Any, Any], in_features: In, hidden_features: Hidden, *, rng: RNG = None) -> None:
-        self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 4, rng)
+    def __init__(
+        self: LSTM[Any, Any], in_features: In, hidden_features: Hidden, *, bias: bool = True, rng: RNG = None
+    ) -> None:
+        self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 4, rng, bias=bias)
 
     @override
     @guarded
@@ -181,14 +190,16 @@ class LSTM(Module, Generic[In, Hidden]):
         """
         h = _nothing(x, self.weight_h) if h is None else h
         c = _nothing(x, self.weight_h) if c is None else c
-        return lstm(x, h, c, self.weight_x, self.weight_h, self.bias_x, self.bias_h)
+        return lstm(x, h, c, self.weight_x, self.weight_h, *_biases(self))
 
     @override
     def __repr__(self) -> str:
         return _shown(self)
 
 
-def _drawn(inner: int, hidden: int, gates: int, rng: RNG) -> tuple[Param[Any], Param[Any], Param[Any], Param[Any]]:
+def _drawn(
+    inner: int, hidden: int, gates: int, rng: RNG, *, bias: bool
+) -> tuple[Param[Any], Param[Any], Param[Any] | None, Param[Any] | None]:
     """Returns weights and biases of some gates side by side."""
     rng = generator(rng)
     bound = 1 / sqrt(hidden)
@@ -197,7 +208,15 @@ def _drawn(inner: int, hidden: int, gates: int, rng: RNG) -> tuple[Param[Any], P
         return Param(uniform(shape, low=-bound, high=bound, rng=rng))
 
     width = gates * hidden
-    return param(inner, width), param(hidden, width), param(width), param(width)
+    weights = param(inner, width), param(hidden, width)
+    return (*weights, param(width), param(width)) if bias else (*weights, None, None)
+
+
+def _biases(layer: RNN | GRU | LSTM) -> tuple[Any, Any]:
+    if layer.bias_x is not None and layer.bias_h is not None:
+        return layer.bias_x, layer.bias_h
+    nothing = zeros(layer.weight_h.shape[1:])
+    return nothing, nothing
 
 
 def _nothing(x: Tensor[Any, Any], weight: Param[Any]) -> Any:
@@ -206,4 +225,5 @@ def _nothing(x: Tensor[Any, Any], weight: Param[Any]) -> Any:
 
 
 def _shown(layer: RNN | GRU | LSTM) -> str:
-    return f"{type(layer).__name__}({layer.weight_x.shape[0]}, {layer.weight_h.shape[0]})"
+    plain = ", bias=False" if layer.bias_x is None else ""
+    return f"{type(layer).__name__}({layer.weight_x.shape[0]}, {layer.weight_h.shape[0]}{plain})"

@@ -14,7 +14,7 @@ from tapegrad.ops.axes import expand_dims
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.matmul import matmul
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split_all, tensor_only
+from tapegrad.tensor import Float, T, Tensor, handle, on_one_tape, same_dtype, split_all, tensor_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,7 +104,8 @@ def rnn_cell(
     """
     _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     rnn_cell_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
-    return rnn(expand_dims(x, -2), h, weight_x, weight_h, bias_x, bias_h)[1]
+    x, *others = on_one_tape(x, h, weight_x, weight_h, bias_x, bias_h)
+    return rnn(expand_dims(x, -2), *others)[1]
 
 
 @op(gru_cell_shape)
@@ -142,7 +143,8 @@ def gru_cell(
     """
     _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     gru_cell_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
-    return gru(expand_dims(x, -2), h, weight_x, weight_h, bias_x, bias_h)[1]
+    x, *others = on_one_tape(x, h, weight_x, weight_h, bias_x, bias_h)
+    return gru(expand_dims(x, -2), *others)[1]
 
 
 @op(lstm_cell_shape)
@@ -183,7 +185,8 @@ def lstm_cell(
     """
     _check_dtypes(x, h=h, c=c, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     lstm_cell_shape(x.shape, h.shape, c.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
-    _, h, c = lstm(expand_dims(x, -2), h, c, weight_x, weight_h, bias_x, bias_h)
+    x, *others = on_one_tape(x, h, c, weight_x, weight_h, bias_x, bias_h)
+    _, h, c = lstm(expand_dims(x, -2), *others)
     return h, c
 
 
@@ -220,6 +223,7 @@ def rnn(
     """
     _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     rnn_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
+    x, h, weight_x, weight_h, bias_x, bias_h = on_one_tape(x, h, weight_x, weight_h, bias_x, bias_h)
     states = _states(_rnn_step, add(matmul(x, weight_x), bias_x), h, weight_h, bias_h)
     return states, _row(states, -1)
 
@@ -260,6 +264,7 @@ def gru(
     """
     _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     gru_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
+    x, h, weight_x, weight_h, bias_x, bias_h = on_one_tape(x, h, weight_x, weight_h, bias_x, bias_h)
     states = _states(_gru_step, add(matmul(x, weight_x), bias_x), h, weight_h, bias_h)
     return states, _row(states, -1)
 
@@ -304,6 +309,7 @@ def lstm(
     """
     _check_dtypes(x, h=h, c=c, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     lstm_shape(x.shape, h.shape, c.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
+    x, h, c, weight_x, weight_h, bias_x, bias_h = on_one_tape(x, h, c, weight_x, weight_h, bias_x, bias_h)
     states = _states(_lstm_step, add(matmul(x, weight_x), bias_x), h, c, weight_h, bias_h)
     return getitem(states, (..., slice(-1), slice(None))), _row(states, -2), _row(states, -1)
 

@@ -78,6 +78,31 @@ def test_they_learn_to_remember_the_first_of_a_sequence(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_everything_learns_where_only_a_state_is_traced(kind: Any) -> None:
+    layer, x, h = kind(4, 5, rng=0), normal((2, 6, 4), rng=1), normal((2, 5), rng=2)
+
+    grads = (layer(x, h.trace())[0] ** 2).sum().backward(wrt=[*layer.parameters().values(), x])
+
+    assert all(np.abs(grads[one].numpy()).max() > 0 for one in [*layer.parameters().values(), x])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_biases_they_are_zero(kind: Any) -> None:
+    layer, x = kind(4, 5, bias=False, rng=0), normal((2, 6, 4), rng=1)
+    whole = kind(4, 5, rng=0)
+    whole.weight_x, whole.weight_h = layer.weight_x, layer.weight_h
+    for bias in (whole.bias_x, whole.bias_h):
+        bias.assign(zeros(bias.shape))
+
+    y, *_ = layer(x.trace())
+
+    assert list(layer.parameters()) == ["weight_x", "weight_h"]
+    np.testing.assert_array_equal(y.numpy(), whole(x)[0].numpy())
+    assert set(y.sum().backward(wrt=layer)) == set(layer.parameters().values())
+    assert repr(layer) == f"{kind.__name__}(4, 5, bias=False)"
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_does_not_fit_is_refused(kind: Any) -> None:
     name = kind.__name__
 

@@ -116,6 +116,18 @@ def test_running_statistics() -> None:
         (nn.RNN(12, 5), lambda: torch.nn.RNN(12, 5, batch_first=True), [X]),
         (nn.GRU(12, 5), lambda: torch.nn.GRU(12, 5, batch_first=True), [X]),
         (nn.LSTM(12, 5), lambda: torch.nn.LSTM(12, 5, batch_first=True), [X]),
+        (nn.GRU(12, 5, bias=False), lambda: torch.nn.GRU(12, 5, batch_first=True, bias=False), [X]),
+        (nn.StackedRNN(12, 5, 2), lambda: torch.nn.RNN(12, 5, 2, batch_first=True), [X]),
+        (
+            nn.StackedGRU(12, 5, 3, directions=2),
+            lambda: torch.nn.GRU(12, 5, 3, batch_first=True, bidirectional=True),
+            [X],
+        ),
+        (
+            nn.StackedLSTM(12, 5, 2, directions=2, bias=False),
+            lambda: torch.nn.LSTM(12, 5, 2, batch_first=True, bidirectional=True, bias=False),
+            [X],
+        ),
         (
             nn.Sequential(
                 nn.BatchNorm1d(7), nn.Conv1d(7, 4, 3, padding="same"), nn.PReLU(), nn.ConvTranspose1d(4, 6, 3)
@@ -129,7 +141,20 @@ def test_running_statistics() -> None:
             [X],
         ),
     ],
-    ids=["attention", "attention without biases", "encoder", "decoder", "rnn", "gru", "lstm", "convolutions"],
+    ids=[
+        "attention",
+        "attention without biases",
+        "encoder",
+        "decoder",
+        "rnn",
+        "gru",
+        "lstm",
+        "gru without biases",
+        "rnns",
+        "grus",
+        "lstms",
+        "convolutions",
+    ],
 )
 def test_a_file_of_theirs_is_loaded(tmp_path: Path, ours: Any, make: Any, operands: list[Any]) -> None:
     torchs = make()
@@ -158,3 +183,25 @@ def block(kind: str) -> Any:
 
 def in_turn(*layers: Any) -> Any:
     return torch.nn.Sequential(*layers)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("directions", [1, 2])
+def test_stacked_layers_carry_their_states_on(tmp_path: Path, kind: str, directions: int) -> None:
+    ours = getattr(nn, f"Stacked{kind}")(12, 5, 3, directions=directions, rng=0)
+    torchs = getattr(torch.nn, kind)(12, 5, 3, batch_first=True, bidirectional=directions == 2)
+    importlib.import_module("safetensors.torch").save_file(torchs.state_dict(), tmp_path / "model.safetensors")
+    load(ours, tmp_path / "model.safetensors", layout="torch")
+    states = [normal((3 * directions, 2, 5), rng=seed) for seed in range(2 if kind == "LSTM" else 1)]
+
+    x, begun = theirs(X, grad=True), [theirs(state, grad=True) for state in states]
+    y, left = torchs(x, tuple(begun) if kind == "LSTM" else begun[0])
+    expected = [y, *(left if kind == "LSTM" else [left])]
+    results = ours(X.trace(), *(state.trace() for state in states))
+    grads = (results[0] ** 3).sum().backward(wrt=[X, *states])
+    (y**3).sum().backward()
+
+    for one, other in zip(results, expected, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.detach().numpy(), rtol=1e-4, atol=1e-5)
+    for one, other in zip([X, *states], [x, *begun], strict=True):
+        np.testing.assert_allclose(grads[one].numpy(), other.grad.numpy(), rtol=1e-3, atol=1e-5)

@@ -1,0 +1,269 @@
+"""Recurrent layers on top of one another, which may read a sequence from both ends."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal
+
+from typing_extensions import TypeVar, TypeVarTuple, override
+
+from tapegrad.dims import Mul
+from tapegrad.errors import ShapeError
+from tapegrad.generator import RNG, generator
+from tapegrad.guard import guarded
+from tapegrad.nn.dropout import Dropout
+from tapegrad.nn.module import Module
+from tapegrad.nn.recurrent import GRU, LSTM, RNN
+from tapegrad.ops import concat, flip, stack, zeros_like
+from tapegrad.shapes import Shape
+from tapegrad.tensor import T, Tensor
+
+In = TypeVar("In", bound=int, default=Any, covariant=True)
+Hidden = TypeVar("Hidden", bound=int, default=Any, covariant=True)
+Layers = TypeVar("Layers", bound=int, default=Any, covariant=True)
+Directions = TypeVar("Directions", bound=int, default=Literal[1], covariant=True)
+Steps = TypeVar("Steps", bound=int)
+Batch = TypeVarTuple("Batch")
+
+
+class Stacked(Module):
+    """What `StackedRNN`, `StackedGRU` and `StackedLSTM` have in common."""
+
+    layers: tuple[Any, ...]
+    directions: Any
+    dropout: Dropout
+
+    def _build(
+        self,
+        kind: type[RNN | GRU | LSTM],
+        sizes: tuple[int, int, int, int],
+        *,
+        bias: bool,
+        dropout: float,
+        rng: RNG,
+    ) -> None:
+        in_features, hidden_features, layers, self.directions = sizes
+        if self.directions not in (1, 2):
+            message = f"{type(self).__name__}: directions is {self.directions} but 1 or 2 is expected"
+            raise ShapeError(message)
+        rng = generator(rng)
+        widths = [in_features, *(self.directions * hidden_features,) * (layers - 1)]
+        self.layers = tuple(
+            kind(width, hidden_features, bias=bias, rng=rng) for width in widths for _ in range(self.directions)
+        )
+        self.dropout = Dropout(dropout, rng=rng)
+
+    def _read(self, x: Any, *states: Any) -> Any:
+        """Returns what the top gives at each step, and the states of all that are left at its end."""
+        left = []
+        for first in range(0, len(self.layers), self.directions):
+            below, rows = self.dropout(x) if first else x, []
+            for place, layer in enumerate(self.layers[first : first + self.directions], first):
+                is_reversed = place > first
+                y, *last = layer(flip(below, -2) if is_reversed else below, *(state[place] for state in states))
+                rows.append(flip(y, -2) if is_reversed else y)
+                left.append(last)
+            x = concat(rows, -1)
+        return (x, *(stack(one) for one in zip(*left, strict=True)))
+
+    @override
+    def __repr__(self) -> str:
+        first, count = self.layers[0], len(self.layers) // self.directions
+        sizes = [first.weight_x.shape[0], first.weight_h.shape[0], count]
+        words = [f"directions={self.directions}"] if self.directions > 1 else []
+        words += ["bias=False"] if first.bias_x is None else []
+        words += [f"dropout={self.dropout.p}"] if self.dropout.p else []
+        return f"{type(self).__name__}({', '.join([*map(str, sizes), *words])})"
+
+
+class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
+    """Reads a sequence with an `RNN`, what that gives with another, and so on.
+
+    Of two directions the second reads from the end; what both give stands side by side, and both are read above.
+
+    Args:
+        in_features: The size of the last axis of what comes in.
+        hidden_features: The size of each state.
+        layers: How many stand on top of one another.
+        directions: 1, or 2 to read from both ends.
+        bias: Whether there are biases.
+        dropout: The fraction of what goes from layer to layer that is dropped under a tape, from 0 to below 1.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn from from the bottom up.
+
+    Attributes:
+        layers: The layers from the bottom up, of two directions both in turn.
+        directions: How many directions there are.
+        dropout: `Dropout`.
+
+    Raises:
+        ShapeError: A size is below 1, or there are more than 2 directions.
+        DTypeError: A size is no int.
+        ValueError: `dropout` is out of its range.
+
+    Source:
+        PyTorch 2.13, `torch.nn.RNN` with `num_layers` and `bidirectional`.
+    """
+
+    layers: tuple[RNN[Any, Hidden], ...]
+
+    @guarded
+    def __init__(
+        self: StackedRNN[Any, Any, Any, Any],
+        in_features: In,
+        hidden_features: Hidden,
+        layers: Layers,
+        *,
+        directions: Directions = 1,  # type: ignore[assignment]  # the default of the size itself
+        bias: bool = True,
+        dropout: float = 0.0,
+        rng: RNG = None,
+    ) -> None:
+        self._build(RNN, (in_features, hidden_features, layers, directions), bias=bias, dropout=dropout, rng=rng)
+
+    @override
+    @guarded
+    def forward(
+        self,
+        x: Tensor[Shape[*Batch, Steps, In], T],
+        h: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T] | None = None,
+    ) -> tuple[
+        Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T],
+        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
+    ]:
+        """Reads float32 `x`, `(..., Steps, In)`, from states on, one for each layer and direction, zero by default.
+
+        Gives what the top gives at each step, `(..., Steps, Directions Hidden)`, and the states that are left,
+        `(Layers Directions, ..., Hidden)`.
+        """
+        y, h = self._read(x) if h is None else self._read(x, h)
+        return y, h
+
+
+class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
+    """Reads a sequence with a `GRU`, what that gives with another, and so on.
+
+    Of two directions the second reads from the end; what both give stands side by side, and both are read above.
+
+    Args:
+        in_features: The size of the last axis of what comes in.
+        hidden_features: The size of each state.
+        layers: How many stand on top of one another.
+        directions: 1, or 2 to read from both ends.
+        bias: Whether there are biases.
+        dropout: The fraction of what goes from layer to layer that is dropped under a tape, from 0 to below 1.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn from from the bottom up.
+
+    Attributes:
+        layers: The layers from the bottom up, of two directions both in turn.
+        directions: How many directions there are.
+        dropout: `Dropout`.
+
+    Raises:
+        ShapeError: A size is below 1, or there are more than 2 directions.
+        DTypeError: A size is no int.
+        ValueError: `dropout` is out of its range.
+
+    Source:
+        PyTorch 2.13, `torch.nn.GRU` with `num_layers` and `bidirectional`.
+    """
+
+    layers: tuple[GRU[Any, Hidden], ...]
+
+    @guarded
+    def __init__(
+        self: StackedGRU[Any, Any, Any, Any],
+        in_features: In,
+        hidden_features: Hidden,
+        layers: Layers,
+        *,
+        directions: Directions = 1,  # type: ignore[assignment]  # the default of the size itself
+        bias: bool = True,
+        dropout: float = 0.0,
+        rng: RNG = None,
+    ) -> None:
+        self._build(GRU, (in_features, hidden_features, layers, directions), bias=bias, dropout=dropout, rng=rng)
+
+    @override
+    @guarded
+    def forward(
+        self,
+        x: Tensor[Shape[*Batch, Steps, In], T],
+        h: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T] | None = None,
+    ) -> tuple[
+        Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T],
+        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
+    ]:
+        """Reads float32 `x`, `(..., Steps, In)`, from states on, one for each layer and direction, zero by default.
+
+        Gives what the top gives at each step, `(..., Steps, Directions Hidden)`, and the states that are left,
+        `(Layers Directions, ..., Hidden)`.
+        """
+        y, h = self._read(x) if h is None else self._read(x, h)
+        return y, h
+
+
+class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
+    """Reads a sequence with an `LSTM`, what that gives with another, and so on.
+
+    Of two directions the second reads from the end; what both give stands side by side, and both are read above.
+
+    Args:
+        in_features: The size of the last axis of what comes in.
+        hidden_features: The size of each state and of each memory.
+        layers: How many stand on top of one another.
+        directions: 1, or 2 to read from both ends.
+        bias: Whether there are biases.
+        dropout: The fraction of what goes from layer to layer that is dropped under a tape, from 0 to below 1.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn from from the bottom up.
+
+    Attributes:
+        layers: The layers from the bottom up, of two directions both in turn.
+        directions: How many directions there are.
+        dropout: `Dropout`.
+
+    Raises:
+        ShapeError: A size is below 1, or there are more than 2 directions.
+        DTypeError: A size is no int.
+        ValueError: `dropout` is out of its range.
+
+    Source:
+        PyTorch 2.13, `torch.nn.LSTM` with `num_layers` and `bidirectional`.
+    """
+
+    layers: tuple[LSTM[Any, Hidden], ...]
+
+    @guarded
+    def __init__(
+        self: StackedLSTM[Any, Any, Any, Any],
+        in_features: In,
+        hidden_features: Hidden,
+        layers: Layers,
+        *,
+        directions: Directions = 1,  # type: ignore[assignment]  # the default of the size itself
+        bias: bool = True,
+        dropout: float = 0.0,
+        rng: RNG = None,
+    ) -> None:
+        self._build(LSTM, (in_features, hidden_features, layers, directions), bias=bias, dropout=dropout, rng=rng)
+
+    @override
+    @guarded
+    def forward(
+        self,
+        x: Tensor[Shape[*Batch, Steps, In], T],
+        h: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T] | None = None,
+        c: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T] | None = None,
+    ) -> tuple[
+        Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T],
+        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
+        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
+    ]:
+        """Reads float32 `x`, `(..., Steps, In)`, from states and memories on, one for each layer and direction.
+
+        They are zero by default. Gives what the top gives at each step, `(..., Steps, Directions Hidden)`, then the
+        states and the memories that are left, `(Layers Directions, ..., Hidden)` each.
+        """
+        given = h if h is not None else c
+        nothing = None if given is None else zeros_like(given)
+        states = () if given is None else (nothing if h is None else h, nothing if c is None else c)
+        y, h, c = self._read(x, *states)
+        return y, h, c
