@@ -122,6 +122,16 @@ def _beside(passage: Passage, model: Instance, x: Type, place: str) -> Type:
     return _both(passage, x, _kept(passage, model.args[0], x, f"{place}.layer"))
 
 
+def _both_ways(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    first, second = model.args
+    y, where = passage.through(first, x, f"{place}.first"), f"{place}.second"
+    z = passage.through(second, x, where)
+    change = _change(z, y)
+    if change is not None:
+        passage.refuse(where, second, *change)
+    return _both(passage, y, z)
+
+
 def _again(passage: Passage, model: Instance, x: Type, place: str) -> Type:
     layer, times = model.args[0], size_of(model.args[1])
     if passage.others is None and needs_others(passage.api, layer):
@@ -172,6 +182,8 @@ def _inputs(passage: Passage, model: Instance, x: Type, place: str) -> list[Type
 
 WAYS: dict[str, Callable[[Passage, Instance, Type, str], Type]] = {
     "Sequential": _in_turn,
+    "GeneralizedAdd": _both_ways,
+    "GeneralizedMul": _both_ways,
     "Residual": _beside,
     "ResidualMul": _beside,
     "Repeated": _again,

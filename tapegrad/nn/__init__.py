@@ -4,11 +4,13 @@ from tapegrad.nn.activation import ELU as ELU
 from tapegrad.nn.activation import GELU as GELU
 from tapegrad.nn.activation import LeakyReLU as LeakyReLU
 from tapegrad.nn.activation import LogSigmoid as LogSigmoid
+from tapegrad.nn.activation import LogSoftmax as LogSoftmax
 from tapegrad.nn.activation import Mish as Mish
 from tapegrad.nn.activation import PReLU as PReLU
 from tapegrad.nn.activation import ReLU as ReLU
 from tapegrad.nn.activation import Sigmoid as Sigmoid
 from tapegrad.nn.activation import SiLU as SiLU
+from tapegrad.nn.activation import Softmax as Softmax
 from tapegrad.nn.activation import Softplus as Softplus
 from tapegrad.nn.activation import Tanh as Tanh
 from tapegrad.nn.attention import MultiHeadAttention as MultiHeadAttention
@@ -33,6 +35,7 @@ from tapegrad.nn.linear import Linear as Linear
 from tapegrad.nn.module import HasForward as HasForward
 from tapegrad.nn.module import Module as Module
 from tapegrad.nn.move import Flatten as Flatten
+from tapegrad.nn.move import Reshape as Reshape
 from tapegrad.nn.move import Unflatten as Unflatten
 from tapegrad.nn.norm import GroupNorm as GroupNorm
 from tapegrad.nn.norm import InstanceNorm as InstanceNorm
@@ -60,10 +63,13 @@ from tapegrad.nn.quantized import quantized as quantized
 from tapegrad.nn.recurrent import GRU as GRU
 from tapegrad.nn.recurrent import LSTM as LSTM
 from tapegrad.nn.recurrent import RNN as RNN
+from tapegrad.nn.residual import GeneralizedAdd as GeneralizedAdd
+from tapegrad.nn.residual import GeneralizedMul as GeneralizedMul
 from tapegrad.nn.residual import Repeated as Repeated
 from tapegrad.nn.residual import Residual as Residual
 from tapegrad.nn.residual import ResidualMul as ResidualMul
 from tapegrad.nn.sequential import Sequential as Sequential
+from tapegrad.nn.ssm import SSM as SSM
 from tapegrad.nn.stacked import StackedGRU as StackedGRU
 from tapegrad.nn.stacked import StackedLSTM as StackedLSTM
 from tapegrad.nn.stacked import StackedRNN as StackedRNN

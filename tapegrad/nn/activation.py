@@ -8,7 +8,22 @@ from typing_extensions import override
 
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
-from tapegrad.ops import elu, full, gelu, leaky_relu, log_sigmoid, mish, prelu, relu, sigmoid, silu, softplus, tanh
+from tapegrad.ops import (
+    elu,
+    full,
+    gelu,
+    leaky_relu,
+    log_sigmoid,
+    log_softmax,
+    mish,
+    prelu,
+    relu,
+    sigmoid,
+    silu,
+    softmax,
+    softplus,
+    tanh,
+)
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Float, Real, S, T, Tensor
@@ -145,3 +160,43 @@ class Tanh(Module):
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         """Computes `tanh(x)`, of any shape."""
         return tanh(x)
+
+
+class Softmax(Module):
+    r"""Turns scores into probabilities along an axis: $y_i = e^{x_i} / \sum_j e^{x_j}$.
+
+    Args:
+        axis: The axis along which the probabilities add up to one.
+    """
+
+    def __init__(self, axis: int = -1) -> None:
+        self.axis = axis
+
+    @override
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+        """Computes `softmax(x, axis)`, of any shape."""
+        return softmax(x, self.axis)
+
+    @override
+    def __repr__(self) -> str:
+        return f"Softmax({'' if self.axis == -1 else self.axis})"
+
+
+class LogSoftmax(Module):
+    r"""Turns scores into logarithms of probabilities along an axis: $y_i = x_i - \ln \sum_j e^{x_j}$.
+
+    Args:
+        axis: The axis along which the probabilities add up to one.
+    """
+
+    def __init__(self, axis: int = -1) -> None:
+        self.axis = axis
+
+    @override
+    def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+        """Computes `log_softmax(x, axis)`, of any shape."""
+        return log_softmax(x, self.axis)
+
+    @override
+    def __repr__(self) -> str:
+        return f"LogSoftmax({'' if self.axis == -1 else self.axis})"

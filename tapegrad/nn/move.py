@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BehindTheBatch = TypeVar("BehindTheBatch", bound=bool, default=Any)
 Behind = TypeVar("Behind", bound=tuple[Any, ...], default=Any)
+Whole = TypeVar("Whole", bound=tuple[Any, ...], default=Any, covariant=True)
 N0 = TypeVar("N0", bound=int)
 N1 = TypeVar("N1", bound=int)
 N2 = TypeVar("N2", bound=int)
@@ -109,3 +110,32 @@ class Unflatten(Module, Generic[Behind]):
     @override
     def __repr__(self) -> str:
         return f"Unflatten({show(self.shape)})"
+
+
+class Reshape(Module, Generic[Whole]):
+    r"""Gives its argument another shape, the batch included, in row-major order; see `Unflatten` for one behind it.
+
+    That the number of elements is the same is known when it runs.
+
+    Args:
+        shape: The sizes, each at least 0.
+
+    Raises:
+        ShapeError: A size is negative.
+    """
+
+    def __init__(self, shape: Whole) -> None:
+        if any(size < 0 for size in shape):
+            message = f"Reshape: shape {show(shape)} has a negative size"
+            raise ShapeError(message)
+        self.shape = shape
+
+    @override
+    def forward(self, x: Tensor[Any, T, D]) -> Tensor[Whole, T, D]:
+        """Computes `reshape(x, shape)`."""
+        y: Tensor[Whole, T, D] = reshape(x, self.shape)
+        return y
+
+    @override
+    def __repr__(self) -> str:
+        return f"Reshape({show(self.shape)})"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tapegrad.tensor import D, S, T, Tensor
 
 Layer = TypeVar("Layer", bound=Module, default=Any, covariant=True)
+First = TypeVar("First", bound=Module, default=Any, covariant=True)
+Second = TypeVar("Second", bound=Module, default=Any, covariant=True)
 Times = TypeVar("Times", bound=int, default=Any, covariant=True)
 
 
@@ -62,6 +64,68 @@ class ResidualMul(Container, Generic[Layer]):
         """Computes `x * layer(x)`, of any shape."""
         y: Tensor[S, T, D] = self._through("layer", self.layer, x, like=x)
         return mul(x, y)
+
+
+class GeneralizedAdd(Container, Generic[First, Second]):
+    r"""Adds what two layers make of one argument: $y = f(x) + g(x)$.
+
+    With a layer in the second place that only changes the size, such as a `Linear`, it is a shortcut around a first
+    that changes it too.
+
+    Args:
+        first: A module, f.
+        second: A module, g, that gives the shape which the first one gives; nothing is broadcast.
+
+    Raises:
+        DTypeError: A layer is not a module.
+
+    Source:
+        He et al., [Deep residual learning](https://arxiv.org/abs/1512.03385), eq. 2.
+    """
+
+    def __init__(self, first: First, second: Second) -> None:
+        check_module("GeneralizedAdd: first", first)
+        check_module("GeneralizedAdd: second", second)
+        self.first = first
+        self.second = second
+
+    @override
+    def forward(self, x: Tensor[Any, T, Any]) -> Tensor[Any, T, Any]:
+        """Computes `first(x) + second(x)`."""
+        y: Tensor[Any, T, Any] = self._through("first", self.first, x)
+        z: Tensor[Any, T, Any] = self._through("second", self.second, x, like=y)
+        return add(y, z)
+
+
+class GeneralizedMul(Container, Generic[First, Second]):
+    r"""Multiplies what two layers make of one argument: $y = f(x) \, g(x)$.
+
+    With a second that ends in a sigmoid it is a gate.
+
+    Args:
+        first: A module, f.
+        second: A module, g, that gives the shape which the first one gives; nothing is broadcast.
+
+    Raises:
+        DTypeError: A layer is not a module.
+
+    Source:
+        Dauphin et al., [Language modeling with gated convolutional networks](https://arxiv.org/abs/1612.08083), eq. 1,
+        where g ends in a sigmoid.
+    """
+
+    def __init__(self, first: First, second: Second) -> None:
+        check_module("GeneralizedMul: first", first)
+        check_module("GeneralizedMul: second", second)
+        self.first = first
+        self.second = second
+
+    @override
+    def forward(self, x: Tensor[Any, T, Any]) -> Tensor[Any, T, Any]:
+        """Computes `first(x) * second(x)`."""
+        y: Tensor[Any, T, Any] = self._through("first", self.first, x)
+        z: Tensor[Any, T, Any] = self._through("second", self.second, x, like=y)
+        return mul(y, z)
 
 
 class Repeated(Container, Generic[Layer, Times]):

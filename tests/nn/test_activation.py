@@ -8,8 +8,36 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError
-from tapegrad.nn import ELU, GELU, LeakyReLU, LogSigmoid, Mish, PReLU, ReLU, Sigmoid, SiLU, Softplus, Tanh
-from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, mish, relu, sigmoid, silu, softplus, tanh, tensor
+from tapegrad.nn import (
+    ELU,
+    GELU,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    Mish,
+    PReLU,
+    ReLU,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Tanh,
+)
+from tapegrad.ops import (
+    elu,
+    gelu,
+    leaky_relu,
+    log_sigmoid,
+    log_softmax,
+    mish,
+    relu,
+    sigmoid,
+    silu,
+    softmax,
+    softplus,
+    tanh,
+    tensor,
+)
 
 OF_FLOATS: list[tuple[Any, Any]] = [
     (ELU(), elu),
@@ -19,9 +47,13 @@ OF_FLOATS: list[tuple[Any, Any]] = [
     (LeakyReLU(), leaky_relu),
     (LeakyReLU(negative_slope=0.2), lambda x: leaky_relu(x, negative_slope=0.2)),
     (LogSigmoid(), log_sigmoid),
+    (LogSoftmax(), log_softmax),
+    (LogSoftmax(0), lambda x: log_softmax(x, 0)),
     (Mish(), mish),
     (SiLU(), silu),
     (Sigmoid(), sigmoid),
+    (Softmax(), softmax),
+    (Softmax(axis=0), lambda x: softmax(x, 0)),
     (Softplus(), softplus),
     (Tanh(), tanh),
 ]
@@ -59,3 +91,4 @@ def test_a_slope_is_learned() -> None:
 def test_an_activation_says_what_it_is() -> None:
     assert repr(ReLU()) == "ReLU()"
     assert repr(Tanh()) == "Tanh()"
+    assert (repr(Softmax()), repr(LogSoftmax(0))) == ("Softmax()", "LogSoftmax(0)")

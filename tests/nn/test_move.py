@@ -1,4 +1,4 @@
-"""Flatten and Unflatten: which axes are joined, and which come back."""
+"""Flatten, Unflatten and Reshape: which axes are joined, and which come back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import ShapeError
-from tapegrad.nn import Flatten, Sequential, Unflatten
+from tapegrad.nn import Flatten, Reshape, Sequential, Unflatten
 from tapegrad.ops import arange, ones
 
 
@@ -72,3 +72,17 @@ def test_another_number_of_elements_is_refused() -> None:
 
 def test_unflatten_says_its_shape() -> None:
     assert (repr(Unflatten((3, 5))), repr(Unflatten((3,)))) == ("Unflatten((3, 5))", "Unflatten((3,))")
+
+
+def test_reshape_gives_the_batch_another_size_as_well() -> None:
+    x: Any = arange(24).reshape((2, 3, 4))
+
+    assert Reshape((6, 4))(x).tolist() == x.reshape((6, 4)).tolist()
+    assert repr(Reshape((6, 4))) == "Reshape((6, 4))"
+    y = ones((3, 5))
+    dy = (Reshape((15,))(y.trace()) * np.arange(15, dtype=np.float32)).sum().backward()[y]
+    assert dy.tolist() == np.arange(15).reshape(3, 5).tolist()
+    with pytest.raises(ShapeError, match=r"^Reshape: x \(2, 3, 4\) has 24 elements but shape \(5, 5\) has 25$"):
+        Reshape((5, 5))(x)
+    with pytest.raises(ShapeError, match=r"^Reshape: shape \(3, -1\) has a negative size$"):
+        Reshape((3, -1))

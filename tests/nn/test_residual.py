@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.nn import Linear, Module, ReLU, Repeated, Residual, ResidualMul, Sequential
+from tapegrad.nn import (
+    GeneralizedAdd,
+    GeneralizedMul,
+    Linear,
+    Module,
+    ReLU,
+    Repeated,
+    Residual,
+    ResidualMul,
+    Sequential,
+)
 from tapegrad.ops import add, ones, sum, tensor
 
 
@@ -171,3 +181,31 @@ def test_each_of_several_gets_what_is_given_beside_the_argument() -> None:
         ShapeError, match=r"^model\[0\] Shifted: the result is \(3, 2\) but \(2,\) is expected: rank 2, not 1$"
     ):
         model(ones((2,)), ones((3, 2)))
+
+
+def test_two_layers_are_added_or_multiplied() -> None:
+    x, first, second = ones((2, 3)) * 0.5, Linear(3, 5, rng=0), Linear(3, 5, rng=1)
+
+    total, product = GeneralizedAdd(first, second)(x.trace()), GeneralizedMul(first, second)(x)
+
+    assert total.tolist() == (first(x) + second(x)).tolist()
+    assert product.tolist() == (first(x) * second(x)).tolist()
+    assert len(total.sum().backward(wrt=[first.weight, second.weight])) == 2
+    assert list(GeneralizedAdd(first, second).parameters()) == [
+        "first.weight",
+        "first.bias",
+        "second.weight",
+        "second.bias",
+    ]
+
+
+@pytest.mark.parametrize("kind", [GeneralizedAdd, GeneralizedMul])
+def test_a_second_of_another_shape_is_refused(kind: Any) -> None:
+    name = kind.__name__
+    sentence = f"{name}.second Linear(3, 1): the result is (2, 1) but (2, 5) is expected: axis 1 is 1, not 5"
+    with pytest.raises(ShapeError, match=f"^{re.escape(sentence)}$"):
+        kind(Linear(3, 5), Linear(3, 1))(ones((2, 3)))
+    with pytest.raises(ShapeError, match=rf"^{name}\.first Linear\(4, 5\): x is \(2, 3\)"):
+        kind(Linear(4, 5), Linear(3, 5))(ones((2, 3)))
+    with pytest.raises(DTypeError, match=rf"^{name}: second is an int, not a module$"):
+        kind(ReLU(), 3)
