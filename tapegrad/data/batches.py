@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, overload
 
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple
 
 from tapegrad import sentences
 from tapegrad.dims import Add
-from tapegrad.errors import ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.generator import generator, state_of
 from tapegrad.generator import restore as restore_generator
-from tapegrad.ops import take
+from tapegrad.ops import stack, take
 from tapegrad.tensor import D1, D2, D, Tensor, handle
 
 if TYPE_CHECKING:
@@ -34,8 +34,21 @@ Item = TypeVar("Item", covariant=True, default=Any)
 BatchSize: TypeAlias = Add[B, Literal[0]]
 
 
+class Dataset(Protocol[Item]):
+    """Examples by number: a class of your own with these two methods is one, and so is a list.
+
+    An example is a tensor, or a tuple of tensors, without a tape; all have the same shapes and dtypes.
+    """
+
+    def __len__(self) -> int:
+        """Returns how many examples there are."""
+
+    def __getitem__(self, index: int, /) -> Item:
+        """Returns an example, from 0 on."""
+
+
 class Batches(Generic[Item]):
-    """Goes through the rows of tensors batch by batch, as often as it is iterated; made by `batches`.
+    """Goes through examples batch by batch, as often as it is iterated; made by `batches`.
 
     Its state is how far the loop over it has come. With that in a checkpoint a run goes on in the middle of a pass: the
     next one after `restore` is the rest of it, in the same order.
@@ -43,24 +56,25 @@ class Batches(Generic[Item]):
 
     def __init__(
         self,
-        tensors: tuple[Tensor[Any, NoneTape, Any], ...],
+        source: tuple[Tensor[Any, NoneTape, Any], ...] | Dataset[Any],
         size: int,
         *,
         shuffle: bool,
         drop_last: bool,
         rng: RNG,
     ) -> None:
-        self.tensors = tensors
+        self.source = source
         self.size = size
         self.shuffle = shuffle
         self.drop_last = drop_last
-        self.rows = _rows(tensors)
+        self.rows = _rows(source) if isinstance(source, tuple) else len(source)
         self.rng = generator(rng)
         if size < 1:
             message = f"batches: size is {size} but must be at least 1"
             raise ShapeError(message)
         if drop_last and size > self.rows:
-            message = f"batches: size is {size} but the tensors have {self.rows} rows, which fill no batch"
+            kind = "tensors have" if isinstance(source, tuple) else "data has"
+            message = f"batches: size is {size} but the {kind} {self.rows} rows, which fill no batch"
             raise ShapeError(message)
         self._underway = Underway(self.rng.bit_generator.state)
         self._interrupted: Underway | None = None
@@ -74,10 +88,10 @@ class Batches(Generic[Item]):
         order = self._order(self.rng if resumed is None else _generator(resumed.began))
         try:
             for number in range(underway.passed, len(self)):
-                rows = handle(order[number * self.size : (number + 1) * self.size])
-                item: Any = tuple(take(x, rows) for x in self.tensors)
+                rows = order[number * self.size : (number + 1) * self.size]
+                item: Any = _taken(self.source, rows) if isinstance(self.source, tuple) else _stacked(self.source, rows)
                 underway.passed = number + 1
-                yield item if len(item) > 1 else item[0]
+                yield item
         finally:
             underway.passed = 0
 
@@ -207,31 +221,127 @@ def batches(
 ]: ...
 @overload
 def batches(
+    data: Dataset[Tensor[Shape[*Rest], NoneTape, D]],
+    /,
+    *,
+    size: B,
+    shuffle: bool = True,
+    drop_last: Literal[True] = True,
+    rng: RNG = None,
+) -> Batches[Tensor[Shape[BatchSize[B], *Rest], NoneTape, D]]: ...
+@overload
+def batches(
+    data: Dataset[Tensor[Shape[*Rest], NoneTape, D]],
+    /,
+    *,
+    size: int,
+    shuffle: bool = True,
+    drop_last: bool,
+    rng: RNG = None,
+) -> Batches[Tensor[Shape[Any, *Rest], NoneTape, D]]: ...
+@overload
+def batches(
+    data: Dataset[tuple[Tensor[Shape[*Rest], NoneTape, D], Tensor[Shape[*Rest1], NoneTape, D1]]],
+    /,
+    *,
+    size: B,
+    shuffle: bool = True,
+    drop_last: Literal[True] = True,
+    rng: RNG = None,
+) -> Batches[
+    tuple[Tensor[Shape[BatchSize[B], *Rest], NoneTape, D], Tensor[Shape[BatchSize[B], *Rest1], NoneTape, D1]]
+]: ...
+@overload
+def batches(
+    data: Dataset[tuple[Tensor[Shape[*Rest], NoneTape, D], Tensor[Shape[*Rest1], NoneTape, D1]]],
+    /,
+    *,
+    size: int,
+    shuffle: bool = True,
+    drop_last: bool,
+    rng: RNG = None,
+) -> Batches[tuple[Tensor[Shape[Any, *Rest], NoneTape, D], Tensor[Shape[Any, *Rest1], NoneTape, D1]]]: ...
+@overload
+def batches(
+    data: Dataset[Any], /, *, size: int, shuffle: bool = True, drop_last: bool = True, rng: RNG = None
+) -> Batches[Any]: ...
+@overload
+def batches(
     *tensors: Tensor[Any, NoneTape, Any], size: int, shuffle: bool = True, drop_last: bool = True, rng: RNG = None
 ) -> Batches[Any]: ...
 def batches(
-    *tensors: Tensor[Any, NoneTape, Any], size: int, shuffle: bool = True, drop_last: bool = True, rng: RNG = None
+    *data: Tensor[Any, NoneTape, Any] | Dataset[Any],
+    size: int,
+    shuffle: bool = True,
+    drop_last: bool = True,
+    rng: RNG = None,
 ) -> Batches[Any]:
-    """Cuts the rows of tensors into batches, the same rows of each.
+    """Cuts the rows of tensors into batches, the same rows of each; or puts the examples of a dataset into batches.
 
     Nothing is copied before a batch is asked for. Every pass over the result draws a new order from the one generator,
     which is chosen here.
 
     Args:
-        tensors: One or more, `(N, ...)`, with an example in each row.
+        data: One or more tensors, `(N, ...)`, with an example in each row; or one `Dataset` of N examples.
         size: Rows per batch, from 1 to N.
         shuffle: Whether the rows come in random order.
         drop_last: Whether rows that fill no batch are left out; otherwise they make a last, smaller one.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
-        An iterable with a length in batches. Its items are tuples of tensors `(size, ...)`; of one tensor, tensors.
+        An iterable with a length in batches. Its items are tuples of tensors `(size, ...)`; of one tensor, tensors. It
+        can be saved and loaded, see `Batches`.
 
     Raises:
-        ShapeError: The tensors differ in their rows or have none, or `size` is out of range.
+        ShapeError: The tensors differ in their rows or have none, the examples in their shapes, or `size` is out of
+            range.
+        DTypeError: An example is neither a tensor nor a tuple of tensors, or the examples differ in dtype; or there are
+            several datasets.
         TapeError: A tensor has a tape.
     """
+    if len(data) == 1 and not isinstance(data[0], Tensor):
+        return Batches(data[0], size, shuffle=shuffle, drop_last=drop_last, rng=rng)
+    for position, x in enumerate(data):
+        if not isinstance(x, Tensor):
+            message = f"batches: {_place(position)} is {sentences.with_article(type(x).__name__)}, not a tensor"
+            raise DTypeError(message)
+    tensors: Any = data
     return Batches(tensors, size, shuffle=shuffle, drop_last=drop_last, rng=rng)
+
+
+def _taken(tensors: tuple[Tensor[Any, NoneTape, Any], ...], rows: Any) -> Any:
+    item = tuple(take(x, handle(rows)) for x in tensors)
+    return item if len(item) > 1 else item[0]
+
+
+def _stacked(data: Dataset[Any], rows: Any) -> Any:
+    """Puts examples side by side, each part beside its like."""
+    places = [f"example {row}" for row in rows.tolist()]
+    examples = [data[row] for row in rows.tolist()]
+    parts = [example if isinstance(example, tuple) else (example,) for example in examples]
+    for place, example in zip(places, parts, strict=True):
+        _check_tensors(place, example)
+        _check_alike(place, example, places[0], parts[0])
+    item = tuple(stack(of_each) for of_each in zip(*parts, strict=True))
+    return item if isinstance(examples[0], tuple) else item[0]
+
+
+def _check_tensors(place: str, parts: tuple[Any, ...]) -> None:
+    for part in parts:
+        if not isinstance(part, Tensor):
+            message = f"batches: {place} is or holds {sentences.with_article(type(part).__name__)}, not a tensor"
+            raise DTypeError(message)
+        if part.owns_tape:
+            raise TapeError(sentences.tape_unwanted("batches", place))
+
+
+def _check_alike(place: str, parts: tuple[Any, ...], first: str, expected: tuple[Any, ...]) -> None:
+    """Refuses an example that is not of the kind of the first one."""
+    for what, error in (("shape", ShapeError), ("dtype", DTypeError)):
+        ours, theirs = (", ".join(str(getattr(part, what)) for part in one) for one in (parts, expected))
+        if ours != theirs:
+            message = f"batches: {place} is {ours} but {first} is {theirs}"
+            raise error(message)
 
 
 def _rows(tensors: tuple[Tensor[Any, Any, Any], ...]) -> int:

@@ -12,9 +12,11 @@ import pytest
 
 from tapegrad import io
 from tapegrad.data import batches
-from tapegrad.errors import ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.generator import random
 from tapegrad.ops import ones, tensor
+from tapegrad.tape import NoneTape
+from tapegrad.tensor import Tensor
 
 X: Any = tensor(np.arange(14, dtype=np.float32).reshape(7, 2))
 Y: Any = tensor(np.arange(7) * 10)
@@ -178,3 +180,92 @@ def test_a_generator_of_a_rare_kind_has_no_state_to_save() -> None:
     message = r"^batches: rng is a Generator\(MT19937\), but only a Generator\(PCG64\) can be saved$"
     with pytest.raises(ValueError, match=message):
         passed.arrays()
+
+
+class Squares:
+    """Examples that are made when they are asked for."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.asked: list[int] = []
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: int) -> tuple[Tensor[Any, NoneTape], Tensor[Any, NoneTape, np.int64]]:
+        self.asked.append(index)
+        return ones((2, 3)) * float(index), tensor(np.array(index * index))
+
+
+def test_a_dataset_is_asked_for_what_a_batch_needs() -> None:
+    data = Squares(7)
+    passed = batches(data, size=3, shuffle=False)
+
+    first = next(iter(passed))
+
+    assert data.asked == [0, 1, 2]
+    assert (first[0].shape, first[1].tolist()) == ((3, 2, 3), [0, 1, 4])
+    assert first[0][2].tolist() == [[2.0] * 3] * 2
+    assert labels(batches(data, size=3, shuffle=False, drop_last=False)) == [[0, 1, 4], [9, 16, 25], [36]]
+    assert labels(batches(data, size=7, rng=3)) == [[n * n for n in np.random.default_rng(3).permutation(7)]]
+
+
+def test_a_list_of_tensors_is_a_dataset() -> None:
+    rows: list[Any] = [tensor([1.0, 2.0]), tensor([3.0, 4.0]), tensor([5.0, 6.0])]
+
+    assert [x.tolist() for x in batches(rows, size=2, shuffle=False)] == [[[1, 2], [3, 4]]]
+
+
+@pytest.mark.parametrize(
+    ("examples", "error", "message"),
+    [
+        ([ones((2,)), 3.0], DTypeError, "batches: example 1 is or holds a float, not a tensor"),
+        ([(ones((2,)), 3), (ones((2,)), 3)], DTypeError, "batches: example 0 is or holds an int, not a tensor"),
+        ([ones((2,)), ones((2,)).trace()], TapeError, "batches: example 1 has a tape but must have none"),
+        ([ones((2,)), (ones((2,)),) * 2], ShapeError, "batches: example 1 is (2,), (2,) but example 0 is (2,)"),
+        ([ones((2,)), ones((3,))], ShapeError, "batches: example 1 is (3,) but example 0 is (2,)"),
+        ([ones((2,)), ones((2,), np.float64)], DTypeError, "batches: example 1 is float64 but example 0 is float32"),
+    ],
+)
+def test_examples_that_do_not_fit_are_refused(examples: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        list(batches(examples, size=2, shuffle=False))
+
+
+def test_a_dataset_beside_another_is_refused() -> None:
+    both: Any = (X, [1, 2])
+
+    with pytest.raises(DTypeError, match=r"^batches: y is a list, not a tensor$"):
+        batches(*both, size=2)
+    with pytest.raises(ShapeError, match=r"^batches: size is 8 but the data has 7 rows, which fill no batch$"):
+        batches(Squares(7), size=8)
+
+
+@pytest.mark.parametrize("source", [(X, Y), (Squares(7),)], ids=["tensors", "dataset"])
+@pytest.mark.parametrize("done", [0, 1, 2, 3])
+def test_a_pass_goes_on_where_it_was_saved(tmp_path: Path, source: Any, done: int) -> None:
+    first, again = batches(*source, size=2, rng=3), batches(*source, size=2, rng=99)
+    list(first)
+    given: list[Any] = []
+    iterator = iter(first)
+    for _ in range(done):
+        given += labels([next(iterator)])
+
+    io.save({"batches": first}, tmp_path / "state.npz")
+    io.load({"batches": again}, tmp_path / "state.npz")
+
+    rest, whole = labels(iterator) if done else labels(first), batches(*source, size=2, rng=3)
+    assert labels(again) == rest
+    assert labels(again) == labels(first)
+    assert [labels(whole), labels(whole)][1] == given + rest
+
+
+def test_a_restored_pass_may_be_saved_again() -> None:
+    first, again, third = (batches(X, Y, size=2, rng=seed) for seed in (3, 4, 5))
+    iterator = iter(first)
+    next(iterator)
+
+    again.restore(first.arrays())
+    third.restore(again.arrays())
+
+    assert labels(third) == labels(again) == labels(iterator)

@@ -1,0 +1,51 @@
+"""Datasets and their batches: the size that is asked for stands in front of an example's."""
+
+from typing import Any, assert_type
+from typing import Literal as L
+
+import numpy as np
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor, data, nn
+
+Digit = tuple[Tensor[Shape[L[8], L[8]], NoneTape], Tensor[Shape[()], NoneTape, np.int64]]
+
+
+class Digits(data.Dataset[Digit]):
+    """A dataset that says so."""
+
+    def __len__(self) -> int:
+        return 9
+
+    def __getitem__(self, index: int) -> Digit:
+        return tg.ones((8, 8)), tg.zeros((), np.int64)
+
+
+class Rows(data.Dataset[Tensor[Shape[L[3]], NoneTape]]):
+    """Examples of one tensor."""
+
+    def __len__(self) -> int:
+        return 5
+
+    def __getitem__(self, index: int) -> Tensor[Shape[L[3]], NoneTape]:
+        return tg.ones((3,))
+
+
+def accept_batches_of_a_dataset() -> None:
+    for images, labels in data.batches(Digits(), size=4):
+        assert_type(images, Tensor[Shape[L[4], L[8], L[8]], NoneTape])
+        assert_type(labels, Tensor[Shape[L[4]], NoneTape, np.int64])
+        assert_type(nn.Flatten()(images), Tensor[Shape[L[4], L[64]], NoneTape])
+    for rows in data.batches(Rows(), size=2, rng=0):
+        assert_type(rows, Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def accept_a_last_batch_of_any_size() -> None:
+    for rows in data.batches(Rows(), size=2, drop_last=False):
+        assert_type(rows, Tensor[Shape[Any, L[3]], NoneTape])
+
+
+def reject_a_layer_of_another_width() -> None:
+    model = nn.Linear(4, 2)
+    for rows in data.batches(Rows(), size=2):
+        model(rows)  # E: model Linear(4, 2): x is (2, 3) but (..., 4) is expected: axis -1 is 3, not 4 [tapegrad-shape]
