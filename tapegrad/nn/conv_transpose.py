@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from tapegrad.generator import RNG
 from tapegrad.guard import guarded
-from tapegrad.nn._kernels import (
+from tapegrad.nn._windows import (
     Batch,
     Convolution,
     Covered,

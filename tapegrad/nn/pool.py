@@ -23,7 +23,7 @@ from tapegrad.ops import (
 )
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Add, FloorDiv, Mul, Sub
+    from tapegrad.nn._windows import Windows
     from tapegrad.shapes import Shape
     from tapegrad.tensor import Float, T, Tensor
 
@@ -70,14 +70,7 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
-    ) -> Tensor[
-        Shape[
-            *Batch,
-            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-        ],
-        T,
-        Float,
-    ]:
+    ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
         """Computes `max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
 
@@ -106,11 +99,7 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
-        Shape[
-            *Batch,
-            Add[FloorDiv[Sub[Add[H, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-        ],
+        Shape[*Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, Kernel, Stride, Padding, Literal[1]]],
         T,
         Float,
     ]:
@@ -141,14 +130,7 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
-    ) -> Tensor[
-        Shape[
-            *Batch,
-            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-        ],
-        T,
-        Float,
-    ]:
+    ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
         """Computes `min_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return min_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
 
@@ -177,11 +159,7 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
-        Shape[
-            *Batch,
-            Add[FloorDiv[Sub[Add[H, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-        ],
+        Shape[*Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, Kernel, Stride, Padding, Literal[1]]],
         T,
         Float,
     ]:
@@ -215,14 +193,7 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
-    ) -> Tensor[
-        Shape[
-            *Batch,
-            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-        ],
-        T,
-        Float,
-    ]:
+    ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
         """Computes `smooth_max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return smooth_max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding, beta=self.beta)
 
@@ -254,11 +225,7 @@ class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
-        Shape[
-            *Batch,
-            Add[FloorDiv[Sub[Add[H, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-        ],
+        Shape[*Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, Kernel, Stride, Padding, Literal[1]]],
         T,
         Float,
     ]:
@@ -292,14 +259,7 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
-    ) -> Tensor[
-        Shape[
-            *Batch,
-            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-        ],
-        T,
-        Float,
-    ]:
+    ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
         """Computes `avg_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return avg_pool1d(
             x, self.kernel, stride=self.stride, padding=self.padding, count_include_pad=self.count_include_pad
@@ -333,11 +293,7 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
-        Shape[
-            *Batch,
-            Add[FloorDiv[Sub[Add[H, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-            Add[FloorDiv[Sub[Add[W, Mul[Literal[2], Padding]], Kernel], Stride], Literal[1]],
-        ],
+        Shape[*Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, Kernel, Stride, Padding, Literal[1]]],
         T,
         Float,
     ]:

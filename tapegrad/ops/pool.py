@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
 
 
-def max_pool1d_shape(
+def pool1d_shape(
     x: Dims,
     kernel: int | tuple[int],
     *,
@@ -35,73 +35,7 @@ def max_pool1d_shape(
     return pool_shape(1, x, kernel, stride, padding)
 
 
-def max_pool2d_shape(
-    x: Dims,
-    kernel: int | tuple[int, int],
-    *,
-    stride: int | tuple[int, int] | None = None,
-    padding: int | tuple[int, int] = 0,
-) -> Dims:
-    """Counts the windows along height and width."""
-    return pool_shape(2, x, kernel, stride, padding)
-
-
-def min_pool1d_shape(
-    x: Dims,
-    kernel: int | tuple[int],
-    *,
-    stride: int | tuple[int] | None = None,
-    padding: int | tuple[int] = 0,
-) -> Dims:
-    """Counts the windows along the line."""
-    return pool_shape(1, x, kernel, stride, padding)
-
-
-def min_pool2d_shape(
-    x: Dims,
-    kernel: int | tuple[int, int],
-    *,
-    stride: int | tuple[int, int] | None = None,
-    padding: int | tuple[int, int] = 0,
-) -> Dims:
-    """Counts the windows along height and width."""
-    return pool_shape(2, x, kernel, stride, padding)
-
-
-def smooth_max_pool1d_shape(
-    x: Dims,
-    kernel: int | tuple[int],
-    *,
-    stride: int | tuple[int] | None = None,
-    padding: int | tuple[int] = 0,
-) -> Dims:
-    """Counts the windows along the line."""
-    return pool_shape(1, x, kernel, stride, padding)
-
-
-def smooth_max_pool2d_shape(
-    x: Dims,
-    kernel: int | tuple[int, int],
-    *,
-    stride: int | tuple[int, int] | None = None,
-    padding: int | tuple[int, int] = 0,
-) -> Dims:
-    """Counts the windows along height and width."""
-    return pool_shape(2, x, kernel, stride, padding)
-
-
-def avg_pool1d_shape(
-    x: Dims,
-    kernel: int | tuple[int],
-    *,
-    stride: int | tuple[int] | None = None,
-    padding: int | tuple[int] = 0,
-) -> Dims:
-    """Counts the windows along the line."""
-    return pool_shape(1, x, kernel, stride, padding)
-
-
-def avg_pool2d_shape(
+def pool2d_shape(
     x: Dims,
     kernel: int | tuple[int, int],
     *,
@@ -122,7 +56,7 @@ def adaptive_avg_pool2d_shape(x: Dims, size: int | tuple[int, int]) -> Dims:
     return _adapted(2, x, size)
 
 
-@op(max_pool1d_shape)
+@op(pool1d_shape)
 def max_pool1d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int],
@@ -155,7 +89,7 @@ def max_pool1d(
     return _extreme(1, x, kernel, stride, padding, "maximum")
 
 
-@op(max_pool2d_shape)
+@op(pool2d_shape)
 def max_pool2d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int, int],
@@ -188,7 +122,7 @@ def max_pool2d(
     return _extreme(2, x, kernel, stride, padding, "maximum")
 
 
-@op(min_pool1d_shape)
+@op(pool1d_shape)
 def min_pool1d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int],
@@ -221,7 +155,7 @@ def min_pool1d(
     return _extreme(1, x, kernel, stride, padding, "minimum")
 
 
-@op(min_pool2d_shape)
+@op(pool2d_shape)
 def min_pool2d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int, int],
@@ -254,7 +188,7 @@ def min_pool2d(
     return _extreme(2, x, kernel, stride, padding, "minimum")
 
 
-@op(smooth_max_pool1d_shape)
+@op(pool1d_shape)
 def smooth_max_pool1d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int],
@@ -292,7 +226,7 @@ def smooth_max_pool1d(
     return _smooth(1, x, kernel, stride, padding, beta)
 
 
-@op(smooth_max_pool2d_shape)
+@op(pool2d_shape)
 def smooth_max_pool2d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int, int],
@@ -330,7 +264,7 @@ def smooth_max_pool2d(
     return _smooth(2, x, kernel, stride, padding, beta)
 
 
-@op(avg_pool1d_shape)
+@op(pool1d_shape)
 def avg_pool1d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int],
@@ -364,7 +298,7 @@ def avg_pool1d(
     return _average(1, x, kernel, stride, padding, count_include_pad=count_include_pad)
 
 
-@op(avg_pool2d_shape)
+@op(pool2d_shape)
 def avg_pool2d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int, int],

@@ -1,4 +1,4 @@
-"""What the convolutions as layers stand on: what stands in their types, and how their weights start.
+"""What convolutions and pools as layers stand on: what stands in their types, and how weights start.
 
 A layer has one number for all axes or one for each; an axis whose number is left out has that of the first.
 """
