@@ -75,6 +75,7 @@ from tapegrad.ops import concat_vectors as concat_vectors
 from tapegrad.ops import conv1d as conv1d
 from tapegrad.ops import conv2d as conv2d
 from tapegrad.ops import conv3d as conv3d
+from tapegrad.ops import conv_transpose as conv_transpose
 from tapegrad.ops import conv_transpose1d as conv_transpose1d
 from tapegrad.ops import conv_transpose2d as conv_transpose2d
 from tapegrad.ops import conv_transpose3d as conv_transpose3d

@@ -41,6 +41,7 @@ from tapegrad.ops.compare import where as where
 from tapegrad.ops.conv import conv1d as conv1d
 from tapegrad.ops.conv import conv2d as conv2d
 from tapegrad.ops.conv import conv3d as conv3d
+from tapegrad.ops.conv_transpose import conv_transpose as conv_transpose
 from tapegrad.ops.conv_transpose import conv_transpose1d as conv_transpose1d
 from tapegrad.ops.conv_transpose import conv_transpose2d as conv_transpose2d
 from tapegrad.ops.conv_transpose import conv_transpose3d as conv_transpose3d

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import Slide
-from tapegrad.dims import Dims, Size, covered, show, surely_differ
+from tapegrad.dims import Dims, Size, at_least, covered, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.ops._lowering import at_least_one, check_rank, convolved, numbers
@@ -14,6 +14,20 @@ from tapegrad.tensor import T1, T2, Float, Tensor, same_dtype, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.tape import Merge
+
+
+def conv_transpose_shape(
+    x: Dims,
+    w: Dims,
+    *,
+    stride: int | tuple[int, ...] = 1,
+    padding: int | tuple[int, ...] = 0,
+    output_padding: int | tuple[int, ...] = 0,
+    dilation: int | tuple[int, ...] = 1,
+    groups: int = 1,
+) -> Dims:
+    """Gives a channel for each kernel of a group, and as many cells along each axis of a kernel as they cover."""
+    return _shape(len(at_least(3, w=w)) - 2, x, w, stride, padding, output_padding, dilation, groups)
 
 
 def conv_transpose1d_shape(
@@ -56,6 +70,47 @@ def conv_transpose3d_shape(
 ) -> Dims:
     """Gives a channel for each kernel of a group, and as many voxels along each of three axes as the kernels cover."""
     return _shape(3, x, w, stride, padding, output_padding, dilation, groups)
+
+
+@op(conv_transpose_shape)
+def conv_transpose(
+    x: Tensor[Any, T1, Float],
+    w: Tensor[Any, T2, Float],
+    *,
+    stride: int | tuple[int, ...] = 1,
+    padding: int | tuple[int, ...] = 0,
+    output_padding: int | tuple[int, ...] = 0,
+    dilation: int | tuple[int, ...] = 1,
+    groups: int = 1,
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Lays a kernel down for each cell, as many times as the cell says, and adds them up, along any number of axes.
+
+    $$y_{noi} = \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}$$
+
+    The kernels say how many axes there are; `conv_transpose1d`, `conv_transpose2d` and `conv_transpose3d` say so
+    by name.
+
+    Args:
+        x: Cells, `(N, C, ...)`, or those of one, `(C, ...)`.
+        w: Kernels, `(C, O // groups, ...)`, along one axis at least.
+        stride: Cells between neighbouring kernels, at least 1; one number, or one for each axis, here and below.
+        padding: Cells cut off each side.
+        output_padding: Cells more behind, below `stride`; no zeros, if a kernel reaches them.
+        dilation: Cells between neighbouring elements of a kernel, at least 1.
+        groups: Into how many groups the channels of `x` and of the result fall; each sees its own.
+
+    Returns:
+        `(N, O, ...)`, along each axis as long as `conv_transpose1d` says, without a batch if `x` has none.
+
+    Raises:
+        ShapeError: A rank is wrong, channels do not fit, nothing is left, or a number is too small or too large.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14.
+    """
+    tensor_only(w, "w")
+    return _spread(len(at_least(3, w=w.shape)) - 2, x, w, stride, padding, output_padding, dilation, groups)
 
 
 @op(conv_transpose1d_shape)

@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from typing_extensions import TypeVar, TypeVarTuple
-
 from tapegrad import ops
 from tapegrad.tapem.lift import lift
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Add
-    from tapegrad.shapes import Shape
-    from tapegrad.tapem.program import TapeM
-    from tapegrad.tapem.tape import Node
     from tapegrad.tensor import Tensor
-
-N = TypeVar("N", bound=int)
-M = TypeVar("M", bound=int)
-S = TypeVar("S", bound=tuple[Any, ...])
-D = TypeVar("D", bound=np.generic, default=np.float32)
-Real = TypeVar("Real", bound=np.number[Any], default=np.float32)
-Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
-Batch = TypeVarTuple("Batch")
 
 
 def positive_only(x: Tensor[Any, Any, Any]) -> None:
@@ -36,28 +21,52 @@ def positive_only(x: Tensor[Any, Any, Any]) -> None:
 
 abs = lift(ops.abs)
 add = lift(ops.add)
+avg_pool1d = lift(ops.avg_pool1d)
+avg_pool2d = lift(ops.avg_pool2d)
+avg_pool2d_pad = avg_pool2d  # the library's pools take their padding themselves
+batchnorm_channel_first = lift(ops.batch_norm)
 clamp = lift(ops.clamp)
 concat = lift(ops.concat)
+concat_vectors = lift(ops.concat_vectors)
+conv1d = lift(ops.conv1d)
+conv2d = lift(ops.conv2d)
+conv3d = lift(ops.conv3d)
+conv_transpose = lift(ops.conv_transpose)
+conv_transpose1d = lift(ops.conv_transpose1d)
+conv_transpose2d = lift(ops.conv_transpose2d)
+conv_transpose3d = lift(ops.conv_transpose3d)
+cos = lift(ops.cos)
 cross_entropy = lift(ops.cross_entropy)
 div = lift(ops.div)
 exp = lift(ops.exp)
 gelu = lift(ops.gelu)
 inv = lift(ops.reciprocal)
+layer_norm = lift(ops.layer_norm)
+linear = lift(ops.linear)
 log = lift(ops.log, positive_only)  # where the op follows IEEE 754, a program ends
 log_softmax = lift(ops.log_softmax)
 matmul = lift(ops.matmul)
 max = lift(ops.max)
+max_pool1d = lift(ops.max_pool1d)
+max_pool2d = lift(ops.max_pool2d)
+max_pool2d_pad = max_pool2d
 maximum = lift(ops.maximum)
 mean = lift(ops.mean)
 min = lift(ops.min)
 minimum = lift(ops.minimum)
 mse_loss = lift(ops.mse)
 mul = lift(ops.mul)
+multi_head_attention = lift(ops.multi_head_attention)
 neg = lift(ops.neg)
 relu = lift(ops.relu)
 reshape = lift(ops.reshape)
+safe_log = lift(ops.safe_log)
+scale = lift(ops.scale)
 sigmoid = lift(ops.sigmoid)
 silu = lift(ops.silu)
+sin = lift(ops.sin)
+smooth_max_pool1d = lift(ops.smooth_max_pool1d)
+smooth_max_pool2d = lift(ops.smooth_max_pool2d)
 softmax = lift(ops.softmax)
 softplus = lift(ops.softplus)
 sqrt = lift(ops.sqrt)
@@ -66,41 +75,3 @@ sub = lift(ops.sub)
 sum = lift(ops.sum)
 tanh = lift(ops.tanh)
 transpose = lift(ops.transpose)
-
-
-def scale(x: Node[S, Real], *, factor: float) -> TapeM[Node[S, Real]]:
-    r"""Returns the program for $y = c x$.
-
-    Args:
-        x: Any shape.
-        factor: The number c.
-    """
-    return mul(x, factor)
-
-
-def linear(
-    x: Node[Shape[*Batch, N], Float], w: Node[Shape[N, M], Float], b: Node[Shape[M], Float]
-) -> TapeM[Node[Shape[*Batch, M], Float]]:
-    r"""Returns the program for $y_{bj} = \sum_i x_{bi} w_{ij} + b_j$, which is two steps.
-
-    Args:
-        x: `(..., N)`.
-        w: `(N, M)`, as in `nn.Linear`.
-        b: `(M,)`.
-    """
-    return matmul(x, w).bind(lambda y: add(y, b))
-
-
-def concat_vectors(x: Node[Shape[N], D], y: Node[Shape[M], D]) -> TapeM[Node[Shape[Add[N, M]], D]]:
-    """Returns the program that puts one vector behind another: `(N,)` and `(M,)` give `(N + M,)`."""
-    return concat([x, y])
-
-
-def safe_log(x: Node[S, Float], *, eps: float = 1e-6) -> TapeM[Node[S, Float]]:
-    r"""Returns the program for $y = \ln(\ln(1 + e^x) + \varepsilon)$, which has a value and a slope everywhere.
-
-    Args:
-        x: Any shape, a float dtype.
-        eps: The number ε, above 0.
-    """
-    return softplus(x).bind(lambda y: add(y, eps)).bind(log)

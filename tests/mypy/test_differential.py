@@ -133,7 +133,8 @@ class Drawn:
 
     def kernels(self) -> Sizes:
         """Returns the shape of kernels that may slide over the first operand, with or without a batch."""
-        rank = int(self.op.name[-2])
+        has_rank = self.op.name.endswith("d")
+        rank = int(self.op.name[-2]) if has_rank else max(len(self.like) - self.dice.randint(1, 2), 1)
         channels = self.like[-rank - 1] if len(self.like) > rank else 1
         transposed = "transpose" in self.op.name
         sizes = (channels, self.dice.choice(SIZES)) if transposed else (self.dice.choice(SIZES), channels)

@@ -13,6 +13,7 @@ from tapegrad.ops import (
     conv1d,
     conv2d,
     conv3d,
+    conv_transpose,
     conv_transpose1d,
     conv_transpose2d,
     conv_transpose3d,
@@ -190,3 +191,55 @@ def test_what_does_not_fit_is_refused(x: Any, w: Any, options: dict[str, Any], m
 def test_other_channels_are_refused(rank: int) -> None:
     with pytest.raises(ShapeError, match=f"^conv_transpose{rank}d: x has 2 channels but w expects 3$"):
         BACK[rank](ones((1, 2, *(3,) * rank)), ones((3, 2, *(4,) * rank)))
+
+
+class TestAlongAnyNumberOfAxes:
+    @pytest.mark.parametrize("rank", RANKS)
+    @pytest.mark.parametrize("options", OPTIONS, ids=str)
+    def test_it_is_the_op_of_as_many_axes_as_the_kernels_have(self, rank: int, options: dict[str, Any]) -> None:
+        x, w = real(2, 2, *(4, 3, 5)[:rank]), real(2, 3, *(3, 2, 2)[:rank], seed=1)
+
+        y = conv_transpose(x, w, **options)
+
+        np.testing.assert_array_equal(y.numpy(), BACK[rank](x, w, **options).numpy())
+
+    def test_there_may_be_more_axes_than_an_op_has_a_name_for(self) -> None:
+        x, w = ones((2, 1, 1, 2, 1, 1)), ones((1, 3, 1, 1, 2, 1))
+
+        y = conv_transpose(x * 2.0, w, stride=(1, 3, 1, 1))
+
+        assert y.shape == (2, 3, 1, 4, 2, 1)
+        assert y.numpy()[1, 2, 0, :, 1, 0].tolist() == [2, 0, 0, 2]
+
+    def test_infinities_and_nan_reach_the_cells_that_they_lay_kernels_on(self) -> None:
+        y = conv_transpose(tensor([[np.inf, 0.0, 0.0, 1e30, 1e30, np.nan]]), ones((1, 1, 2)))
+
+        np.testing.assert_array_equal(
+            y.numpy(), np.array([[np.inf, np.inf, 0, 1e30, 2e30, np.nan, np.nan]], np.float32)
+        )
+
+    def test_nothing_and_one_cell(self) -> None:
+        assert conv_transpose(ones((1, 1)) * 3, ones((1, 1, 1)) * 5).tolist() == [[15]]
+        assert conv_transpose(zeros((0, 2, 4)), ones((2, 3, 1))).shape == (0, 3, 4)
+
+    def test_gradients_can_be_differentiated(self) -> None:
+        x, w = real(2, 2, 2, 3), real(2, 3, 3, 2, seed=1)
+
+        check_gradients(lambda x, w: conv_transpose(x, w, stride=2, padding=1), x, w, order=2)
+
+    def test_the_law_of_rules(self) -> None:
+        check_shape_rule(
+            conv_transpose, {"x": (4, 3, 5), "w": (3, 2, 4), "stride": 2}, {"x": (3, 5, 4), "w": (3, 2, 3, 2)}
+        )
+
+    def test_what_does_not_fit_is_refused(self) -> None:
+        row: Any = zeros((2, 3))
+        flat: Any = zeros((3, 4))
+        whole: Any = zeros((3, 3, 1), np.int64)
+
+        with pytest.raises(ShapeError, match=r"^conv_transpose: w \(3, 4\) has rank 2 but needs at least 3$"):
+            conv_transpose(row, flat)
+        with pytest.raises(ShapeError, match=r"^conv_transpose: x \(2, 3\) has rank 2, not 4, or 3 without a batch$"):
+            conv_transpose(row, FILTERS)
+        with pytest.raises(DTypeError, match=r"^conv_transpose: x is int64 but floating is expected$"):
+            conv_transpose(whole, whole)

@@ -428,6 +428,7 @@ TORCH: dict[str, Line] = {
     "conv1d": Line(F.conv1d, slid(1)),
     "conv2d": Line(F.conv2d, slid(2)),
     "conv3d": Line(F.conv3d, slid(3)),
+    "conv_transpose": Line(F.conv_transpose2d, laid(2)),
     "conv_transpose1d": Line(F.conv_transpose1d, laid(1)),
     "conv_transpose2d": Line(F.conv_transpose2d, laid(2)),
     "conv_transpose3d": Line(F.conv_transpose3d, laid(3)),

@@ -29,29 +29,53 @@ def positive(*shape: int, seed: int = 0) -> Any:
 
 
 X, Y, SQUARE = real(2, 3), real(2, 3, seed=1), real(3, 5, seed=2)
+IMAGES, FILTERS = real(2, 2, 5, 4), real(3, 2, 3, 2, seed=3)
 CASES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "abs": ((X,), {}),
     "add": ((X, Y), {}),
+    "avg_pool1d": ((real(2, 3, 7),), {"kernel": 3, "stride": 2}),
+    "avg_pool2d": ((IMAGES,), {"kernel": (3, 2)}),
+    "avg_pool2d_pad": ((IMAGES,), {"kernel": 3, "padding": 1}),
+    "batchnorm_channel_first": ((IMAGES, real(2), real(2, seed=1)), {}),
     "clamp": ((X,), {"min": -0.5, "max": 0.5}),
+    "conv1d": ((real(2, 3, 7), real(5, 3, 2, seed=1)), {"stride": 2}),
+    "conv2d": ((IMAGES, FILTERS), {"padding": 1}),
+    "conv3d": ((real(2, 1, 3, 4, 2), real(3, 1, 2, 3, 2, seed=1)), {}),
+    "conv_transpose": ((real(2, 3, 2), real(3, 2, 2, seed=1)), {"stride": 3}),
+    "conv_transpose1d": ((real(2, 3, 4), real(3, 2, 2, seed=1)), {"stride": 3}),
+    "conv_transpose2d": ((real(2, 3, 3, 2), FILTERS), {}),
+    "conv_transpose3d": ((real(2, 1, 2, 3, 2), real(1, 2, 2, 1, 2, seed=1)), {}),
+    "cos": ((X,), {}),
     "cross_entropy": ((X, ops.tensor([2, 0])), {}),
     "div": ((X, positive(2, 3)), {}),
     "exp": ((X,), {}),
     "gelu": ((X,), {"approximate": "tanh"}),
     "inv": ((positive(2, 3),), {}),
+    "layer_norm": ((X, real(3), real(3, seed=1)), {"eps": 1e-3}),
+    "linear": ((X, SQUARE, real(5)), {}),
     "log": ((positive(2, 3),), {}),
     "log_softmax": ((X,), {"axis": 0}),
     "matmul": ((X, SQUARE), {}),
     "max": ((X,), {"axis": 1}),
+    "max_pool1d": ((real(2, 3, 7),), {"kernel": 3}),
+    "max_pool2d": ((IMAGES,), {"kernel": (3, 2), "stride": 1}),
+    "max_pool2d_pad": ((IMAGES,), {"kernel": 3, "padding": 1}),
     "maximum": ((X, Y), {}),
     "mean": ((X,), {"axis": 0, "keepdims": True}),
     "min": ((X,), {}),
     "minimum": ((X, Y), {}),
     "mul": ((X, real(3)), {}),
+    "multi_head_attention": ((real(5, 4), real(3, 4, seed=1), real(3, 6, seed=2)), {"heads": 2}),
     "neg": ((X,), {}),
     "relu": ((X,), {}),
     "reshape": ((X,), {"shape": (3, -1)}),
+    "safe_log": ((X,), {"eps": 0.5}),
+    "scale": ((X,), {"factor": 3.0}),
     "sigmoid": ((X,), {}),
     "silu": ((X,), {}),
+    "sin": ((X,), {}),
+    "smooth_max_pool1d": ((real(2, 3, 7),), {"kernel": 3, "beta": 2.0}),
+    "smooth_max_pool2d": ((IMAGES,), {"kernel": 2, "beta": 0.5, "padding": 1}),
     "softmax": ((X,), {}),
     "softplus": ((X,), {}),
     "sqrt": ((positive(2, 3),), {}),
@@ -61,7 +85,7 @@ CASES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "tanh": ((X,), {}),
     "transpose": ((X,), {}),
 }
-APART = {"concat", "mse_loss"}  # tested below: one takes a list, of the other an operand gets no gradient
+APART = {"concat", "concat_vectors", "mse_loss"}  # tested below: two take a list, of one an operand gets no gradient
 LIFTED = {name: value for name, value in vars(tapem).items() if isinstance(value, Lifted)}
 
 
@@ -181,22 +205,35 @@ def of_two(program: Any, x: Any, y: Any = None) -> tapem.Do[Any]:
     return (yield from program(first, second))
 
 
-def test_what_is_made_of_several_ops() -> None:
-    assert ran(of_two(lambda x: tapem.scale(x, factor=3.0), ops.tensor([1.0, 2.0]))).value.tolist() == [3, 6]
-    assert ran(of_two(tapem.concat_vectors, ops.ones((2,)), ops.zeros((1,)))).value.tolist() == [1, 1, 0]
-    logs = ran(of_two(lambda x: tapem.safe_log(x, eps=0.5), ops.tensor([0.0, -1e4, 1e4]))).value.tolist()
-    np.testing.assert_allclose(logs, np.log([math.log(2) + 0.5, 0.5, 1e4 + 0.5]), rtol=1e-6)
+def test_vectors_are_put_one_behind_the_other() -> None:
+    joined = ran(of_two(lambda x, y: tapem.concat_vectors([x, y]), ops.ones((2,)), ops.zeros((1,))))
+
+    assert joined.value.tolist() == [1, 1, 0]
+    assert joined.op == "concat_vectors"
 
 
-def test_linear_is_that_of_the_layers() -> None:
+def test_a_mask_is_a_node_as_well() -> None:
     @tapem.do
-    def applied() -> tapem.Do[Any]:
-        x = yield from tapem.leaf(X)
-        w = yield from tapem.leaf(SQUARE)
-        b = yield from tapem.leaf(real(5))
-        return (yield from tapem.linear(x, w, b))
+    def attended() -> tapem.Do[Any]:
+        x = yield from tapem.leaf(real(2, 4))
+        mask = yield from tapem.leaf(ops.tensor([[True, False], [True, True]]))
+        y = yield from tapem.multi_head_attention(x, x, x, heads=2, mask=mask)
+        loss = yield from tapem.sum(y)
+        return y, mask, (yield from tapem.backward(loss)).of(x)
 
-    np.testing.assert_array_equal(ran(applied()).value.numpy(), (X @ SQUARE + real(5)).numpy())
+    y, mask, dx = ran(attended())
+    np.testing.assert_array_equal(y.value.numpy()[0], real(2, 4).numpy()[0])
+    assert mask in y.parents
+    assert dx.shape == (2, 4)
+
+
+def test_a_logarithm_made_safe_is_one_step_and_needs_its_epsilon() -> None:
+    logs = ran(of_two(lambda x: tapem.safe_log(x, eps=0.5), ops.tensor([0.0, -1e4, 1e4])))
+    refused = of_two(lambda x: tapem.safe_log(x, eps=0.0), ops.ones((1,))).eval(EMPTY)
+
+    np.testing.assert_allclose(logs.value.tolist(), np.log([math.log(2) + 0.5, 0.5, 1e4 + 0.5]), rtol=1e-6)
+    assert logs.id == 1
+    assert refused == Err("domain", "safe_log", "must be above 0", "eps is 0.0")
 
 
 def test_the_logarithm_of_what_is_not_positive_ends_a_program() -> None:

@@ -27,6 +27,12 @@ def accept_known_sizes() -> None:
     assert_type(tg.conv_transpose3d(volume, cubes), Tensor[Shape[L[2], L[4], L[6], L[7], L[8]], NoneTape])
 
 
+def accept_any_number_of_axes() -> None:
+    assert_type(tg.conv_transpose(images, kernels, stride=2), Tensor[Shape[L[2], L[3], L[31], L[21]], NoneTape])
+    assert_type(tg.conv_transpose(line, filters), Tensor[Shape[L[6], L[17]], NoneTape])
+    assert_type(tg.conv_transpose(volume.trace(), cubes), Tensor[Shape[L[2], L[4], L[6], L[7], L[8]], OwnedTape])
+
+
 def accept_options() -> None:
     assert_type(tg.conv_transpose2d(images, kernels, stride=2), Tensor[Shape[L[2], L[3], L[31], L[21]], NoneTape])
     assert_type(tg.conv_transpose2d(images, kernels, padding=(2, 1)), Tensor[Shape[L[2], L[3], L[14], L[10]], NoneTape])
@@ -79,6 +85,14 @@ def reject_an_output_padding_that_a_stride_would_reach() -> None:
 
 def reject_kernels_of_another_rank() -> None:
     tg.conv_transpose3d(volume, kernels)  # E: conv_transpose3d: w (6, 3, 5, 3) has rank 4, not 5 [tapegrad-shape]
+
+
+def reject_kernels_without_an_axis() -> None:
+    tg.conv_transpose(images, tg.ones((6, 3)))  # E: conv_transpose: w (6, 3) has rank 2 but needs at least 3 [tapegrad-shape]
+
+
+def reject_cells_of_fewer_axes_than_kernels() -> None:
+    tg.conv_transpose(line, kernels)  # E: conv_transpose: x (3, 14) has rank 2, not 4, or 3 without a batch [tapegrad-shape]
 
 
 def reject_ints() -> None:

@@ -40,11 +40,29 @@ def accept_the_sizes_of_rules() -> None:
     assert_type(tapem.mse_loss(x, x).eval(tape), tapem.Result[Node[tuple[()]]])
 
 
-def accept_what_is_made_of_several_ops() -> None:
+def accept_layers() -> None:
     assert_type(tapem.linear(x, w, b).eval(tape).unwrap(), Node[Shape[L[2], L[5]]])
-    assert_type(tapem.concat_vectors(b, b).eval(tape).unwrap(), Node[Shape[L[10]]])
+    assert_type(tapem.concat_vectors([b, b]).eval(tape).unwrap(), Node[Shape[L[10]]])
     assert_type(tapem.scale(x, factor=3.0).eval(tape).unwrap(), Node[Shape[L[2], L[3]]])
     assert_type(tapem.safe_log(x).eval(tape).unwrap(), Node[Shape[L[2], L[3]]])
+    assert_type(tapem.layer_norm(w, b, b).eval(tape).unwrap(), Node[Shape[L[3], L[5]]])
+    assert_type(tapem.multi_head_attention(x, x, x, heads=3).eval(tape).unwrap(), Node[Shape[L[2], L[3]]])
+
+
+def accept_images() -> None:
+    images, longer = tapem.leaf(tg.ones((2, 3, 8, 6))).run(tape).unwrap()
+    kernels, longer = tapem.leaf(tg.ones((4, 3, 3, 3))).run(longer).unwrap()
+    spread, longer = tapem.leaf(tg.ones((3, 5, 2, 2))).run(longer).unwrap()
+    ones, longer = tapem.leaf(tg.ones((3,))).run(longer).unwrap()
+    assert_type(tapem.conv2d(images, kernels, padding=1).eval(longer).unwrap(), Node[Shape[L[2], L[4], L[8], L[6]]])
+    assert_type(tapem.conv_transpose(images, spread, stride=2).eval(longer).unwrap(), Node[Shape[L[2], L[5], L[16], L[12]]])
+    assert_type(tapem.conv_transpose2d(images, spread).eval(longer).unwrap(), Node[Shape[L[2], L[5], L[9], L[7]]])
+    assert_type(tapem.max_pool2d(images, 2).eval(longer).unwrap(), Node[Shape[L[2], L[3], L[4], L[3]]])
+    assert_type(tapem.max_pool2d_pad(images, 3, stride=1, padding=1).eval(longer).unwrap(), Node[Shape[L[2], L[3], L[8], L[6]]])
+    assert_type(tapem.smooth_max_pool2d(images, 2, beta=3.0).eval(longer).unwrap(), Node[Shape[L[2], L[3], L[4], L[3]]])
+    assert_type(tapem.avg_pool2d(images, (4, 3)).eval(longer).unwrap(), Node[Shape[L[2], L[3], L[2], L[2]]])
+    assert_type(tapem.avg_pool2d_pad(images, 2, padding=1).eval(longer).unwrap(), Node[Shape[L[2], L[3], L[5], L[4]]])
+    assert_type(tapem.batchnorm_channel_first(images, ones, ones).eval(longer).unwrap(), Node[Shape[L[2], L[3], L[8], L[6]]])
 
 
 def accept_one_operand_of_any_kind() -> None:
@@ -57,7 +75,7 @@ def accept_one_operand_of_any_kind() -> None:
 def accept_named_sizes() -> None:
     def outer(a: Node[Shape[N]], c: Node[Shape[M]]) -> tapem.TapeM[Node[Shape[Add[N, M]]]]:
         assert_type(tapem.mul(a, a).eval(tape).unwrap(), Node[Shape[N]])
-        return tapem.concat_vectors(a, c)
+        return tapem.concat_vectors([a, c])
 
     assert_type(outer(b, b).eval(tape).unwrap(), Node[Shape[L[10]]])
 
@@ -177,7 +195,8 @@ def reject_named_sizes_that_are_two() -> None:
 
 
 def reject_a_bias_of_another_size() -> None:
-    _ = tapem.linear(x, w, tapem.leaf(tg.ones((4,))).eval(tape).unwrap())  # E(mypy): linear: M is 5 in w but 4 in b [tapegrad-shape]
+    short, longer = tapem.leaf(tg.ones((4,))).run(tape).unwrap()
+    tapem.linear(x, w, short).eval(longer).unwrap()  # E: linear: weight (3, 5) has 5 columns but bias (4,) has 4 [tapegrad-shape]
 
 
 def reject_one_gradient_for_another() -> None:
