@@ -7,8 +7,10 @@ the handle computes the value from its operands, which are read in the same way,
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from weakref import ref
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tapegrad.gradients import Gradients
+    from tapegrad.tape import Pullback
 
 F = TypeVar("F")  # a function or a module, of which no checker sees by a bound that both can be called
 
@@ -94,6 +97,7 @@ class _Segment(Checkpointing):
 
 
 _SEGMENT: Final = _Segment()
+_FIXED: Final = (int, float, str, slice, type, np.generic, np.dtype)  # arguments that never change
 
 
 def checkpoint(f: F) -> F:
@@ -209,9 +213,14 @@ _slot: Any = vars(Tensor)["data"]  # its descriptor: a look through the class wo
 
 
 class _Recipe:
-    """How a value is computed, and the value for as long as somebody else holds it."""
+    """How a value is computed, and the value for as long as somebody else holds it.
 
-    __slots__ = ("args", "dtype", "function", "kwargs", "operands", "shape", "value", "versions")
+    Attributes:
+        taped: The operands that had tapes, where the way back is made anew with the value; else none.
+        entry: That way back, once it is made.
+    """
+
+    __slots__ = ("args", "dtype", "entry", "function", "kwargs", "operands", "shape", "taped", "value", "versions")
 
     def __init__(self, value: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.value = ref(value)
@@ -220,6 +229,8 @@ class _Recipe:
         self.args, self.kwargs = args, kwargs
         self.operands = tuple(_tensors((args, kwargs)))
         self.versions = tuple(x.version for x in self.operands)
+        self.taped: frozenset[Any] = frozenset()
+        self.entry: Any = None
 
     def compute(self) -> Any:
         """Runs the op again, with the operands' values as they are."""
@@ -228,11 +239,27 @@ class _Recipe:
         if tuple(x.version for x in self.operands) != self.versions:
             self.refuse("cannot be computed again: a parameter was assigned since")
         with np.errstate(all="ignore"):  # what there is to warn of was said the first time
-            return self.function(*self.args, **self.kwargs).data
+            if not self.taped:
+                return self.function(*self.args, **self.kwargs).data
+            tape = OwnedTape()
+            args, kwargs = _mapped((self.args, self.kwargs), lambda x: x.put_tape(tape) if x in self.taped else x)
+            value = self.function(*args, **kwargs).data
+        self.entry = tape.tape.entries[-1]
+        return value
+
+    def way_back(self) -> tuple[Any, Pullback]:
+        """Returns the result of the op when it ran again, and the closure that it left then."""
+        if self.entry is None:  # somebody holds the value, so that nobody has computed it
+            for x in self.operands:
+                _ = x.data  # each may be the end of a chain longer than Python's stack
+            self.compute()
+        _, out, _, backward = self.entry
+        return out, backward
 
     def forget(self) -> None:
         """Lets go of the operands."""
         self.function, self.args, self.kwargs, self.operands = None, (), {}, ()
+        self.taped, self.entry = frozenset(), None
 
     def refuse(self, why: str) -> NoReturn:
         """Says why there is no value."""
@@ -253,23 +280,75 @@ def _empty(
     if out.__class__ is not Tensor or not entries or entries[-1][1] is not out:
         return  # an op inside the op has done it, or nothing was recorded
     time, _, inputs, backward = entries[-1]
+
+    def untaped(x: Tensor[Any, Any, Any]) -> Any:
+        plain = x.split_tape()[0]
+        if plain is out:
+            raise _UnsuitableError
+        return plain
+
     try:
-        frozen_args, frozen_kwargs = _frozen((args, kwargs), out)
-        recipe = _Recipe(out.data, function, frozen_args, frozen_kwargs)
+        recipe = _Recipe(out.data, function, *_mapped((args, kwargs), untaped))
     except (_UnsuitableError, TypeError):  # a NumPy scalar has no weak reference, and is no burden
         return
-
-    def forgetting(grads: Gradients) -> None:
-        backward(grads)
-        out.forget()
-
-    name = getattr(backward, "__qualname__", type(backward).__name__)
-    forgetting.__qualname__ = name  # a picture of the tape shows the op, not this room
+    if recipe.operands and {*inputs} <= {*recipe.operands} and _is_burdened(backward, out, inputs):
+        recipe.taped = frozenset(x.handle for x in _tensors((args, kwargs)) if x.owns_tape)
+    forgetting = _anew(out, recipe) if recipe.taped else _forgetting(out, backward)
+    forgetting.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for pictures of the tape
     entries[-1] = (time, out, inputs, forgetting)
     node: Any = out
     del node.data
     node.__class__ = Emptied
     node.handle = recipe
+
+
+def _forgetting(out: Any, backward: Pullback) -> Pullback:
+    def forgetting(grads: Gradients) -> None:
+        backward(grads)
+        out.forget()
+
+    return forgetting
+
+
+def _anew(out: Any, recipe: _Recipe) -> Pullback:
+    """Returns a way back that holds nothing: the op is recorded again before it runs."""
+
+    def anew(grads: Gradients) -> None:
+        dy = grads.take(out)
+        twin, backward = recipe.way_back()
+        grads.add(twin, dy)
+        backward(grads)
+        out.forget()
+
+    return anew
+
+
+def _is_burdened(backward: Pullback, out: Any, inputs: tuple[Any, ...]) -> bool:
+    """Whether a closure holds so much beside operands and result that it is better made anew.
+
+    Attention holds its weights, a recurrent network the gates of each step. A few numbers a row are no burden.
+    """
+    held: int = sum(x.size for x in _held(backward, {id(x) for x in (out, *inputs)}))
+    return 4 * held >= int(out.size)
+
+
+def _held(value: Any, seen: set[int]) -> Iterator[Any]:
+    """Gives the arrays, and the tensors that have a value, that a closure holds, each once."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, Tensor):
+        if value.kept:
+            yield value
+    elif hasattr(value, "dtype"):
+        yield value
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _held(one, seen)
+    else:
+        for cell in getattr(value, "__closure__", None) or ():
+            with contextlib.suppress(ValueError):  # a name that has no value yet
+                yield from _held(cell.cell_contents, seen)
 
 
 def _computed(node: Emptied) -> Any:
@@ -287,21 +366,27 @@ def _computed(node: Emptied) -> Any:
     return node.data
 
 
-def _frozen(value: Any, out: Any) -> Any:
-    """Returns arguments as they will still be on the way back: tensors without their tapes, and what cannot change."""
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Returns arguments with each tensor changed.
+
+    Raises:
+        _UnsuitableError: One of the others may change before the way back.
+    """
     if isinstance(value, Tensor):
-        x = value.split_tape()[0]
-        if x is out:
-            raise _UnsuitableError
-        return x
+        return change(value)
     if isinstance(value, tuple | list):
         made: Any = getattr(value, "_make", type(value))  # of one with names or without
-        return made(_frozen(one, out) for one in value)
+        return made(_mapped(one, change) for one in value)
     if isinstance(value, dict):
-        return {key: _frozen(one, out) for key, one in value.items()}
-    if value is None or value is ... or isinstance(value, int | float | str | slice | type | np.generic | np.dtype):
+        return {key: _mapped(one, change) for key, one in value.items()}
+    if value is None or value is ... or isinstance(value, _FIXED) or _is_of_a_module(value):
         return value
     raise _UnsuitableError
+
+
+def _is_of_a_module(value: Any) -> bool:
+    """Whether it is a function that knows nothing but its arguments."""
+    return isinstance(value, FunctionType) and value.__closure__ is None
 
 
 def _fill(y: Any) -> None:

@@ -24,11 +24,13 @@ from tapegrad.ops import (
     exp,
     gelu,
     layer_norm,
+    lstm,
     mul,
     normal,
     ones,
     relu,
     rms_norm,
+    scaled_dot_product_attention,
     softmax,
     split,
     sqrt,
@@ -42,7 +44,7 @@ from tapegrad.ops import (
 )
 from tapegrad.ops._lowering import biased
 from tapegrad.ops._mapped import mapped
-from tapegrad.tensor import S, T, Tensor, split_tape
+from tapegrad.tensor import S, T, Tensor, handle, split_tape
 from tapegrad.testing import check_gradients
 
 BALANCED = BalancedCheckpointing()
@@ -135,6 +137,63 @@ def test_a_segment_runs_every_op_once_more() -> None:
     checkpoint(part)(real(2, 3).trace()).sum().backward()
 
     assert runs == {"doubled": 2, "tripled": 2}
+
+
+@op(kept_shape)
+def heated(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
+    """Holds more on its way back than operand and result: x squared."""
+    x, tape = split_tape(x)
+    square = handle(x.data * x.data + counted("heated"))
+    squares.append(ref(square.data))
+    out = handle(square.data * x.data)
+    return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out) * square.data * 3.0))
+
+
+squares: list[ref[Any]] = []
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_what_a_closure_holds_is_made_anew_with_the_value_and_no_more_often(is_held: bool) -> None:  # noqa: FBT001  # a case
+    x = real(2, 3)
+    squares.clear()
+    middle: list[Any] = []
+
+    def part(x: Any) -> Any:
+        y = heated(tanh(x))
+        middle.append(y if is_held else None)
+        return y * y
+
+    loss = checkpoint(part)(x.trace()).sum()
+    gone = [square() is None for square in squares]
+    gradient = loss.backward()[x]
+
+    assert gone == [True]
+    assert runs == {"heated": 2}
+    assert [square() for square in squares] == [None, None]
+    assert equal(gradient, part(x.trace()).sum().backward()[x])
+
+
+def test_what_a_closure_holds_is_saved_where_the_value_is() -> None:
+    squares.clear()
+
+    (heated(real(2, 3).trace(checkpoint=BALANCED)) * 1.0).sum().backward()
+
+    assert runs == {"heated": 1}
+
+
+def test_what_a_closure_holds_is_made_anew_at_the_end_of_a_chain_longer_than_the_stack() -> None:
+    x = real(3)
+    held: list[Any] = []
+
+    def part(h: Any) -> Any:
+        for _ in range(3000):
+            h = h + 0.001
+        held.append(heated(h))
+        return held[0] * 1.0
+
+    gradient = checkpoint(part)(x.trace()).sum().backward()[x]
+
+    np.testing.assert_allclose(gradient.numpy(), 3 * (x.numpy() + 3) ** 2)
 
 
 def test_no_checkpointing_runs_nothing_again() -> None:
@@ -436,6 +495,35 @@ def test_what_a_forward_pass_warns_of_is_said_once() -> None:
 
 
 # Memory
+
+
+@pytest.mark.parametrize("f", ["attention", "gelu", "lstm"])
+def test_a_segment_holds_nothing_but_what_goes_in_and_comes_out(f: str) -> None:
+    x, zero = normal((256, 16, 8), rng=0), zeros((256, 8))
+    weight, bias = normal((8, 32), rng=1), zeros((32,))
+    parts: dict[str, Any] = {
+        "attention": lambda x: scaled_dot_product_attention(x, x, x),
+        "gelu": lambda x: gelu(x, approximate="tanh"),
+        "lstm": lambda x: lstm(x, zero, zero, weight, weight, bias, bias)[0],
+    }
+    part = parts[f]
+
+    def held(f: Any) -> int:
+        f(x.trace())  # what is made at a first call only
+        gc.collect()
+        tracemalloc.start()
+        try:
+            y = f(x.trace())
+            return tracemalloc.get_traced_memory()[0] - int(y.numpy().nbytes)
+        finally:
+            tracemalloc.stop()
+
+    without, within = held(part), held(checkpoint(part))
+
+    assert without > 0.9 * x.data.nbytes
+    assert within < 0.4 * x.numpy().nbytes, f"{within} of {without}"
+    one, other = part(x.trace()).sum().backward()[x], checkpoint(part)(x.trace()).sum().backward()[x]
+    assert equal(one, other)
 
 
 class Block(Module):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
-from tapegrad.op import op
+from tapegrad.op import op, remembered
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.arithmetic import add
 from tapegrad.ops.axes import expand_dims
@@ -355,6 +355,7 @@ def _lstm_step(x: Any, u: Any, _: Any, c: Any) -> Any:
     return (o * shown, memory), backward
 
 
+@remembered()
 def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
     """Gives the hidden state after each step, and behind it, as if of steps more, what else the last one left."""
     # One entry for all steps: to cut out each by an op of its own would fill as many sequences with zeros on the way
