@@ -28,16 +28,23 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound=np.generic, default=np.float32)
 V = TypeVar("V", default=Any)
+I = TypeVar("I", default=V)
+T = TypeVar("T", default=V)
+Q = TypeVar("Q", default=Any)
 B = TypeVar("B", bound=Backend[Any], default=Backend[Any])
 C = TypeVar("C", bound="Checkpointing", default=NoCheckpointing)
-Whole = TypeVar("Whole", bound=Tensor[Any, Any, np.integer[Any]])
-Truth = TypeVar("Truth", bound=Tensor[Any, Any, np.bool_])
-Steps = TypeVar("Steps", bound=Quantized[Any, Any])
+Whole: TypeAlias = Tensor[Any, Any, np.integer[Any]]
+Truths: TypeAlias = Tensor[Any, Any, np.bool_]
 Recorded: TypeAlias = Tensor[Any, Any, Any]
+Ints = TypeVar("Ints", bound=Whole)
+Bools = TypeVar("Bools", bound=Truths)
+Steps = TypeVar("Steps", bound=Quantized[Any, Any])
 
 
-class AutodiffBackend(Backend[V], Generic[V, B]):
+class AutodiffBackend(Backend[V, I, T, Q], Generic[B, V, I, T, Q]):
     """A backend whose values can be differentiated: what it adds to the one below, `B`, whose values are inner ones.
+
+    Only its floats are other values than those below.
 
     Source:
         burn's trait of the same name, whose tensors know by type as well which backend they are of.
@@ -52,6 +59,30 @@ class AutodiffBackend(Backend[V], Generic[V, B]):
     @abstractmethod
     def inner(self, y: Any) -> Any:
         """Returns the value of the backend below."""
+
+    @abstractmethod
+    def int_from_inner(self, x: I) -> I:
+        """Returns the same whole numbers."""
+
+    @abstractmethod
+    def int_inner(self, y: I) -> I:
+        """Returns the same whole numbers."""
+
+    @abstractmethod
+    def bool_from_inner(self, x: T) -> T:
+        """Returns the same truths."""
+
+    @abstractmethod
+    def bool_inner(self, y: T) -> T:
+        """Returns the same truths."""
+
+    @abstractmethod
+    def q_from_inner(self, x: Q) -> Q:
+        """Returns the same quantized tensor."""
+
+    @abstractmethod
+    def q_inner(self, y: Q) -> Q:
+        """Returns the same quantized tensor."""
 
     @abstractmethod
     def require_grad(self, x: Any) -> Any:
@@ -78,7 +109,7 @@ class AutodiffBackend(Backend[V], Generic[V, B]):
         """Puts an inner value in the place of a gradient, also where there was none; nothing is added."""
 
 
-class Autodiff(AutodiffBackend[Recorded, B], Generic[B, C]):
+class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]], Generic[B, C]):
     """The primitives over tensors: each is the op of the same meaning, so what closures compute is recorded.
 
     A tensor made by `from_inner` holds another tensor where others hold an array. Its tape is a level of its own: the
@@ -159,29 +190,35 @@ class Autodiff(AutodiffBackend[Recorded, B], Generic[B, C]):
             raise TapeError(sentences.tape_unwanted(call, place))
         return x
 
-    def int_from_inner(self, x: Whole) -> Whole:
+    @override
+    def int_from_inner(self, x: Ints) -> Ints:
         """Returns the same tensor of whole numbers: only floats are recorded."""
         return x
 
-    def int_inner(self, x: Whole) -> Whole:
+    @override
+    def int_inner(self, y: Ints) -> Ints:
         """Returns the same tensor of whole numbers."""
-        return x
+        return y
 
-    def bool_from_inner(self, x: Truth) -> Truth:
+    @override
+    def bool_from_inner(self, x: Bools) -> Bools:
         """Returns the same tensor of bools: only floats are recorded."""
         return x
 
-    def bool_inner(self, x: Truth) -> Truth:
+    @override
+    def bool_inner(self, y: Bools) -> Bools:
         """Returns the same tensor of bools."""
-        return x
+        return y
 
+    @override
     def q_from_inner(self, x: Steps) -> Steps:
         """Returns the same quantized tensor: it has no gradient on any level."""
         return x
 
-    def q_inner(self, x: Steps) -> Steps:
+    @override
+    def q_inner(self, y: Steps) -> Steps:
         """Returns the same quantized tensor."""
-        return x
+        return y
 
     @override
     def require_grad(self, x: Tensor[S, NoneTape, D]) -> Tensor[S, OwnedTape, D]:

@@ -1,15 +1,22 @@
 """Backends whose values can be differentiated, and modules that cannot be trained."""
 
+from typing import Any, assert_type
 from typing import Literal as L
-from typing import assert_type
 
 import numpy as np
+from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tensor, nn, optim
 from tapegrad.autodiff import Autodiff
+from tapegrad.backend import Backend
 from tapegrad.backend.numpy import NumPy
 from tapegrad.checkpoint import BalancedCheckpointing
+
+V = TypeVar("V")
+I = TypeVar("I")
+B = TypeVar("B")
+Q = TypeVar("Q")
 
 x = tg.ones((3, 5))
 numpy = Autodiff(NumPy(), BalancedCheckpointing())
@@ -35,6 +42,16 @@ def accept_gradients_as_inner_tensors() -> None:
     removed = numpy.grad_remove(tracked, grads)
     assert removed is not None
     assert_type(removed, Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_the_types_that_belong_to_a_backend() -> None:
+    def largest(backend: Backend[V, I, B, Q], x: V) -> tuple[I, B]:
+        return backend.argmax(x, 0, keepdims=True), backend.any(x, 0, keepdims=True)
+
+    assert_type(largest(NumPy(), np.ones((3, 5)))[0], np.ndarray[Any, np.dtype[np.integer[Any]]])
+    assert_type(largest(NumPy(), np.ones((3, 5)))[1], np.ndarray[Any, np.dtype[np.bool_]])
+    assert_type(largest(Autodiff(), x)[0], Tensor[Any, Any, np.integer[Any]])
+    assert_type(largest(Autodiff(), x)[1], Tensor[Any, Any, np.bool_])
 
 
 def accept_whole_numbers_as_they_are() -> None:
@@ -68,3 +85,7 @@ def reject_a_valid_module_where_a_module_is_trained() -> None:
 
 def reject_what_does_not_fit_a_valid_module() -> None:
     nn.Linear(5, 7).valid()(tg.ones((3, 4)))  # E(mypy): Linear.forward: x is (3, 4) but (..., 5) is expected: axis -1 is 4, not 5 [tapegrad-shape]
+
+
+def reject_a_float_in_the_place_of_whole_numbers() -> None:
+    numpy.int_inner(x)  # E(mypy): Value of type variable "Ints" of "int_inner" of "Autodiff" cannot be "Tensor[tuple[Literal[3], Literal[5]], NoneTape, floating[_32Bit]]" [type-var]

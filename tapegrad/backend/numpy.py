@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tapegrad.backend.value import Slide
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.floating[Any]]]"
+Whole: TypeAlias = "np.ndarray[Any, np.dtype[np.integer[Any]]]"
+Truths: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 
 _OWN: Final[dict[str, Callable[..., Any]]] = {
     "erf": erf,
@@ -36,7 +39,7 @@ _PAIRWISE: Final = {name: getattr(np, name) for name in get_args(Pairwise)}
 _SMALL: Final = 1024  # elements; below, what a call costs is beginning it
 
 
-class NumPy(Backend[Array]):
+class NumPy(Backend[Floats, Whole, Truths]):
     """The primitives over `numpy.ndarray`; results may be NumPy scalars, which serve as arrays of rank 0."""
 
     name = "numpy"
@@ -94,19 +97,19 @@ class NumPy(Backend[Array]):
         return total
 
     @override
-    def argmax(self, x: Array, axis: int | None, *, keepdims: bool) -> Array:
+    def argmax(self, x: Array, axis: int | None, *, keepdims: bool) -> Whole:
         return np.asarray(np.argmax(x, axis, keepdims=keepdims))
 
     @override
-    def argmin(self, x: Array, axis: int | None, *, keepdims: bool) -> Array:
+    def argmin(self, x: Array, axis: int | None, *, keepdims: bool) -> Whole:
         return np.asarray(np.argmin(x, axis, keepdims=keepdims))
 
     @override
-    def all(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+    def all(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Truths:
         return np.asarray(np.all(x, axis, keepdims=keepdims))
 
     @override
-    def any(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+    def any(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Truths:
         return np.asarray(np.any(x, axis, keepdims=keepdims))
 
     @override
@@ -118,15 +121,15 @@ class NumPy(Backend[Array]):
         return np.cumprod(x, axis, dtype=x.dtype)
 
     @override
-    def argcummax(self, x: Array, axis: int) -> Array:
+    def argcummax(self, x: Array, axis: int) -> Whole:
         return _last_equal(x, np.maximum.accumulate(x, axis), axis)
 
     @override
-    def argcummin(self, x: Array, axis: int) -> Array:
+    def argcummin(self, x: Array, axis: int) -> Whole:
         return _last_equal(x, np.minimum.accumulate(x, axis), axis)
 
     @override
-    def argsort(self, x: Array, axis: int, *, descending: bool) -> Array:
+    def argsort(self, x: Array, axis: int, *, descending: bool) -> Whole:
         if not descending:
             return np.argsort(x, axis, kind="stable")
         # Turned about before and after, so that equal elements keep their order.

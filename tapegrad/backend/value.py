@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=tuple[Any, ...], covariant=True, default=Any)
 D = TypeVar("D", covariant=True, default=Any)
 V = TypeVar("V", default=Any)
+I = TypeVar("I", default=V)
+B = TypeVar("B", default=V)
+Q = TypeVar("Q", default=Any)
 
 Elementwise: TypeAlias = Literal[
     "abs",
@@ -145,8 +148,13 @@ class Slide(NamedTuple):
     before: tuple[int, ...]
 
 
-class Backend(ABC, Generic[V]):
-    """The primitives of an engine over its own values `V`; operators, `reshape` and `transpose` are the values' own."""
+class Backend(ABC, Generic[V, I, B, Q]):
+    """The primitives of an engine over its own values; operators, `reshape` and `transpose` are the values' own.
+
+    Its floats are of one type, `V`, its whole numbers of another, `I`, its truths `B` and its quantized tensors `Q`;
+    an engine that tells them apart by dtype alone names them once. Where a primitive takes values of any dtype, as
+    `concat` does, it speaks of `V`.
+    """
 
     name: str
 
@@ -191,19 +199,19 @@ class Backend(ABC, Generic[V]):
         """Multiplies along axes."""
 
     @abstractmethod
-    def argmax(self, x: V, axis: int | None, *, keepdims: bool) -> V:
+    def argmax(self, x: V, axis: int | None, *, keepdims: bool) -> I:
         """Finds the index of the first largest along an axis, or among all elements."""
 
     @abstractmethod
-    def argmin(self, x: V, axis: int | None, *, keepdims: bool) -> V:
+    def argmin(self, x: V, axis: int | None, *, keepdims: bool) -> I:
         """Finds the index of the first smallest along an axis, or among all elements."""
 
     @abstractmethod
-    def all(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+    def all(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> B:
         """Says whether every element along axes is true, or not zero."""
 
     @abstractmethod
-    def any(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+    def any(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> B:
         """Says whether an element along axes is true, or not zero."""
 
     @abstractmethod
@@ -215,15 +223,15 @@ class Backend(ABC, Generic[V]):
         """Multiplies all elements up to each one along an axis."""
 
     @abstractmethod
-    def argcummax(self, x: V, axis: int) -> V:
+    def argcummax(self, x: V, axis: int) -> I:
         """Finds the index of the last largest among the elements up to each one along an axis; NaN wins."""
 
     @abstractmethod
-    def argcummin(self, x: V, axis: int) -> V:
+    def argcummin(self, x: V, axis: int) -> I:
         """Finds the index of the last smallest among the elements up to each one along an axis; NaN wins."""
 
     @abstractmethod
-    def argsort(self, x: V, axis: int, *, descending: bool) -> V:
+    def argsort(self, x: V, axis: int, *, descending: bool) -> I:
         """Finds the indices that put an axis in order, equal elements in theirs; NaN counts as largest."""
 
     @abstractmethod
@@ -255,15 +263,15 @@ class Backend(ABC, Generic[V]):
         """Turns scores into probabilities along an axis that has elements."""
 
     @abstractmethod
-    def equal(self, x: V, y: V) -> V:
+    def equal(self, x: V, y: V) -> B:
         """Compares element by element."""
 
     @abstractmethod
-    def greater(self, x: V, y: V | float) -> V:
+    def greater(self, x: V, y: V | float) -> B:
         """Compares element by element."""
 
     @abstractmethod
-    def where(self, condition: V, x: V, y: V | float) -> V:
+    def where(self, condition: B, x: V, y: V | float) -> V:
         """Picks from `x` where the condition holds, else from `y`."""
 
     @abstractmethod
@@ -295,11 +303,11 @@ class Backend(ABC, Generic[V]):
         """Converts to another dtype."""
 
     @abstractmethod
-    def take(self, x: V, indices: V, axis: int) -> V:
+    def take(self, x: V, indices: I, axis: int) -> V:
         """Picks slices by index."""
 
     @abstractmethod
-    def scatter_add(self, shape: Sequence[int], indices: V, updates: V, axis: int) -> V:
+    def scatter_add(self, shape: Sequence[int], indices: I, updates: V, axis: int) -> V:
         """Adds each update to the slice of a zero array that its index names: the way back of `take`."""
 
     @abstractmethod
@@ -311,7 +319,7 @@ class Backend(ABC, Generic[V]):
         """Slides kernels `w`, `(G, O, C, *K)`, over cells `x`, `(N, G, C, *S)`; gives `(N, G, O, *slide.sizes)`."""
 
     @abstractmethod
-    def one_hot(self, indices: V, size: int, dtype: Any) -> V:
+    def one_hot(self, indices: I, size: int, dtype: Any) -> V:
         """Gives each index a row of zeros with a one at the index."""
 
     @abstractmethod
