@@ -47,8 +47,8 @@ test: $(VENV)/.ready ## run everything that CI runs
 differential: $(VENV)/.ready ## compare what mypy says of 5,000 calls with what they do
 	@$(BIN)/python tests/mypy/test_differential.py 5000
 
-oracle: $(VENV)/.ready ## install PyTorch, and compare every op with it
-	@$(BIN)/python -m pip install --quiet torch==2.13.0
+oracle: $(VENV)/.ready ## install PyTorch and JAX, and compare every op with them
+	@$(BIN)/python -m pip install --quiet torch==2.13.0 jax==0.10.2
 	@$(BIN)/pytest tests/oracle
 
 bench: $(BENCH)/.ready ## install the rivals in .venv-bench, and time training beside them
