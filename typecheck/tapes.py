@@ -306,6 +306,26 @@ def reject_an_attribute_behind_a_branch() -> None:
     Step().run(early=False)
 
 
+def accept_what_was_given_up_where_no_path_leads_on() -> None:
+    def summed(given: Tensor[Shape[N], NoneTape], *, early: bool) -> Tensor[tuple[()], Any]:
+        if early:
+            return given.traced().sum()
+        for _ in range(2):
+            given.traced()
+            given = tg.ones((3,))
+        return given.sum()
+
+    summed(row, early=False)
+
+
+def accept_an_empty_tape_where_one_was_consumed() -> None:
+    loss = row.trace().sum()
+    loss.backward()
+    again = loss.with_empty_tape()
+    assert_type(again, Tensor[tuple[()], OwnedTape])
+    assert len(again.backward()) == 0
+
+
 def accept_a_variable_that_a_function_inside_binds() -> None:
     loss = row.trace().sum()
 
@@ -328,6 +348,39 @@ def reject_tracing_what_was_given_up() -> None:
     given = tg.ones((3, 5))
     given.traced()
     given.trace()  # E(mypy): trace: given was consumed by traced on line {-1} [tapegrad-tape]
+
+
+def reject_what_was_given_up_on_one_path() -> None:
+    def traced(given: Tensor[Shape[N], NoneTape], *, early: bool) -> None:
+        if early:
+            given.traced()
+        given * 2.0  # E(mypy): mul: x was consumed by traced on line {-1} [tapegrad-tape]
+
+    traced(row, early=True)
+
+
+def reject_giving_up_in_a_loop() -> None:
+    given = tg.ones((3, 5))
+    for _ in range(2):
+        given.traced()  # E(mypy): traced: given was consumed by traced on line {-0} [tapegrad-tape]
+
+
+def reject_an_attribute_that_was_given_up() -> None:
+    class Batch:
+        def __init__(self) -> None:
+            self.x = tg.ones((3, 5))
+
+        def both(self) -> None:
+            self.x.traced()
+            self.x.trace()  # E(mypy): trace: self.x was consumed by traced on line {-1} [tapegrad-tape]
+
+    Batch().both()
+
+
+def reject_an_empty_tape_on_what_was_given_up() -> None:
+    given = tg.ones((3, 5))
+    given.traced()
+    given.with_empty_tape()  # E(mypy): with_empty_tape: given was consumed by traced on line {-1} [tapegrad-tape]
 
 
 def reject_tracing_twice() -> None:

@@ -52,7 +52,7 @@ from tapegrad.mypy.codec import (
 )
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
 from tapegrad.mypy.own_rules import RulesError, op_at
-from tapegrad.mypy.paths import consumed_on
+from tapegrad.mypy.paths import End, consumed_by
 from tapegrad.mypy.rules import op_of_method, ops
 from tapegrad.mypy.signatures import Signature, is_op, is_overload, method_of_tensor, parameter_names, signature_of
 from tapegrad.mypy.unify import Bindings, Refusal
@@ -322,12 +322,13 @@ def _refined(argument: Argument, api: Any) -> Type:
 
 
 def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None:
-    if argument.tensor is None or is_tape(argument.tensor.tape, NONE_TAPE):
+    if argument.tensor is None:
         return
     tape = get_proper_type(argument.tensor.tape)
-    line = tape.line if is_tape(tape, CONSUMED_TAPE) else consumed_on(argument.expression, api)
-    if line is not None:
-        raise Refusal(sentences.consumed(call, name, f"on line {line}", consumer_of(tape)), "tape")
+    known = is_tape(tape, CONSUMED_TAPE)
+    end = End(tape.line, consumer_of(tape)) if known else consumed_by(argument.expression, api)
+    if end is not None and (end.method == "traced" or not is_tape(tape, NONE_TAPE)):
+        raise Refusal(sentences.consumed(call, name, f"on line {end.line}", end.method), "tape")
 
 
 def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:

@@ -22,7 +22,7 @@ from tapegrad.mypy.codec import (
     tensor_parts,
 )
 from tapegrad.mypy.internals import make, narrow
-from tapegrad.mypy.paths import consumed_on
+from tapegrad.mypy.paths import End, consumed_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,10 +36,9 @@ def backward(ctx: MethodContext, result: Type) -> Type:
     parts = tensor_parts(ctx.type)
     if parts is None:
         return result
-    tape = get_proper_type(parts.tape)
-    line = tape.line if is_tape(tape, CONSUMED_TAPE) else consumed_on(_receiver(ctx), ctx.api)
-    if line is not None and not is_tape(tape, NONE_TAPE):
-        report(ctx.api, _consumed("backward", ctx, tape, line), ctx.context, "tape")
+    tape, end = get_proper_type(parts.tape), _end(ctx)
+    if end is not None and not is_tape(tape, NONE_TAPE):
+        report(ctx.api, _consumed("backward", ctx, end), ctx.context, "tape")
         return result
     if not is_tape(tape, OWNED_TAPE) and not isinstance(tape, AnyType):
         report(ctx.api, sentences.not_differentiable(), ctx.context, "tape")
@@ -54,31 +53,32 @@ def backward(ctx: MethodContext, result: Type) -> Type:
 
 def trace(ctx: MethodContext, result: Type) -> Type:
     """Judges `x.trace()`, for which `x` must have no tape."""
-    parts = tensor_parts(ctx.type)
-    if parts is not None and is_tape(parts.tape, GIVEN_UP_TAPE):
-        tape = get_proper_type(parts.tape)
-        report(ctx.api, _consumed("trace", ctx, tape, tape.line), ctx.context, "tape")
-    elif parts is not None and (is_tape(parts.tape, OWNED_TAPE) or is_tape(parts.tape, CONSUMED_TAPE)):
-        report(ctx.api, sentences.traced_twice(), ctx.context, "tape")
+    _begin("trace", ctx)
     return result
 
 
 def traced(ctx: MethodContext, result: Type) -> Type:
     """Judges `x.traced()`, after which `x` is given up."""
-    result = trace(ctx, result)
+    _begin("traced", ctx)
     _consume(ctx, GIVEN_UP_TAPE)
     return result
 
 
 def put_tape(ctx: MethodContext, result: Type) -> Type:
     """Judges `x.put_tape(tape)`, for which `x` must have no tape."""
-    parts = tensor_parts(ctx.type)
-    if parts is not None and is_tape(parts.tape, GIVEN_UP_TAPE):
-        tape = get_proper_type(parts.tape)
-        report(ctx.api, _consumed("put_tape", ctx, tape, tape.line), ctx.context, "tape")
-    elif parts is not None and (is_tape(parts.tape, OWNED_TAPE) or is_tape(parts.tape, CONSUMED_TAPE)):
+    if not _is_given_up("put_tape", ctx) and _owns_tape(ctx):
         report(ctx.api, sentences.tape_unwanted("put_tape", "x"), ctx.context, "tape")
     return result
+
+
+def with_empty_tape(ctx: MethodContext, result: Type) -> Type:
+    """Judges `x.with_empty_tape()`, which begins anew where the tape of `x` was consumed."""
+    tensor, parts = get_proper_type(result), tensor_parts(result)
+    if _is_given_up("with_empty_tape", ctx) or parts is None or not isinstance(tensor, Instance):
+        return result
+    if not is_tape(parts.tape, CONSUMED_TAPE) or len(tensor.args) != 3:
+        return result
+    return tensor.copy_modified(args=[tensor.args[0], make(ctx.api)(OWNED_TAPE, []), tensor.args[2]])
 
 
 METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {
@@ -86,6 +86,7 @@ METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {
     "put_tape": put_tape,
     "trace": trace,
     "traced": traced,
+    "with_empty_tape": with_empty_tape,
 }
 
 
@@ -99,8 +100,36 @@ def _consume(ctx: MethodContext, kind: str = CONSUMED_TAPE) -> None:
     narrow(ctx.api, name, receiver.copy_modified(args=[receiver.args[0], consumed, receiver.args[2]]))
 
 
-def _consumed(call: str, ctx: MethodContext, tape: Type, line: int) -> str:
-    return sentences.consumed(call, _written(ctx), f"on line {line}", consumer_of(tape))
+def _begin(call: str, ctx: MethodContext) -> None:
+    if not _is_given_up(call, ctx) and _owns_tape(ctx):
+        report(ctx.api, sentences.traced_twice(), ctx.context, "tape")
+
+
+def _end(ctx: MethodContext) -> End | None:
+    """Returns what may have consumed the receiver."""
+    parts = tensor_parts(ctx.type)
+    tape = None if parts is None else get_proper_type(parts.tape)
+    if tape is not None and is_tape(tape, CONSUMED_TAPE):
+        return End(tape.line, consumer_of(tape))
+    return consumed_by(_receiver(ctx), ctx.api)
+
+
+def _is_given_up(call: str, ctx: MethodContext) -> bool:
+    """Says whether the receiver may be given up, and refuses it if so."""
+    end = _end(ctx)
+    if end is None or end.method != "traced":
+        return False
+    report(ctx.api, _consumed(call, ctx, end), ctx.context, "tape")
+    return True
+
+
+def _owns_tape(ctx: MethodContext) -> bool:
+    parts = tensor_parts(ctx.type)
+    return parts is not None and (is_tape(parts.tape, OWNED_TAPE) or is_tape(parts.tape, CONSUMED_TAPE))
+
+
+def _consumed(call: str, ctx: MethodContext, end: End) -> str:
+    return sentences.consumed(call, _written(ctx), f"on line {end.line}", end.method)
 
 
 def _receiver(ctx: MethodContext) -> Expression | None:

@@ -1,13 +1,13 @@
 """Which tensors may be consumed where: a walk over a function's statements, along every path there is.
 
 mypy narrows by itself what follows in a straight line. At a join it falls back to the declared type, so branches, loops
-and handlers are followed here: a name, or an attribute of `self`, is consumed from `x.backward()` on until it is bound
-again. What another name holds, a container or a helper, is left to the run time.
+and handlers are followed here: a name, or an attribute of `self`, is consumed from `x.backward()`, and given up from
+`x.traced()`, on until it is bound again. What another name holds, a container or a helper, is left to the run time.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import (
     AssignmentExpr,
@@ -46,17 +46,25 @@ if TYPE_CHECKING:
     from tapegrad.mypy.internals import Checker
 
 Key: TypeAlias = "tuple[Var | str, ...]"  # a variable, and the attributes after it
-State: TypeAlias = "dict[Key, int] | None"  # the line that consumed each; None where nothing gets to
+State: TypeAlias = "dict[Key, End] | None"  # what consumed each; None where nothing gets to
+CONSUMERS: Final = ("backward", "traced")
 
 
-def consumed_on(expression: Expression | None, api: Checker) -> int | None:
-    """Returns the line of a `backward` that may have consumed what an expression names, None if there is none."""
+class End(NamedTuple):
+    """The first call that may have consumed a tensor."""
+
+    line: int
+    method: str
+
+
+def consumed_by(expression: Expression | None, api: Checker) -> End | None:
+    """Returns the call that may have consumed what an expression names, None if there is none."""
     if not isinstance(expression, NameExpr | MemberExpr):
         return None
     return _consumed.of(enclosing_function(api) or outermost_scope(api)).get(expression)
 
 
-def _found_in(scope: Node | None) -> dict[Expression, int]:
+def _found_in(scope: Node | None) -> dict[Expression, End]:
     if not any(_consumed_by(node) for node in inside(scope)):
         return {}
     walk = _Walk(_bound_elsewhere(scope))
@@ -71,7 +79,7 @@ class _Walk:
     """Follows statements in the order in which they run, with what may be consumed by then."""
 
     def __init__(self, elsewhere: set[Node | None]) -> None:
-        self.found: dict[Expression, int] = {}
+        self.found: dict[Expression, End] = {}
         self._elsewhere = elsewhere
         self._loops: list[tuple[list[State], list[State]]] = []  # states at `break` and at `continue`
         self._tries: list[list[State]] = []  # states inside a `try`, any of which its handlers may start from
@@ -178,8 +186,9 @@ class _Walk:
             return state
         if key is None:  # a method may bind its object's attributes, and so may whoever is given the object
             objects = {_root(one) for one in (call.callee, *call.args)}
-            return {one: line for one, line in state.items() if len(one) == 1 or one[0] not in objects}
-        state = {**state, key: min(call.line, state.get(key, call.line))}
+            return {one: end for one, end in state.items() if len(one) == 1 or one[0] not in objects}
+        end = End(call.line, getattr(call.callee, "name", ""))
+        state = {**state, key: min(end, state.get(key, end))}
         for inside_it in self._tries:
             inside_it.append(state)
         return state
@@ -189,16 +198,16 @@ class _Walk:
         if state is None:
             return None
         keys = [key for one in targets_in(target) if (key := _key(one)) is not None]
-        return {one: line for one, line in state.items() if not any(one[: len(key)] == key for key in keys)}
+        return {one: end for one, end in state.items() if not any(one[: len(key)] == key for key in keys)}
 
 
 def _joined(states: list[State]) -> State:
     """Returns what may be consumed where paths meet."""
     reached = [state for state in states if state is not None]
-    joined: dict[Key, int] = {}
+    joined: dict[Key, End] = {}
     for state in reached:
-        for key, line in state.items():
-            joined[key] = min(line, joined.get(key, line))
+        for key, end in state.items():
+            joined[key] = min(end, joined.get(key, end))
     return joined if reached else None
 
 
@@ -220,8 +229,8 @@ def _root(expression: Any) -> Node | None:
 
 
 def _consumed_by(call: Any) -> Key | None:
-    """Returns what a call consumes: the receiver of `backward`."""
-    if isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name == "backward":
+    """Returns what a call consumes: its receiver."""
+    if isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name in CONSUMERS:
         return _key(call.callee.expr)
     return None
 
