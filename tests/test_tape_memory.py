@@ -131,19 +131,7 @@ def test_an_error_on_the_way_back_frees_the_tape() -> None:
 # Length
 
 
-def test_a_chain_of_a_hundred_thousand_ops_runs_back() -> None:
-    x: Any = tensor([1.0, 2.0])
-    y = x.trace()
-    unchecked = OPS["add"].function  # without the comparison with the rule, for speed
-
-    for _ in range(100_000):
-        y = unchecked(y, 1.0)
-    grads = y.sum().backward()
-
-    assert grads[x].tolist() == [1, 1]
-
-
-def test_a_hundred_thousand_tapes_merge() -> None:
+def test_a_thousand_tapes_merge() -> None:
     x: Any = tensor([1.0, 2.0])
     y = x.trace()
 

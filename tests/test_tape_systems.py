@@ -1,0 +1,167 @@
+"""What every tape system owes: chains longer than the stack, no garbage, and threads that keep apart."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad import ops, tapem
+from tapegrad.autodiff import Autodiff
+from tapegrad.op import OPS
+from tapegrad.slot_tape import SlotTape
+from tapegrad.tape import GradientTape
+from tapegrad.tensor import handle
+
+LONG = 100_000
+times = OPS["mul"].function  # without the comparison with the rule, for speed
+lifted = tapem.lift(times)
+
+
+def typed(x: Any, length: int) -> Any:
+    """Multiplies `x` by 1 so many times; what comes of it is run back by a call."""
+    y = x.trace()
+    for _ in range(length):
+        y = times(y, 1.0)
+
+    def back() -> Any:
+        return ops.sum(times(y, y)).backward()[x].numpy()
+
+    return back
+
+
+def nested(x: Any, length: int) -> Any:
+    level = Autodiff()
+    leaf: Any = level.from_inner(x.trace())
+    y = leaf.trace()
+    for _ in range(length):
+        y = times(y, 1.0)
+
+    def back() -> Any:
+        slope: Any = level.inner(ops.sum(times(y, y)).backward()[leaf])
+        return ops.sum(times(slope, x)).backward()[x].numpy()
+
+    return back
+
+
+def by_hand(x: Any, length: int) -> Any:
+    tape, steps = GradientTape([x]), [x]
+    for _ in range(length):
+        steps.append(handle(steps[-1].data * 1.0))
+        operand, result = steps[-2:]
+
+        def backward(grads: Any, operand: Any = operand, result: Any = result) -> None:
+            grads.add(operand, grads.take(result) * 1.0)
+
+        tape.add_backward_op(backward)
+    tape.add_backward_op(lambda grads: grads.add(steps[-1], x.data * 2.0))
+
+    def back() -> Any:
+        return tape.execute()[x].numpy()
+
+    return back
+
+
+def by_slot(x: Any, length: int) -> Any:
+    tape, one, data = SlotTape(), np.ones_like(x.numpy()), x.numpy()
+    first, factor = tape.leaf(data), tape.leaf(one)
+    y = first
+    for _ in range(length):
+        y = tape.record_mul(y, data, factor, one)
+    tape.record_mul(y, data, y, data)
+
+    def back() -> Any:
+        buffers = [np.zeros_like(data) for _ in range(tape.num_tensors)]
+        tape.backward(one, buffers)
+        return buffers[first]
+
+    return back
+
+
+def threaded(x: Any, length: int) -> Any:
+    @tapem.do
+    def program() -> tapem.Do[Any]:
+        first = yield from tapem.leaf(x)
+        y = first
+        for _ in range(length):
+            y = yield from lifted(y, 1.0)
+        square = yield from lifted(y, y)
+        return first, (yield from tapem.sum(square))
+
+    (first, loss), tape = program().run(tapem.Tape.empty()).unwrap()
+    return lambda: tapem.backward(loss).eval(tape).unwrap().of(first).numpy()
+
+
+SYSTEMS: dict[str, Callable[[Any, int], Any]] = {
+    "typed tapes": typed,
+    "Autodiff, nested": nested,
+    "GradientTape by hand": by_hand,
+    "SlotTape": by_slot,
+    "TapeM": threaded,
+}
+every_system = pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+
+
+@contextmanager
+def shallow() -> Iterator[None]:
+    """Leaves little of the stack: who recursed would not get far."""
+    depth, frame = 0, sys._getframe()
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(depth + 60)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+@every_system
+def test_a_chain_of_a_hundred_thousand_ops_runs_back_and_is_freed(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ops, "mul", times)
+    x: Any = handle(np.array([1.0, 2.0]))
+
+    with shallow():
+        back = system(x, LONG)
+        gradient = back()
+        del back
+
+    assert gradient.tolist() == ([4, 8] if system is nested else [2, 4])
+
+
+@every_system
+@pytest.mark.parametrize("runs_back", [False, True], ids=["dropped", "run back"])
+def test_it_is_freed_without_the_collector(system: Any, runs_back: bool) -> None:  # noqa: FBT001  # a case
+    x: Any = handle(np.array([1.0, 2.0]))
+    system(x, 10)()  # what is made at a first call only
+    gc.collect()
+    gc.disable()
+    try:
+        back = system(x, 10)
+        if runs_back:
+            back()
+        del back
+
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+@every_system
+def test_threads_get_what_they_would_have_got_one_after_another(system: Any) -> None:
+    shared: Any = handle(np.array([1.0, 2.0]))
+
+    def gradient(seed: int) -> Any:
+        own: Any = handle(np.array([seed, -1.0]))
+        return [system(x, 30 + seed)().tolist() for x in (shared, own)]
+
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(gradient, range(24)))
+
+    assert together == [gradient(seed) for seed in range(24)]
