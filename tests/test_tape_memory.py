@@ -17,7 +17,6 @@ import pytest
 from tapegrad.checkpoint import BalancedCheckpointing
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.gradients import Gradients
-from tapegrad.op import OPS
 from tapegrad.ops import exp, mul, normal, relu, take, tanh, tensor, zeros
 from tapegrad.tensor import handle, split, split_tape
 
