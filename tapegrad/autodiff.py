@@ -136,6 +136,11 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         self._is_lowest = isinstance(below, NumPy)
         self.checkpoint: C = given[1]
 
+    @override
+    def __repr__(self) -> str:
+        below = repr(self.below) if isinstance(self.below, Autodiff) else f"{type(self.below).__name__}()"
+        return f"Autodiff({below}, {type(self.checkpoint).__name__}())"
+
     exp = staticmethod(ops.exp)
     log = staticmethod(ops.log)
     tanh = staticmethod(ops.tanh)

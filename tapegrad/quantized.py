@@ -162,6 +162,10 @@ class Quantized(Lazy[S_co, D_co]):
     def __reduce__(self) -> Any:
         return Quantized, (self.steps,)
 
+    @override
+    def __repr__(self) -> str:
+        return f"Quantized({self._printed(10)}, shape={self.shape}, {self.dtype}, {self.steps.scheme})"
+
 
 def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
     """Rounds a tensor to whole numbers of 8 bits; no gradient goes through, whatever tape `x` has.

@@ -215,6 +215,7 @@ def test_a_backend_has_one_below_and_a_strategy() -> None:
     assert isinstance(twice.below, Autodiff)
     assert isinstance(twice.below.below, NumPy)
     assert isinstance(LEVEL.checkpoint, NoCheckpointing)
+    assert repr(twice) == "Autodiff(Autodiff(NumPy(), NoCheckpointing()), BalancedCheckpointing())"
 
 
 def test_a_tensor_is_tracked_from_where_a_gradient_is_required_to_where_it_is_detached() -> None:

@@ -159,6 +159,12 @@ def test_it_is_used_like_any_tensor_and_holds_no_floats() -> None:
     assert not q.owns_tape
 
 
+def test_it_shows_what_it_stands_for_and_how_it_is_held() -> None:
+    q = quantize(tensor([1.0, -0.5]), Symmetric())
+
+    assert repr(q) == "Quantized([ 1.      , -0.503937], shape=(2,), float32, Symmetric())"
+
+
 def test_quantize_detaches() -> None:
     x = normal((3,), rng=0)
     a = x.trace()

@@ -303,12 +303,15 @@ def ready() -> tuple[SlotTape, int, int]:
 
 
 SIX, THREE = np.ones(6), np.ones(3)
+NO_SLOT: Any = 1.0  # mypy refuses it before it runs
 REFUSED: list[tuple[Callable[[SlotTape], Any], type[Exception], str]] = [
     (lambda t: t.leaf([1.0]), DTypeError, "leaf: value is a list, not a NumPy array"),  # type: ignore[arg-type]  # the mistake under test
     (lambda t: t.leaf(np.ones(2, np.int64)), DTypeError, "leaf: value is int64 but floating is expected"),
     (lambda t: t.record_add(0, 1), ShapeError, "record_add: a has 6 elements but b has 3"),
-    (lambda t: t.record_add(0, 2), TapeError, "record_add: b is slot 2 but there are 2 slots"),
-    (lambda t: t.record_add(-1, 0), TapeError, "record_add: a is slot -1 but there are 2 slots"),
+    (lambda t: t.record_add(0, 2), TapeError, "record_add: b is slot 2 but the tape has 2 slots"),
+    (lambda t: t.record_add(0, NO_SLOT), TapeError, "record_add: b is a float but the number of a slot is expected"),
+    (lambda t: t.record_add(bool(t), 0), TapeError, "record_add: a is a bool but the number of a slot is expected"),
+    (lambda t: t.record_add(-1, 0), TapeError, "record_add: a is slot -1 but the tape has 2 slots"),
     (lambda t: t.record_mul(0, SIX, 1, THREE), ShapeError, "record_mul: a has 6 elements but b has 3"),
     (lambda t: t.record_mul(0, THREE, 1, THREE), ShapeError, "record_mul: a has 3 elements but slot 0 has 6"),
     (
@@ -400,7 +403,7 @@ ONE = np.zeros(3)
 @pytest.mark.parametrize(
     ("loss_grad", "tensors", "error", "sentence"),
     [
-        (THREE, [SIX * 0], ShapeError, "backward: there are 1 buffers but 2 slots"),
+        (THREE, [SIX * 0], ShapeError, "backward: 1 buffer given but the tape has 2 slots"),
         (THREE, [SIX * 0, np.zeros(5)], ShapeError, "backward: tensors[1] has 5 elements but slot 1 has 3"),
         (SIX, [SIX * 0, ONE], ShapeError, "backward: loss_grad has 6 elements but slot 1 has 3"),
         (

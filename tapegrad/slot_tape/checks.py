@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.picture import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,7 @@ def check_moment(name: str, given: Array, real: Array, largest: float) -> None:
 def check_buffers(slots: Sequence[Slot], tensors: Sequence[Any]) -> None:
     """Refuses gradient buffers that are too few, of another length or dtype, read-only, or one for two slots."""
     if len(tensors) < len(slots):
-        message = f"backward: there are {len(tensors)} buffers but {len(slots)} slots"
+        message = f"backward: {counted(len(tensors), 'buffer')} given but the tape has {counted(len(slots), 'slot')}"
         raise ShapeError(message)
     owners: dict[int, int] = {}
     for number, (slot, buffer) in enumerate(zip(slots, tensors, strict=False)):

@@ -11,6 +11,7 @@ from tapegrad import ops, sentences
 from tapegrad.dims import show
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.mermaid import flow
+from tapegrad.picture import counted
 from tapegrad.slot_tape.checks import (
     Array,
     Slot,
@@ -303,8 +304,12 @@ class SlotTape:
         return gradients
 
     def _slot(self, call: str, number: int, name: str) -> Slot:
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            kind = sentences.with_article(type(number).__name__)
+            message = f"{call}: {name} is {kind} but the number of a slot is expected"
+            raise TapeError(message)
         if not 0 <= number < len(self._slots):
-            message = f"{call}: {name} is slot {number} but there are {len(self._slots)} slots"
+            message = f"{call}: {name} is slot {number} but the tape has {counted(len(self._slots), 'slot')}"
             raise TapeError(message)
         return self._slots[number]
 

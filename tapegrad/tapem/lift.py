@@ -75,14 +75,19 @@ def leaf(
         requires_grad: Whether a gradient flows to it. One of ints or bools has none, whatever is asked.
         name: What pictures of the tape call it.
     """
-    return _Entered(_kept(value), requires_grad, name)
+    return _Entered(value if isinstance(value, list) else _kept(value), requires_grad, name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Entered(Action[Node[Any, Any]]):
     value: Any
     requires_grad: bool
     name: str | None
+
+    @property
+    @override
+    def op(self) -> str:
+        return "leaf"
 
     @override
     def step(self, tape: Tape) -> tuple[Node[Any, Any], Tape] | Err:
@@ -98,15 +103,20 @@ class _Entered(Action[Node[Any, Any]]):
         return node, tape.push(node)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Applied(Action[Node[Any, Any]]):
     lifted: Lifted[Any]
     operands: tuple[Any, ...]
     settings: dict[str, Any]
 
+    @property
+    @override
+    def op(self) -> str:
+        return _name(self.lifted.op)
+
     @override
     def step(self, tape: Tape) -> tuple[Node[Any, Any], Tape] | Err:
-        op, name = self.lifted.op, _name(self.lifted.op)
+        op, name = self.lifted.op, self.op
         call = _Call(tape, OwnedTape(), [])
         try:
             operands = [call.tensor_of(operand) for operand in self.operands]
@@ -137,12 +147,15 @@ class _Call(NamedTuple):
         """Returns the tensor for a node, tensors for any number of nodes, and any other value as it is.
 
         Raises:
-            TapeError: A node is of another tape, or a tensor is given that is on none.
+            TapeError: A node is of another tape, a tensor is on none, or a program has not run.
         """
         if isinstance(value, tuple):
             return tuple(map(self.tensor_of, value))
         if isinstance(value, Tensor):
             message = f"a tensor {show(value.shape)} is on no tape but a node is expected"
+            raise TapeError(message)
+        if isinstance(value, TapeM):
+            message = f"{value!r} is a program but the node that it gives is expected"
             raise TapeError(message)
         if not isinstance(value, Node):
             return value

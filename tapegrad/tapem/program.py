@@ -6,15 +6,13 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeAlias, overload
+from typing import Any, Generic, Never, ParamSpec, TypeAlias, overload
 
 from typing_extensions import TypeVar, override
 
 from tapegrad import sentences
 from tapegrad.tapem.result import REFUSALS, Err, Ok, Result
-
-if TYPE_CHECKING:
-    from tapegrad.tapem.tape import Tape
+from tapegrad.tapem.tape import Tape
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -61,6 +59,15 @@ class TapeM(ABC, Generic[A_co]):
     def __await__(self) -> Generator[TapeM[Any], Any, A_co]:
         return iter(self)
 
+    @property
+    @abstractmethod
+    def op(self) -> str:
+        """What it does, by name; of several steps, what it does first."""
+
+    @override
+    def __repr__(self) -> str:
+        return f"TapeM({self.op})"
+
 
 class Action(TapeM[A_co]):
     """A program of one step."""
@@ -72,19 +79,24 @@ class Action(TapeM[A_co]):
         """Returns what `run` does, without the `Ok` around it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Question(Action[A]):
     """A program that reads the tape and leaves it as it is."""
 
-    op: str
+    asks: str
     answer: Callable[[Tape], A]
+
+    @property
+    @override
+    def op(self) -> str:
+        return self.asks
 
     @override
     def step(self, tape: Tape) -> tuple[A, Tape] | Err:
         try:
             return self.answer(tape), tape
         except REFUSALS as refusal:
-            return Err.of(self.op, refusal)
+            return Err.of(self.asks, refusal)
 
 
 Do: TypeAlias = Generator[TapeM[Any], Any, A]  # what a generator under `do` returns: it ends with an `A`
@@ -139,27 +151,42 @@ def set_tape(tape: Tape) -> TapeM[None]:
     return _TapeSet(tape)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Pure(Action[A]):
     value: A
+
+    @property
+    @override
+    def op(self) -> str:
+        return "pure"
 
     @override
     def step(self, tape: Tape) -> tuple[A, Tape]:
         return self.value, tape
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _Failed(Action[Never]):
     error: Err
+
+    @property
+    @override
+    def op(self) -> str:
+        return "fail"
 
     @override
     def step(self, tape: Tape) -> Err:
         return self.error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class _TapeSet(Action[None]):
     other: Tape
+
+    @property
+    @override
+    def op(self) -> str:
+        return "set_tape"
 
     @override
     def step(self, tape: Tape) -> tuple[None, Tape]:
@@ -171,12 +198,25 @@ class _Bound(TapeM[B]):
     first: TapeM[Any]
     then: Callable[[Any], TapeM[B]]
 
+    @property
+    @override
+    def op(self) -> str:
+        first: TapeM[Any] = self
+        while isinstance(first, _Bound):
+            first = first.first
+        return f"{first.op}, ..."
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class _Done(TapeM[A]):
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+
+    @property
+    @override
+    def op(self) -> str:
+        return self.function.__name__
 
     def started(self) -> _Body:
         body = self.function(*self.args, **self.kwargs)
@@ -188,6 +228,9 @@ class _Done(TapeM[A]):
 
 def _interpreted(program: TapeM[A], tape: Tape) -> Result[tuple[A, Tape]]:
     """Runs a program by a loop with a stack of its own: Python's would end after a thousand steps."""
+    if not isinstance(tape, Tape):
+        message = f"run: tape is {sentences.with_article(type(tape).__name__)}, not a Tape"
+        raise TypeError(message)
     waiting: list[_Waiting] = []  # for the value of the program in hand, the innermost last
     action: TapeM[Any] | _End = program
     error: Exception | None = None

@@ -296,6 +296,14 @@ class TestWhoseNodes:
 
         assert str(tapem.exp(tensor).eval(EMPTY)) == "exp: a tensor (2,) is on no tape but a node is expected"
 
+    def test_a_program_is_refused_in_the_place_of_the_node_that_it_gives(self) -> None:
+        program: Any = tapem.leaf(ops.ones((2,)))
+
+        assert (
+            str(tapem.log(program).eval(EMPTY))
+            == "log: TapeM(leaf) is a program but the node that it gives is expected"
+        )
+
 
 class TestLeaves:
     def test_a_leaf_has_what_it_was_given(self) -> None:
@@ -333,9 +341,11 @@ class TestLeaves:
 
         assert tapem.leaf(traced).eval(EMPTY) == Err("tape", "leaf", "must have none", "value has a tape")
 
-    def test_a_number_is_refused(self) -> None:
+    def test_a_number_or_a_list_is_refused(self) -> None:
         number: Any = 3.0
+        numbers: Any = [3.0]
 
+        assert str(tapem.leaf(numbers).eval(EMPTY)) == "leaf: value is a list but a tensor or an array is expected"
         assert str(tapem.leaf(number).eval(EMPTY)) == "leaf: value is a float but a tensor or an array is expected"
 
 

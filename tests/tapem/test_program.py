@@ -280,6 +280,31 @@ def test_what_is_no_program_is_refused() -> None:
         tapem.pure(3).bind(str).run(EMPTY)  # type: ignore[arg-type]  # the mistake under test
 
 
+def test_a_program_is_shown_by_what_it_does_first() -> None:
+    x = tapem.leaf(ops.tensor(1.0), name="x").eval(EMPTY).unwrap()
+    programs = [
+        tapem.exp(x),
+        tapem.leaf(ops.tensor(1.0)),
+        tapem.pure(3),
+        tapem.get_tape(),
+        tapem.set_tape(EMPTY),
+        by_await(1, 1),
+    ]
+
+    assert list(map(repr, programs)) == [
+        f"TapeM({op})" for op in ("exp", "leaf", "pure", "get_tape", "set_tape", "by_await")
+    ]
+    assert repr(tapem.exp(x).bind(tapem.log).map(str)) == "TapeM(exp, ...)"
+    assert repr(tapem.fail(Err("domain", "me", "b", "a"))) == "TapeM(fail)"
+
+
+def test_what_is_no_tape_is_refused() -> None:
+    tape: Any = 3
+
+    with pytest.raises(TypeError, match=r"^run: tape is an int, not a Tape$"):
+        tapem.pure(3).run(tape)
+
+
 def test_a_program_keeps_the_name_of_its_function() -> None:
     assert by_await.__name__ == "by_await"
 
