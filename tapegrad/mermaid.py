@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+# The entities of HTML with a # for the &; what stands between < and > would be taken for a tag, and not be drawn.
+_CODES: Final = str.maketrans({"#": "#35;", "&": "#38;", '"': "#quot;", "<": "#lt;", ">": "#gt;"})
 
 
 def flow(boxes: Iterable[str], arrows: Iterable[tuple[int, int]]) -> str:
@@ -25,5 +28,10 @@ def flow(boxes: Iterable[str], arrows: Iterable[tuple[int, int]]) -> str:
     return "\n".join(["graph TD", *drawn, *(f"    n{start} --> n{end}" for start, end in arrows)])
 
 
+def bundle(line: str, graph: str) -> dict[str, str]:
+    """Returns what a notebook may show of a tape: its line, and the graph by the name that JupyterLab has for it."""
+    return {"text/plain": line, "text/vnd.mermaid": graph}
+
+
 def _escaped(box: str) -> str:
-    return box.replace("#", "#35;").replace('"', "#quot;")
+    return " ".join(box.split()).translate(_CODES)

@@ -16,4 +16,6 @@ def test_boxes_come_first_and_arrows_behind() -> None:
 
 
 def test_what_mermaid_would_read_is_escaped() -> None:
+    # Looked at in Mermaid 11.17: of `<lambda>` it drew nothing.
     assert flow(['a "b" #1'], []) == 'graph TD\n    n0["a #quot;b#quot; #35;1"]'
+    assert flow(["<lambda> &\n(2,)"], []) == 'graph TD\n    n0["#lt;lambda#gt; #38; (2,)"]'

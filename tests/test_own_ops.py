@@ -14,8 +14,8 @@ from tapegrad.backend import engine
 from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
 from tapegrad.curvature import hessian, hvp
 from tapegrad.dims import Dims
+from tapegrad.gradients import Gradients
 from tapegrad.ops import normal, tensor
-from tapegrad.tape import Gradients
 from tapegrad.tensor import S, T, Tensor, handle, split_tape
 from tapegrad.testing import check_gradients
 

@@ -461,6 +461,12 @@ def test_a_tape_is_shown_by_its_ops() -> None:
 
     assert repr(tape) == "SlotTape(0: leaf (6,), 1: leaf (3,), 2: silu (6,))"
     assert tape.graph().splitlines()[-2:] == ['    n2["2: silu (6,)"]', "    n0 --> n2"]
+    assert tape._repr_mimebundle_() == {"text/plain": repr(tape), "text/vnd.mermaid": tape.graph()}
+    for _ in range(9):
+        tape.leaf(SIX)
+    assert repr(tape) == (
+        "SlotTape(0: leaf (6,), 1: leaf (3,), 2: silu (6,), ..., 9: leaf (6,), 10: leaf (6,), 11: leaf (6,))"
+    )
 
 
 def test_every_method_says_what_it_computes() -> None:

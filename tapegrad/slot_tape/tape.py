@@ -10,8 +10,8 @@ from typing_extensions import override
 from tapegrad import ops, sentences
 from tapegrad.dims import show
 from tapegrad.errors import ShapeError, TapeError
-from tapegrad.mermaid import flow
-from tapegrad.picture import counted
+from tapegrad.mermaid import bundle, flow
+from tapegrad.picture import counted, listed
 from tapegrad.slot_tape.checks import (
     Array,
     Slot,
@@ -280,7 +280,10 @@ class SlotTape:
 
     @override
     def __repr__(self) -> str:
-        return f"SlotTape({', '.join(self._boxes())})"
+        return f"SlotTape({listed(self._boxes(), str)})"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return bundle(repr(self), self.graph())
 
     def _boxes(self) -> list[str]:
         return [f"{number}: {slot.op} ({slot.length},)" for number, slot in enumerate(self._slots)]

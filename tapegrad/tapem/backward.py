@@ -11,6 +11,7 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.gradients import Gradients, MissingGradientError
+from tapegrad.picture import listed
 from tapegrad.tape import GradientTape
 from tapegrad.tapem.lift import check_on
 from tapegrad.tapem.program import Question
@@ -59,7 +60,7 @@ class NodeGradients:
 
     @override
     def __repr__(self) -> str:
-        return f"NodeGradients({', '.join(str(node) for node in self.tape if node in self)})"
+        return f"NodeGradients({listed([node for node in self.tape if node in self], str)})"
 
 
 def backward(loss: Node[tuple[()], Float], *, dense: bool = False) -> TapeM[NodeGradients]:

@@ -9,7 +9,8 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad.dims import show
-from tapegrad.mermaid import flow
+from tapegrad.mermaid import bundle, flow
+from tapegrad.picture import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,10 @@ class Tape:
 
     @override
     def __repr__(self) -> str:
-        return f"Tape({', '.join(map(str, self))})"
+        return f"Tape({listed([*self], str)})"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return bundle(repr(self), self.graph())
 
     def graph(self) -> str:
         """Returns the tape as a Mermaid graph: what flows into what."""

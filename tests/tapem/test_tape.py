@@ -146,8 +146,19 @@ def test_a_tape_shows_its_ops_and_shapes() -> None:
         "    n0 --> n1",
         "    n0 --> n1",
     ]
+    assert tape._repr_mimebundle_(include=None) == {"text/plain": repr(tape), "text/vnd.mermaid": tape.graph()}
     assert tape[1].dtype == np.float64
     assert tape[1].shape == (2, 3)
+
+
+def test_of_a_long_tape_both_ends_are_shown() -> None:
+    tape = Tape.empty()
+    for _ in range(9):
+        tape = squared(np.ones(2), "x").exec(tape).unwrap()
+
+    assert repr(tape) == (
+        "Tape(0: leaf x (2,), 1: mul (2,), 2: leaf x (2,), ..., 15: mul (2,), 16: leaf x (2,), 17: mul (2,))"
+    )
 
 
 class Line(RuleBasedStateMachine):
