@@ -188,6 +188,8 @@ class Gradients:
             algorithm 1; PyTorch adds 1e-6 to the norm, and so stays a little below the limit.
         """
         _check_limit("clip_norm", limit)
+        if any(hasattr(_array(value), "like") for value in self.values_by_node.values()):
+            return self._shrunk(limit)
         norm = self.norm()
         if norm <= limit:
             return self._mapped(lambda value: value)
@@ -205,6 +207,17 @@ class Gradients:
         """
         _check_limit("clip_value", limit)
         return self._mapped(lambda value: _array(value).clip(-limit, limit))
+
+    def _shrunk(self, limit: float) -> Gradients:
+        """Clips the norm where `jit` traces, and no number can be asked for."""
+        import numpy as np
+
+        arrays = [_array(value) for value in self.values_by_node.values()]
+        wide = [array.astype(np.float64) for array in arrays]
+        norm: Any = sum((array * array).sum() for array in wide) ** 0.5
+        finite: Any = np.where(np.isfinite(norm), limit / norm, math.nan)
+        factor: Any = np.where(norm <= limit, 1.0, finite)
+        return self._mapped(lambda value: value * factor.astype(_array(value).dtype))
 
     def _mapped(self, change: Callable[[Any], Any]) -> Gradients:
         changed = Gradients()

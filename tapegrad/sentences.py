@@ -200,6 +200,21 @@ def consumed(call: str, place: str, where: str, by: str = "backward") -> str:
     return f"{call}: {place} was consumed by {by} {where}"
 
 
+def untraceable(call: str) -> str:
+    """Says that an op asks for what a traced step has not: `nonzero: the numbers of a tensor are asked for, ...`."""
+    return f"{call}: the numbers of a tensor are asked for, which a step under jit has only when it runs"
+
+
+def traced_before() -> str:
+    """Says that a tensor has left the step that it was traced in."""
+    return "jit: a tensor is used that a step left behind when it was traced; let the step return it"
+
+
+def captured(call: str, place: str) -> str:
+    """Says that a step changes what it was not given: `Param.assign: value would change ...`."""
+    return f"{call}: {place} would change what is no argument of the step under jit"
+
+
 def not_divided(divisor: object, number: object) -> str:
     """Says that one size leaves a rest of another: `assert_divides: 3 does not divide 8`."""
     return f"assert_divides: {divisor} does not divide {number}"

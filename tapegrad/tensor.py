@@ -273,7 +273,9 @@ class Tensor(Generic[S_co, T_co, D_co]):
         if seed is not None and seed.shape != self.shape:
             raise ShapeError(sentences.other_sizes("backward", "seed", seed.shape, self.shape))
         recorded = self.tape.tape
-        value = self.dtype.type(1) if seed is None else seed.data
+        value: Any = self.dtype.type(1) if seed is None else seed.data
+        if hasattr(self.data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
+            value = self.data.like(value)
         return recorded.backward(self.handle, value, None if wrt is None else _targets(wrt))
 
     # Leaving for NumPy
@@ -348,7 +350,10 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return self._printed(0)
 
     def _printed(self, indent: int) -> str:
-        return np.array2string(self.numpy(), separator=", ", prefix=" " * indent)
+        values = values_of(self)
+        if not isinstance(values, np.ndarray):
+            return str(values)  # of a step that is traced
+        return np.array2string(values, separator=", ", prefix=" " * indent)
 
     def _only(self, question: str) -> np.ndarray[Any, np.dtype[Any]]:
         if self.size != 1:
@@ -581,6 +586,19 @@ def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape
     out = _new(Tensor)
     out.data, out.tape = data, NONE
     return out
+
+
+def values_of(x: Any) -> Any:
+    """Returns the values of a tensor or of a raw value, off all tapes: an array, or what stands for one under `jit`."""
+    while isinstance(x, Tensor):
+        x = x.data
+    return x if hasattr(x, "__array_function__") else np.asarray(x)
+
+
+def known(x: Any) -> np.ndarray[Any, Any] | None:
+    """Returns the numbers of a tensor or of a raw value, or None where `jit` traces: nothing can be asked of them."""
+    values = values_of(x)
+    return values if isinstance(values, np.ndarray) else None
 
 
 @overload

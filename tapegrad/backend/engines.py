@@ -13,6 +13,7 @@ _numpy_types: set[type] = set()
 # An engine registers when its room is imported, and that is when the first of its values is seen: some rooms are on a
 # floor above this one, and whoever only reads the rules of the ops needs no NumPy.
 _rooms = {
+    "tapegrad.jax.traced.Traced": "tapegrad.jax.engine",
     "numpy.generic": "tapegrad.backend.numpy",
     "numpy.ndarray": "tapegrad.backend.numpy",
     "tapegrad.tensor.Tensor": "tapegrad.autodiff",
@@ -50,6 +51,8 @@ def _enter(kind: type) -> None:
         room = _rooms.get(f"{base.__module__}.{base.__qualname__}")
         if room is not None:
             importlib.import_module(room)
+            if kind in _by_type:
+                return
         if base in _by_type:
             register(_by_type[base], kind)
             return

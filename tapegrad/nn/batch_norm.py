@@ -15,7 +15,7 @@ from tapegrad.ops import add, batch_norm, mul, ones, rsqrt, sub, zeros
 from tapegrad.ops.norm import scaled_and_shifted
 from tapegrad.shapes import Shape
 from tapegrad.tape import OwnedTape
-from tapegrad.tensor import T, Tensor, handle
+from tapegrad.tensor import T, Tensor, handle, values_of
 
 N = TypeVar("N", bound=int)
 H = TypeVar("H", bound=int)
@@ -52,7 +52,7 @@ class BatchNorm(Module, Generic[Channels]):
 
     def _trained(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
         """Goes by the statistics of this very batch, and moves the running ones towards them."""
-        numbers: Any = x.numpy()
+        numbers: Any = values_of(x)
         axes, count = (0, *range(2, x.ndim)), x.size // x.shape[1]
         if count < 2:
             message = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+from weakref import ref
 
 import numpy as np
 from typing_extensions import override
@@ -10,7 +11,7 @@ from typing_extensions import override
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.tape import NONE, NoneTape
-from tapegrad.tensor import D, D_co, S, S_co, Tensor
+from tapegrad.tensor import D, D_co, S, S_co, Tensor, values_of
 
 if TYPE_CHECKING:
     from tapegrad.backend import Value
@@ -23,14 +24,16 @@ class State(Tensor[S_co, NoneTape, D_co]):
     stays as it was for the views and tensors that were made of it.
     """
 
-    __slots__ = ("version",)
+    __slots__ = ("on_device", "version")
 
     is_plain: ClassVar[bool] = False
     version: int  # type: ignore[misc]  # all other tensors share one None
+    on_device: Any  # the same values as `jit` has them, or None
 
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co]) -> None:
         super().__init__(_owned(tensor, type(self).__name__, "tensor"), NONE)
         self.version = 0
+        self.on_device = None
 
     def assign(self: State[S, D], value: Tensor[S, NoneTape, D]) -> None:
         """Takes over the values of another tensor, by copy.
@@ -61,7 +64,10 @@ class State(Tensor[S_co, NoneTape, D_co]):
         Raises:
             ShapeError: The shapes differ.
             DTypeError: The dtypes differ.
+            TapeError: A step under `jit` was not given this tensor, and would change it but once.
         """
+        if not getattr(data, "carries", _always)(self):
+            raise TapeError(sentences.captured(call, place))
         if data.shape != self.shape:
             raise ShapeError(sentences.other_sizes(call, place, data.shape, self.shape))
         if data.dtype != self.data.dtype:
@@ -71,6 +77,22 @@ class State(Tensor[S_co, NoneTape, D_co]):
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
         self.data = data
         self.version += 1
+        self.on_device = None
+
+    @override
+    def __getstate__(self) -> Any:
+        state: Any = super().__getstate__()  # attributes of a subclass, and slots
+        return state[0], state[1] | {"on_device": None}  # where it goes there may be no such device
+
+    def __getattr__(self, name: str) -> Any:
+        """Is asked for `data` alone, when a step under `jit` has left new values on a device."""
+        if name != "data":
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message)
+        values: Any = np.array(self.on_device, order="C")
+        self.data = values
+        fetched.append(ref(self))
+        return values
 
 
 class Param(State[S_co, D_co]):
@@ -134,4 +156,13 @@ def _owned(tensor: Any, call: str, place: str) -> Any:
         raise DTypeError(message)
     if tensor.owns_tape:
         raise TapeError(sentences.tape_unwanted(call, place))
-    return np.array(tensor.data, order="C")
+    values = values_of(tensor)
+    return np.array(values, order="C") if isinstance(values, np.ndarray) else values
+
+
+def _always(_: object) -> bool:
+    return True
+
+
+fetched: Final[list[ref[State[Any, Any]]]] = []
+"""What was read since a step under `jit` has last run, and so is on the device and here."""

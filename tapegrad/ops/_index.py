@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Dim, Dims, Size, is_unknown, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.tensor import T2, Tensor, split_all
+from tapegrad.tensor import T2, Tensor, known, split_all
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Index
@@ -80,7 +80,8 @@ def gathered_shape(item: Any, axis: int, x: Dims) -> Dims:
                 f"the mask {show(item.shape)} has {n} where axis {axis + along} of x {show(x)} is {x[axis + along]}"
             )
             raise ShapeError(message)
-    return (int(np.count_nonzero(raw(item))) if hasattr(item, "data") else UNKNOWN,)
+    numbers = known(item) if hasattr(item, "data") else None
+    return (UNKNOWN if numbers is None else int(np.count_nonzero(numbers)),)
 
 
 def sliced_size(n: Size, item: slice) -> Size:
@@ -145,6 +146,8 @@ def _whole(item: Any) -> Any:
     """Returns a number as an array where NumPy would read a bool as a mask of rank 0, any other as an int."""
     if isinstance(item, np.generic):
         return np.asarray(item)
+    if hasattr(item, "__array_function__"):
+        return item
     try:
         return item if isinstance(item, bool) else operator.index(item)
     except TypeError:
@@ -154,7 +157,7 @@ def _whole(item: Any) -> Any:
 def check_kinds(index: Any) -> None:
     """Refuses tensors and arrays that are no indices."""
     for item in index if isinstance(index, tuple) else (index,):
-        if isinstance(item, np.ndarray) and item.dtype.kind not in "iub":
+        if hasattr(item, "__array_function__") and item.dtype.kind not in "iub":
             raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "index", item.dtype.name, "integer or bool"))
         if not _is_index(item):
             items_of((), item)

@@ -48,7 +48,7 @@ def untaped_only(target: Tensor[Any, Any, Any]) -> None:
         raise TapeError(sentences.tape_unwanted(sentences.UNNAMED, "target"))
 
 
-def weight_of(call: str, reduction: str, count: float) -> float:
+def weight_of(call: str, reduction: str, count: Any) -> Any:
     """Returns what each of `count` losses counts for in the result.
 
     Raises:
@@ -59,6 +59,8 @@ def weight_of(call: str, reduction: str, count: float) -> float:
         raise ValueError(message)
     if reduction != "mean":
         return 1.0
+    if not isinstance(count, int | float):  # as under `jit`
+        return 1 / count
     return 1 / count if count else np.nan
 
 

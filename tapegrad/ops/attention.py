@@ -14,11 +14,12 @@ from tapegrad.dims import Dims, Size, UnknownDims, at_least, broadcast, show, su
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._rescue import rescued
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.tape import Tape
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, on_one_tape, split, split_all, tensor_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, on_one_tape, split, split_all, tensor_only, values_of
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -217,8 +218,9 @@ def _weights(q: Any, k: Any, visible: Any, scale: float) -> Any:
             return scores
         weights = engine(scores).softmax(scores, -1)
         # A row is NaN in its every place if its peak is infinite: hidden everywhere, or a product that overflowed.
-        is_whole = np.isfinite(handle(weights).numpy()[..., 0]).all()
-        return weights if is_whole else _weights_in_units(q, k, visible, scale)
+        is_whole = np.isfinite(values_of(weights)[..., 0])
+        (rescued_weights,) = rescued(is_whole, (weights,), lambda: (_weights_in_units(q, k, visible, scale),))
+        return rescued_weights
 
 
 def _weights_in_units(q: Any, k: Any, visible: Any, scale: float) -> Any:
@@ -226,7 +228,7 @@ def _weights_in_units(q: Any, k: Any, visible: Any, scale: float) -> Any:
     rows, columns = _unit(q, -1), _unit(k, (-2, -1))
     scores = _hidden((q / rows * copysign(1, scale)) @ _swapped(k / columns), visible)
     # The shift cancels, so no gradient of it is lost by reading it off the numbers.
-    peak = handle(scores).numpy().max(-1, keepdims=True)
+    peak = values_of(scores).max(-1, keepdims=True)
     factor = np.minimum(np.float64(abs(scale)) * rows * columns, np.finfo(rows.dtype).max).astype(rows.dtype)
     shifted = _hidden((scores - np.where(np.isneginf(peak), 0, peak)) * factor, visible)
     powers = engine(shifted).exp(shifted)
@@ -239,7 +241,7 @@ def _hidden(scores: Any, visible: Any) -> Any:
 
 
 def _unit(x: Any, axis: int | tuple[int, ...]) -> Any:
-    return np.maximum(np.abs(handle(x).numpy()).max(axis, keepdims=True), 1)
+    return np.maximum(np.abs(values_of(x)).max(axis, keepdims=True), 1)
 
 
 def _visible(mask: Any, q: Tensor[Any, Any, Any], k: Tensor[Any, Any, Any], *, causal: bool) -> Any:

@@ -48,7 +48,7 @@ def normal(
         ValueError: `std` is negative.
     """
     float_dtype_only(dtype)
-    return handle(np.asarray(generator(rng).normal(mean, std, sizes_of(shape)), scalar_type(dtype)))
+    return handle(_drawn(rng, "normal", mean, std, sizes_of(shape), dtype=scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -79,7 +79,7 @@ def uniform(
         DTypeError: `dtype` is not a float, or `shape` is not made of ints.
     """
     float_dtype_only(dtype)
-    return handle(np.asarray(generator(rng).uniform(low, high, sizes_of(shape)), scalar_type(dtype)))
+    return handle(_drawn(rng, "uniform", low, high, sizes_of(shape), dtype=scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -134,7 +134,7 @@ def normal_like(
     """
     x, _ = split(x)
     float_only(x)
-    return handle(np.asarray(generator(rng).normal(mean, std, x.shape), x.dtype))
+    return handle(_drawn(rng, "normal", mean, std, x.shape, dtype=x.dtype))
 
 
 @op(like_shape)
@@ -159,7 +159,7 @@ def uniform_like(
     """
     x, _ = split(x)
     float_only(x)
-    return handle(np.asarray(generator(rng).uniform(low, high, x.shape), x.dtype))
+    return handle(_drawn(rng, "uniform", low, high, x.shape, dtype=x.dtype))
 
 
 @op(like_shape)
@@ -226,4 +226,13 @@ def _ones(name: str, shape: Sizes | int, p: float, dtype: Any, rng: RNG) -> Any:
     if not 0 <= p <= 1:
         message = f"{name}: p is {p} but must be from 0 to 1"
         raise ValueError(message)
-    return np.asarray(generator(rng).random(shape) < p, dtype)
+    source = generator(rng)
+    ones = source.random(shape) < p
+    return np.asarray(ones, dtype) if isinstance(source, np.random.Generator) else ones.astype(dtype)
+
+
+def _drawn(rng: RNG, kind: str, *args: Any, dtype: Any) -> Any:
+    """Draws by a method of a generator, or of what stands in for it, which draws in the dtype."""
+    source = generator(rng)
+    draw: Any = getattr(source, kind)
+    return np.asarray(draw(*args), dtype) if isinstance(source, np.random.Generator) else draw(*args, dtype)

@@ -11,7 +11,7 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops._index import along, check_range
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle, split, tensor_only
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle, known, split, tensor_only
 
 if TYPE_CHECKING:
     import numpy as np
@@ -140,10 +140,10 @@ def gather(
     """
     _not_a_number(indices)
     tensor_only(x, "x")
-    _, known, _ = split(x, indices)
-    gather_shape(x.shape, known.shape, axis)  # NumPy would broadcast them
+    _, places, _ = split(x, indices)
+    gather_shape(x.shape, places.shape, axis)  # NumPy would broadcast them
     axis = normal_axis(axis, x.shape)
-    _check_indices(known, x.shape[axis], axis)
+    _check_indices(places, x.shape[axis], axis)
     return getitem(x, along(indices, axis))
 
 
@@ -192,8 +192,10 @@ def _not_a_number(indices: object) -> None:
 def _check_indices(indices: Tensor[Any, Any, Any], size: int, axis: int) -> None:
     if indices.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "indices", str(indices.dtype), "integer"))
-    known = indices.numpy()
-    outside = known[(known < -size) | (known >= size)]
+    numbers = known(indices)
+    if numbers is None:
+        return
+    outside = numbers[(numbers < -size) | (numbers >= size)]
     if outside.size:
         message = f"index {outside.flat[0]} is out of range for axis {axis} of size {size}"
         raise IndexError(message)

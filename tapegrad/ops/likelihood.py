@@ -27,7 +27,7 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
 from tapegrad.ops.softmax import log_normalized
 from tapegrad.ops.spread import not_zero
-from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split
+from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split, values_of
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -274,14 +274,16 @@ def _log(x: Any) -> Any:
 
 def _probabilities(
     call: str, x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any], ignore_index: int | None
-) -> tuple[Any, int]:
+) -> tuple[Any, Any]:
     """Returns a probability for each class, of labels that are ignored none, and how many rows count."""
     if target.ndim == x.ndim:
         if ignore_index is not None:
             message = f"{call}: ignore_index is {ignore_index} but target holds probabilities, not labels"
             raise ValueError(message)
         return target.data, math.prod(x.shape[:-1])
-    labels, classes = target.numpy(), x.shape[-1]
+    labels, classes = values_of(target), x.shape[-1]
+    if not isinstance(labels, np.ndarray):
+        return _unchecked(labels, classes, x.dtype, ignore_index)
     counted = np.ones(labels.shape, bool) if ignore_index is None else labels != ignore_index
     outside = labels[counted & ((labels < 0) | (labels >= classes))]
     if outside.size:
@@ -289,6 +291,16 @@ def _probabilities(
         raise IndexError(message)
     chosen = engine(target.data).one_hot(target.data, classes, x.dtype)
     return chosen if counted.all() else chosen * counted[..., None].astype(x.dtype), int(counted.sum())
+
+
+def _unchecked(labels: Any, classes: int, dtype: Any, ignore_index: int | None) -> tuple[Any, Any]:
+    """Returns the same of labels that nobody knows yet, as under `jit`: of one that is no class, NaN."""
+    primitives, is_class = engine(labels), (labels >= 0) & (labels < classes)
+    chosen = primitives.where(is_class[..., None], primitives.one_hot(labels, classes, dtype), math.nan)
+    if ignore_index is None:
+        return chosen, math.prod(labels.shape)
+    counted = labels != ignore_index
+    return primitives.where(counted[..., None], chosen, 0), counted.astype(dtype).sum()
 
 
 def _encoded(logs: Any, probabilities: Any) -> Any:

@@ -11,11 +11,26 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, at_least, normal_axes, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op, remembered
+from tapegrad.ops._rescue import rescued
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
-from tapegrad.tensor import T1, T2, Axis, Float, S, T, Tensor, handle, on_one_tape, same_dtype, split, tensor_only
+from tapegrad.tensor import (
+    T1,
+    T2,
+    Axis,
+    Float,
+    S,
+    T,
+    Tensor,
+    handle,
+    on_one_tape,
+    same_dtype,
+    split,
+    tensor_only,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -291,17 +306,19 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
     return tape.record(out, (x,), backward, reads=(out,))
 
 
-def _divided(x: Any, axis: Axis, eps: float, *, centred: bool) -> tuple[Any, Any]:
+def _divided(x: Any, axis: Axis, eps: float, *, centred: bool) -> tuple[Any, ...]:
     """Returns the result and what it was multiplied by, one over the root."""
     with np.errstate(over="ignore", invalid="ignore"):
         y, factor = engine(x).standardize(x, axis, eps, centred=centred)
-        if not x.size or (handle(factor).numpy() > 0).all():
-            return y, factor
-        # A square overflowed: that of 1e20 does in float32. The result is the same in any unit, so measure each row by
-        # its largest element, whose own gradient cancels: it may be read off the numbers.
-        unit = np.maximum(np.abs(handle(x).numpy()).max(axis, keepdims=True), 1)
-        y, factor = engine(x).standardize(x / unit, axis, (sqrt(eps) / unit) ** 2, centred=centred)
-        return y, factor / unit
+
+        def in_units() -> tuple[Any, Any]:
+            # A square overflowed: that of 1e20 does in float32. The result is the same in any unit, so measure each row
+            # by its largest element, whose own gradient cancels: it may be read off the numbers.
+            unit = np.maximum(np.abs(values_of(x)).max(axis, keepdims=True), 1)
+            y, factor = engine(x).standardize(x / unit, axis, (sqrt(eps) / unit) ** 2, centred=centred)
+            return y, factor / unit
+
+        return (y, factor) if not x.size else rescued(values_of(factor) > 0, (y, factor), in_units)
 
 
 def _as_wide(x: Dims, axis: int, **others: Dims) -> None:

@@ -17,7 +17,7 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.join import concat
 from tapegrad.ops.places import getitem
 from tapegrad.ops.reduce import mean
-from tapegrad.tensor import Float, T, Tensor, handle, split, tensor_only
+from tapegrad.tensor import Float, T, Tensor, handle, split, tensor_only, values_of
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
@@ -443,7 +443,7 @@ def _powers(cells: list[Any], beta: float) -> tuple[list[Any], Any]:
     """Returns the exponentials of what is left when the extreme of each window is taken away, and the extremes."""
     # Shift first: exp(89) overflows float32. An infinite extreme would give inf - inf. The shift cancels, so no
     # gradient of it is lost by reading it off the numbers.
-    values: Any = [handle(one).numpy() for one in cells]
+    values: Any = [values_of(one) for one in cells]
     peak: Any = reduce(np.maximum if beta > 0 else np.minimum, values)
     peak = np.where(np.isfinite(peak), peak, peak.dtype.type(0))
     with np.errstate(over="ignore"):  # the power of an infinity is the one that is meant

@@ -13,7 +13,7 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops.create import filled_shape, float_dtype_only
 from tapegrad.ops.elementwise import scalar_type
-from tapegrad.tensor import D, Float, Tensor, handle, split
+from tapegrad.tensor import D, Float, Tensor, handle, known, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
@@ -154,8 +154,8 @@ def one_hot(
     if indices.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "indices", str(indices.dtype), "integer"))
     one_hot_shape(indices.shape, size)
-    known = indices.numpy()
-    outside = known[(known < 0) | (known >= size)]
+    numbers = known(indices)
+    outside = np.zeros(0) if numbers is None else numbers[(numbers < 0) | (numbers >= size)]
     if outside.size:
         message = f"index {outside.flat[0]} is out of range for rows of {size}"
         raise IndexError(message)

@@ -13,7 +13,7 @@ from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis, extremum_shape, max, reduce_shape, spread_over
 from tapegrad.ops.rounding import abs
-from tapegrad.tensor import Axis, Float, T, Tensor, handle, split
+from tapegrad.tensor import Axis, Float, T, Tensor, handle, split, values_of
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
@@ -203,7 +203,7 @@ def _powers(x: Any, axis: Axis) -> tuple[Any, Any]:
     """Returns the exponentials of what is left when the max is taken away, and the max."""
     # Shift by the max first: exp(89) overflows float32. An infinite one would give inf - inf. The shift cancels, so no
     # gradient of it is lost by reading it off the numbers.
-    values = handle(x).numpy()
+    values = values_of(x)
     peak = engine(values).max(values, axis, keepdims=True)
     peak = engine(values).where(np.isfinite(peak), peak, 0.0)
     return engine(x).exp(x - spread_over(peak, x.shape, axis)), peak

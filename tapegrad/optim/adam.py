@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,7 +81,7 @@ class Adam(Optimizer[Moments]):
         steps = state.steps + 1
         first = state.first + (dx - state.first) * (1 - beta1)
         second = state.second * beta2 + dx * dx * (1 - beta2)
-        root = second**0.5 / sqrt(1 - beta2**steps) + self.eps
+        root = second**0.5 / (1 - beta2**steps) ** 0.5 + self.eps
         return x - first / root * (lr / (1 - beta1**steps)), Moments(steps, first, second)
 
 

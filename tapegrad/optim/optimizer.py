@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import numpy as np
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, override
 
+from tapegrad.backend import Value
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.nn import Module, Param
@@ -17,13 +18,41 @@ from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from tapegrad.backend import Value
     from tapegrad.gradients import Gradients
 
 State = TypeVar("State", default=Any)
 
 AnyParam: TypeAlias = Param[Any, Any]
 Parameters: TypeAlias = Module | Mapping[str, AnyParam] | Iterable[AnyParam]
+
+
+class OnDevice:
+    """An array or a whole number that `jit` remembers of a parameter, on the device; it comes over when it is read."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def here(self) -> Any:
+        """Returns a copy for NumPy, of a whole number an int."""
+        values = np.array(self.array)
+        return int(values) if values.ndim == 0 and values.dtype.kind == "i" else values
+
+    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> Any:  # it is always one
+        return np.asarray(self.here(), dtype)
+
+    @override
+    def __reduce__(self) -> Any:
+        return _again, (self.here(),)  # for where there is no such device
+
+    @override
+    def __repr__(self) -> str:
+        return repr(self.here())
+
+
+def _again(here: Any) -> Any:
+    return here
 
 
 @dataclass(slots=True)
@@ -168,7 +197,8 @@ class Optimizer(ABC, Generic[State]):
     def _updated(self, parameter: AnyParam, gradient: Any) -> tuple[Value[Any, Any], State]:
         """Decays a parameter, then updates it, with the options of its own groups."""
         groups = self._groups_of[parameter]
-        lr = float(next((group.lr for group in groups if group.lr is not None), self.lr))
+        rate: Any = next((group.lr for group in groups if group.lr is not None), self.lr)
+        lr: Any = rate if isinstance(rate, Value) else float(rate)  # under `jit` it is a value, which has no number yet
         decay = float(
             next((group.weight_decay for group in groups if group.weight_decay is not None), self.weight_decay)
         )
@@ -181,7 +211,12 @@ class Optimizer(ABC, Generic[State]):
         return self.update(x, gradient, self._state_of(parameter), lr)
 
     def _state_of(self, parameter: AnyParam) -> State:
-        return self.state[parameter] if parameter in self.state else self.start(parameter.data)
+        if parameter not in self.state:
+            return self.start(parameter.data)
+        state: Any = self.state[parameter]
+        changes = {name: value.here() for name in _names(state) if isinstance(value := getattr(state, name), OnDevice)}
+        found: State = replace(state, **changes) if changes else state
+        return found
 
     def _gradients(
         self, name: str, grads: Gradients, *, allow_unused: bool
