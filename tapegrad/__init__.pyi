@@ -1,6 +1,7 @@
 from tapegrad import data as data
 from tapegrad import dims as dims
 from tapegrad import io as io
+from tapegrad import jax as jax
 from tapegrad import nn as nn
 from tapegrad import optim as optim
 from tapegrad import progress as progress
@@ -29,6 +30,7 @@ from tapegrad.gradients import Accumulator as Accumulator
 from tapegrad.gradients import Gradients as Gradients
 from tapegrad.guard import guarded as guarded
 from tapegrad.guard import install_import_hook as install_import_hook
+from tapegrad.jax.jit import jit as jit
 from tapegrad.op import op as op
 from tapegrad.ops import abs as abs
 from tapegrad.ops import acos as acos

@@ -1,0 +1,109 @@
+"""Trains on real handwritten digits, on all devices of all processes at once; every process prints the same losses.
+
+Alone, on four devices that the processor is divided into:
+
+    python examples/data_parallel.py --devices 4
+
+The same run in two processes of four devices each, one to a terminal; or on two hosts, where the coordinator is the
+address of the first:
+
+    python examples/data_parallel.py --devices 4 --coordinator localhost:4711 --processes 2 --process 0
+    python examples/data_parallel.py --devices 4 --coordinator localhost:4711 --processes 2 --process 1
+
+Needs the extras demo and jax.
+"""
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+from typing import Literal as L
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.datasets import load_digits
+
+import tapegrad as tg
+from shared import save
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn, optim
+
+N = TypeVar("N", bound=int)
+BATCH = 128  # images that all devices of all processes see in one step
+
+
+class Net(nn.Module):
+    """64 pixels to ten classes; a fifth of what is between is dropped while it trains."""
+
+    def __init__(self) -> None:
+        with tg.random(0):  # the same numbers in every process
+            self.first = nn.Linear(64, 128)
+            self.noise = nn.Dropout(0.2)
+            self.last = nn.Linear(128, 10)
+
+    def forward(self, x: Tensor[Shape[N, L[64]], OwnedTape]) -> Tensor[Shape[N, L[10]], OwnedTape]:
+        """Scores each image for ten classes."""
+        return self.last(self.noise(tg.relu(self.first(x))))
+
+
+@tg.jit
+def step(
+    model: Net, opt: optim.Adam, x: Tensor[Shape[N, L[64]], NoneTape], y: Tensor[Shape[N], NoneTape, np.int64]
+) -> Tensor[Shape[()], NoneTape]:
+    """Trains on one batch, of which every device has a part."""
+    loss = tg.cross_entropy(model(x.trace()), y)
+    opt.step(loss.backward(wrt=model))
+    return loss.detach()
+
+
+def train(steps: int) -> list[float]:
+    """Returns the loss of each step."""
+    jax: Any = import_module("jax")  # Any: for its types mypy would read all of JAX
+    mesh = jax.make_mesh((jax.device_count(),), ("data",))
+
+    model = tg.jax.place(Net(), mesh)
+    opt = optim.Adam(model, lr=3e-3)
+    images, digits = load_digits(return_X_y=True)
+    order = np.random.default_rng(1)
+    rank, count = jax.process_index(), jax.process_count()
+    losses = []
+    for _ in range(steps):
+        chosen = order.integers(0, len(images), BATCH)[rank * BATCH // count : (rank + 1) * BATCH // count]
+        x = tg.jax.from_local(tg.tensor((images[chosen] / 16).astype(np.float32)), mesh, "data")
+        y = tg.jax.from_local(tg.tensor(digits[chosen].astype(np.int64)), mesh, "data")
+        losses.append(step(model, opt, x, y).item())
+    return losses
+
+
+def main() -> None:
+    """Finds its devices, and trains."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--short", action="store_true", help="train 20 steps only, as the tests do")
+    parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the losses there, a PNG")
+    parser.add_argument("--devices", type=int, help="divide the processor into so many devices")
+    parser.add_argument("--coordinator", help="address and port of process 0")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--process", type=int, default=0, help="which of them this is, from 0 on")
+    options = parser.parse_args()
+
+    jax: Any = import_module("jax")
+    if options.devices:
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_num_cpu_devices", options.devices)
+    if options.coordinator:
+        jax.config.update("jax_cpu_collectives_implementation", "gloo")  # on the processor; a GPU has its own
+        jax.distributed.initialize(options.coordinator, options.processes, options.process)
+    losses = train(20 if options.short else 100)
+    print(f"{jax.device_count()} devices in {jax.process_count()} processes")
+    for number, loss in enumerate(losses, 1):
+        if number % 10 == 0 or number == 1:
+            print(f"step {number}: loss {loss:.5f}")
+    if options.plot:
+        figure = Figure(figsize=(6, 3), layout="constrained")
+        axes = figure.subplots()
+        axes.plot(range(1, len(losses) + 1), losses)
+        axes.set(xlabel="step", ylabel="loss, nats")
+        save(figure, options.plot)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""What a step is given: which arrays it computes with, and what else its program hangs on."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields, is_dataclass
+from functools import cache
+from operator import attrgetter, itemgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.errors import DTypeError, TapeError
+from tapegrad.nn import Module
+from tapegrad.nn.param import State
+from tapegrad.optim import Group, Optimizer
+from tapegrad.optim.optimizer import OnDevice
+from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+BY_VALUE: Final = (bool, int, float, complex, str, bytes, type(None), type)
+MOVING: Final = frozenset({"lr", "parameters", "state", "_groups_of"})  # of an optimizer: its inputs and what they are
+
+
+class Survey:
+    """All that the arguments of a step hold, each once, under the first path that leads to it.
+
+    Attributes:
+        states: Parameters and buffers, by identity.
+        optimizers: Their memory and their step sizes are inputs too.
+        groups: The groups of optimizers.
+        objects: Modules and optimizers.
+        generators: They seed what the step draws.
+        tensors: Tensors that are no parameters.
+        fixed: What the program is compiled for: whatever else attributes and containers hold.
+        kinds: Each thing on the way, so that two surveys of one kind share a program.
+        containers: The lists and dictionaries on the way, which tracing must leave as they are.
+    """
+
+    def __init__(self, step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.call = sentences.callee(getattr(step, "__qualname__", "jit"))
+        self.states: dict[int, tuple[str, State[Any, Any]]] = {}
+        self.optimizers: list[Optimizer[Any]] = []
+        self.groups: list[Group] = []
+        self.objects: list[Module | Optimizer[Any]] = []
+        self.generators: dict[int, np.random.Generator] = {}
+        self.tensors: dict[int, tuple[str, Tensor[Any, Any, Any]]] = {}
+        self.fixed: list[tuple[str, Any]] = []
+        self.kinds: list[tuple[Any, ...]] = []
+        self.containers: list[Any] = []
+        self.views: list[Any] = []  # live views of what attributes hold
+        self.getters: list[tuple[Callable[[Any], Any], Any]] = []
+        self._seen: dict[int, str] = {}
+        owner = getattr(step, "__self__", None)
+        arguments = _signature(step).bind(*args, **kwargs).arguments
+        for name, value in (arguments if owner is None else {"self": owner, **arguments}).items():
+            self._visit(value, name)
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What two calls must share to run the same program, sizes and devices aside."""
+        fixed = tuple(
+            (path, type(value), value if type(value) in BY_VALUE else id(value)) for path, value in self.fixed
+        )
+        return (*self.kinds, *fixed)
+
+    def seen(self) -> Iterator[Any]:
+        """Goes over every object that the views and the getters see."""
+        for view in self.views:
+            yield from view
+        for get, holder in self.getters:
+            yield from get(holder)
+
+    def _visit(self, value: Any, path: str) -> None:
+        if id(value) in self._seen and not isinstance(value, BY_VALUE):
+            self.kinds.append((path, self._seen[id(value)]))
+            return
+        self._seen[id(value)] = path
+        self._enter(value, path)
+
+    def _enter(self, value: Any, path: str) -> None:
+        if isinstance(value, State):
+            self.states[id(value)] = path, value
+            self.kinds.append((path, type(value), value.frozen))
+        elif isinstance(value, Tensor):
+            if value.owns_tape:
+                raise TapeError(sentences.tape_unwanted(self.call, path))
+            self.tensors[id(value)] = path, value
+            self.kinds.append((path, Tensor))
+        elif isinstance(value, np.random.Generator):
+            self.generators[id(value)] = value
+            self.kinds.append((path, np.random.Generator))
+        elif isinstance(value, np.ndarray) and "." not in path:
+            message = f"jit: {path} is an ndarray; tapegrad.tensor makes a tensor of it"
+            raise DTypeError(message)
+        elif isinstance(value, Optimizer):
+            self._optimizer(value, path)
+        elif isinstance(value, Group):
+            self.groups.append(value)
+            self._parts(path, value, {"weight_decay": value.weight_decay, "has_lr": value.lr is not None})
+            self.getters.append((_DECAY, value))
+        elif isinstance(value, Module):
+            self.objects.append(value)
+            self.containers.append(vars(value))
+            self.views.append(vars(value).values())
+            self._parts(path, value, vars(value))
+        elif isinstance(value, list | tuple):
+            self._sequence(value, path)
+        elif isinstance(value, dict | MappingProxyType):
+            if isinstance(value, dict):
+                self.containers.append(value)
+            self.views.append(value.values())
+            self._parts(path, value, value)
+        elif is_dataclass(value) and not isinstance(value, type):
+            names = [field.name for field in fields(value)]
+            self.getters += [(_alone(attrgetter(name)), value) for name in names]
+            self._parts(path, value, {name: getattr(value, name) for name in names})
+        else:
+            self.fixed.append((path, value))
+
+    def _optimizer(self, value: Optimizer[Any], path: str) -> None:
+        for parameter in value.parameters.values():
+            if not parameter.frozen and parameter not in value.state:
+                value.state[parameter] = value.start(parameter.data)  # now, so that the second step is as the first
+        self.optimizers.append(value)
+        self.objects.append(value)
+        for name, parameter in value.parameters.items():  # once and for all: nothing changes which they are
+            self._visit(parameter, f"{path}.parameters.{name}")
+        names = [name for name in vars(value) if name not in MOVING]
+        self.containers += [vars(value), value.state]
+        self.views.append(value.state.values())
+        self.getters.append((itemgetter(*names), vars(value)))
+        self._parts(path, value, {name: vars(value)[name] for name in names})
+        self.kinds += [
+            (path, type(state), tuple(np.ndim(_on_device(part)) for _, part in parts_of(state)))
+            for state in value.state.values()
+        ]
+
+    def _sequence(self, value: Any, path: str) -> None:
+        if isinstance(value, list):
+            self.containers.append(value)
+            self.views.append(value)
+        self._parts(path, value, {str(place): one for place, one in enumerate(value)})
+
+    def _parts(self, path: str, value: Any, parts: Any) -> None:
+        self.kinds.append((path, type(value), tuple(parts)))
+        for name, part in parts.items():
+            self._visit(part, f"{path}.{name}")
+
+
+@cache
+def _signature(step: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(step)
+
+
+def parts_of(state: Any) -> list[tuple[str, Any]]:
+    """Returns what an optimizer remembers of one parameter, by the name of the field."""
+    return [] if state is None else [(field.name, getattr(state, field.name)) for field in fields(state)]
+
+
+def rebuilt(value: Any, replace: Callable[[Any], Any]) -> Any:
+    """Returns an argument, or a result, with other tensors in the place of its own; all else is the same object."""
+    if isinstance(value, Tensor):
+        return replace(value)
+    if isinstance(value, list):
+        return [rebuilt(one, replace) for one in value]
+    if isinstance(value, tuple):
+        parts = [rebuilt(one, replace) for one in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if type(value) is dict:
+        return {key: rebuilt(one, replace) for key, one in value.items()}
+    if is_dataclass(value) and not isinstance(value, type | Module | Optimizer | Group):
+        other = object.__new__(type(value))
+        for field in fields(value):
+            object.__setattr__(other, field.name, rebuilt(getattr(value, field.name), replace))
+        return other
+    return value
+
+
+def _on_device(part: Any) -> Any:
+    return part.array if isinstance(part, OnDevice) else part
+
+
+def _compared(value: Any) -> Any:
+    return value if type(value) in BY_VALUE else id(value)
+
+
+def _alone(get: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    return lambda holder: (get(holder),)
+
+
+_DECAY: Final = _alone(attrgetter("weight_decay"))

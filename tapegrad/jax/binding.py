@@ -1,0 +1,259 @@
+"""The arguments of a call, bound to the program that was compiled for their kind: what a call costs is here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from operator import is_
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tapegrad.generator import generator
+from tapegrad.jax.arguments import parts_of
+from tapegrad.jax.draws import NO_SEED, seed_of
+from tapegrad.jax.landed import Landed
+from tapegrad.jax.library import exact, jax, jnp
+from tapegrad.nn.param import State, fetched
+from tapegrad.optim.optimizer import OnDevice
+from tapegrad.tape import NONE
+from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tapegrad.jax.arguments import Survey
+    from tapegrad.jax.program import Program
+
+MISS: Final = object()
+_END: Final = object()  # behind both of two sequences, so that the longer one is seen
+_ENDED: Final = (_END,)
+
+
+class Binding:
+    """Objects that a program computes with, and their arrays on the device.
+
+    Attributes:
+        states: Parameters and buffers.
+        cells: What optimizers remember, array by array.
+        numbers: Optimizers and groups, whose step size is an input.
+        generators: What seeds the program, in the order of its inputs.
+        tensors: All other tensors of the call.
+        home: Where arrays go that nobody has placed: None for where JAX puts them.
+    """
+
+    program: Program
+
+    def __init__(self, survey: Survey, args: tuple[Any, ...] | None) -> None:
+        self.states: list[State[Any, Any]] = [state for _, state in survey.states.values()]
+        self.cells = _cells(survey)
+        self.numbers: list[Any] = [*survey.optimizers, *(group for group in survey.groups if group.lr is not None)]
+        self.generators = list(survey.generators.values())
+        self.tensors = [tensor for _, tensor in survey.tensors.values()]
+        self.survey = survey
+        self.home = _home([*(state.on_device for state in self.states), *map(_array_of, self.tensors)])
+
+        for state in self.states:
+            if state.on_device is None or not self._is_home(state.on_device):
+                state.on_device = self._uploaded(state.data if state.on_device is None else state.on_device)
+        for cell, beside in self._beside(survey):
+            if not isinstance(cell.array, jax.Array) or not self._is_home(cell.array):
+                cell.array = self._uploaded(cell.array, beside)
+        self._rates = [holder.lr for holder in self.numbers]
+        self._rates_there = [self._uploaded(float(rate)) for rate in self._rates]
+        self._there = [self._tensor_there(tensor) for tensor in self.tensors]
+        self._arguments(args)
+
+    def layout(self) -> tuple[Any, ...]:
+        """Returns what a program is compiled for: shapes, dtypes, and on several devices who has which part."""
+        return tuple(
+            (array.shape, array.dtype, array.weak_type, None if self.home is None else array.sharding)
+            for array in self.carried()
+        )
+
+    def carried(self) -> list[Any]:
+        """Returns every input of the program but the seeds, which come between the numbers and the tensors."""
+        return [*self._held(), *self._rates_there, *self._there]
+
+    def structs(self) -> tuple[list[Any], int]:
+        """Returns what stands for each input, its shape, its dtype, and where it lies; and which seed is the first."""
+        seed = jax.ShapeDtypeStruct(NO_SEED.shape, NO_SEED.dtype, sharding=self.home)
+        found = [
+            jax.ShapeDtypeStruct(
+                array.shape,
+                array.dtype,
+                weak_type=array.weak_type,
+                sharding=None if self.home is None else array.sharding,
+            )
+            for array in self.carried()
+        ]
+        first = len(found) - len(self.tensors)
+        return [*found[:first], *[seed] * (len(self.generators) + 1), *found[first:]], first
+
+    def take(self, program: Program) -> None:
+        """Binds the objects to a program."""
+        self.program = program
+        self._changed = [self.states[place] for place in program.changed]
+        self._moved = [self.cells[place] for place in program.moved]
+        self._frozen = [state.frozen for state in self.states]
+        self._snapshot = (*self.survey.seen(), _END) if self.survey.views or self.survey.getters else ()
+        self._views = (*self.survey.views,)
+        self._getters = self.survey.getters
+        self._is_new = True
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        """Runs the program, takes over what it has changed, and returns its result.
+
+        Returns:
+            `MISS` instead, with nothing done, unless the call has the same objects, unchanged but for the numbers of
+            tensors, and as many tensors.
+        """
+        if len(args) != self._count:
+            return MISS
+        for place, value in self._others:
+            if args[place] is not value:
+                return MISS
+        if self._snapshot:
+            seen = chain(*self._views, *[get(holder) for get, holder in self._getters], _ENDED)
+            if not all(map(is_, seen, self._snapshot)) or [state.frozen for state in self.states] != self._frozen:
+                return MISS
+        tensors = self.tensors
+        for leaf, place in self._places:
+            if args[place] is not tensors[leaf] and not self._takes(leaf, args[place]):
+                return MISS
+        return self.run()
+
+    def run(self) -> Any:
+        """Runs the program with the tensors that it has, takes over what it has changed, and returns its result."""
+        program = self.program
+        if self.survey.states:
+            outs = program.call(*self._inputs())
+            for state, array in zip(self._changed, outs, strict=False):
+                state.on_device = array
+                state.version += 1
+            if self._moved:
+                for cell, array in zip(self._moved, outs[len(self._changed) :], strict=False):
+                    cell.array = array
+            if self._is_new or fetched:
+                self._forget()
+        else:
+            outs = program.call(*(self._inputs() if program.seeded else self._there))
+        return program.result(outs, self)
+
+    def _inputs(self) -> list[Any]:
+        """Returns every array that the program takes."""
+        arrays = [state.on_device for state in self.states]
+        if self.cells:
+            arrays += [cell.array for cell in self.cells]
+        for place, holder in enumerate(self.numbers):
+            if holder.lr is not self._rates[place]:
+                self._rates[place] = holder.lr
+                self._rates_there[place] = self._uploaded(float(holder.lr))
+        arrays += self._rates_there
+        if self.program.seeded:
+            if any(array is None for array in arrays):
+                raise TypeError  # before anything is drawn
+            arrays += self._drawn()
+        arrays += self._there
+        return arrays
+
+    def _takes(self, leaf: int, tensor: Any) -> bool:
+        """Puts another tensor in the place of one; not what has a tape, or is another argument as well."""
+        if type(tensor) not in _PLAIN or tensor.tape is not NONE or any(one is tensor for one in self.tensors):
+            return False
+        array, before = self._tensor_there(tensor), self._there[leaf]
+        if array.shape != before.shape or array.dtype != before.dtype:
+            return False
+        self._there[leaf] = array
+        self.tensors[leaf] = tensor
+        return True
+
+    def _held(self) -> list[Any]:
+        return [*(state.on_device for state in self.states), *(cell.array for cell in self.cells)]
+
+    def _drawn(self) -> list[Any]:
+        sources = [*self.generators, None]
+        return [self._placed(seed_of(generator(sources[place]))) for place in self.program.seeded]
+
+    def _forget(self) -> None:
+        """Empties what the parameters that have changed have in this memory."""
+        known = {id(reference()) for reference in fetched}
+        for state in self._changed:
+            if (self._is_new or id(state) in known) and _has_data(state):
+                del state.data
+        fetched[:] = [one for one in fetched if (state := one()) is not None and _has_data(state)]
+        self._is_new = False
+
+    def _arguments(self, args: tuple[Any, ...] | None) -> None:
+        """Sorts the arguments of a call: which are tensors, if no tensor is anywhere else, and the rest."""
+        places = [place for place, value in enumerate(args or ()) if type(value) in _PLAIN]
+        self._places = list(enumerate(places))
+        self._others = [(place, value) for place, value in enumerate(args or ()) if type(value) not in _PLAIN]
+        is_plain = args is not None and [id(args[place]) for place in places] == list(map(id, self.tensors))
+        self._count = len(args) if is_plain and args is not None else -1
+
+    def _is_home(self, array: Any) -> bool:
+        return self.home is None or array.sharding.device_set == self.home.device_set
+
+    def _tensor_there(self, tensor: Tensor[Any, Any, Any]) -> Any:
+        array = _array_of(tensor)
+        if array is not None and self._is_home(array):
+            return array
+        with exact():
+            return jax.device_put(tensor.data if array is None else array, self.home)
+
+    def _uploaded(self, value: Any, sharding: Any = None) -> Any:
+        """Returns a copy on the device, for the program is given its memory; of a number one that takes any dtype."""
+        with exact():
+            array = jnp.asarray(value) if isinstance(value, int | float) else jnp.array(value, copy=True)
+            return array if self.home is None else jax.device_put(array, sharding or self.home)
+
+    def _beside(self, survey: Survey) -> Iterator[tuple[OnDevice, Any]]:
+        """Gives what optimizers remember of an element the place of the parameter's own."""
+        cells = iter(self.cells)
+        for opt in survey.optimizers:
+            for parameter, state in opt.state.items():
+                for _ in parts_of(state):
+                    cell = next(cells)
+                    is_alike = np.shape(cell.array) == parameter.on_device.shape
+                    yield cell, parameter.on_device.sharding if is_alike else None
+
+    def _placed(self, seed: Any) -> Any:
+        return seed if self.home is None else jax.device_put(seed, self.home)
+
+
+def _cells(survey: Survey) -> list[OnDevice]:
+    """Lets all that optimizers remember be held on the device."""
+    found: list[OnDevice] = []
+    for opt in survey.optimizers:
+        for parameter, state in opt.state.items():
+            parts = {name: part if isinstance(part, OnDevice) else OnDevice(part) for name, part in parts_of(state)}
+            if any(parts[name] is not part for name, part in parts_of(state)):
+                opt.state[parameter] = replace(state, **parts)
+            found += parts.values()
+    return found
+
+
+def _home(arrays: list[Any]) -> Any:
+    """Returns where arrays go whose place nobody has said, beside those whose place somebody has."""
+    placed = [array.sharding for array in arrays if array is not None and array.committed]
+    several = next((one for one in placed if len(one.device_set) > 1), None)
+    if several is None:
+        return placed[0] if placed else None
+    return jax.sharding.NamedSharding(several.mesh, jax.sharding.PartitionSpec())
+
+
+def _array_of(tensor: Tensor[Any, Any, Any]) -> Any:
+    return tensor.handle if isinstance(tensor, Landed) else None
+
+
+def _has_data(state: State[Any, Any]) -> bool:
+    try:
+        _DATA.__get__(state)
+    except AttributeError:
+        return False
+    return True
+
+
+_PLAIN: Final = frozenset({Tensor, Landed})
+_DATA: Any = vars(Tensor)["data"]  # the slot itself: an attribute that is not there would be fetched

@@ -1,0 +1,78 @@
+"""Random numbers of a traced step: a generator of NumPy's gives a seed at each call, and `jax.random` draws from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tapegrad.errors import TapeError
+from tapegrad.generator import current
+from tapegrad.jax.library import jax
+from tapegrad.jax.traced import Traced, computed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tapegrad.generator import RNG
+
+SEED_BYTES: Final = 8
+NO_SEED: Final = np.zeros(SEED_BYTES // 4, np.uint32)
+
+
+def seed_of(generator: np.random.Generator) -> np.ndarray[Any, Any]:
+    """Draws what `jax.random` starts from, once a call; so a generator that is saved and loaded goes on as it would."""
+    return np.frombuffer(generator.bytes(SEED_BYTES), np.uint32)
+
+
+class Draws:
+    """What draws in the place of one of NumPy's generators, by the names of its methods."""
+
+    def __init__(self, seed: Traced) -> None:
+        self.key = computed(jax.random.wrap_key_data, seed, impl="threefry2x32")
+        self.is_used = False
+
+    def random(self, shape: tuple[int, ...], dtype: Any = np.float32) -> Traced:
+        """Draws uniformly from 0 to below 1."""
+        return self._drawn(lambda key: jax.random.uniform(key, shape, dtype))
+
+    def uniform(self, low: float, high: float, shape: tuple[int, ...], dtype: Any = np.float32) -> Traced:
+        """Draws uniformly between two limits."""
+        return self.random(shape, dtype) * (high - low) + low
+
+    def normal(self, mean: float, std: float, shape: tuple[int, ...], dtype: Any = np.float32) -> Traced:
+        """Draws from a normal distribution."""
+        return self._drawn(lambda key: jax.random.normal(key, shape, dtype)) * std + mean
+
+    def _drawn(self, draw: Callable[[Any], Any]) -> Traced:
+        self.is_used = True
+        self.key, key = computed(lambda key: tuple(jax.random.split(key)), self.key)
+        drawn: Traced = computed(draw, key)
+        return drawn
+
+
+class StandIns:
+    """Which draws stand for which generator while a step is traced.
+
+    Args:
+        given: Those of the generators that the step was given.
+        ambient: Those of the innermost `tapegrad.random` around the call, or of fresh entropy.
+    """
+
+    def __init__(self, given: Mapping[int, Draws], ambient: Draws) -> None:
+        self.given = given
+        self.ambient = ambient
+        self.around = current()
+
+    def __call__(self, rng: RNG) -> Draws | None:
+        """Returns what draws for `rng`; None for what draws the same numbers at each call, a seed.
+
+        Raises:
+            TapeError: `rng` is a generator that is no argument of the step.
+        """
+        if isinstance(rng, np.random.Generator):
+            if id(rng) not in self.given:
+                message = "jit: a generator is used that is no argument of the step: it would draw but once"
+                raise TapeError(message)
+            return self.given[id(rng)]
+        return self.ambient if rng is None and current() is self.around else None

@@ -1,0 +1,258 @@
+"""The engine of a step that is being traced: the primitives in JAX."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad.backend import Backend, Elementwise, Pairwise, Slide, register
+from tapegrad.jax.library import jax, jnp
+from tapegrad.jax.traced import Traced, computed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Axes = int | tuple[int, ...] | None
+
+
+class JAX(Backend[Traced]):
+    """The primitives over traced values; what is constant may be NumPy's."""
+
+    name = "jax"
+
+    @override
+    def exp(self, x: Traced) -> Traced:
+        return self._of(jnp.exp, x)
+
+    @override
+    def log(self, x: Traced) -> Traced:
+        return self._of(jnp.log, x)
+
+    @override
+    def tanh(self, x: Traced) -> Traced:
+        return self._of(jnp.tanh, x)
+
+    @override
+    def relu(self, x: Traced) -> Traced:
+        return self._of(jnp.maximum, x, 0)
+
+    @override
+    def map(self, name: Elementwise, *operands: Traced) -> Traced:
+        return self._of(_ELEMENTWISE[name], *operands)
+
+    @override
+    def pair(self, name: Pairwise, *operands: Traced) -> tuple[Traced, Traced]:
+        first, second = computed(_parted if name == "modf" else getattr(jnp, name), *operands)
+        return first, second
+
+    @override
+    def sum(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+        return self._of(jnp.sum, x, axis, dtype=x.dtype, keepdims=keepdims)
+
+    @override
+    def max(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+        return self._of(jnp.max, x, axis, keepdims=keepdims)
+
+    @override
+    def min(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+        return self._of(jnp.min, x, axis, keepdims=keepdims)
+
+    @override
+    def prod(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+        return self._of(jnp.prod, x, axis, dtype=x.dtype, keepdims=keepdims)
+
+    @override
+    def argmax(self, x: Traced, axis: int | None, *, keepdims: bool) -> Traced:
+        return self._of(jnp.argmax, x, axis, keepdims=keepdims)
+
+    @override
+    def argmin(self, x: Traced, axis: int | None, *, keepdims: bool) -> Traced:
+        return self._of(jnp.argmin, x, axis, keepdims=keepdims)
+
+    @override
+    def all(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+        return self._of(jnp.all, x, axis, keepdims=keepdims)
+
+    @override
+    def any(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+        return self._of(jnp.any, x, axis, keepdims=keepdims)
+
+    @override
+    def cumsum(self, x: Traced, axis: int) -> Traced:
+        return self._of(jnp.cumsum, x, axis, dtype=x.dtype)
+
+    @override
+    def cumprod(self, x: Traced, axis: int) -> Traced:
+        return self._of(jnp.cumprod, x, axis, dtype=x.dtype)
+
+    @override
+    def argcummax(self, x: Traced, axis: int) -> Traced:
+        return self._of(_last_equal, x, axis, jnp.maximum)
+
+    @override
+    def argcummin(self, x: Traced, axis: int) -> Traced:
+        return self._of(_last_equal, x, axis, jnp.minimum)
+
+    @override
+    def argsort(self, x: Traced, axis: int, *, descending: bool) -> Traced:
+        return self._of(_ordered, x, axis, descending=descending)
+
+    @override
+    def concat(self, values: Sequence[Traced], axis: int) -> Traced:
+        return self._of(jnp.concatenate, list(values), axis)
+
+    @override
+    def pad(self, x: Traced, pad_width: Sequence[tuple[int, int]], value: float) -> Traced:
+        return self._of(jnp.pad, x, tuple(pad_width), constant_values=value) if pad_width else x
+
+    @override
+    def getitem(self, x: Traced, index: Any) -> Traced:
+        return self._of(lambda x, index: jnp.asarray(x)[index], x, index)
+
+    @override
+    def at_set(self, x: Traced, index: Any, value: Traced | float) -> Traced:
+        return self._of(lambda x, index, value: jnp.asarray(x).at[index].set(value), x, index, value)
+
+    @override
+    def at_add(self, x: Traced, index: Any, value: Traced | float) -> Traced:
+        return self._of(lambda x, index, value: jnp.asarray(x).at[index].add(value), x, index, value)
+
+    @override
+    def place(self, shape: Sequence[int], index: Any, value: Traced) -> Traced:
+        return self.at_add(self.zeros(shape, value.dtype), index, value)
+
+    @override
+    def softmax(self, x: Traced, axis: int) -> Traced:
+        powers = self.exp(x - self.max(x, axis, keepdims=True))
+        return powers / self.sum(powers, axis, keepdims=True)
+
+    @override
+    def equal(self, x: Traced, y: Traced | float) -> Traced:
+        return self._of(jnp.equal, x, y)
+
+    @override
+    def greater(self, x: Traced, y: Traced | float) -> Traced:
+        return self._of(jnp.greater, x, y)
+
+    @override
+    def where(self, condition: Traced, x: Traced, y: Traced | float) -> Traced:
+        return self._of(jnp.where, condition, x, y)
+
+    @override
+    def broadcast_to(self, x: Traced, shape: Sequence[int]) -> Traced:
+        return self._of(jnp.broadcast_to, x, tuple(shape))
+
+    @override
+    def swap_last_axes(self, x: Traced) -> Traced:
+        return x if x.ndim < 2 else self._of(jnp.swapaxes, x, -1, -2)
+
+    @override
+    def einsum(self, subscripts: str, *values: Traced) -> Traced:
+        return self._of(jnp.einsum, subscripts, *values)
+
+    @override
+    def inv(self, x: Traced) -> Traced:
+        return self._of(jnp.linalg.inv, x)
+
+    @override
+    def solve(self, x: Traced, y: Traced) -> Traced:
+        return self._of(jnp.linalg.solve, x, y)
+
+    @override
+    def det(self, x: Traced) -> Traced:
+        return self._of(jnp.linalg.det, x)
+
+    @override
+    def cast(self, x: Traced, dtype: Any) -> Traced:
+        return x.astype(dtype)
+
+    @override
+    def take(self, x: Traced, indices: Traced, axis: int) -> Traced:
+        return self._of(jnp.take, x, indices, axis)
+
+    @override
+    def scatter_add(self, shape: Sequence[int], indices: Traced, updates: Traced, axis: int) -> Traced:
+        return self.place(shape, (*(slice(None),) * axis, indices), updates)
+
+    @override
+    def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Traced]) -> Traced:
+        total = self.zeros(shape, values[0].dtype)
+        for place, value in zip(places, values, strict=True):
+            total = self.at_add(total, place, value)
+        return total
+
+    @override
+    def convolve(self, x: Traced, w: Traced, slide: Slide) -> Traced:
+        return self._of(_convolved, x, w, slide)
+
+    @override
+    def one_hot(self, indices: Traced, size: int, dtype: Any) -> Traced:
+        return self._of(lambda indices: (indices[..., None] == np.arange(size)).astype(dtype), indices)
+
+    @override
+    def ones(self, shape: Sequence[int], dtype: Any) -> Any:
+        return np.ones(shape, dtype)
+
+    @override
+    def zeros(self, shape: Sequence[int], dtype: Any) -> Any:
+        return np.zeros(shape, dtype)
+
+    def _of(self, function: Callable[..., Any], *args: Any, **options: Any) -> Traced:
+        found: Traced = computed(function, *args, **options)
+        return found
+
+
+def _last_equal(x: Any, axis: int, extreme: Any) -> Any:
+    """Returns for each running extreme the last index where it was met."""
+    met = (x == extreme.accumulate(x, axis)) | jnp.isnan(x)
+    indices = jnp.arange(x.shape[axis]).reshape([-1 if place == axis % x.ndim else 1 for place in range(x.ndim)])
+    return jax.lax.cummax(jnp.where(met, indices, 0), axis % x.ndim)
+
+
+def _parted(x: Any) -> tuple[Any, Any]:
+    """Returns what stands behind the point, 0 of an infinity, with its sign, and what stands before it."""
+    whole = jnp.trunc(x)
+    return jnp.copysign(jnp.where(jnp.isinf(x), 0, x - whole), x), whole
+
+
+def _ordered(x: Any, axis: int, *, descending: bool) -> Any:
+    if not descending:
+        return jnp.argsort(x, axis, stable=True)
+    # Turned about before and after, so that equal elements keep their order.
+    return x.shape[axis] - 1 - jnp.flip(jnp.argsort(jnp.flip(x, axis), axis, stable=True), axis)
+
+
+def _convolved(x: Any, w: Any, slide: Slide) -> Any:
+    (n, g, c, *cells), (_, o, _, *kernel) = x.shape, w.shape
+    shape = (n, g, o, *slide.sizes)
+    if 0 in (*x.shape, *w.shape, *shape):
+        return jnp.zeros(shape, x.dtype)
+    along = zip(cells, kernel, *slide, strict=True)
+    padding = [
+        (b, (m - 1) * s + (k - 1) * d + 1 - b - ((size - 1) * r + 1))  # so that as many windows fit as are asked for
+        for size, k, m, s, d, r, b in along
+    ]
+    y = jax.lax.conv_general_dilated(
+        jnp.reshape(x, (n, g * c, *cells)),
+        jnp.reshape(w, (g * o, c, *kernel)),
+        slide.stride,
+        padding,
+        lhs_dilation=slide.spread,
+        rhs_dilation=slide.dilation,
+        feature_group_count=g,
+    )
+    return y.reshape(shape)
+
+
+_OWN: Final[dict[str, Callable[..., Any]]] = {
+    "erf": import_module("jax.scipy.special").erf,
+    "pow": jnp.power,
+    "sigmoid": jax.nn.sigmoid,
+    "softplus": lambda x: jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x))),
+}
+_ELEMENTWISE: Final = {name: _OWN.get(name) or getattr(jnp, name) for name in get_args(Elementwise)}
+
+register(JAX(), Traced)

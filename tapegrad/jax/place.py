@@ -1,0 +1,117 @@
+"""Where tensors lie: on one device, whole on each of many, or a part on each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from typing_extensions import TypeVar
+
+from tapegrad import sentences
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.jax.landed import Landed
+from tapegrad.jax.library import exact, jax
+from tapegrad.nn import Module
+from tapegrad.nn.param import State
+from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tapegrad.tape import NoneTape
+
+Axis: TypeAlias = str | tuple[str, ...] | None
+D = TypeVar("D", bound=np.generic)
+P = TypeVar("P", bound=Module | Tensor[Any, Any, Any])
+
+
+def place(target: P, devices: Any, *axes: Axis) -> P:
+    """Says on which devices a tensor lies, or the parameters and buffers of a module.
+
+    A step under `jit` computes where its arguments lie, and leaves what it changes there: with parameters whole on
+    every device of a mesh and a batch in parts along one axis of it, each device computes with its part, and JAX adds
+    the gradients up. What nobody has placed goes to every device whole.
+
+        mesh = jax.make_mesh((8,), ("data",))
+        place(model, mesh)
+        x = place(x, mesh, "data")
+
+    Args:
+        target: A tensor without a tape; or a module, a parameter or a buffer. What an optimizer remembers follows its
+            parameter. In several processes each has the same numbers.
+        devices: A `jax.sharding.Mesh`, or any other `Sharding` or device of JAX's.
+        axes: For each axis of the target the axis of the mesh that divides it, several, or None for none; those that
+            are left out are whole.
+
+    Returns:
+        A tensor of the same numbers; of all else the target itself.
+
+    Raises:
+        ShapeError: An axis cannot be divided among as many devices.
+        TapeError: The tensor has a tape.
+        DTypeError: The target is neither a tensor nor a module.
+    """
+    sharding = _sharding(devices, axes)
+    if isinstance(target, Module):
+        states = [*target.parameters().items(), *target.buffers().items()]
+        arrays = [(state, _placed(state, path, sharding)) for path, state in states]
+        for state, array in arrays:
+            state.on_device = array
+        return target
+    if not isinstance(target, Tensor):
+        message = f"place: target is {sentences.with_article(type(target).__name__)}, neither a tensor nor a module"
+        raise DTypeError(message)
+    if target.owns_tape:
+        raise TapeError(sentences.tape_unwanted("place", "target"))
+    placed: Any = _placed(target, "target", sharding)
+    if not isinstance(target, State):
+        return Landed.of(placed)  # type: ignore[return-value]  # of the same sizes and dtype
+    target.on_device = placed
+    return target
+
+
+def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor[Any, NoneTape, D]:
+    """Makes one tensor of what every process has of it, such as its own images of a batch.
+
+    Args:
+        x: The part of this process, as long as that of every other.
+        devices: A `jax.sharding.Mesh` of the devices of all processes, or any other `Sharding`.
+        axes: For each axis the axis of the mesh that divides it, see `place`.
+
+    Returns:
+        The whole: along the axis that the processes divide as many times as long as `x` as there are processes.
+
+    Raises:
+        ShapeError: The parts cannot be divided so.
+        TapeError: `x` has a tape.
+    """
+    if x.owns_tape:
+        raise TapeError(sentences.tape_unwanted("from_local", "x"))
+    with exact():
+        try:
+            whole: Any = Landed.of(jax.make_array_from_process_local_data(_sharding(devices, axes), x.numpy()))
+        except ValueError as error:
+            raise ShapeError(_refused("from_local", "x", x, error)) from None
+    return whole  # type: ignore[no-any-return]  # of the dtype of its parts, which no stub says
+
+
+def _placed(x: Tensor[Any, Any, Any], name: str, sharding: Any) -> Any:
+    source = x.handle if isinstance(x, Landed) else x.numpy(copy=isinstance(x, State))
+    with exact():
+        try:
+            return jax.device_put(source, sharding)
+        except ValueError as error:
+            raise ShapeError(_refused("place", name, x, error)) from None
+
+
+def _sharding(devices: Any, axes: tuple[Axis, ...]) -> Any:
+    """Returns what JAX calls it, with a mesh for which it finds out by itself how results are divided."""
+    if isinstance(devices, jax.sharding.Mesh):
+        devices = jax.sharding.NamedSharding(devices, jax.sharding.PartitionSpec(*axes))
+    if not isinstance(devices, jax.sharding.NamedSharding):
+        return devices
+    mesh, kinds = devices.mesh, (jax.sharding.AxisType.Auto,) * len(devices.mesh.axis_names)
+    mesh = jax.sharding.Mesh(mesh.devices, mesh.axis_names, axis_types=kinds)
+    return jax.sharding.NamedSharding(mesh, devices.spec, memory_kind=devices.memory_kind)
+
+
+def _refused(call: str, name: str, x: Tensor[Any, Any, Any], error: Exception) -> str:
+    return f"{call}: {name} {x.shape} cannot be divided so: {str(error).splitlines()[0]}"

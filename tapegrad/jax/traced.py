@@ -1,0 +1,314 @@
+"""What stands for an array while `jit` traces: its shape and its dtype, and what JAX notes of each step."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad import sentences
+from tapegrad.backend import Value
+from tapegrad.errors import TapeError
+from tapegrad.jax.library import jax, jnp
+from tapegrad.op import NoNumbersError, Op
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class UntraceableError(TapeError, NoNumbersError):
+    """Somebody asked for numbers while a step was traced, which has them only when it runs."""
+
+    @override
+    def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
+        refusal = TapeError(sentences.untraceable(entry.name))
+        refusal.op = entry.name  # type: ignore[attr-defined]  # the sentence is complete, see `op`
+        raise refusal from None
+
+
+class Traced(Value[Any, Any]):
+    """A value of a step that is being traced; NumPy's functions of it are JAX's.
+
+    So an op that computes with NumPy runs in JAX as it is, unless it asks for numbers.
+    """
+
+    __slots__ = ("array", "carries")
+
+    def __init__(self, array: Any, carries: Callable[[object], bool]) -> None:
+        self.array = array
+        self.carries = carries  # says whether a parameter is one that the step was given
+
+    @property
+    @override
+    def shape(self) -> Any:
+        return self.array.shape
+
+    @property
+    @override
+    def dtype(self) -> Any:
+        return self.array.dtype
+
+    @property
+    @override
+    def ndim(self) -> int:
+        ndim: int = self.array.ndim
+        return ndim
+
+    @property
+    @override
+    def size(self) -> int:
+        size: int = self.array.size
+        return size
+
+    @property
+    @override
+    def T(self) -> Traced:
+        return self.transpose(None)
+
+    # NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        name = ufunc.__name__
+        function = getattr(jnp, name, None) if method == "__call__" else _METHODS.get((name, method))
+        if function is None or "out" in options:
+            return NotImplemented
+        return computed(function, *inputs, **options)
+
+    def __array_function__(self, function: Any, _: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        room = jnp.linalg if function.__module__ == "numpy.linalg" else jnp
+        twin = getattr(room, function.__name__, None)
+        return NotImplemented if twin is None else computed(twin, *args, **options)
+
+    # Numbers, which are not there
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise UntraceableError(sentences.untraceable("jit"))
+
+    __bool__ = __float__ = __int__ = __index__ = __array__
+
+    @override
+    def __repr__(self) -> str:
+        return f"Traced({self.shape}, {self.dtype})"
+
+    # Operators
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __iter__(self) -> Iterator[Traced]:
+        return (self[place] for place in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Traced:
+        return computed(operator.getitem, self, index)
+
+    @override
+    def __neg__(self) -> Traced:
+        return computed(operator.neg, self)
+
+    def __abs__(self) -> Traced:
+        return computed(operator.abs, self)
+
+    def __invert__(self) -> Traced:
+        return computed(operator.invert, self)
+
+    @override
+    def __add__(self, y: Any, /) -> Traced:
+        return _binary(operator.add, self, y)
+
+    @override
+    def __radd__(self, y: Any, /) -> Traced:
+        return _binary(operator.add, y, self)
+
+    @override
+    def __sub__(self, y: Any, /) -> Traced:
+        return _binary(operator.sub, self, y)
+
+    @override
+    def __rsub__(self, y: Any, /) -> Traced:
+        return _binary(operator.sub, y, self)
+
+    @override
+    def __mul__(self, y: Any, /) -> Traced:
+        return _binary(operator.mul, self, y)
+
+    @override
+    def __rmul__(self, y: Any, /) -> Traced:
+        return _binary(operator.mul, y, self)
+
+    @override
+    def __truediv__(self, y: Any, /) -> Traced:
+        return _binary(operator.truediv, self, y)
+
+    @override
+    def __rtruediv__(self, y: Any, /) -> Traced:
+        return _binary(operator.truediv, y, self)
+
+    def __floordiv__(self, y: Any, /) -> Traced:
+        return _binary(operator.floordiv, self, y)
+
+    def __mod__(self, y: Any, /) -> Traced:
+        return _binary(operator.mod, self, y)
+
+    @override
+    def __matmul__(self, y: Any, /) -> Traced:
+        return _binary(operator.matmul, self, y)
+
+    def __rmatmul__(self, y: Any, /) -> Traced:
+        return _binary(operator.matmul, y, self)
+
+    def __pow__(self, y: Any, /) -> Traced:
+        return _binary(operator.pow, self, y)
+
+    def __rpow__(self, y: Any, /) -> Traced:
+        return _binary(operator.pow, y, self)
+
+    def __and__(self, y: Any, /) -> Traced:
+        return _binary(operator.and_, self, y)
+
+    def __rand__(self, y: Any, /) -> Traced:
+        return _binary(operator.and_, y, self)
+
+    def __or__(self, y: Any, /) -> Traced:
+        return _binary(operator.or_, self, y)
+
+    def __ror__(self, y: Any, /) -> Traced:
+        return _binary(operator.or_, y, self)
+
+    def __xor__(self, y: Any, /) -> Traced:
+        return _binary(operator.xor, self, y)
+
+    def __lt__(self, y: Any, /) -> Traced:
+        return _binary(operator.lt, self, y)
+
+    def __le__(self, y: Any, /) -> Traced:
+        return _binary(operator.le, self, y)
+
+    def __gt__(self, y: Any, /) -> Traced:
+        return _binary(operator.gt, self, y)
+
+    def __ge__(self, y: Any, /) -> Traced:
+        return _binary(operator.ge, self, y)
+
+    @override
+    def __eq__(self, y: object) -> Any:
+        return _binary(operator.eq, self, y)
+
+    @override
+    def __ne__(self, y: object) -> Any:
+        return _binary(operator.ne, self, y)
+
+    __hash__ = object.__hash__
+
+    # The methods of numpy.ndarray that ops use
+
+    @override
+    def reshape(self, *shape: Any) -> Traced:
+        return computed(jnp.reshape, self, shape[0] if len(shape) == 1 else shape)
+
+    @override
+    def transpose(self, *axes: Any) -> Traced:
+        return computed(jnp.transpose, self, axes[0] if len(axes) == 1 else axes or None)
+
+    def astype(self, dtype: Any, *, copy: bool = True) -> Traced:
+        """Converts to another dtype."""
+        return computed(jnp.astype, self, dtype) if copy or self.dtype != dtype else self
+
+    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Traced:
+        """Adds up along axes."""
+        return computed(jnp.sum, self, axis, keepdims=keepdims)
+
+    def mean(self, axis: Any = None, *, keepdims: bool = False) -> Traced:
+        """Averages along axes."""
+        return computed(jnp.mean, self, axis, keepdims=keepdims)
+
+    def var(self, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Traced:
+        """Computes the variance along axes."""
+        return computed(jnp.var, self, axis, ddof=ddof, keepdims=keepdims)
+
+    def max(self, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Traced:
+        """Finds the largest along axes."""
+        return computed(jnp.max, self, axis, keepdims=keepdims, initial=initial)
+
+    def min(self, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Traced:
+        """Finds the smallest along axes."""
+        return computed(jnp.min, self, axis, keepdims=keepdims, initial=initial)
+
+    def all(self, axis: Any = None, *, keepdims: bool = False) -> Traced:
+        """Says whether every element along axes is true."""
+        return computed(jnp.all, self, axis, keepdims=keepdims)
+
+    def any(self, axis: Any = None, *, keepdims: bool = False) -> Traced:
+        """Says whether an element along axes is true."""
+        return computed(jnp.any, self, axis, keepdims=keepdims)
+
+    def like(self, value: Any) -> Traced:
+        """Returns a constant as a traced value."""
+        return Traced(jnp.asarray(_bare(value, [])), self.carries)
+
+    def either(self, values: tuple[Any, ...], others: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Returns values if this one bool is true, else others, which are computed only then."""
+        dtypes = [value.dtype for value in values]
+
+        def computed_others() -> list[Any]:
+            return [_bare(one, []).astype(dtype) for one, dtype in zip(others(), dtypes, strict=True)]
+
+        bare = [_bare(value, []) for value in values]
+        return tuple(_wrapped(jax.lax.cond(self.array, lambda: bare, computed_others), self.carries))
+
+    def clip(self, low: Any, high: Any) -> Traced:
+        """Keeps each element between two limits."""
+        return computed(jnp.clip, self, low, high)
+
+
+def computed(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Lets JAX compute with traced values, which may lie in tuples and lists, and gives traced values back.
+
+    Raises:
+        TapeError: It takes numbers, such as those of a mask; or a value is of a step that has been traced before.
+    """
+    carries: list[Callable[[object], bool]] = []
+    try:
+        given = [_bare(value, carries) for value in args]
+        named = {name: _bare(value, carries) for name, value in options.items()}
+        return _wrapped(function(*given, **named), carries[0] if carries else _nothing)
+    except jax.errors.UnexpectedTracerError:
+        raise TapeError(sentences.traced_before()) from None
+    except (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError):
+        raise UntraceableError(sentences.untraceable("jit")) from None
+
+
+def _bare(value: Any, carries: list[Callable[[object], bool]]) -> Any:
+    if isinstance(value, Traced):
+        carries.append(value.carries)
+        return value.array
+    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+        return type(value)(_bare(one, carries) for one in value)
+    return value
+
+
+def _wrapped(found: Any, carries: Callable[[object], bool]) -> Any:
+    if isinstance(found, tuple | list):
+        return type(found)(_wrapped(one, carries) for one in found)
+    return Traced(found, carries) if isinstance(found, jax.Array) else found
+
+
+def _binary(function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """Computes with two operands, unless one is a tensor, which knows better."""
+    if hasattr(x, "tape") or hasattr(y, "tape"):
+        return NotImplemented
+    return computed(function, x, y)
+
+
+def _nothing(_: object) -> bool:
+    return False
+
+
+_METHODS = {
+    ("add", "reduce"): jnp.sum,
+    ("equal", "outer"): lambda x, y: jnp.expand_dims(x, tuple(range(-np.ndim(y), 0))) == y,
+    ("maximum", "reduce"): jnp.max,
+    ("minimum", "reduce"): jnp.min,
+    ("multiply", "reduce"): jnp.prod,
+}

@@ -1,0 +1,650 @@
+"""Steps under `jit`: what they compute, what they carry, how often they are traced, and what they refuse."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import io
+import pickle
+import re
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax", reason="the extra `jax` brings it")
+
+import jax
+
+import tapegrad as tg
+from tapegrad import nn, optim
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.gradients import Gradients
+from tapegrad.tensor import Tensor
+
+jit: Any = tg.jit  # most of the steps here are untyped; typecheck/jitted.py has typed ones
+
+OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
+    "SGD": lambda model: optim.SGD(model, lr=0.1),
+    "momentum": lambda model: optim.SGD(model, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
+    "Adam": lambda model: optim.Adam(model, lr=0.01),
+    "AdamW": lambda model: optim.AdamW(model, lr=0.01, groups={"*.bias": optim.Group(lr=0.1, weight_decay=0)}),
+    "RMSprop": lambda model: optim.RMSprop(model, momentum=0.5),
+}
+
+
+class Dense(nn.Module):
+    """A linear layer of any dtype."""
+
+    def __init__(self, n: int, m: int, dtype: Any) -> None:
+        self.weight = nn.Param(tg.normal((n, m), std=n**-0.5, dtype=dtype))
+        self.bias = nn.Param(tg.normal((m,), std=0.1, dtype=dtype))
+
+    def forward(self, x: Any) -> Any:
+        return x @ self.weight + self.bias
+
+
+def mlp(dtype: Any = np.float32) -> Any:
+    with tg.random(0):
+        return nn.Sequential(Dense(6, 5, dtype), nn.Tanh(), Dense(5, 3, dtype))
+
+
+def batch(seed: int, dtype: Any = np.float32) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    return tg.tensor(rng.normal(size=(4, 6)).astype(dtype)), tg.tensor(rng.integers(0, 3, 4))
+
+
+def step(model: Any, opt: Any, x: Any, y: Any) -> Any:
+    loss = tg.cross_entropy(model(x.trace()), y)
+    opt.step(loss.backward(wrt=model))
+    return loss.detach()
+
+
+def counted(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[int]]:
+    """Returns a function under jit, and what grows by one each time it is traced."""
+    traces: list[int] = []
+
+    def counting(*args: Any) -> Any:
+        traces.append(1)
+        return function(*args)
+
+    return jit(counting), traces
+
+
+def assert_same(model: Any, other: Any) -> None:
+    for path, parameter in model.parameters().items():
+        np.testing.assert_allclose(parameter.numpy(), other.parameters()[path].numpy(), rtol=2e-5, atol=1e-6)
+
+
+# What a step computes
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda dtype: dtype.__name__)
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_model_is_trained_as_numpy_trains_it_and_traced_once(name: str, dtype: Any) -> None:
+    jitted, traces = counted(step)
+    model, other = mlp(dtype), mlp(dtype)
+    opt, opt_of_other = OPTIMIZERS[name](model), OPTIMIZERS[name](other)
+
+    for turn in range(6):
+        opt.lr = opt_of_other.lr = 0.05 / (turn + 1)
+        under, without = jitted(model, opt, *batch(turn, dtype)), step(other, opt_of_other, *batch(turn, dtype))
+        np.testing.assert_allclose(under.item(), without.item(), rtol=1e-5)
+
+    assert len(traces) == 1
+    assert_same(model, other)
+    assert {parameter.dtype for parameter in model.parameters().values()} == {np.dtype(dtype)}
+    ours, theirs = opt.arrays(), opt_of_other.arrays()
+    assert ours.keys() == theirs.keys()
+    for path, array in ours.items():
+        assert array.dtype == theirs[path].dtype
+        np.testing.assert_allclose(array, theirs[path], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_run_goes_on_without_jit_where_it_stood_and_back_again(name: str) -> None:
+    jitted, traces = counted(step)
+    model, other = mlp(), mlp()
+    opt, opt_of_other = OPTIMIZERS[name](model), OPTIMIZERS[name](other)
+
+    for turn in range(6):
+        (jitted if turn // 2 % 2 == 0 else step)(model, opt, *batch(turn))
+        step(other, opt_of_other, *batch(turn))
+
+    assert len(traces) == 1
+    assert_same(model, other)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_run_is_saved_and_goes_on_elsewhere(name: str, tmp_path: Any) -> None:
+    jitted = jit(step)
+    model, other = mlp(), mlp()
+    opt, opt_of_other = OPTIMIZERS[name](model), OPTIMIZERS[name](other)
+    jitted(model, opt, *batch(0))
+
+    tg.io.save({"model": model, "opt": opt}, tmp_path / "run.npz")
+    step(other, opt_of_other, *batch(0))
+    tg.io.load({"model": other, "opt": opt_of_other}, tmp_path / "run.npz")
+    for turn in (1, 2):
+        jitted(model, opt, *batch(turn))
+        jitted(other, opt_of_other, *batch(turn))
+
+    assert_same(model, other)
+
+
+def test_other_shapes_and_dtypes_are_traced_once_each() -> None:
+    jitted, traces = counted(lambda x: (x * x).sum())
+
+    for _ in range(2):
+        for shape in [(2, 3), (5,), ()]:
+            for dtype in (np.float32, np.float64):
+                assert jitted(tg.ones(shape, dtype)).item() == np.prod(shape)
+
+    assert len(traces) == 6
+
+
+def test_of_two_models_of_one_kind_the_program_is_shared() -> None:
+    jitted, traces = counted(step)
+    models = [mlp(), mlp(), mlp()]
+    opts = [optim.SGD(model, lr=0.1) for model in models]
+
+    for turn in range(3):
+        for model, opt in zip(models[:2], opts[:2], strict=True):
+            jitted(model, opt, *batch(turn))
+        step(models[2], opts[2], *batch(turn))
+
+    assert len(traces) == 1
+    assert_same(models[0], models[2])
+    assert_same(models[1], models[2])
+
+
+def test_a_module_that_is_returned_is_that_of_the_call() -> None:
+    jitted, traces = counted(lambda model, x: (model, model(x)))
+    models = [mlp(), mlp()]
+
+    assert [jitted(model, batch(0)[0])[0] is model for model in models] == [True, True]
+    assert len(traces) == 1
+
+
+def test_batch_norm_moves_its_buffers() -> None:
+    def trained(model: Any, opt: Any, x: Any) -> Any:
+        loss = (model(x.trace()) ** 3).mean()
+        opt.step(loss.backward(wrt=model))
+        return loss
+
+    model, other = nn.BatchNorm1d(5), nn.BatchNorm1d(5)
+    opts = [optim.SGD(model, lr=0.1), optim.SGD(other, lr=0.1)]
+    jitted = jit(trained)
+    for turn in range(3):
+        x = tg.normal((7, 5), rng=turn)
+        jitted(model, opts[0], x)
+        trained(other, opts[1], x)
+
+    assert_same(model, other)
+    np.testing.assert_allclose(model.running_mean.numpy(), other.running_mean.numpy(), rtol=1e-5)
+    np.testing.assert_allclose(model.running_var.numpy(), other.running_var.numpy(), rtol=1e-5)
+
+
+def test_gradients_are_clipped_as_without() -> None:
+    def norm_clipped(x: Any) -> Any:
+        grads = (x.trace() * 3.0).sum().backward()
+        return grads.clip_norm(1.0)[x], grads.clip_norm(100.0)[x], grads.clip_value(0.5)[x]
+
+    x = tg.ones((4, 4))
+
+    for ours, theirs in zip(jit(norm_clipped)(x), norm_clipped(x), strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("op", [tg.layer_norm, tg.rms_norm], ids=["layer_norm", "rms_norm"])
+def test_what_overflows_is_rescued_as_without(op: Any) -> None:
+    x = tg.tensor([[1e20, 2e20, -1e20], [1.0, 2.0, 4.0]])
+    weights = (tg.ones((3,)), tg.zeros((3,)))[: 2 if op is tg.layer_norm else 1]
+
+    def gradient(x: Any, *weights: Any) -> Any:
+        y = op(x.trace(), *weights)
+        return y.detach(), (y**3).sum().backward(wrt=x)[x]
+
+    for ours, theirs in zip(jit(gradient)(x, *weights), gradient(x, *weights), strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_gradients_are_differentiated_again() -> None:
+    def slope(x: Any) -> Any:
+        return tg.hvp(lambda x: (x * x * x).sum(), x, x)
+
+    x = tg.tensor([2.0, 3.0])
+
+    assert jit(slope)(x).tolist() == [24.0, 54.0]  # 6 x · x
+
+
+# What a result is
+
+
+def test_a_result_stays_on_the_device_until_it_is_read() -> None:
+    y = jit(lambda x: x + 1.0)(tg.zeros((2, 3)))
+
+    assert (y.shape, y.dtype, y.ndim, y.size, y.is_float) == ((2, 3), np.float32, 2, 6, True)
+    assert isinstance(y.handle, jax.Array)
+    assert y.detach().handle is y.handle
+    assert (y * 2.0).tolist() == [[2.0] * 3] * 2
+    for twin in (copy.deepcopy(y), pickle.loads(pickle.dumps(y))):  # noqa: S301  # its own bytes
+        assert type(twin) is Tensor
+        assert twin.tolist() == y.tolist()
+
+
+def test_a_result_is_made_of_tuples_dictionaries_dataclasses_gradients_and_the_arguments_themselves() -> None:
+    @dataclass(frozen=True)
+    class Pair:
+        x: Any
+        name: str
+
+    def made(model: Any, x: Any) -> Any:
+        loss = (model(x.trace()) ** 2).sum()
+        grads = loss.backward(wrt=[x, model])
+        return {"loss": loss, "grads": grads, "both": (x, [Pair(x * 2.0, "double"), None])}, model
+
+    model, x = mlp(), batch(0)[0]
+    found, same = jit(made)(model, x)
+
+    assert same is model
+    assert found["both"][0] is x
+    assert (found["both"][1][0].name, found["both"][1][1]) == ("double", None)
+    np.testing.assert_array_equal(found["both"][1][0].x.numpy(), x.numpy() * 2)
+    assert isinstance(found["grads"], Gradients)
+    assert set(map(id, found["grads"])) == {id(x), *map(id, model.parameters().values())}
+    assert found["grads"][x].shape == x.shape
+    assert found["loss"].owns_tape
+    with pytest.raises(TapeError, match=r"^the tape was consumed by backward at test_jit\.py:\d+; trace again"):
+        found["loss"].backward()
+
+
+def test_an_argument_or_a_constant_that_is_returned_is_itself() -> None:
+    constant = tg.tensor([1.0, 2.0])
+    x, y = tg.ones((2,)), tg.zeros((2,))
+
+    swapped = jit(lambda x, y: (y, x, constant, 3))(x, y)
+
+    assert [one is other for one, other in zip(swapped, (y, x, constant), strict=False)] == [True] * 3
+    assert swapped[3] == 3
+
+
+def test_a_tensor_that_is_given_twice_is_one_tensor() -> None:
+    jitted = jit(lambda x, y: (x.trace() * y).sum().backward(wrt=[x, y])[x])
+    x, y = tg.tensor([2.0]), tg.tensor([5.0])
+
+    assert [jitted(*pair).item() for pair in [(x, y), (x, x), (y, x), (y, y)]] == [5.0, 4.0, 2.0, 10.0]
+
+
+def test_values_read_before_a_step_stay_what_they_were() -> None:
+    jitted, model = jit(step), mlp()
+    opt = optim.Adam(model)
+    jitted(model, opt, *batch(0))
+    weight = model.layers[0].weight
+    view, tensor = weight.numpy(), weight.detach()
+    before = view.copy()
+
+    for turn in range(3):
+        jitted(model, opt, *batch(turn))
+
+    np.testing.assert_array_equal(view, before)
+    np.testing.assert_array_equal(tensor.numpy(), before)
+    assert (weight.numpy() != before).any()
+
+
+def test_a_tape_from_before_a_step_is_refused() -> None:
+    jitted, model = jit(step), mlp()
+    opt = optim.SGD(model, lr=0.1)
+    x, y = batch(0)
+    loss = tg.cross_entropy(model(x.trace()), y)
+
+    jitted(model, opt, x, y)
+
+    with pytest.raises(TapeError, match=r"was assigned after the forward pass used it: version 0 was recorded"):
+        loss.backward()
+
+
+def test_a_model_on_the_device_is_copied_pickled_and_assigned() -> None:
+    jitted, model = jit(step), mlp()
+    opt = optim.Adam(model)
+    jitted(model, opt, *batch(0))
+
+    copied, pickled = copy.deepcopy((model, opt)), pickle.loads(pickle.dumps((model, opt)))  # noqa: S301  # its own bytes
+    for one, one_opt in (copied, pickled):
+        jitted(one, one_opt, *batch(1))
+    jitted(model, opt, *batch(1))
+
+    assert_same(copied[0], model)
+    assert_same(pickled[0], model)
+    model.layers[0].bias.assign(tg.ones((5,)))
+    assert jit(lambda model: model.layers[0].bias + 0.0)(model).tolist() == [1.0] * 5
+
+
+# What is fixed, and what is traced anew
+
+
+def test_an_attribute_that_changes_is_seen() -> None:
+    jitted, traces = counted(lambda model, x: model(x.trace()).detach())
+    model = nn.Sequential(nn.LayerNorm(3), nn.ReLU())
+    x = tg.tensor([[1.0, 2.0, 6.0]])
+    first = jitted(model, x)
+
+    model.layers[0].eps = 10.0
+    second, third = jitted(model, x), jitted(model, x)
+
+    assert len(traces) == 2
+    assert first.tolist() != second.tolist() == third.tolist() == model(x).tolist()
+
+
+def test_a_parameter_that_is_frozen_stays() -> None:
+    jitted, traces = counted(step)
+    model = mlp()
+    opt = optim.SGD(model, lr=0.1)
+    jitted(model, opt, *batch(0))
+    nn.freeze(model, "layers.0.*")
+    before = model.layers[0].weight.numpy(copy=True)
+
+    jitted(model, opt, *batch(1))
+
+    np.testing.assert_array_equal(model.layers[0].weight.numpy(), before)
+    assert len(traces) == 2
+
+
+def test_a_list_that_grows_is_seen() -> None:
+    class Deep(nn.Module):
+        def __init__(self) -> None:
+            self.layers: list[Any] = [nn.ReLU()]
+
+        def forward(self, x: Any) -> Any:
+            for layer in self.layers:
+                x = layer(x)
+            return x
+
+    model, x = Deep(), tg.tensor([-1.0, 1.0])
+    jitted = jit(lambda model, x: model(x))
+    assert jitted(model, x).tolist() == [0.0, 1.0]
+
+    model.layers.append(nn.Sigmoid())
+
+    assert jitted(model, x).tolist() == model(x).tolist()
+
+
+def test_numbers_and_options_are_fixed_and_traced_anew() -> None:
+    jitted, traces = counted(lambda x, factor, shift=0.0: x * factor + shift)
+
+    assert [jitted(tg.ones(()), n).item() for n in (2.0, 3.0, 2.0, 3.0)] == [2.0, 3.0, 2.0, 3.0]
+    assert len(traces) == 2
+
+
+def test_arguments_go_by_name_and_methods_know_their_object() -> None:
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            self.factor = nn.Param(tg.tensor([3.0]))
+
+        @tg.jit
+        def forward(self, x: Any, *, shift: Any) -> Any:
+            return x * self.factor + shift
+
+    model = Scaled()
+
+    assert model(tg.tensor([2.0]), shift=tg.tensor([1.0])).item() == 7.0
+    model.factor.assign(tg.tensor([4.0]))
+    assert model(tg.tensor([2.0]), shift=tg.tensor([1.0])).item() == 9.0
+    bound = jit(mlp().forward)
+    assert bound(batch(0)[0]).shape == (4, 3)
+
+
+def test_a_step_inside_a_step_is_a_part_of_it() -> None:
+    inner, traces = counted(step)
+
+    def twice(model: Any, opt: Any, x: Any, y: Any) -> Any:
+        inner(model, opt, x, y)
+        return inner(model, opt, x, y)
+
+    model, other = mlp(), mlp()
+    opts = [optim.SGD(model, lr=0.1), optim.SGD(other, lr=0.1)]
+    inner(model, opts[0], *batch(0))
+    jit(twice)(model, opts[0], *batch(1))
+    for turn in (0, 1, 1):
+        step(other, opts[1], *batch(turn))
+
+    assert_same(model, other)
+    assert len(traces) == 3
+
+
+def test_a_model_that_is_dropped_is_gone() -> None:
+    model = mlp()
+    jit(step)(model, optim.SGD(model, lr=0.1), *batch(0))
+    model.layers[0].weight.numpy()
+    gone = weakref.ref(model.layers[0].weight)
+
+    del model
+    gc.collect()
+
+    assert gone() is None
+
+
+# Random numbers
+
+
+def test_dropout_is_new_at_each_step_and_the_same_in_the_next_run(tmp_path: Any) -> None:
+    def made() -> Any:
+        return nn.Dropout(0.5, rng=0)
+
+    noise = jit(lambda model, x: model(x.trace()).detach())
+    x, model = tg.ones((50,)), made()
+    first, second = noise(model, x).tolist(), noise(model, x).tolist()
+    tg.io.save(model, tmp_path / "noise.npz")
+    third = noise(model, x).tolist()
+
+    again = made()
+    assert [noise(again, x).tolist() for _ in range(2)] == [first, second]
+    tg.io.load(again, tmp_path / "noise.npz")
+    assert noise(again, x).tolist() == third
+    noise(model, tg.ones((20,)))
+    noise(again, tg.ones((20,)))  # of another shape, and one seed is drawn all the same
+    assert noise(model, x).tolist() == noise(again, x).tolist()
+    assert first != second
+    assert set(first) == {0.0, 2.0}
+
+
+def test_the_innermost_random_draws_and_a_seed_stays_the_same() -> None:
+    drawn = jit(lambda x: (tg.normal((3,)) + x, tg.normal((3,), rng=5) + x))
+    x = tg.zeros((3,))
+
+    with tg.random(7):
+        runs = [drawn(x) for _ in range(2)]
+    with tg.random(7):
+        again = drawn(x)
+
+    assert runs[0][0].tolist() == again[0].tolist() != runs[1][0].tolist()
+    assert runs[0][1].tolist() == runs[1][1].tolist() == tg.normal((3,), rng=5).tolist()
+    assert drawn(x)[0].tolist() != drawn(x)[0].tolist()  # fresh entropy
+
+
+def test_random_inside_a_step_draws_the_same_at_each_call() -> None:
+    def drawn(x: Any) -> Any:
+        with tg.random(3):
+            return x + tg.normal((3,))
+
+    x = tg.zeros((3,))
+
+    assert jit(drawn)(x).tolist() == drawn(x).tolist()
+
+
+# Labels and indices
+
+
+def test_a_label_that_is_no_class_makes_the_loss_nan() -> None:
+    x = tg.ones((2, 3))
+
+    for function in (tg.cross_entropy, tg.nll):
+        assert np.isnan(jit(function)(x, tg.tensor([0, 3])).item())
+        ignoring = jit(lambda x, y, f=function: f(x, y, ignore_index=-1))
+        np.testing.assert_allclose(
+            ignoring(x, tg.tensor([0, -1])).item(), function(x, tg.tensor([0, -1]), ignore_index=-1).item(), rtol=1e-6
+        )
+
+
+def test_an_index_known_while_tracing_is_checked() -> None:
+    jitted = jit(lambda x: tg.take(x, tg.tensor([3])))
+
+    with pytest.raises(IndexError, match=r"^take: index 3 is out of range for axis 0 of size 3$"):
+        jitted(tg.ones((3,)))
+
+
+def test_an_index_out_of_range_gives_nan() -> None:
+    assert np.isnan(jit(tg.take)(tg.ones((3,)), tg.tensor([3])).item())
+
+
+# What is refused, and that nothing is half done
+
+
+ASKED = "the numbers of a tensor are asked for, which a step under jit has only when it runs"
+
+
+@pytest.mark.parametrize(
+    ("asks", "call"),
+    [
+        (lambda x: float(x.sum()), "jit"),
+        (lambda x: x if x.sum() > 0 else -x, "jit"),
+        (lambda x: x.numpy(), "jit"),
+        (lambda x: x.tolist(), "jit"),
+        (lambda x: x[x > 0], "getitem"),
+        (tg.nonzero, "nonzero"),
+        (lambda x: tg.masked_select(x, x > 0), "masked_select"),
+    ],
+    ids=["float", "if", "numpy", "tolist", "mask", "nonzero", "masked_select"],
+)
+def test_a_step_that_asks_for_numbers_is_refused(asks: Any, call: str) -> None:
+    with pytest.raises(TapeError, match=rf"^{call}: {ASKED}$"):
+        jit(asks)(tg.ones((3,)))
+
+
+def test_shapes_that_do_not_fit_are_refused_in_the_words_of_the_op() -> None:
+    with pytest.raises(ShapeError, match=r"^matmul: inner sizes differ: x \(2, 3\) has 3 columns but y \(4, 5\)"):
+        jit(tg.matmul)(tg.ones((2, 3)), tg.ones((4, 5)))
+
+
+def test_what_is_captured_and_changed_is_refused_and_stays() -> None:
+    model = mlp()
+    opt, before = optim.SGD(model, lr=0.1), mlp()
+
+    def captured(x: Any, y: Any) -> Any:
+        return step(model, opt, x, y)
+
+    words = "SGD.step: the gradient of layers.0.weight would change what is no argument of the step under jit"
+    with pytest.raises(TapeError, match=f"^{re.escape(words)}$"):
+        jit(captured)(*batch(0))
+    assert_same(model, before)
+
+
+def test_a_generator_that_is_captured_is_refused() -> None:
+    rng = np.random.default_rng(0)
+
+    with pytest.raises(
+        TapeError, match=r"a generator is used that is no argument of the step: it would draw but once$"
+    ):
+        jit(lambda x: x + tg.normal((3,), rng=rng))(tg.ones((3,)))
+
+
+def test_an_attribute_that_a_step_sets_is_refused_and_put_back() -> None:
+    class Counting(nn.Module):
+        def __init__(self) -> None:
+            self.count = 0
+
+        def forward(self, x: Any) -> Any:
+            self.count += 1
+            return x
+
+    model = Counting()
+
+    words = "jit: the step sets model.count from 0 to 1, which happens but once; a Buffer is carried"
+    with pytest.raises(TapeError, match=f"^{re.escape(words)}$"):
+        jit(lambda model, x: model(x))(model, tg.ones(()))
+    assert model.count == 0
+
+
+def test_a_step_size_set_inside_a_step_is_refused() -> None:
+    def scheduled(model: Any, opt: Any, x: Any, y: Any) -> None:
+        opt.lr = 0.5
+        step(model, opt, x, y)
+
+    model = mlp()
+    opt = optim.SGD(model, lr=0.1)
+
+    with pytest.raises(TapeError, match=r"^jit: the step sets lr, which happens but once; set it between the steps$"):
+        jit(scheduled)(model, opt, *batch(0))
+    assert opt.lr == 0.1
+
+
+def test_tapes_do_not_cross_the_border() -> None:
+    x = tg.ones((3,))
+
+    def doubled(x: Any) -> Any:
+        return x * 2.0
+
+    with pytest.raises(TapeError, match=r"^doubled: x has a tape but must have none$"):
+        jit(doubled)(x.trace())
+    with pytest.raises(TapeError, match=r"^jit: the result has a tape but must have none: detach it$"):
+        jit(lambda x: x.trace() * 2.0)(x)
+
+
+def test_an_array_and_a_module_are_refused_where_a_tensor_and_a_function_are_meant() -> None:
+    with pytest.raises(DTypeError, match=r"^jit: x is an ndarray; tapegrad.tensor makes a tensor of it$"):
+        jit(lambda x: x)(np.ones(3))
+    with pytest.raises(DTypeError, match=r"^jit: step is Sequential, a module; compile a function that calls it$"):
+        jit(mlp())
+
+
+def test_what_a_step_left_behind_cannot_be_used() -> None:
+    left: list[Any] = []
+    jit(lambda x: left.append(x * 2.0))(tg.ones((3,)))
+
+    with pytest.raises(TapeError, match=r"a tensor is used that a step left behind when it was traced"):
+        left[0] + 1.0
+    assert repr(left[0]) == "Tensor(Traced((3,), float32), shape=(3,), float32, no tape)"
+
+
+def test_after_an_error_the_model_is_as_it_was() -> None:
+    model, before = mlp(), mlp()
+    opt = optim.Adam(model)
+
+    def failing(model: Any, opt: Any, x: Any, y: Any) -> None:
+        step(model, opt, x, y)
+        raise KeyError("late")  # any error
+
+    with pytest.raises(KeyError, match="late"):
+        jit(failing)(model, opt, *batch(0))
+
+    assert_same(model, before)
+    step(model, opt, *batch(0))
+    step(before, optim.Adam(before), *batch(0))
+    assert_same(model, before)
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    for name in [name for name in sys.modules if name == "jax" or name.startswith("tapegrad.jax")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "jax", None)
+
+    with pytest.raises(
+        ModuleNotFoundError, match=r"^tapegrad.jit and tapegrad.jax need JAX, which the extra `jax` brings$"
+    ):
+        __import__("tapegrad.jax")
+
+
+def test_a_parameter_on_the_device_prints_its_numbers() -> None:
+    model = mlp()
+    opt = optim.Adam(model)
+    jit(step)(model, opt, *batch(0))
+    out = io.StringIO()
+
+    print(model.layers[2].bias, opt.state[model.layers[2].bias], file=out)
+
+    assert re.match(r"\[ ?-?0\.\d+, +-?0\.\d+, +-?0\.\d+\] Moments\(steps=1, first=array\(\[", out.getvalue())

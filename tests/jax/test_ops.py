@@ -1,0 +1,156 @@
+"""Every op under `jit`: the values and gradients that it has without, or a refusal that says why."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax", reason="the extra `jax` brings it")
+
+import tapegrad as tg
+from tapegrad import ops
+from tapegrad.errors import TapeError
+from tapegrad.op import OPS
+from tapegrad.tensor import Tensor, handle
+
+FILE = Path(__file__).parents[1] / "oracle" / "test_torch.py"
+
+
+class Anything(ModuleType):
+    """Stands for a library whose every attribute is there and can be called."""
+
+    def __getattr__(self, name: str) -> Any:
+        return Anything(name)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        return self
+
+
+def oracle() -> Any:
+    """Returns the oracle, whose TORCH has calls of each op; what they are in PyTorch is not looked at here."""
+    spec = spec_from_file_location("oracle_without_torch", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    others = {} if find_spec("torch") else {"torch": Anything("torch")}
+    with patch.dict(sys.modules, {**others, spec.name: module}):
+        spec.loader.exec_module(module)
+    return module
+
+
+ORACLE: Any = oracle()
+call, real = ORACLE.call, ORACLE.real
+NAMES = sorted(name for name in vars(ops) if name in OPS)
+REFUSED = {
+    "masked_select": "how many elements it gives hangs on the mask",
+    "nonzero": "how many indices it gives hangs on the numbers",
+}
+DRAWN = {"normal", "uniform", "bernoulli", "normal_like", "uniform_like", "bernoulli_like", "dropout"}
+NOT_COMPARED = DRAWN | {"empty", "empty_like", "tensor"}  # of these nobody knows the numbers; the last makes operands
+OWN = {
+    "bitwise_count": [call(ORACLE.WHOLE)],
+    "cbrt": ORACLE.ONE,
+    "ssm_scan": [call(np.abs(real(2, 5, 3)) / 4, real(2, 5, 3, seed=1), real(2, 5, 3, seed=2), 1)],
+}
+# Where an operand is such, an ordinary number is compared.
+DIFFERENCES = dict.fromkeys(
+    ["max", "min", "norm"], np.isnan
+)  # XLA takes 0 times infinity for 0, where that 0 is a bool
+
+
+def test_the_oracle_has_calls_of_every_other_op() -> None:
+    assert {*NAMES} - NOT_COMPARED == {*ORACLE.TORCH, *OWN} & {*NAMES}
+
+
+def calls(name: str) -> list[Any]:
+    lines = OWN.get(name) or ORACLE.TORCH[name].calls + ORACLE.INTEGERS.get(name, [])
+    return [ORACLE.converted(one, np.float32, DIFFERENCES.get(name, np.zeros_like)) for one in lines]
+
+
+def operands(name: str) -> list[Tensor[Any, Any, Any]]:
+    found: list[Any] = []
+    for one in calls(name):
+        ORACLE.replaced([*one.args, one.options], lambda array, fixed: found.append(handle(array)))  # noqa: ARG005
+    return found
+
+
+def computed(name: str, tensors: list[Any]) -> list[list[Any]]:
+    """Returns what all calls of an op give for these operands, and the gradients along a direction."""
+    rest, found = iter(tensors), []
+    for one in calls(name):
+        leaves: list[Any] = []
+
+        def made(array: Any, *, fixed: bool, leaves: list[Any] = leaves) -> Any:
+            x = next(rest)
+            if fixed or array.dtype.kind != "f":
+                return x
+            leaves.append(x)
+            return x.trace()
+
+        result = getattr(ops, name)(*ORACLE.replaced(one.args, made), **ORACLE.replaced(one.options, made))
+        several = list(result) if isinstance(result, tuple | list) else [result]
+        values = [y.detach() for y in several]
+        taped = [y for y in several if y.owns_tape]
+        if taped:
+            total = sum((y * ORACLE.direction(np.zeros(y.shape, y.dtype))).sum() for y in taped)
+            grads = total.backward(wrt=leaves)
+            values += [grads[x] for x in leaves if x in grads]
+        found.append(values)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES} - NOT_COMPARED - {*REFUSED}))
+@pytest.mark.filterwarnings("ignore")  # NumPy warns of edges
+def test_an_op_gives_under_jit_what_it_gives_without(name: str) -> None:
+    tensors = operands(name)
+
+    without = computed(name, tensors)
+    under = tg.jit(computed)(name, tensors)
+
+    for one, ours, theirs in zip(calls(name), under, without, strict=True):
+        for x, y in zip(ours, theirs, strict=True):
+            assert (x.shape, x.dtype) == (y.shape, y.dtype), one
+            np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-4, atol=1e-5, err_msg=str(one))
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_an_op_whose_shape_hangs_on_numbers_is_refused_by_name(name: str) -> None:
+    tensors = operands(name)
+
+    words = rf"^{name}: the numbers of a tensor are asked for, which a step under jit has only when it runs$"
+    with pytest.raises(TapeError, match=words):
+        tg.jit(computed)(name, tensors)
+
+
+@pytest.mark.parametrize("name", sorted(DRAWN))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda dtype: dtype.__name__)
+def test_what_is_drawn_under_jit_is_new_each_time_and_the_same_again(name: str, dtype: Any) -> None:
+    x = tg.ones((200, 300), dtype)
+
+    @tg.jit
+    def drawn(x: Any, rng: Any) -> Any:
+        if name == "dropout":
+            return ops.dropout(x.trace(), rate=0.25, rng=rng).sum().backward()[x]
+        options = {"std": 2.0} if "normal" in name else {"low": -1.0} if "uniform" in name else {"p": 0.25}
+        operand = x if name.endswith("_like") else x.shape
+        dtypes = {} if name.endswith("_like") else {"dtype": dtype}
+        return getattr(ops, name)(operand, rng=rng, **options, **dtypes)
+
+    rng = np.random.default_rng(0)
+    first, second = drawn(x, rng), drawn(x, rng)
+    again = drawn(x, np.random.default_rng(0))
+
+    assert (first.shape, first.dtype) == (x.shape, dtype)
+    assert (first.numpy() != second.numpy()).any()
+    np.testing.assert_array_equal(first.numpy(), again.numpy())
+    mean, deviation = {"normal": (0, 2), "uniform": (0, 3**-0.5), "bernoulli": (0.25, 0.1875**0.5)}.get(
+        name.removesuffix("_like"), (1, 3**-0.5)
+    )
+    np.testing.assert_allclose((first.numpy().mean(), first.numpy().std()), (mean, deviation), atol=0.02)

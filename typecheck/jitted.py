@@ -1,0 +1,68 @@
+"""A step under `jit` has the type of the function it is: sizes, tapes and dtypes are checked at its calls."""
+
+from typing import Literal as L
+from typing import TypeVar, assert_type
+
+import numpy as np
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor, guarded, nn, optim
+
+N = TypeVar("N", bound=int)
+
+
+@tg.jit
+@guarded
+def step(
+    model: nn.Linear[L[6], L[3]],
+    opt: optim.SGD,
+    x: Tensor[Shape[N, L[6]], NoneTape],
+    y: Tensor[Shape[N], NoneTape, np.int64],
+) -> Tensor[Shape[N], NoneTape]:
+    scores = model(x.trace())
+    losses = tg.cross_entropy(scores, y, reduction="none")
+    opt.step(losses.mean().backward(wrt=model))
+    return losses.detach()
+
+
+@tg.jit
+@guarded
+def slope(x: Tensor[Shape[N], NoneTape]) -> Tensor[Shape[N], NoneTape]:
+    return (x.trace() * x).sum().backward()[x]
+
+
+model = nn.Linear(6, 3)
+opt = optim.SGD(model, lr=0.1)
+labels = tg.zeros((4,), np.int64)
+
+
+def accept_sizes_that_fit() -> None:
+    assert_type(step(model, opt, tg.ones((4, 6)), labels), Tensor[Shape[L[4]], NoneTape])
+    assert_type(slope(tg.ones((5,))), Tensor[Shape[L[5]], NoneTape])
+
+
+def accept_names() -> None:
+    def squared(x: Tensor[Shape[N], NoneTape]) -> None:
+        assert_type(slope(x), Tensor[Shape[N], NoneTape])
+
+    squared(tg.ones((3,)))
+
+
+def accept_places_of_the_type_they_are_given() -> None:
+    import jax
+
+    device = jax.devices()[0]
+    assert_type(tg.jax.place(tg.ones((4, 6)), device), Tensor[Shape[L[4], L[6]], NoneTape])
+    assert_type(tg.jax.place(model, device), nn.Linear[L[6], L[3]])
+
+
+def reject_other_columns() -> None:
+    step(model, opt, tg.ones((4, 5)), labels)  # E: step: x is (4, 5) but (N, 6) is expected: axis 1 is 5, not 6
+
+
+def reject_fewer_labels() -> None:
+    step(model, opt, tg.ones((7, 6)), labels)  # E: step: N is 7 in x but 4 in y
+
+
+def reject_a_tape() -> None:
+    slope(tg.ones((5,)).trace())  # E: slope: x has a tape but must have none
