@@ -88,6 +88,14 @@ def test_random_numbers_that_are_no_floats_are_refused(name: str) -> None:
         DRAWN[name]((3,), dtype=np.int64)
 
 
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_dtype_is_no_word(name: str) -> None:
+    words = "dtype is a str but a dtype of NumPy, or its scalar type, is expected"
+
+    with pytest.raises(DTypeError, match=f"^{name}: {words}$"):
+        DRAWN[name]((3,), dtype="float32")
+
+
 def test_a_negative_deviation_is_refused() -> None:
     with pytest.raises(ValueError, match="scale < 0"):
         normal((3,), std=-1)

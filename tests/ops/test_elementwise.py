@@ -152,6 +152,14 @@ def test_tanh_saturates_without_a_slope() -> None:
 # Dtypes
 
 
+def test_astype_takes_a_dtype_and_no_word() -> None:
+    words = r"^astype: dtype is the class float but a dtype of NumPy, or its scalar type, is expected$"
+    given: Any = float
+
+    with pytest.raises(DTypeError, match=words):
+        astype(zeros((2,)), given)
+
+
 def test_astype_converts_there_and_its_gradient_back() -> None:
     x: Any = tensor([1.5, -2.5])
 
