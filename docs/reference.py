@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from docs import floors
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -183,6 +185,7 @@ def main() -> None:
         written = pages()
     except LookupError as error:
         sys.exit(f"docs: {error}")
+    written["architecture.md"] = floors.page()
     shutil.rmtree(API, ignore_errors=True)
     for page, content in written.items():
         path = API / page

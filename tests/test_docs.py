@@ -238,7 +238,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
     """Builds a copy of the pages as `make docs` does, and by its successor: two workers may be here at a time."""
     folder = tmp_path_factory.mktemp("house")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api", "__pycache__"))
-    shutil.copy(ROOT / "mkdocs.yml", folder)
+    for name in ("mkdocs.yml", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
     (folder / "tapegrad").symlink_to(ROOT / "tapegrad")
     for command in (["docs.reference"], [request.param, "build", "--strict"]):
         run = python(*command, folder=folder)
@@ -316,3 +317,19 @@ def loaded(path: Path) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_floors_show_every_room_with_its_words() -> None:
+    floors = loaded(ROOT / "docs" / "floors.py")
+    rows = [line.split(" | ") for line in floors.page().splitlines() if line.startswith("| ") and "`" in line]
+
+    rooms = {row[1].strip("`") for row in rows}
+    found = {
+        path.stem for path in (ROOT / "tapegrad").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert rooms == found - {"__init__"}
+    assert all(row[2].strip().endswith(".") or ":" in row[2] for row in rows)
+    heights = {row[1].strip("`"): int(row[0].removeprefix("| ")) for row in rows}
+    for row in rows:
+        below = [name.strip("` |") for name in row[3].split(", ")]
+        assert all(heights[name] < heights[row[1].strip("`")] for name in below if name)
