@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 LOCK := requirements/dev.txt
 BENCH := .venv-bench
 EXAMPLES := $(filter-out %/demo.py %/digits_wrong.py %/shared.py,$(wildcard examples/*.py))
+OLDEST := $(shell sed -n 's/^mypy = \["mypy>=\([0-9.]*\)".*/\1/p' pyproject.toml)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -16,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples test differential oracle bench docs docs-serve format lock clean
+.PHONY: help demo examples test differential oldest oracle bench docs docs-serve format lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -46,6 +47,11 @@ test: $(VENV)/.ready ## run everything that CI runs
 
 differential: $(VENV)/.ready ## compare what mypy says of 5,000 calls with what they do
 	@$(BIN)/python tests/mypy/test_differential.py 5000
+
+oldest: $(VENV)/.ready ## run the programs of typecheck/ under the oldest mypy that is supported
+	@$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/mypy mypy==$(OLDEST)
+	@PYTHONPATH=build/mypy $(BIN)/python -m mypy --version
+	@PYTHONPATH=build/mypy $(BIN)/pytest tests/test_typecheck.py tests/mypy/test_differential.py
 
 oracle: $(VENV)/.ready ## install PyTorch and JAX, and compare every op with them
 	@$(BIN)/python -m pip install --quiet torch==2.13.0 jax==0.10.2

@@ -521,6 +521,9 @@ def _least(size: Size) -> int | None:
         return None
     if all(not monomial or (len(monomial) == 1 and isinstance(monomial[0], Name)) for monomial in terms):
         return _least_of_linear(terms)
+    if (above := _without_a_floor(terms)) is not None:
+        divisor, least = above[0], _least(above[1])
+        return None if least is None else -(-least // divisor)
     shifted: Counter[Monomial] = Counter()
     for monomial, coefficient in terms.items():
         if any(isinstance(factor, Floor) for factor in monomial):
@@ -546,6 +549,21 @@ def _least_of_linear(terms: Mapping[Monomial, int]) -> int | None:
             return None
         least += coefficient * (0 if name.least == 0 else 1)  # any other is known to be at least 1
     return least
+
+
+def _without_a_floor(terms: Mapping[Monomial, int]) -> tuple[int, Size] | None:
+    """Returns a divisor, and what is at most so many times a size: floor(a / d) is at most a / d."""
+    for monomial, coefficient in terms.items():
+        for factor in monomial if coefficient < 0 else ():
+            others = list(monomial)
+            others.remove(factor)
+            divisor = factor.denominator + 0 if isinstance(factor, Floor) else 0
+            if not isinstance(factor, Floor) or not isinstance(divisor, int) or divisor < 1:
+                continue
+            if all(isinstance(one, Name) or _is_non_negative(one) for one in others):
+                rest = Dim(frozenset((one, n) for one, n in terms.items() if one != monomial))
+                return divisor, rest * divisor + Dim(frozenset({(tuple(others), coefficient)})) * factor.numerator
+    return None
 
 
 def _is_non_negative(factor: Floor) -> bool:

@@ -294,7 +294,7 @@ def _identity(x: Any) -> Any:
 
 
 def _without_gradient(x: Node) -> str:
-    return f"a tensor of dtype {x.dtype} has no gradient"
+    return sentences.without_gradient(str(x.dtype))
 
 
 def _unreached(x: Any) -> str:

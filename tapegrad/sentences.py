@@ -125,6 +125,16 @@ def too_small(call: str, name: str, value: object, place: str, least: int = 1) -
     return f"{call}: {name} is {value} in {place} but {named} is at least {least}"
 
 
+def below_zero(call: str, shape: Sequence[object], axis: int) -> str:
+    """Says that a result is computed to a size that none has: `f: the result would be (2, -1): axis 1 is below 0`."""
+    return f"{call}: {RESULT} would be {shown(shape)}: axis {axis} is below 0"
+
+
+def other_count(shape: Sequence[object], count: int) -> str:
+    """Says that the rows of a tensor are unpacked into too many names, or too few."""
+    return f"iter: x {shown(shape)} has {shape[0]} rows but is unpacked into {count}"
+
+
 def tape_missing(call: str, place: str) -> str:
     """Says that a tape was asked for: `f: x has no tape but needs one`."""
     return f"{call}: {place} has no tape but needs one"
@@ -188,6 +198,26 @@ def not_scalar(shape: Sequence[object]) -> str:
 def not_one_element(call: str, shape: Sequence[object], size: object) -> str:
     """Says that a tensor is no number: `item: a tensor of shape (2, 5) has 10 elements, not one`."""
     return f"{call}: a tensor of shape {shown(shape)} has {size} elements, not one"
+
+
+def without_gradient(dtype: str) -> str:
+    """Says that a gradient is asked for where none can be: `a tensor of dtype int64 has no gradient`."""
+    return f"a tensor of dtype {dtype} has no gradient"
+
+
+def immutable(index: str) -> str:
+    """Says that `x[0] = ...` is no assignment, by the index that `written_index` writes."""
+    return f"a tensor is immutable: x[{index}] = ... has no effect; at_set gives another tensor"
+
+
+def written_index(index: object) -> str:
+    """Writes an index as it stands between brackets."""
+    if isinstance(index, tuple) and index:
+        return ", ".join(map(written_index, index)) + ("," if len(index) == 1 else "")
+    if isinstance(index, slice):
+        parts = ["" if part is None else str(part) for part in (index.start, index.stop, index.step)]
+        return ":".join(parts[: 2 if index.step is None else 3])
+    return "..." if index is ... else repr(index)
 
 
 def traced_twice() -> str:

@@ -6,7 +6,7 @@ import importlib
 import operator
 from collections.abc import Mapping
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, TypeAlias, Union, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Never, Protocol, TypeAlias, Union, overload
 
 import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, override
@@ -19,7 +19,7 @@ from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from types import EllipsisType
 
     from tapegrad.backend import Value
@@ -42,6 +42,13 @@ _ALONE: Final = object()  # the second operand of an op that has one
 G = TypeVar("G", bound=np.generic)
 Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
 Real = TypeVar("Real", bound=np.number[Any], default=np.float32)  # all that has a sign
+
+
+class HasParameters(Protocol):
+    """A module, or whatever else has parameters to differentiate with respect to."""
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Returns each parameter by its path."""
 
 
 class _Alias(GenericAlias):
@@ -130,7 +137,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def trace(
         self: Untaped[S, D],
-        wrt: Any | None = None,
+        wrt: Wrt | None = None,
         *,
         grads: Gradients | None = None,
         checkpoint: Checkpointing | None = None,
@@ -156,7 +163,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def traced(
         self: Untaped[S, D],
-        wrt: Any | None = None,
+        wrt: Wrt | None = None,
         *,
         grads: Gradients | None = None,
         checkpoint: Checkpointing | None = None,
@@ -245,7 +252,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Returns a tapeless tensor of this shape and dtype around another array."""
         return Tensor(data)
 
-    def backward(self: Taped[S, D], wrt: Any | None = None, *, seed: Tensor[S, NoneTape, D] | None = None) -> Gradients:
+    def backward(self: Taped[S, D], wrt: Wrt | None = None, *, seed: Tensor[S, NoneTape, D] | None = None) -> Gradients:
         """Runs the tape backwards and consumes it.
 
         Args:
@@ -321,9 +328,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
         length: int = self.shape[0]
         return length
 
-    def __setitem__(self, index: object, value: object) -> NoReturn:
-        message = f"a tensor is immutable: x[{_written_index(index)}] = ... has no effect; at_set gives another tensor"
-        raise TypeError(message)
+    def __setitem__(self, index: object, value: Never) -> None:  # behind a NoReturn checkers read no further
+        raise TypeError(sentences.immutable(sentences.written_index(index)))
 
     def __getitem__(self, index: Index[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
         return CALLS["getitem"](self, index)
@@ -715,16 +721,6 @@ def _kind(value: Any) -> str:
     return str(value.dtype) if isinstance(value, Tensor) else sentences.with_article(type(value).__name__)
 
 
-def _written_index(index: object) -> str:
-    """Writes an index as it stands between brackets."""
-    if isinstance(index, tuple) and index:
-        return ", ".join(map(_written_index, index)) + ("," if len(index) == 1 else "")
-    if isinstance(index, slice):
-        parts = ["" if part is None else str(part) for part in (index.start, index.stop, index.step)]
-        return ":".join(parts[: 2 if index.step is None else 3])
-    return "..." if index is ... else repr(index)
-
-
 def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
     """Returns the tensors that a tensor, a module, a dictionary or a list of them names, without their tapes."""
     if isinstance(wrt, Tensor):
@@ -752,6 +748,7 @@ Place: TypeAlias = "int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarr
 Index: TypeAlias = (
     "int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | tuple[Place[T2], ...] | None"
 )
+Wrt: TypeAlias = "Tensor[Any, Any, Any] | HasParameters | Mapping[str, Wrt] | Iterable[Wrt]"
 # Other checkers see the strict form; the plugin loosens it and says in tapegrad's words what does not fit.
 Untaped = TypeAliasType("Untaped", Tensor[S, NoneTape, D], type_params=(S, D))
 Taped = TypeAliasType("Taped", Tensor[S, OwnedTape, D], type_params=(S, D))

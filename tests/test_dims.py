@@ -172,6 +172,11 @@ def test_names_are_at_least_one() -> None:
     assert not surely_less(0, N - 1)
     assert not surely_less(0, N // 2)
     assert not surely_less(N, M)
+    assert surely_less(N // 2, N)
+    assert surely_less(2 * (N // 2), N + 1)
+    assert surely_less(M * (N // 3), M * N)
+    assert surely_less((N // 2 + 1) // 2, N + 1)
+    assert not surely_less(2 * (N // 2), N)
 
 
 def test_a_factor_surely_divides_its_product() -> None:

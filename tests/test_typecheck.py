@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 FILES = sorted(path for path in (ROOT / "typecheck").rglob("*.py") if "pyright" not in path.parts)
 MARK = re.compile(r"#\s*E(\(mypy\))?: (.*?)(?:\s+\[([a-z-]+)\])?$")
+CALLED = re.compile(r"([\w.\[\]'-]+ )?[\w.]+(\(.*?\))?: ")  # `matmul: `, or `model.layers[1] Linear(3, 5): `
 REPORT = re.compile(r"^(.*?):(\d+): (error|note): (.*?)(?:\s+\[([a-z-]+)\])?$")
 
 
@@ -88,6 +89,23 @@ def test_mypy_refuses_exactly_the_marked_lines(path: Path) -> None:
         number: said if expected.get(number, [("", "")])[0][1] else without_codes[number]
         for number, said in found.items()
     } == expected
+
+
+def sentences() -> list[Any]:
+    return [
+        pytest.param(mark, id=f"{path.relative_to(ROOT / 'typecheck')}:{number}")
+        for path in FILES
+        for number, mark in marks(path).items()
+        if mark.code is None or mark.code.startswith("tapegrad-")
+    ]
+
+
+@pytest.mark.parametrize("mark", sentences())
+def test_a_sentence_is_short_and_names_who_refuses_which_sizes(mark: Mark) -> None:
+    assert len(mark.text) <= 160
+    if mark.code == "tapegrad-shape":
+        assert CALLED.match(mark.text)
+        assert re.search(r"\d|\b[A-Z]\b|\(\)|'|a bool", mark.text), "no size, number or name"
 
 
 def programs(prefix: str) -> list[Any]:

@@ -80,7 +80,7 @@ def reject_a_valid_module_where_a_module_is_trained() -> None:
     def trained(model: nn.Linear[L[5], L[7]]) -> None:
         optim.SGD(model, lr=0.1)
 
-    trained(nn.Linear(5, 7).valid())  # E(mypy): Argument 1 to "trained" has incompatible type "Valid[Linear[Literal[5], Literal[7]]]"; expected "Linear[Literal[5], Literal[7]]" [arg-type]
+    trained(nn.Linear(5, 7).valid())  # E(mypy): Argument 1 to "trained" has incompatible type "Valid[Linear[Literal[5], Literal[7]]]"; expected "Linear[Any, Any]" [arg-type]
 
 
 def reject_what_does_not_fit_a_valid_module() -> None:

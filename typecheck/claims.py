@@ -3,6 +3,7 @@
 from typing import Any, assert_type
 from typing import Literal as L
 
+import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
@@ -84,6 +85,11 @@ def accept_a_claim_of_some_sizes() -> None:
         assert_type(y, Tensor[Shape[N, L[5]], NoneTape])
 
     measured(tg.ones((3, 5)))
+
+
+def accept_a_shape_of_what_is_unknown() -> None:
+    unknown: Any = tg.ones((3, 5), np.float64)
+    assert_type(tg.assert_shape(unknown, (3, 5)), Tensor[Shape[L[3], L[5]], Any, Any])
 
 
 def reject_a_rest() -> None:

@@ -188,3 +188,63 @@ def reject_a_linear_behind_a_number_for_each_axis() -> None:
 
 def reject_a_vector() -> None:
     nn.ConvTranspose1d(3, 16, 3)(tg.ones((3,)))  # E: ConvTranspose1d(3, 16, 3): x is (3,) but (..., 3, W) is expected: rank 1, not at least 2 [tapegrad-shape]
+
+
+def reject_a_kernel_longer_than_its_image() -> None:
+    conv = nn.Conv2d(1, 4, 25)
+    conv(images)  # E: conv Conv2d(1, 4, 25): a window of 25 is longer than the 20 cells it slides over [tapegrad-shape]
+
+
+def reject_a_window_longer_than_its_line() -> None:
+    nn.MaxPool1d(7)(tg.ones((3, 5)))  # E: MaxPool1d: a window of 7 is longer than the 5 cells it slides over [tapegrad-shape]
+
+
+def reject_a_model_that_shrinks_too_far() -> None:
+    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.MaxPool2d(4), nn.Conv2d(4, 8, 5))
+    model(images)  # E: model[2] Conv2d(4, 8, 5): a window of 5 is longer than the 4 cells it slides over [tapegrad-shape]
+
+
+def reject_more_padding_than_windows_cover() -> None:
+    nn.ConvTranspose2d(1, 4, 3, padding=12)(images)  # E: ConvTranspose2d(1, 4, 3, 1, 12): a padding of 12 leaves -2 cells of 22 [tapegrad-shape]
+
+
+def reject_more_padding_than_half_of_a_window() -> None:
+    nn.AvgPool2d(3, padding=2)(images)  # E: AvgPool2d: padding is 2, more than half of a window of 3 [tapegrad-shape]
+
+
+def accept_windows_in_an_image_of_unknown_sizes() -> None:
+    unknown: Any = images
+    model = nn.Sequential(nn.Conv2d(1, 4, 5), nn.MaxPool2d(2))
+    assert_type(model(unknown), Tensor[Any, Any])
+
+
+def reject_a_kernel_longer_than_its_image_along_one_axis() -> None:
+    nn.Conv2d(1, 4, (3, 25))(images)  # E: Conv2d(1, 4, 3, 1, 0, 1, 25): a window of 25 is longer than the 20 cells it slides over [tapegrad-shape]
+
+
+def reject_a_dilated_kernel_longer_than_its_image() -> None:
+    nn.Conv2d(1, 4, 5, dilation=5)(images)  # E: Conv2d(1, 4, 5, 1, 0, 5): a window of 21 is longer than the 20 cells it slides over [tapegrad-shape]
+
+
+def reject_a_grouped_kernel_longer_than_its_image() -> None:
+    nn.Conv2d(4, 8, 3, groups=2)(tg.ones((2, 4, 2, 9)))  # E: Conv2d(4, 8, 3): a window of 3 is longer than the 2 cells it slides over [tapegrad-shape]
+
+
+def reject_a_kernel_longer_than_the_middle_axis_of_its_volume() -> None:
+    nn.Conv3d(1, 4, (3, 9, 3))(tg.ones((2, 1, 5, 6, 7)))  # E: Conv3d(1, 4, 3, 1, 0, 1, 9): a window of 9 is longer than the 6 cells it slides over [tapegrad-shape]
+
+
+def reject_output_padding_as_long_as_a_stride_along_one_axis() -> None:
+    nn.ConvTranspose2d(1, 4, 3, stride=(2, 3), output_padding=2)(images)  # E: ConvTranspose2d(1, 4, 3, 2, 0, 2, 1, 3, 3): output_padding is 2, not below the stride, 2 [tapegrad-shape]
+
+
+def reject_groups_that_leave_a_rest_beside_a_kernel_of_two_numbers() -> None:
+    nn.ConvTranspose2d(6, 4, (3, 2), groups=4)  # E: ConvTranspose2d: 4 groups do not divide 6 channels [tapegrad-shape]
+
+
+def reject_a_stride_of_nothing_along_one_axis() -> None:
+    nn.Conv2d(3, 4, 3, stride=(0, 1))  # E: Conv2d: Stride is 0 in stride but a named size is at least 1 [tapegrad-shape]
+
+
+def accept_a_kernel_longer_than_its_image_beside_the_same_padding() -> None:
+    nn.Conv2d(1, 4, 25, padding="same")(images)

@@ -578,3 +578,40 @@ def reject_a_sequence_of_other_features() -> None:
 
 def reject_a_state_of_another_width() -> None:
     nn.RNN(3, 5)(tg.ones((2, 7, 3)), tg.ones((2, 4)))  # E: RNN(3, 5): h is (2, 4) but (..., 5) is expected: axis -1 is 4, not 5 [tapegrad-shape]
+
+
+def reject_a_layer_of_another_width_in_a_field() -> None:
+    Pair(nn.Linear(4, 6), nn.Sequential(nn.Tanh(), nn.Linear(5, 3)))  # E(mypy): Pair: left is Linear(4, 6) but Linear(4, 5) is expected [tapegrad-shape]
+
+
+def reject_heads_that_do_not_divide_the_width() -> None:
+    nn.MultiHeadAttention(10, 3)  # E: MultiHeadAttention: 3 heads do not divide the width 10 [tapegrad-shape]
+
+
+def reject_heads_of_a_block() -> None:
+    nn.TransformerEncoderBlock(heads=3, width=10, hidden=20)  # E: MultiHeadAttention: 3 heads do not divide the width 10 [tapegrad-shape]
+
+
+def reject_groups_that_do_not_divide_the_channels() -> None:
+    nn.Conv2d(4, 3, 5, groups=2)  # E: Conv2d: 2 groups do not divide 3 channels [tapegrad-shape]
+
+
+def reject_groups_of_a_norm() -> None:
+    groups = 3
+    nn.GroupNorm(groups, 10)  # E: GroupNorm: 3 groups do not divide 10 channels [tapegrad-shape]
+
+
+def reject_a_layer_of_no_size() -> None:
+    nn.Linear(0, 3)  # E: Linear: In is 0 in in_features but a named size is at least 1 [tapegrad-shape]
+
+
+def reject_a_padding_below_zero() -> None:
+    nn.Conv2d(3, 4, 5, padding=-1)  # E: Conv2d: Padding is -1 in padding but a size of this name is at least 0 [tapegrad-shape]
+
+
+def accept_heads_that_may_divide() -> None:
+    def attending(width: N, heads: M, unknown: int) -> None:
+        nn.MultiHeadAttention(width, heads)
+        nn.MultiHeadAttention(12, unknown)
+
+    attending(12, 3, 4)

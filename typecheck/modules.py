@@ -256,8 +256,8 @@ def reject_a_layer_behind_flatten() -> None:
 
 
 def reject_a_layer_behind_unflatten() -> None:
-    model = nn.Sequential(nn.Linear(64, 12), nn.Unflatten((3, 4)), nn.Linear(3, 5))  # E(mypy): Sequential[2] Linear(3, 5): x is (?, 3, 4) but (..., 3) is expected: axis -1 is 4, not 3 [tapegrad-shape]
-    model(image)
+    rows = nn.Unflatten((3, 4))(nn.Linear(64, 12)(image))
+    nn.Linear(3, 5)(rows)  # E: Linear(3, 5): x is (32, 3, 4) but (..., 3) is expected: axis -1 is 4, not 3 [tapegrad-shape]
 
 
 def reject_other_channels() -> None:

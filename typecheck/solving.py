@@ -1,7 +1,7 @@
 """Computed sizes in a parameter: one unknown is solved from the argument, by mypy and by the guard alike."""
 
-from typing import Any, assert_type
 from typing import Literal as L
+from typing import assert_type
 
 from typing_extensions import TypeVar
 
@@ -54,6 +54,11 @@ def beside(x: Tensor[Shape[N], NoneTape], y: Tensor[Shape[Add[N, L[1]]], NoneTap
 @guarded
 def counted(n: Add[N, L[1]], x: Tensor[Shape[N, M], NoneTape]) -> Tensor[Shape[M], NoneTape]:
     return x.sum(axis=0)
+
+
+@guarded
+def framed(x: Tensor[Shape[FloorDiv[M, L[2]]], NoneTape], y: Tensor[Shape[FloorDiv[M, L[2]]], NoneTape]) -> Tensor[Shape[Add[FloorDiv[M, L[2]], L[2]]], NoneTape]:
+    return tg.concat((x[:1], x + y, y[-1:]))
 
 
 @guarded
@@ -128,7 +133,15 @@ def accept_what_cannot_be_told() -> None:
         return halves(x)
 
     halved(eight)
-    assert_type(paired(seven), Tensor[Shape[Any], NoneTape])
+
+
+def accept_a_floor_whose_name_stays_open() -> None:
+    assert_type(paired(seven), Tensor[Shape[L[7]], NoneTape])
+    assert_type(framed(seven, seven), Tensor[Shape[L[9]], NoneTape])
+
+
+def reject_two_sizes_of_one_floor() -> None:
+    framed(seven, eight)  # E(mypy): framed: y is (8,) but (M // 2,) is expected: axis 0 is 8, not M // 2 = 7 [tapegrad-shape]
 
 
 def reject_a_rest() -> None:

@@ -415,3 +415,23 @@ def reject_adding_another_shape_in_place() -> None:
 def reject_taking_another_shape_away_in_place() -> None:
     dx = Gradients().mut(x)
     dx -= w.data  # E: Accumulator.__isub__: y is (5, 2) but (3, 5) is expected: axis 0 is 5, not 3 [tapegrad-shape]
+
+
+def accept_wrt_of_every_kind() -> None:
+    layer = nn.Linear(5, 2)
+    layer(x.trace()).sum().backward(wrt=layer)
+    layer(x.trace()).sum().backward(wrt=[layer.weight, x, {"input": x}])
+    layer(x).sum().item()
+
+
+def reject_wrt_of_no_tensor() -> None:
+    x.trace().sum().backward(wrt=3)  # E(mypy): Argument "wrt" to "backward" of "Tensor" has incompatible type "int"; expected "Tensor[Any, Any, Any] | HasParameters | Mapping[str, Wrt] | Iterable[Wrt] | None" [arg-type]
+
+
+def reject_a_gradient_of_whole_numbers() -> None:
+    grads = x.trace().sum().backward()
+    grads[tokens]  # E: a tensor of dtype int64 has no gradient [tapegrad-dtype]
+
+
+def reject_one_number_of_many() -> None:
+    x.item()  # E: item: a tensor of shape (3, 5) has 15 elements, not one [tapegrad-shape]

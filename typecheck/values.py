@@ -1,12 +1,12 @@
 """Sizes as values: unpacked from a shape, computed, named, and given back to an op."""
 
-from typing import Any, Final, assert_type
+from typing import Any, Final, Generic, assert_type
 from typing import Literal as L
 
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import Mul, NoneTape, Shape, Tensor
+from tapegrad import Add, FloorDiv, Mul, NoneTape, Shape, Sub, Tensor, nn
 
 B = TypeVar("B", bound=int)
 T = TypeVar("T", bound=int)
@@ -92,6 +92,122 @@ def accept_a_division_by_what_may_be_zero() -> None:
         tg.zeros((12 // n, a.shape[0] // n))
 
     rest(tg.ones((6,)), 3)
+
+
+def accept_arithmetic_where_a_size_is_expected() -> None:
+    def one_more(n: N) -> Add[N, L[1]]:
+        return n + 1
+
+    def doubled(n: N, b: B) -> tuple[Mul[L[2], N], Mul[B, N], B]:
+        return 2 * n, n * b, b
+
+    def last(a: Tensor[Shape[Add[N, L[1]], B], NoneTape]) -> N:
+        return a.shape[0] - 1
+
+    def half(a: Tensor[Shape[N], NoneTape], *, whole: bool) -> FloorDiv[N, L[2]]:
+        n: FloorDiv[N, L[2]] = len(a) // 2
+        return n if whole else a.shape[0] // 2
+
+    assert_type(one_more(3), L[4])
+    assert_type(doubled(3, 5), tuple[L[6], L[15], L[5]])
+    assert_type(last(tg.ones((3, 5))), L[2])
+    assert_type(half(tg.ones((7,)), whole=True), L[3])
+
+
+def accept_a_number_that_is_bound_again() -> None:
+    def counted(n: N) -> int:
+        k = n + 1
+        k = 7
+        return k + n
+
+    counted(3)
+
+
+def accept_a_name_by_its_last_line() -> None:
+    n = 3
+    assert_type(tg.zeros((n, 2)), Tensor[Shape[L[3], L[2]], NoneTape])
+    n = 5
+    if x.ndim:
+        assert_type(tg.zeros((n, 2)), Tensor[Shape[L[5], L[2]], NoneTape])
+
+
+def accept_a_name_that_branches_agree_on() -> None:
+    def counted(a: Tensor[Shape[N, B], NoneTape], *, long: bool) -> None:
+        if long:
+            k = len(a)
+        elif a.ndim > 3:
+            k = a.size // a.shape[1]
+        else:
+            k = a.shape[0]
+        assert_type(tg.zeros((k, 2)), Tensor[Shape[N, L[2]], NoneTape])
+        if long:
+            k = 3
+        assert_type(tg.zeros((k, 2)), Tensor[Shape[Any, L[2]], NoneTape])
+
+    counted(tg.ones((3, 5)), long=False)
+
+
+def accept_a_name_that_something_else_may_bind() -> None:
+    n = 2
+
+    def changed() -> int:
+        nonlocal n
+        n = 4
+        return n
+
+    k = 3
+    for _ in range(2):
+        assert_type(tg.zeros((k, 2)), Tensor[Shape[Any, L[2]], NoneTape])
+        k = 4
+    try:
+        k = int("five")
+    except ValueError:
+        assert_type(tg.zeros((k, 2)), Tensor[Shape[Any, L[2]], NoneTape])
+    n = 5
+    changed()
+    assert_type(tg.zeros((n, 2)), Tensor[Shape[Any, L[2]], NoneTape])
+
+
+def accept_a_slice_up_to_a_part() -> None:
+    def halves(a: Tensor[Shape[B, N], NoneTape]) -> Tensor[Shape[B, N], NoneTape]:
+        n = a.shape[1]
+        assert_type(a[:, : n // 2], Tensor[Shape[B, FloorDiv[N, L[2]]], NoneTape])
+        assert_type(a[:, n // 2 :], Tensor[Shape[B, Sub[N, FloorDiv[N, L[2]]]], NoneTape])
+        assert_type(a[:, n // 3 : n // 3 * 2], Tensor[Shape[B, FloorDiv[N, L[3]]], NoneTape])
+        assert_type(a[:, n // 2 : n + 1], Tensor[Shape[B, Sub[N, FloorDiv[N, L[2]]]], NoneTape])
+        return tg.concat([a[:, : n // 2], a[:, n // 2 :]], axis=1)
+
+    assert_type(halves(tg.ones((2, 5))), Tensor[Shape[L[2], L[5]], NoneTape])
+
+
+class Table(nn.Module, Generic[B, N]):
+    """Attributes whose sizes are computed from those of the object."""
+
+    cells: Mul[B, N]
+    rows: Tensor[Shape[Mul[B, N], Add[N, L[1]]], NoneTape]
+
+    def __init__(self, b: B, n: N) -> None:
+        self.cells = b * n
+        self.rows = tg.zeros((b * n, n + 1))
+        self.layers = [nn.Linear(b * n, n)]
+
+
+def accept_attributes_of_computed_sizes() -> None:
+    table = Table(4, 5)
+    assert_type(table.rows, Tensor[Shape[L[20], L[6]], NoneTape])
+    assert_type(table.layers[0], nn.Linear[L[20], L[5]])
+    assert_type(tg.zeros((table.cells, 2)), Tensor[Shape[L[20], L[2]], NoneTape])
+
+
+def reject_arithmetic_of_another_size() -> None:
+    def one_more(n: N) -> Add[N, L[1]]:
+        return n + 2  # E(mypy): Incompatible return value type (got "Sum[N, Literal[2]]", expected "Sum[N, Literal[1]]") [return-value]
+
+    one_more(3)
+
+
+def reject_an_attribute_of_a_computed_size() -> None:
+    Table(4, 5).rows @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (20, 6) has 6 columns but y (5, 2) has 5 rows [tapegrad-shape]
 
 
 def reject_a_product_that_does_not_come_out() -> None:

@@ -102,6 +102,19 @@ SPELLED = frozenset(
 
 _rule_files: list[Path] = []  # of the user's own rules
 
+# How mypy asks for `n + 1`: of an `n: N` by a name with words in it, of a number and of a computed size by its class.
+ARITHMETIC = frozenset(
+    place.format(name)
+    for place in [
+        "__{}__ of int",
+        "builtins.int.__{}__",
+        "tapegrad.dims.Sum.__{}__",
+        "tapegrad.dims.Product.__{}__",
+        "tapegrad.dims.Quotient.__{}__",
+    ]
+    for name in ["add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "mod", "rmod"]
+)
+
 CLAIMS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
 
 
@@ -149,15 +162,17 @@ class Tapegrad(Plugin):
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname.startswith("tapegrad.claims."):
             return _claims.get(fullname)
-        return None if fullname.partition(".")[0] in FOREIGN else _function
+        return None if fullname.partition(".")[0] in FOREIGN else _numbers.get(fullname, _function)
 
     @override
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        return None if fullname.partition(".")[0] in FOREIGN else _method
+        return _numbers.get(fullname) if fullname.partition(".")[0] in FOREIGN else _numbers.get(fullname, _method)
 
     @override
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        return _attribute if fullname.endswith((".T", ".mT")) and fullname.partition(".")[0] not in FOREIGN else None
+        if fullname.partition(".")[0] in FOREIGN:
+            return None
+        return _attribute if fullname.endswith((".T", ".mT")) else _computed_attribute
 
 
 def plugin(version: str) -> type[Plugin]:  # noqa: ARG001  # mypy's entry point; an unknown version is welcome
@@ -225,9 +240,17 @@ def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
     return _guard(hook, lambda _: AnyType(TypeOfAny.from_error))
 
 
+def _computed_attribute(ctx: AttributeContext) -> Type:
+    """Passes on what an object of known sizes may have computed from them: its class is generic."""
+    return _settled_attribute(ctx) if getattr(ctx.type, "args", ()) else ctx.default_attr_type
+
+
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
 _claims = {f"tapegrad.claims.{name}": _lazy_claim(name) for name in CLAIMS}
 _signature = _guard(_lazy("loosened_signature"), lambda ctx: ctx.default_signature)
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)
 _attribute = _guard(_lazy("attribute_type"), lambda ctx: ctx.default_attr_type)
+_settled_attribute = _guard(_lazy("settled_attribute"), lambda ctx: ctx.default_attr_type)
+_number = _guard(_lazy("number_result"), lambda ctx: ctx.default_return_type)
+_numbers = dict.fromkeys(ARITHMETIC, lambda ctx: _number(ctx) if ctx.api.type_context[-1] else ctx.default_return_type)

@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 from mypy.nodes import (
     AssignmentStmt,
+    Block,
     Expression,
     FuncItem,
+    IfStmt,
     ListExpr,
     MypyFile,
     NameExpr,
     Node,
+    OperatorAssignmentStmt,
     StarExpr,
     TupleExpr,
     Var,
 )
 from typing_extensions import TypeVar
 
-from tapegrad.mypy.internals import enclosing_function, module_tree
+from tapegrad.mypy.internals import enclosing_function, module_tree, outermost_scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,6 +79,72 @@ def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
     return (values[0], True) if len(values) == 1 else (None, False)
 
 
+def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
+    """Returns what a name that is bound more than once may stand for where it is used; nothing where that is unclear.
+
+    Straight lines are followed back, and branches that bind it on every side; nothing that a loop binds again.
+    """
+    scope = enclosing_function(api) or outermost_scope(api)
+    if not isinstance(scope, MypyFile) and getattr(use.node, "fullname", "") != use.name:
+        return []
+    if any(_binds(node, use.node) for node in inside(scope) if isinstance(node, FuncItem) and node is not scope):
+        return []  # which may happen at any call
+    for block, position in reversed(_blocks_around(use, scope)):
+        if _binds_around(block[position], use.node):
+            return []
+        found, is_settled = _last_in(block[:position], use.node)
+        if is_settled:
+            return found
+    return []
+
+
+def _binds_around(statement: Any, name: Node | None) -> bool:
+    """Says whether a statement may bind a name before, or in another turn than, the use that is inside it."""
+    match statement:
+        case IfStmt(expr=conditions):
+            return _binds(conditions, name)
+        case AssignmentStmt(rvalue=value) | OperatorAssignmentStmt(rvalue=value):
+            return _binds(value, name)
+    return _binds(statement, name)
+
+
+def _blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any], int]]:
+    """Returns the statement lists around an expression, outermost first, and where in each it stands."""
+    pending: list[tuple[Any, list[tuple[list[Any], int]]]] = [(scope, [])]
+    while pending:
+        node, chain = pending.pop()
+        if node is use:
+            return chain
+        if isinstance(node, Block | MypyFile):
+            body = node.body if isinstance(node, Block) else node.defs
+            pending += [(one, [*chain, (body, position)]) for position, one in enumerate(body)]
+        elif isinstance(node, list | tuple):
+            pending += [(one, chain) for one in node]
+        elif node is not None:
+            pending += [(one, chain) for one in parts_of(node)]
+    return []
+
+
+def _last_in(statements: list[Any], name: Node | None) -> tuple[list[Expression], bool]:
+    """Returns what the last statement that binds a name gives it, and whether there is one that does so for sure."""
+    for statement in reversed(statements):
+        if isinstance(statement, AssignmentStmt):
+            for target in statement.lvalues:
+                if isinstance(target, NameExpr) and target.node is name:
+                    return [statement.rvalue], True
+        if isinstance(statement, IfStmt) and statement.else_body is not None and _binds(statement, name):
+            ends = [_last_in(block.body, name) for block in (*statement.body, statement.else_body)]
+            each = all(values for values, _ in ends)
+            return [value for values, _ in ends for value in values] if each else [], True
+        if _binds(statement, name):
+            return [], True
+    return [], False
+
+
+def _binds(statement: Any, name: Node | None) -> bool:
+    return any(bound is name for node in inside(statement) for bound, _ in _bound_by(node))
+
+
 def inside(scope: Node | None) -> Iterator[Any]:
     """Yields a function or a file, and every statement and expression in it."""
     pending: list[Any] = [scope]
@@ -107,6 +176,24 @@ def targets_in(target: Any) -> list[Expression]:
     if isinstance(target, list | tuple):
         return [found for one in target for found in targets_in(one)]
     return [] if target is None else [target]
+
+
+def targets_of(value: Expression, api: Checker) -> int | None:
+    """Returns among how many targets an assignment shares out a value; None for any other, and for `*rest`."""
+    return _shared.of(enclosing_function(api) or outermost_scope(api)).get(value)
+
+
+def _shared_out(scope: Node | None) -> dict[Expression, int]:
+    return {
+        node.rvalue: len(target.items)
+        for node in inside(scope)
+        if isinstance(node, AssignmentStmt)
+        for target in node.lvalues
+        if isinstance(target, TupleExpr | ListExpr) and not any(isinstance(one, StarExpr) for one in target.items)
+    }
+
+
+_shared = OfScope(_shared_out)
 
 
 def captured(pattern: Any) -> list[Expression]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from inspect import signature as parameters_of
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.errorcodes import ErrorCode
 from mypy.maptype import map_instance_to_supertype
@@ -15,8 +15,11 @@ from mypy.nodes import (
     ArgKind,
     CallExpr,
     ComparisonExpr,
+    Decorator,
     Expression,
     IndexExpr,
+    LambdaExpr,
+    ListComprehension,
     ListExpr,
     MemberExpr,
     OperatorAssignmentStmt,
@@ -25,12 +28,24 @@ from mypy.nodes import (
     UnaryExpr,
 )
 from mypy.plugin import MethodContext
-from mypy.types import CallableType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    ProperType,
+    TupleType,
+    Type,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
 
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
+from tapegrad.divisions import CHECKS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy import INTERNAL
+from tapegrad.mypy.bound import targets_of
 from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
@@ -71,6 +86,9 @@ CODES = {
 }
 
 
+Rule: TypeAlias = "Callable[[list[Size | Many] | None], None]"
+
+
 class Argument(NamedTuple):
     """One actual argument: its type, the expression it stands in where there is one, and what it is as a tensor."""
 
@@ -97,10 +115,10 @@ def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
     return _judged(ctx, signature, _arguments(ctx, signature.names), _op_named(ctx, declared))
 
 
-def method_call(ctx: MethodContext, declared: CallableType) -> Type:
-    """Types the call of a method by its signature."""
+def method_call(ctx: MethodContext, declared: CallableType, rule: Rule | None = None) -> Type:
+    """Types the call of a method by its signature; a rule says what of the first tensor's shape that leaves out."""
     signature = Signature(declared)
-    return _judged(ctx, signature, _arguments(ctx, signature.names), None)
+    return _judged(ctx, signature, _arguments(ctx, signature.names), None, rule)
 
 
 def signed_call(ctx: MethodContext, declared: CallableType) -> Type:
@@ -149,6 +167,10 @@ def rows(ctx: MethodContext, declared: CallableType) -> Type:
     items = shape_items(parts.shape) if parts is not None else None
     if items == []:
         report(ctx.api, "len: a tensor of shape () has no length", ctx.context, "shape")
+    elif items and isinstance(ctx.context, Expression):
+        count = targets_of(ctx.context, ctx.api)
+        if count is not None and not isinstance(items[0], Many) and surely_differ(items[0], count):
+            report(ctx.api, sentences.other_count(items, count), ctx.context, "shape")
     if not items or isinstance(items[0], Many) or not isinstance(result, Instance):
         return result
     return result.copy_modified(args=[_with_shape(result.args[0], shape_type(items[1:], make(ctx.api)))])
@@ -178,6 +200,7 @@ def _judged(
     signature: Signature,
     arguments: dict[str, list[Argument]],
     op: Op | None,
+    rule: Rule | None = None,
 ) -> Type:
     bindings = Bindings(_call_name(signature.declared, op), signature, make(ctx.api))
     try:
@@ -195,14 +218,23 @@ def _judged(
                 bindings.given.append(formal)
                 if argument.tensor is not None and expected is not None:
                     bindings.unify_tensor(expected, argument.tensor, place)
-                else:
+                elif not _is_refused_lambda(argument, formal):
                     bindings.unify(formal, _refined(argument, ctx.api), place)
         if op is not None:
             _refuse_no_tensor(op, signature, arguments)
         bindings.finish(raw=_raw_receiver(ctx) is not None)
+        if rule is not None:
+            _refuse_by(rule, arguments)
+        if signature.declared.is_type_obj():
+            _refuse_numbers(signature, bindings, arguments, ctx.api)
         items = _ruled(op, signature, arguments, ctx.api) if op is not None else None
         if op is not None and op.dtypes is not None and items is not None:
             _refuse_dtypes(op, op.dtypes, arguments, ctx.api)
+        if op is not None:
+            return _op_result(ctx, signature, bindings, items)
+        if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
+            return _constructed(signature.result, bindings, ctx.default_return_type)
+        return bindings.applied(signature.result, ctx.default_return_type)
     except Refusal as refusal:
         with past_trial(ctx.api) if _is_operation(ctx, op) else nullcontext():
             report(ctx.api, str(refusal), ctx.context, refusal.kind)
@@ -213,11 +245,47 @@ def _judged(
             kind = "shape" if isinstance(refusal, ShapeError) else "dtype"
             report(ctx.api, f"{bindings.name}: {refusal}", ctx.context, kind)
         return _unknown_result(ctx, signature, bindings.make)
-    if op is not None:
-        return _op_result(ctx, signature, bindings, items)
-    if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
-        return _constructed(signature.result, bindings, ctx.default_return_type)
-    return bindings.applied(signature.result, ctx.default_return_type)
+
+
+def _is_refused_lambda(argument: Argument, formal: Type) -> bool:
+    """Says whether mypy has refused an argument, which it reads by what it is expected to take, in its own words."""
+    return isinstance(argument.expression, LambdaExpr) and not accepts(formal, argument.type)
+
+
+def _refuse_by(rule: Rule, arguments: dict[str, list[Argument]]) -> None:
+    first = next(iter(arguments.values()), [])
+    if first and first[0].tensor is not None:
+        rule(shape_items(first[0].tensor.shape))
+
+
+def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[str, list[Argument]], api: Any) -> None:
+    """Refuses what the constructor of a layer does: sizes below the least, under a guard, and those that leave a rest.
+
+    Raises:
+        Refusal: It does.
+    """
+    made = signature.result
+    owner = (
+        next((one for one in made.type.mro if "__init__" in one.names), None) if isinstance(made, Instance) else None
+    )
+    if owner is None:
+        return
+    if isinstance(owner.names["__init__"].node, Decorator):
+        bindings.refuse_too_small(signature.declared.variables)
+    check = CHECKS.get(owner.fullname)
+    if check is not None:
+        numbers = {name: _number(arguments.get(name, []), api) for name in parameters_of(check).parameters}
+        try:
+            if None not in numbers.values():
+                check(**numbers)
+        except ShapeError as refusal:
+            raise Refusal(str(refusal)) from None
+
+
+def _number(actuals: list[Argument], api: Any) -> int | None:
+    """Returns the number that an argument is; None where it is left out or unknown."""
+    size = size_value(actuals[0].type, actuals[0].expression, api) if actuals else UNKNOWN
+    return size if isinstance(size, int) else None
 
 
 def _op_result(
@@ -381,11 +449,24 @@ def _parts(argument: Argument, api: Any) -> Parts:
         return Parts([api.get_expression_type(item) for item in expression.items], counted=True)
     if isinstance(p, TupleType) and not any(isinstance(item, UnpackType) for item in p.items):
         return Parts(list(p.items), counted=True)
+    items = _items(p)
+    if isinstance(expression, CallExpr | ListComprehension) and _tells_nothing(items):
+        items = _items(get_proper_type(api.get_expression_type(expression)))  # not as the op expects it
+    return Parts(items, counted=False)
+
+
+def _items(p: ProperType) -> list[Type]:
+    """Returns the type of whatever is in a sequence."""
     if isinstance(p, Instance):
-        sequence = next((base for base in p.type.mro if base.fullname == "typing.Sequence"), None)
-        if sequence is not None:
-            return Parts(list(map_instance_to_supertype(p, sequence).args), counted=False)
-    return Parts([unknown()], counted=False)
+        for base in p.type.mro:
+            if base.fullname == "typing.Sequence":
+                return list(map_instance_to_supertype(p, base).args)
+    return [unknown()]
+
+
+def _tells_nothing(items: list[Type]) -> bool:
+    parts = tensor_parts(items[0])
+    return parts is not None and all(isinstance(get_proper_type(part), AnyType) for part in parts)
 
 
 def _listed(op: Op, name: str, actuals: list[Argument], api: Any) -> list[Parts]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -41,6 +42,7 @@ from tapegrad.dims import (
 TENSOR = "tapegrad.tensor.Tensor"
 VALUE = "tapegrad.backend.value.Value"
 NODE = "tapegrad.tapem.tape.Node"
+GRADIENTS = "tapegrad.gradients.Gradients"
 NONE_TAPE = "tapegrad.tape.NoneTape"
 OWNED_TAPE = "tapegrad.tape.OwnedTape"
 CONSUMED_TAPE = "tapegrad.tape.ConsumedTape"
@@ -198,6 +200,20 @@ def size_type(size: Size, make: Make) -> Type:
         return _term_type(monomial, factor, make)
     terms = sorted(size.terms, key=lambda term: (-len(term[0]), repr(term[0])))
     return _nested(SUM, [_term_type(monomial, factor, make) for monomial, factor in terms], make)
+
+
+def settled(t: Type, make: Make) -> Type:
+    """Returns a type with each computed size in its normal form, the very type where that changes nothing."""
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+        return size_type(size_of(p), make)
+    parts = p.args if isinstance(p, Instance) else p.items if isinstance(p, TupleType) else ()
+    new = [settled(part, make) for part in parts]
+    if all(map(operator.is_, new, parts)):
+        return t
+    if isinstance(p, TupleType):
+        return p.copy_modified(items=new)
+    return p.copy_modified(args=new) if isinstance(p, Instance) else t
 
 
 def merged_tape(tapes: list[Type], make: Make) -> Type:

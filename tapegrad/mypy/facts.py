@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.nodes import Block, ExpressionStmt, MemberExpr, MypyFile, NameExpr, Node
-from mypy.types import Instance, Type, get_proper_type
+from mypy.types import AnyType, Instance, Type, get_proper_type
 
 from tapegrad import sentences
 from tapegrad.dims import (
@@ -30,11 +30,13 @@ from tapegrad.mypy.codec import (
     NONE_TAPE,
     OWNED_TAPE,
     Many,
+    TensorParts,
     dtype_name,
     is_tape,
     shape_items,
     shape_type,
     tensor_parts,
+    unknown,
 )
 from tapegrad.mypy.internals import make, narrow, note, outermost_scope
 from tapegrad.mypy.values import ValueUnknownError, size_value, value_of
@@ -92,6 +94,8 @@ def assert_shape(ctx: FunctionContext) -> Type:
     """Narrows a tensor to the shape it is claimed to have."""
     parts, claimed = tensor_parts(ctx.arg_types[0][0]) if all(ctx.arg_types) else None, _claimed(ctx)
     result = get_proper_type(ctx.default_return_type)
+    if parts is None and all(ctx.arg_types) and isinstance(get_proper_type(ctx.arg_types[0][0]), AnyType):
+        parts = TensorParts(unknown(), unknown(), unknown())
     if parts is None or claimed is None or not isinstance(result, Instance):
         return result
     sizes = _sizes(parts.shape)

@@ -17,12 +17,14 @@ from tapegrad.mypy.codec import (
     OWNED_TAPE,
     Many,
     consumer_of,
+    dtype_name,
     is_tape,
     shape_items,
     tensor_parts,
 )
 from tapegrad.mypy.internals import make, narrow
 from tapegrad.mypy.paths import End, consumed_by
+from tapegrad.mypy.values import ValueUnknownError, index_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,6 +81,25 @@ def with_empty_tape(ctx: MethodContext, result: Type) -> Type:
     if not is_tape(parts.tape, CONSUMED_TAPE) or len(tensor.args) != 3:
         return result
     return tensor.copy_modified(args=[tensor.args[0], make(ctx.api)(OWNED_TAPE, []), tensor.args[2]])
+
+
+def item_assigned(ctx: MethodContext) -> Type:
+    """Refuses `x[0] = ...`."""
+    try:
+        index = sentences.written_index(index_of(ctx.arg_types[0][0], ctx.args[0][0], ctx.api))
+    except ValueUnknownError:
+        index = "..."
+    report(ctx.api, sentences.immutable(index), ctx.context, "dtype")
+    return ctx.default_return_type
+
+
+def gradient_taken(ctx: MethodContext, result: Type) -> Type:
+    """Judges `grads[x]`, for which `x` must be of a dtype that can change by a little."""
+    parts = tensor_parts(result)
+    dtype = get_proper_type(parts.dtype) if parts is not None else None
+    if isinstance(dtype, Instance) and any(map(dtype.type.has_base, ("numpy.integer", "numpy.bool"))):
+        report(ctx.api, sentences.without_gradient(dtype_name(dtype)), ctx.context, "dtype")
+    return result
 
 
 METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {

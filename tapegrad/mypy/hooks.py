@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import IndexExpr
+from mypy.nodes import Expression, IndexExpr
 from mypy.plugin import MethodSigContext
-from mypy.types import Instance, Type, get_proper_type
+from mypy.types import CallableType, Instance, Type, get_proper_type
 
-from tapegrad.dims import assuming
+from tapegrad.dims import assuming, is_unknown
 from tapegrad.mypy import calls, flow, layers, lifted
-from tapegrad.mypy.codec import TENSOR, VALUE, tensor_parts
+from tapegrad.mypy.codec import GRADIENTS, TENSOR, VALUE, is_size, settled, size_type, tensor_parts, unknown
 from tapegrad.mypy.facts import facts_for
+from tapegrad.mypy.internals import make
 from tapegrad.mypy.signatures import declared_for, forget, is_concerned, loosened, remember
+from tapegrad.mypy.values import size_value
 
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext
-    from mypy.types import CallableType, FunctionLike
+    from mypy.types import FunctionLike
 
 
 def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
@@ -25,11 +29,22 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
     if isinstance(ctx, MethodSigContext) and (op := lifted.op_called(ctx)) is not None:
         remember(ctx.context, op)
         return lifted.signature(ctx, op)
+    if isinstance(ctx.context, IndexExpr) and _assigns_item(ctx, declared):
+        return declared.copy_modified(arg_types=[unknown()] * len(declared.arg_types))
     if not is_concerned(declared):
         forget(ctx.context, declared)
         return declared
     remember(ctx.context, declared)
-    return loosened(declared)
+    return loosened(declared, ctx)
+
+
+def _assigns_item(ctx: FunctionSigContext | MethodSigContext, declared: FunctionLike) -> TypeGuard[CallableType]:
+    return (
+        isinstance(declared, CallableType)
+        and calls.method_name(declared) == "__setitem__"
+        and isinstance(ctx, MethodSigContext)
+        and tensor_parts(ctx.type) is not None
+    )
 
 
 def function_result(ctx: FunctionContext) -> Type:
@@ -44,6 +59,8 @@ def function_result(ctx: FunctionContext) -> Type:
 
 def method_result(ctx: MethodContext) -> Type:
     """Types the call of a method or an operator."""
+    if isinstance(ctx.context, IndexExpr) and len(ctx.args) == 2 and tensor_parts(ctx.type) is not None:
+        return flow.item_assigned(ctx)
     declared = declared_for(ctx)
     if declared is None:
         if isinstance(ctx.context, IndexExpr):
@@ -69,11 +86,28 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
     if name == "forward":
         return layers.called(ctx, declared)
     receiver = get_proper_type(ctx.type)
+    if name == "__getitem__" and isinstance(receiver, Instance) and receiver.type.fullname == GRADIENTS:
+        return flow.gradient_taken(ctx, calls.method_call(ctx, declared))
     if isinstance(receiver, Instance) and (tensor := tensor_parts(receiver)) is not None:
         if name in flow.METHODS:
             return flow.METHODS[name](ctx, calls.method_call(ctx, declared))
         return calls.operation(ctx, declared, name, tensor)
     return calls.method_call(ctx, declared)
+
+
+def number_result(ctx: FunctionContext | MethodContext) -> Type:
+    """Types `n + 1` where a size is expected; anywhere else it stays an int, so that its name may be bound again."""
+    expected = ctx.api.type_context[-1]
+    if expected is None or not is_size(expected) or not isinstance(ctx.context, Expression):
+        return ctx.default_return_type
+    with assuming(facts_for(ctx)):
+        size = size_value(ctx.default_return_type, ctx.context, ctx.api)
+        return ctx.default_return_type if is_unknown(size) else size_type(size, make(ctx.api))
+
+
+def settled_attribute(ctx: AttributeContext) -> Type:
+    """Types an attribute whose sizes are computed from those of its object: where these are numbers, so are those."""
+    return settled(ctx.default_attr_type, make(ctx.api))
 
 
 def attribute_type(ctx: AttributeContext) -> Type:

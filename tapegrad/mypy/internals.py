@@ -21,7 +21,7 @@ from mypy.nodes import (
     Var,
 )
 from mypy.subtypes import find_member, is_subtype
-from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Type, get_proper_type
+from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Type, UnboundType, get_proper_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -148,6 +148,12 @@ def called(t: Type) -> CallableType | None:
 def narrow(api: Checker, expression: Expression, t: Type) -> None:
     """Narrows a name or an attribute from here on, as an `isinstance` would."""
     api.binder.put(expression, t)
+
+
+def named_in(api: Any, t: UnboundType) -> str:
+    """Returns the full name of what an annotation names; empty where that is nothing yet."""
+    symbol = api.lookup_qualified(t.name, t, suppress_errors=True)
+    return symbol.fullname or "" if symbol is not None else ""
 
 
 class NotReadyError(Exception):

@@ -13,6 +13,7 @@ from tapegrad.mypy.codec import MODULE, TENSOR, shape_items, shape_type, size_of
 from tapegrad.mypy.internals import Argument, accepts, make, method_signature
 from tapegrad.mypy.passage import WAYS, Passage, RefusedError, container, retold
 from tapegrad.mypy.places import called_as, is_forward, shown
+from tapegrad.mypy.windows import rule_of
 
 if TYPE_CHECKING:
     from mypy.nodes import Context
@@ -26,10 +27,11 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
         return method_call(ctx, declared)
     if container(receiver) is not None:
         return _threaded(ctx, declared, receiver)
+    rule = rule_of(receiver)
     if Thread.retold is not None or is_forward(ctx.context):
-        return _without_int(method_call(ctx, declared), ctx.api)
+        return _without_int(method_call(ctx, declared, rule), ctx.api)
     with retold(lambda sentence: sentences.of_layer(called_as(ctx), shown(receiver), sentence)):
-        return _without_int(method_call(ctx, declared), ctx.api)
+        return _without_int(method_call(ctx, declared, rule), ctx.api)
 
 
 def wired(ctx: FunctionContext, result: Type) -> Type:

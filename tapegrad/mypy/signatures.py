@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.expandtype import expand_type
-from mypy.nodes import FuncDef
+from mypy.nodes import CallExpr, FuncDef, MemberExpr, NameExpr
 from mypy.types import (
     AnyType,
     CallableType,
@@ -40,11 +40,11 @@ from tapegrad.mypy.codec import (
     kind_of,
     tensor_parts,
 )
-from tapegrad.mypy.internals import accepts
+from tapegrad.mypy.internals import accepts, called
 
 if TYPE_CHECKING:
-    from mypy.nodes import Context
-    from mypy.plugin import FunctionContext, MethodContext
+    from mypy.nodes import Context, Expression
+    from mypy.plugin import FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
     from mypy.types import FunctionLike
 
 
@@ -53,6 +53,7 @@ class Signature:
 
     __slots__ = (
         "bounds",
+        "calls",
         "classes",
         "declared",
         "formals",
@@ -83,6 +84,8 @@ class Signature:
         # A rule knows more of the shape than the declaration.
         self.is_open = parts is not None and not isinstance(get_proper_type(parts.shape), TupleType)
         self.merged = _merged_in(parts.tape, self.kinds) if parts is not None else None
+        # How these are opened depends on what is handed over.
+        self.calls = any(isinstance(get_proper_type(t), CallableType) for t in declared.arg_types)
         self.opened: CallableType | None = None  # until it is asked for
 
 
@@ -187,14 +190,16 @@ def is_overload(declared: CallableType) -> bool:
     return bool(getattr(declared.definition, "is_overload", False))
 
 
-def loosened(declared: FunctionLike) -> FunctionLike:
+def loosened(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext | None = None) -> FunctionLike:
     """Opens every parameter that is a tensor, so that whatever does not fit is said in tapegrad's words."""
     if not isinstance(declared, CallableType) or is_overload(declared):
         return declared
     if _comes_anew(declared):
         method = method_of_tensor(declared)
-        return _loosened(declared) if method is None else declared.copy_modified(arg_types=method.opened)
+        return _loosened(declared, ctx) if method is None else declared.copy_modified(arg_types=method.opened)
     signature = signature_of(declared)
+    if signature.calls and ctx is not None:
+        return _loosened(declared, ctx)
     if signature.opened is None:
         signature.opened = _loosened(declared)
     return signature.opened
@@ -228,7 +233,46 @@ def _class_of_any_bits(bound: Type) -> str | None:
     return p.type.fullname
 
 
-def _loosened(declared: CallableType) -> CallableType:
+def opened_call(function: CallableType) -> CallableType:
+    """Opens the tensors that a function takes and gives, wherever nothing is left to infer from them."""
+    return function.copy_modified(
+        arg_types=[_open_parts(t) for t in function.arg_types], ret_type=_open_parts(function.ret_type)
+    )
+
+
+def _open_parts(t: Type) -> Type:
+    p = get_proper_type(t)
+    if not isinstance(p, Instance) or p.type.fullname != TENSOR:
+        return t
+    shape, tape, dtype = map(get_proper_type, p.args)
+    is_open = isinstance(shape, TupleType) and not any(isinstance(item, UnpackType) for item in shape.items)
+    fixed = [is_open, isinstance(tape, Instance) and not tape.args, isinstance(dtype, Instance)]
+    args = [AnyType(TypeOfAny.special_form) if one else part for part, one in zip(p.args, fixed, strict=True)]
+    return p.copy_modified(args=args)
+
+
+def _open_calls(declared: CallableType, ctx: FunctionSigContext | MethodSigContext) -> list[Type]:
+    """Opens the parameters that are called, where what is handed over tells by itself what it takes and gives."""
+    return [
+        opened_call(p)
+        if isinstance(p := get_proper_type(t), CallableType)
+        and actuals
+        and all(_tells(one, ctx.api) for one in actuals)
+        else t
+        for t, actuals in zip(declared.arg_types, ctx.args, strict=True)
+    ]
+
+
+def _tells(expression: Expression, api: Any) -> bool:
+    # A lambda is read by what it is expected to take.
+    if not isinstance(expression, NameExpr | MemberExpr | CallExpr):
+        return False
+    return called(api.get_expression_type(expression)) is not None
+
+
+def _loosened(declared: CallableType, ctx: FunctionSigContext | MethodSigContext | None = None) -> CallableType:
+    if ctx is not None and any(isinstance(get_proper_type(t), CallableType) for t in declared.arg_types):
+        declared = declared.copy_modified(arg_types=_open_calls(declared, ctx))
     sizes: dict[TypeVarId, Type] = {
         variable.id: AnyType(TypeOfAny.special_form) for variable in declared.variables if kind_of(variable) == "size"
     }
@@ -268,6 +312,7 @@ def concerns(t: Type) -> bool:
             or p.type.has_base(TENSOR)
             or p.type.fullname in (VALUE, NODE)
             or any(map(concerns, p.args))
+            or (bool(p.args) and p.type.has_base(MODULE) and any(map(is_size, p.args)))
         )
     if isinstance(p, TypeVarType):
         return kind_of(p) != "other"
@@ -335,6 +380,10 @@ def _dtype_named(t: Type) -> TypeVarType | None:
     )
 
 
+def _is_size_name(t: Type) -> bool:
+    return isinstance(t, TypeVarType) and kind_of(t) == "size"
+
+
 def _open(t: Type) -> Type:
     if is_endless(t):
         return t
@@ -346,6 +395,9 @@ def _open(t: Type) -> Type:
     if isinstance(p, Instance) and p.args and p.type.has_base(MODULE):
         args = [AnyType(TypeOfAny.special_form) if is_size(argument) else argument for argument in p.args]
         return t if all(map(operator.is_, args, p.args)) else p.copy_modified(args=args)
+    if isinstance(p, Instance) and p.type.is_protocol and any(map(_is_size_name, p.args)):
+        args = [AnyType(TypeOfAny.special_form) if _is_size_name(argument) else argument for argument in p.args]
+        return p.copy_modified(args=args)
     if (variable := _dtype_named(p)) is not None:
         return TypeType.make_normalized(_any_dtype(variable))
     if isinstance(p, Instance) and p.type.fullname == "typing.Sequence":

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tapegrad.dims import Dim, Floor, Name, Size, surely_divides
+from tapegrad.dims import UNKNOWN, Dim, Floor, Name, Size, surely_divides
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 OPEN = "open"  # the scope of a name that stands for nothing yet: no program has one of it
 
@@ -14,20 +17,32 @@ class LeavesRestError(Exception):
 
 
 class Linear(NamedTuple):
-    """A size as `coefficient * name + rest`, of which only the name is open."""
+    """A size as `coefficient * name + rest`, of which only the name is open, or what is divided in its place."""
 
-    name: Name
+    name: Name | Floor
     coefficient: Size
     rest: Size
 
 
 def linear(size: Size) -> Linear | None:
     """Returns a size by its open name; None where that is none, one of several, squared or under a floor."""
-    terms = size.terms or () if isinstance(size, Dim) else ()
     names = _open(names_in(size))
-    if len(names) != 1:
-        return None
-    (name,) = names
+    return _by(names.pop(), size) if len(names) == 1 else None
+
+
+def linear_in_floor(size: Size) -> Linear | None:
+    """Returns a size by its one floor division with an open name in it, which is one number whatever the name is."""
+    floors = {
+        factor
+        for monomial, _ in (size.terms or () if isinstance(size, Dim) else ())
+        for factor in monomial
+        if isinstance(factor, Floor) and _open(_names_of(factor))
+    }
+    return _by(floors.pop(), size) if len(floors) == 1 else None
+
+
+def _by(name: Name | Floor, size: Size) -> Linear | None:
+    terms = size.terms or () if isinstance(size, Dim) else ()
     coefficient: Size = 0
     rest: Size = 0
     for monomial, factor in terms:
@@ -62,6 +77,20 @@ def _surely_leaves_rest(size: Size, divisor: int) -> bool:
         return size % divisor != 0
     rests = {monomial: coefficient % divisor for monomial, coefficient in size.terms or ()}
     return bool(rests.pop((), 0)) and not any(rests.values())
+
+
+def replaced(size: Size, known: Mapping[Floor, Size]) -> Size:
+    """Returns a size with what floor divisions have come to; unknown where a name is still open."""
+    if not isinstance(size, Dim) or size.terms is None:
+        return size
+    total: Size = 0
+    for monomial, coefficient in size.terms:
+        term: Size = coefficient
+        for factor in monomial:
+            one = Dim(frozenset({((factor,), 1)}))
+            term = known.get(factor, one) * term if isinstance(factor, Floor) else one * term
+        total = term + total
+    return UNKNOWN if _open(names_in(total)) else total
 
 
 def names_in(size: Size) -> set[Name]:

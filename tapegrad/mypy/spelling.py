@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import operator
+from typing import TYPE_CHECKING, Any
 
-from mypy.types import AnyType, Instance, Type, TypeOfAny
+from mypy.types import AnyType, Instance, LiteralType, RawExpressionType, Type, TypeOfAny, UnboundType
 
 from tapegrad.errors import ShapeError
 from tapegrad.mypy.codec import NONE_TAPE, TENSOR, merged_tape, size_of, size_type, unknown
-from tapegrad.mypy.internals import NotReadyError, default_argument, wait_for
+from tapegrad.mypy.internals import NotReadyError, default_argument, named_in, wait_for
 
 if TYPE_CHECKING:
     from mypy.plugin import AnalyzeTypeContext
@@ -22,11 +23,21 @@ def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
     def make(name: str, arguments: list[Type]) -> Instance:
         return wait_for(ctx.api, name, arguments)
 
-    arguments = [ctx.api.analyze_type(argument) for argument in ctx.type.args]
     try:
+        arguments = [ctx.api.analyze_type(_with_literals(argument, ctx.api, make)) for argument in ctx.type.args]
         return _read(fullname.rpartition(".")[2], arguments, ctx, make)
     except NotReadyError:
         return AnyType(TypeOfAny.special_form)
+
+
+def _with_literals(t: Type, api: Any, make: Make) -> Type:
+    """Reads a number that stands where a size does, `Shape[3, N]`, as the literal that it means."""
+    if isinstance(t, RawExpressionType) and t.base_type_name == "builtins.int" and isinstance(t.literal_value, int):
+        return LiteralType(t.literal_value, make("builtins.int", []), t.line, t.column)
+    if not isinstance(t, UnboundType) or not t.args or not named_in(api, t).startswith(("builtins.tuple", "tapegrad.")):
+        return t
+    args = [_with_literals(argument, api, make) for argument in t.args]
+    return t if all(map(operator.is_, args, t.args)) else t.copy_modified(args=args)
 
 
 def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:

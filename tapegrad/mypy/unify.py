@@ -5,6 +5,7 @@ mypy has checked the call before, against parameters of any shape: covariant siz
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from mypy.maptype import map_instance_to_supertype
@@ -29,7 +30,7 @@ from mypy.types import (
 )
 
 from tapegrad import sentences
-from tapegrad.dims import UNKNOWN, Name, Size, is_unknown, named, surely_differ, surely_less
+from tapegrad.dims import UNKNOWN, Floor, Name, Size, is_unknown, named, surely_differ, surely_less
 from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
@@ -40,6 +41,7 @@ from tapegrad.mypy.codec import (
     PRODUCT,
     QUOTIENT,
     SUM,
+    TENSOR,
     Make,
     Many,
     TensorParts,
@@ -56,14 +58,14 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import accepts, called
-from tapegrad.mypy.solving import OPEN, LeavesRestError, linear, names_in, solved
+from tapegrad.mypy.signatures import Signature, opened_call
+from tapegrad.mypy.solving import OPEN, LeavesRestError, linear, linear_in_floor, names_in, replaced, solved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mypy.nodes import TypeInfo
-
-    from tapegrad.mypy.signatures import Signature
+    from mypy.types import TypeVarLikeType
 
 
 class Refusal(Exception):  # noqa: N818  # no error: a sentence on its way to the user
@@ -103,6 +105,7 @@ class Bindings:
         self._beside: list[tuple[TypeVarId, str, str]] = []
         self._computed: list[Computed] = []
         self._open: dict[Name, TypeVarType] = {}
+        self._floors: dict[Floor, Size] = {}
 
     def unify(self, formal: Type, actual: Type, where: str) -> None:
         """Binds what `formal` names to what `actual` has in its place.
@@ -163,6 +166,8 @@ class Bindings:
             waiting, self._computed = self._computed, []
             for one in waiting:
                 self._settle(one)
+        for one in self._computed:
+            self._settle_floor(one)
         if raw:
             return
         for variable, number, where in self._beside:
@@ -173,6 +178,18 @@ class Bindings:
             if not (kind and isinstance(dtype, Instance) and dtype.type.has_base(kind)) and not accepts(bound, dtype):
                 expected = dtype_name(bound)
                 raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
+
+    def refuse_too_small(self, variables: Sequence[TypeVarLikeType]) -> None:
+        """Refuses a number below the least that its name may stand for, as the guard of a constructor does.
+
+        Raises:
+            Refusal: One is.
+        """
+        for variable in variables:
+            size, where = self.sizes.get(variable.id, (UNKNOWN, ""))
+            least = next((name.least for name in names_in(size_of(variable))), 1)
+            if isinstance(size, int) and size < least:
+                raise Refusal(sentences.too_small(self.name, variable.name, size, where, least))
 
     def size(self, t: Type, unbound: Callable[[TypeVarType], Size] = lambda _: UNKNOWN) -> Size:
         """Reads a declared size with the names bound."""
@@ -276,13 +293,22 @@ class Bindings:
 
     def _applied_instance(self, p: Instance, answer: ProperType | None) -> Type:
         if p.type.fullname in (SUM, PRODUCT, QUOTIENT):
-            return size_type(self.size(p), self.make)
+            return size_type(self._closed(p), self.make)
         if p.type.fullname == MERGED:
             return merged_tape([tape for argument in p.args for tape in self._tapes_of(argument)], self.make)
         others = answer.args if isinstance(answer, Instance) and answer.type is p.type else ()
-        if len(others) != len(p.args):
-            return p.copy_modified(args=[self.applied(argument, None) for argument in p.args])
-        return p.copy_modified(args=[self.applied(one, other) for one, other in zip(p.args, others, strict=True)])
+        others = others if len(others) == len(p.args) else [None] * len(p.args)
+        args = [self.applied(one, other) for one, other in zip(p.args, others, strict=True)]
+        if p.type.fullname == TENSOR:
+            self._refuse_negative(args[0])
+        return p.copy_modified(args=args)
+
+    def _refuse_negative(self, shape: Type) -> None:
+        """Refuses a result with a size below 0, which no tensor has, whatever the body would say."""
+        p = get_proper_type(shape)
+        for axis, item in enumerate(p.items if isinstance(p, TupleType) else ()):
+            if isinstance(item, LiteralType) and isinstance(item.value, int) and item.value < 0:
+                raise Refusal(sentences.below_zero(self.name, shape_items(p) or [], axis))
 
     def _tapes_of(self, declared: Type) -> list[Type]:
         p = get_proper_type(declared)
@@ -300,6 +326,8 @@ class Bindings:
             if is_unknown(value):
                 self._computed.append(computed)
             return
+        if not isinstance(equation.name, Name):
+            return
         variable = self._open[equation.name]
         try:
             solution = solved(equation, computed.actual)
@@ -311,6 +339,27 @@ class Bindings:
         if surely_less(solution, name.least):
             raise Refusal(sentences.too_small(self.name, variable.name, solution, computed.where, name.least))
         self._bind_size(variable, solution, computed.where)
+
+    def _settle_floor(self, computed: Computed) -> None:
+        """Takes a floor division whose name stays open for what it comes to: `M // 2` is 3, be M 6 or 7."""
+        size = self.size(computed.declared, self._left_open)
+        value = replaced(size, self._floors)
+        if surely_differ(value, computed.actual):
+            raise Refusal(computed.refusal(value))
+        equation = linear_in_floor(size) if is_unknown(value) else None
+        if equation is None or not isinstance(equation.name, Floor):
+            return
+        try:
+            solution = solved(equation, computed.actual)
+        except LeavesRestError:
+            raise Refusal(computed.refusal(None)) from None
+        if solution is not None and not is_unknown(solution):
+            self._floors[equation.name] = solution
+
+    def _closed(self, t: Type) -> Size:
+        """Reads a computed size with all that is known of its names, and of what they are divided by."""
+        size = self.size(t)
+        return replaced(self.size(t, self._left_open), self._floors) if self._floors and is_unknown(size) else size
 
     def _left_open(self, variable: TypeVarType) -> Size:
         # A name of its own: in the body of a function that calls itself, `N` may be bound to `N`.
@@ -525,11 +574,29 @@ class Bindings:
     def _unify_call(self, declared: CallableType, whole: Type, given: ProperType, where: str) -> None:
         """Binds what a parameter that is called names: by what the argument takes, and what it gives."""
         function = called(given)
-        if function is None or len(function.arg_types) != len(declared.arg_types) or not accepts(whole, given):
+        if function is None or len(function.arg_types) != len(declared.arg_types):
+            return
+        if not accepts(opened_call(whole) if isinstance(whole, CallableType) else whole, given):
             return  # what does not fit at all, mypy has refused
         for formal, actual in zip(declared.arg_types, function.arg_types, strict=True):
             self._unify_part(formal, actual, function, f"what {where} takes")
-        self._unify_part(declared.ret_type, function.ret_type, function, f"what {where} gives")
+            self._unify_kind(
+                formal, actual, f"what {where} takes", is_within=lambda ours, theirs: accepts(theirs, ours)
+            )
+        given_back = self._given_by(function, declared)
+        self._unify_part(declared.ret_type, given_back, function, f"what {where} gives")
+        self._unify_kind(declared.ret_type, given_back, f"what {where} gives", is_within=accepts)
+
+    def _given_by(self, function: CallableType, declared: CallableType) -> Type:
+        """Returns what a function gives of what it is declared to be called with, as far as that is known."""
+        if not function.variables:
+            return function.ret_type
+        inner = Bindings(self.name, Signature(function), self.make)
+        with suppress(Refusal):
+            for formal, actual in zip(function.arg_types, declared.arg_types, strict=True):
+                inner.unify(formal, self.applied(actual, None), "")
+            inner.finish(raw=True)
+        return inner.applied(function.ret_type, function.ret_type)
 
     def _unify_part(self, formal: Type, actual: Type, function: CallableType, where: str) -> None:
         """Binds the sizes in one parameter of a function, or in its result, by those which that fixes itself."""
@@ -540,13 +607,27 @@ class Bindings:
         if not isinstance(shape, TupleType) or expected is None or sizes is None:
             return
         own = {variable.id for variable in function.variables}
-        fixed = _fixed(sizes, own, len(expected))
-        if len(fixed) != len(expected) or any(isinstance(size, Many) for size in (*fixed, *expected)):
+        fixed = _fixed(sizes, own | self.own.keys(), len(expected))
+        if any(isinstance(size, Many) for size in (*fixed, *expected)):
             return
+        if len(fixed) != len(expected):
+            raise Refusal(sentences.wrong_rank(self.name, where, fixed, expected))
         for axis, size in enumerate(fixed):
-            # What the program fixes on both sides mypy compares itself.
-            if not isinstance(size, Many) and not is_unknown(size) and self._is_open(shape.items[axis]):
+            if not isinstance(size, Many) and not is_unknown(size):
                 self._unify_size(shape.items[axis], axis, fixed, expected, where)
+
+    def _unify_kind(self, formal: Type, actual: Type, where: str, *, is_within: Callable[[Type, Type], bool]) -> None:
+        """Compares tape and dtype in one parameter of a function, or in its result, where both are fixed."""
+        declared, given = tensor_parts(formal), tensor_parts(actual)
+        if declared is None or given is None:
+            return
+        ours, theirs = get_proper_type(declared.tape), get_proper_type(given.tape)
+        if isinstance(ours, Instance) and isinstance(theirs, Instance) and not is_within(ours, theirs):
+            said = sentences.tape_unwanted if is_tape(ours, NONE_TAPE) else sentences.tape_missing
+            raise Refusal(said(self.name, where), "tape")
+        ours, theirs = get_proper_type(declared.dtype), get_proper_type(given.dtype)
+        if isinstance(ours, Instance) and isinstance(theirs, Instance) and not is_within(ours, theirs):
+            raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(theirs), dtype_name(ours)), "dtype")
 
     def _is_open(self, declared: Type) -> bool:
         return any(_mentions(declared, variable) for variable in self.own)

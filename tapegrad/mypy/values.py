@@ -33,9 +33,11 @@ from mypy.types import (
     get_proper_type,
 )
 
+from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Size, UnknownDims, is_unknown, product, surely_differ
-from tapegrad.mypy.bound import bound_once
-from tapegrad.mypy.codec import ARRAY, Many, kind_of, shape_items, size_of, tensor_parts
+from tapegrad.errors import DTypeError
+from tapegrad.mypy.bound import bound_last, bound_once
+from tapegrad.mypy.codec import ARRAY, Many, dtype_name, kind_of, shape_items, size_of, tensor_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,6 +130,7 @@ def _indices(p: Type) -> SimpleNamespace:
 
     Raises:
         ValueUnknownError: It may be a mask or not, or its rank is open.
+        DTypeError: It holds no whole numbers.
     """
     parts = tensor_parts(p)
     shape, dtype = (parts.shape, parts.dtype) if parts is not None else (p.args[0], p.args[1].args[0])  # type: ignore[attr-defined]  # an array
@@ -136,6 +139,8 @@ def _indices(p: Type) -> SimpleNamespace:
         raise ValueUnknownError
     letter = "b" if kind.type.has_base("numpy.bool") else "i" if kind.type.has_base("numpy.integer") else "?"
     if letter == "?":
+        if kind.type.has_base("numpy.inexact"):
+            raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "index", dtype_name(kind), "integer or bool"))
         raise ValueUnknownError
     return SimpleNamespace(shape=tuple(items), dtype=SimpleNamespace(kind=letter))
 
@@ -167,8 +172,16 @@ def _computed(expression: Expression, api: Checker) -> Size:
             return value
         case NameExpr(node=Var() as variable):
             value = _settled(variable, api)
-            return UNKNOWN if value is None else _size(value, api)
+            return _followed(expression, api) if value is None else _size(value, api)
     return UNKNOWN
+
+
+def _followed(name: NameExpr, api: Checker) -> Size:
+    """Reads a name that is bound more than once, if all that it may stand for here is one size."""
+    values = bound_last(name, api)
+    sizes = [_size(value, api) if _is_steady(value, api) else UNKNOWN for value in values]
+    same = all(not is_unknown(n) and not surely_differ(n, sizes[0]) for n in sizes)
+    return sizes[0] if sizes and same else UNKNOWN
 
 
 def _size(expression: Expression, api: Checker) -> Size:
@@ -198,9 +211,12 @@ def _is_plain(expression: Expression) -> bool:
 def _settled(variable: Var, api: Checker) -> Expression | None:
     """Returns what a name was bound to, if reading it now gives what it gave then."""
     value, _ = bound_once(variable, api)
-    if value is None or not _is_plain(value) or not all(_stays(name, api) for name in _names_in(value)):
-        return None
-    return value
+    return value if value is not None and _is_steady(value, api) else None
+
+
+def _is_steady(value: Expression, api: Checker) -> bool:
+    """Says whether reading an expression now gives what it gave where it stands."""
+    return _is_plain(value) and all(_stays(name, api) for name in _names_in(value))
 
 
 def _stays(name: NameExpr, api: Checker) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, override
 
 from tapegrad.dims import Add, FloorDiv, Mul, Sub
+from tapegrad.divisions import check_groups
 from tapegrad.errors import ShapeError
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
@@ -98,10 +99,7 @@ _PLAIN = {"stride": 1, "padding": 0, "output_padding": 0, "dilation": 1, "groups
 
 def _check(layer: Convolution, channels: tuple[int, int], groups: int) -> None:
     name = type(layer).__name__
-    for count in channels:
-        if groups < 1 or count % groups:
-            message = f"{name}: {groups} groups do not divide {count} channels"
-            raise ShapeError(message)
+    check_groups(name, groups, *channels)
     if layer.padding == "same" and np.max(layer.stride) > 1:
         message = f"{name}: padding 'same' needs a stride of 1, not {layer.stride}"
         raise ShapeError(message)

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.claims import assert_divides
-from tapegrad.errors import ShapeError
+from tapegrad.divisions import check_heads
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.linear import Linear
@@ -66,9 +66,7 @@ class MultiHeadAttention(Module, Generic[Width, Heads]):
     def __init__(
         self: MultiHeadAttention[Any, Any], width: Width, heads: Heads, *, bias: bool = True, rng: RNG = None
     ) -> None:
-        if width % heads:
-            message = f"MultiHeadAttention: {heads} heads do not divide the width {width}"
-            raise ShapeError(message)
+        check_heads(width, heads)
         rng = generator(rng)
         self.width, self.heads = width, heads
         self.query = Linear(width, width, bias=bias, rng=rng)

@@ -12,7 +12,7 @@ from typing_extensions import TypeVar, override
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn.param import Buffer, Param
-from tapegrad.nn.places import called, called_as, shown
+from tapegrad.nn.places import called, called_as, held_by, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,11 @@ class Module:
             try:
                 return self.forward(*args, **kwargs)
             except (ShapeError, DTypeError, TapeError) as error:
-                self._place(error, called_as(self, sys._getframe(1)))
+                frame = sys._getframe(1)
+                place = called_as(self, frame)
+                self._place(error, place)
+                if place.isidentifier() and (holder := held_by(self, frame)):
+                    error.add_note(f"in {holder}")  # of what a loop goes over mypy knows no index
                 raise
 
     def parameters(self) -> dict[str, AnyParam]:

@@ -7,7 +7,7 @@ from typing import Any, Generic
 from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.claims import assert_divides
-from tapegrad.errors import ShapeError
+from tapegrad.divisions import check_groups
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
@@ -135,9 +135,7 @@ class GroupNorm(Module, Generic[Groups, Channels]):
 
     @guarded
     def __init__(self: GroupNorm[Any, Any], groups: Groups, channels: Channels, *, eps: float = 1e-5) -> None:
-        if channels % groups:
-            message = f"GroupNorm: {groups} groups do not divide {channels} channels"
-            raise ShapeError(message)
+        check_groups("GroupNorm", groups, channels)
         self.groups = groups
         self.weight = Param(ones((channels,)))
         self.bias = Param(zeros((channels,)))

@@ -31,6 +31,17 @@ def called_as(layer: Module, frame: FrameType) -> str:
     return path if found is layer else ""
 
 
+def held_by(layer: Module, frame: FrameType) -> str:
+    """Returns where the `self` of a frame holds a layer that goes by a name there, such as `Net.layers[1]`."""
+    owner = frame.f_locals.get("self")
+    for name, value in getattr(owner, "__dict__", {}).items():
+        if isinstance(value, list | tuple | dict):
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+                if item is layer:
+                    return f"{_class_of(owner, frame)}.{name}[{key!r}]"
+    return ""
+
+
 def called(layer: Module) -> str:
     """Returns how a refusal of the guard's calls a layer: `Linear.forward`, also of a class that inherits it."""
     return sentences.callee(getattr(layer.forward, "__qualname__", ""))

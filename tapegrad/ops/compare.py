@@ -169,11 +169,11 @@ def where(
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes of `x` and `y` differ, or the condition is not bool.
     """
-    x, y, tape = split(x, y)
-    same_dtype(x, y)
     tensor_only(condition, "condition")
     if condition.dtype.kind != "b":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "condition", str(condition.dtype), "bool"))
+    x, y, tape = split(x, y)
+    same_dtype(x, y)
     mask = condition.data
     out = handle(engine(mask, x.data, y.data).where(mask, x.data, y.data))
 

@@ -41,7 +41,9 @@ def softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
     x, tape = split(x)
     float_only(x)
     check_axis(x, axis)
-    out = handle(engine(x.data).softmax(x.data, axis) if x.size else x.data)  # an empty axis has no max
+    if not x.size:
+        normal_axis(axis, x.shape)  # an empty axis has no max, so NumPy is not asked
+    out = handle(engine(x.data).softmax(x.data, axis) if x.size else x.data)
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

@@ -25,6 +25,7 @@ class Base(Module):
     def __init__(self) -> None:
         self.fall = layer
         self.layers = [layer, Sequential(layer)]
+        self.heads = {"left": layer}
 
     def plain(self) -> Any:
         return self.fall(x)
@@ -41,6 +42,11 @@ class Base(Module):
         ](
             x
         )  # fmt: skip
+
+    def chosen(self) -> Any:
+        heads: Any = self.heads
+        one = heads["left"]
+        return one(x)
 
     @property
     def made(self) -> Any:
@@ -78,6 +84,27 @@ def test_a_variable_goes_by_its_name() -> None:
     assert refused(lambda: layer(x)) == f"layer {SAID}"
     assert refused(lambda: by_name["ü"][key](x)) == f"by_name['ü'][key] {SAID}"
     assert refused(lambda: SimpleNamespace(fall=layer).fall(x)) == SAID
+
+
+def test_a_name_for_what_an_object_holds_is_noted_with_its_place() -> None:
+    class Net(Module):
+        def __init__(self) -> None:
+            self.layers = [Linear(5, 5), Linear(5, 3), Linear(4, 5)]
+
+        def forward(self, x: Any) -> Any:
+            for one in self.layers:
+                x = one(x)
+            return x
+
+    def notes(call: Any) -> list[str]:
+        with pytest.raises(ShapeError) as caught:
+            call()
+        return getattr(caught.value, "__notes__", [])
+
+    assert notes(lambda: Net()(x)) == ["in Net.layers[2]"]
+    assert notes(lambda: Sequential(Net())(x)) == ["in Net.layers[2]", "in Sequential[0] Net"]
+    assert notes(Base().chosen) == ["in Base.layers[0]"]
+    assert notes(lambda: layer(x)) == []
 
 
 def test_what_is_called_in_turn_by_something_else_has_no_place() -> None:

@@ -127,6 +127,8 @@ def test_a_condition_that_is_not_bool_is_refused() -> None:
 
     with pytest.raises(DTypeError, match=r"^where: condition is int64 but bool is expected$"):
         where(ints, x, x)
+    with pytest.raises(DTypeError, match=r"^where: condition is int64 but bool is expected$"):
+        where(ints, x, cast("Any", tensor([True, False])))
     with pytest.raises(DTypeError, match=r"^where: condition is an ndarray, not a tensor$"):
         where(array, x, x)
 

@@ -57,6 +57,8 @@ def test_an_axis_that_is_not_there_is_refused(name: str) -> None:
         BOTH[name](real(2, 3), 2)
     with pytest.raises(ShapeError, match=rf"^{name}: axis -1 is out of range for x \(\)$"):
         BOTH[name](real())
+    with pytest.raises(ShapeError, match=rf"^{name}: axis -3 is out of range for x \(3, 0\)$"):
+        BOTH[name](real(3, 0), -3)
 
 
 @pytest.mark.parametrize("name", BOTH)

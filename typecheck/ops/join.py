@@ -33,6 +33,11 @@ def accept_lists_of_unknown_length() -> None:
     joined([x, x, x])
 
 
+def accept_rows_made_one_by_one() -> None:
+    assert_type(tg.stack([row * 2.0 for row in x.trace()]), Tensor[Shape[Any, L[3]], OwnedTape])
+    assert_type(tg.concat(list(map(tg.exp, (x, x))), axis=1), Tensor[Shape[L[2], Any], NoneTape])
+
+
 def accept_named_sizes() -> None:
     def doubled(a: Tensor[Shape[N, L[3]]]) -> None:
         assert_type(tg.concat([a, a]), Tensor[Shape[Mul[L[2], N], L[3]], NoneTape])
@@ -117,3 +122,25 @@ def reject_a_part_that_is_not_there() -> None:
 
 def reject_concat_vectors() -> None:
     tg.concat_vectors([x[0], x])  # E: concat_vectors: tensors[1] (2, 3) has rank 2 but a vector is expected [tapegrad-shape]
+
+
+def accept_rows_unpacked() -> None:
+    _first, second = x
+    assert_type(second, Tensor[Shape[L[3]], NoneTape])
+    head, *rest = y
+    rest[0] + head
+    [one, two, three] = x.T
+    one + two + three
+
+
+def reject_rows_unpacked_into_too_few() -> None:
+    first, second = x.T  # E(mypy): iter: x (3, 2) has 3 rows but is unpacked into 2 [tapegrad-shape]
+    first + second
+
+
+def reject_named_rows_unpacked() -> None:
+    def pair(a: Tensor[Shape[N, L[3]], NoneTape]) -> Tensor[Shape[L[3]], NoneTape]:
+        first, second = a  # E(mypy): iter: x (N, 3) has N rows but is unpacked into 2 [tapegrad-shape]
+        return first + second
+
+    pair(x)

@@ -95,3 +95,19 @@ def reject_at_add() -> None:
 
 def reject_a_float_put_among_ints() -> None:
     rows.at_set(0, 0.5)  # E: at_set: value is a float but x is int64 [tapegrad-dtype]
+
+
+def reject_an_assignment_to_an_item() -> None:
+    x[0, 1:] = 1.0  # E: a tensor is immutable: x[0, 1:] = ... has no effect; at_set gives another tensor [tapegrad-dtype]
+
+
+def reject_what_stands_behind_an_assignment_to_an_item() -> None:
+    def tried(a: Tensor[Shape[N, L[5]], NoneTape], index: Any) -> None:
+        a[index] += 1.0  # E(mypy): a tensor is immutable: x[...] = ... has no effect; at_set gives another tensor [tapegrad-dtype]
+        a @ a  # E(mypy): matmul: inner sizes differ: x (N, 5) has 5 columns but y (N, 5) has N rows [tapegrad-shape]
+
+    tried(tg.ones((2, 5)), 0)
+
+
+def reject_indices_that_are_no_whole_numbers() -> None:
+    x[0, tg.ones((2,))]  # E: getitem: index is float32 but integer or bool is expected [tapegrad-dtype]

@@ -7,7 +7,7 @@ from typing import Literal as L
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import Mul, NoneTape, OwnedTape, Shape, Tape, Tensor, nn
+from tapegrad import Add, Mul, NoneTape, OwnedTape, Shape, Tape, Tensor, nn
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
@@ -62,6 +62,22 @@ def narrowed(x: Tensor[Shape[L[2], L[3]], NoneTape]) -> Tensor[Shape[L[2], L[1]]
     return x[:, :1]
 
 
+def of_three(layer: Callable[[Tensor[Shape[L[3]], NoneTape]], Tensor[Shape[L[4]], NoneTape]]) -> Tensor[Shape[L[4]], NoneTape]:
+    return layer(tg.ones((3,)))
+
+
+def padded(x: Tensor[Shape[N], NoneTape]) -> Tensor[Shape[Add[N, L[1]]], NoneTape]:
+    return tg.concat((x, x[:1]))
+
+
+def first(x: Tensor[Shape[L[3], L[2]], NoneTape]) -> Tensor[Shape[L[4]], NoneTape]:
+    return tg.zeros((4,))
+
+
+def recorded(x: Tensor[Shape[L[3]], OwnedTape]) -> Tensor[Shape[L[4]], OwnedTape]:
+    return tg.concat((x, x[:1]))
+
+
 def accept_a_layer() -> None:
     assert_type(through_linear(nn.Linear(3, 5), x), Tensor[Shape[L[2], L[5]], NoneTape])
     assert_type(through_linear(nn.Linear(3, 5), x.trace()), Tensor[Shape[L[2], L[5]], OwnedTape])
@@ -94,6 +110,36 @@ def accept_a_name_of_the_function_around() -> None:
         return through_function(layer, x)
 
     assert_type(around(nn.Linear(3, 5), x), Tensor[Shape[L[5]], NoneTape])
+
+
+def accept_a_function_of_fixed_sizes() -> None:
+    assert_type(of_three(padded), Tensor[Shape[L[4]], NoneTape])
+    of_three(nn.Linear(3, 4))
+    of_three(lambda a: tg.concat((a, a[:1])))
+
+
+def reject_a_function_that_takes_another_size() -> None:
+    of_three(nn.Linear(4, 4))  # E(mypy): of_three: what layer takes is (4,) but (3,) is expected: axis 0 is 4, not 3 [tapegrad-shape]
+
+
+def reject_a_function_that_gives_another_size() -> None:
+    of_three(nn.Linear(3, 5))  # E(mypy): of_three: what layer gives is (5,) but (4,) is expected: axis 0 is 5, not 4 [tapegrad-shape]
+
+
+def reject_a_function_that_keeps_the_size() -> None:
+    of_three(tg.exp)  # E(mypy): of_three: what layer gives is (3,) but (4,) is expected: axis 0 is 3, not 4 [tapegrad-shape]
+
+
+def reject_a_function_of_another_rank() -> None:
+    of_three(first)  # E(mypy): of_three: what layer takes is (3, 2) but (3,) is expected: rank 2, not 1 [tapegrad-shape]
+
+
+def reject_a_function_that_needs_a_tape() -> None:
+    of_three(recorded)  # E(mypy): of_three: what layer takes has a tape but must have none [tapegrad-tape]
+
+
+def reject_a_generic_function_of_another_size() -> None:
+    through_function(nn.Linear(3, 5), tg.ones((2, 4)))  # E(mypy): through_function: N is 3 in what layer takes but 4 in x [tapegrad-shape]
 
 
 def reject_a_layer_of_another_width() -> None:

@@ -1,0 +1,49 @@
+"""What divides what in the layers of the library: asked when one is made, and by mypy where the numbers are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tapegrad.errors import ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def check_heads(width: int, heads: int) -> None:
+    """Refuses heads that leave a rest of the width which they share."""
+    if width % heads:
+        message = f"MultiHeadAttention: {heads} heads do not divide the width {width}"
+        raise ShapeError(message)
+
+
+def check_groups(layer: str, groups: int, *numbers: int) -> None:
+    """Refuses groups that leave a rest of the channels of a layer, on either side."""
+    for channels in numbers:
+        if groups < 1 or channels % groups:
+            message = f"{layer}: {groups} groups do not divide {channels} channels"
+            raise ShapeError(message)
+
+
+def _of_convolution(layer: str) -> Callable[..., None]:
+    def check(in_channels: int, out_channels: int, groups: int) -> None:
+        check_groups(layer, groups, in_channels, out_channels)
+
+    return check
+
+
+def _of_group_norm(groups: int, channels: int) -> None:
+    check_groups("GroupNorm", groups, channels)
+
+
+# By the class, with the parameters of its constructor that are asked about.
+CHECKS: dict[str, Callable[..., None]] = {
+    **{f"tapegrad.nn.conv.{name}": _of_convolution(name) for name in ("Conv1d", "Conv2d", "Conv3d")},
+    **{f"tapegrad.nn.conv_transpose.{name}": _of_convolution(name) for name in ("ConvTranspose1d", "ConvTranspose2d")},
+    "tapegrad.nn.norm.GroupNorm": _of_group_norm,
+    "tapegrad.nn.attention.MultiHeadAttention": check_heads,
+    **{
+        f"tapegrad.nn.transformer.{name}": check_heads
+        for name in ("TransformerEncoderBlock", "TransformerDecoderBlock", "Transformer")
+    },
+}
