@@ -19,6 +19,7 @@ from typing_extensions import TypeAliasType, TypeVar, override
 from tapegrad import picture
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients, MissingGradientError
+from tapegrad.mermaid import bundle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -324,8 +325,7 @@ class GradientTape:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """Lets a notebook draw the graph, by the name that JupyterLab has for Mermaid."""
-        drawn = {} if self.consumed_at is not None else {"text/vnd.mermaid": self.graph()}
-        return {"text/plain": repr(self), **drawn}
+        return {"text/plain": repr(self)} if self.consumed_at is not None else bundle(repr(self), self.graph())
 
     def _absorb(self, other: GradientTape) -> None:
         """Moves all that `other` holds here, and all that it will be asked to hold."""

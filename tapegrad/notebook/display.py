@@ -118,7 +118,8 @@ def _leaf(path: str, child: Any) -> str:
 
 def gradients_html(grads: Gradients) -> str:
     """Shows of each gradient its shape and its norm, and how long that is beside the others'."""
-    norms = [(show(value.shape), float(np.linalg.norm(np.asarray(value).ravel()))) for value in _values(grads)]
+    arrays = map(np.asarray, grads.values_by_node.values())
+    norms = [(show(array.shape), float(np.linalg.norm(array.ravel()))) for array in arrays]
     longest = max((norm for _, norm in norms if np.isfinite(norm)), default=0.0) or 1.0
     rows = "".join(
         f"<tr><td>{escape(shape)}</td><td>{norm:.4g}</td><td>{_bar(norm / longest)}</td></tr>" for shape, norm in norms
@@ -126,10 +127,6 @@ def gradients_html(grads: Gradients) -> str:
     head = f"<div><b>Gradients</b> of {picture.counted(len(norms), 'tensor')}</div>"
     columns = "<thead><tr><th>shape</th><th>norm</th><th></th></tr></thead>"
     return f'{head}<table cellpadding="4">{columns}<tbody>{rows}</tbody></table>'
-
-
-def _values(grads: Gradients) -> list[NDArray[Any]]:
-    return [np.asarray(value) for value in grads.values_by_node.values()]
 
 
 def _bar(share: float) -> str:

@@ -113,11 +113,12 @@ class Extension(ast.NodeTransformer):
     def _visit(self, node: ast.AST) -> None:
         if self._cell is None or not isinstance(node, ast.Module):
             return
-        if timed := _timed_body(node):
-            self._cell, self._above = timed, 1
+        magic = _cell_magic(node)
+        if magic is not None and magic[0] == "time":  # what it times comes next, and by itself
+            self._cell, self._above = magic[1], 1
             return
         cell, self._cell, self._tree = self._cell, None, node
-        if self.mode is Mode.OFF or _is_cell_magic(node):
+        if self.mode is Mode.OFF or magic is not None:
             return
 
         draft = self.program.with_cell(cell, node, self._known())
@@ -209,23 +210,19 @@ class Extension(ast.NodeTransformer):
         return {name: notes[place] for place, name in enumerate(asked) if place in notes}
 
 
-def _timed_body(tree: ast.Module) -> str | None:
-    """Returns the cell inside of `%%time`: it comes next, and by itself."""
+def _cell_magic(tree: ast.Module) -> tuple[str, str] | None:
+    """Returns the name of the cell magic that a cell is, and what stands below it."""
     match tree.body:
         case [
             ast.Expr(
-                ast.Call(func=ast.Attribute(attr="run_cell_magic"), args=[ast.Constant(name), _, ast.Constant(body)])
+                ast.Call(
+                    func=ast.Attribute(attr="run_cell_magic"),
+                    args=[ast.Constant(str(name)), _, ast.Constant(str(body))],
+                )
             )
         ]:
-            return str(body) if name == "time" else None
+            return name, body
     return None
-
-
-def _is_cell_magic(tree: ast.Module) -> bool:
-    match tree.body:
-        case [ast.Expr(ast.Call(func=ast.Attribute(attr="run_cell_magic")))]:
-            return True
-    return False
 
 
 def _failed_line(error: BaseException) -> int:

@@ -85,17 +85,20 @@ class Program:
         ]
 
     def _earlier(self, tree: ast.Module) -> str:
-        texts = self._texts
-        for name in self._meant_anew(tree.body):
-            texts = [ast.unparse(renamed(ast.parse(text).body[0], name, self._other(name))) for text in texts]
+        statements, names = self.statements, self._meant_anew(tree.body)
+        for name in names:
+            statements = self._renamed(statements, name)
+        texts = map(ast.unparse, statements) if names else self._texts
         return "".join(f"{text}\n" for text in texts)
 
     def _rename(self, name: str) -> None:
-        other = self._other(name)
-        self.statements = [renamed(statement, name, other) for statement in self.statements]
+        self.statements = self._renamed(self.statements, name)
         self._texts = [ast.unparse(statement) for statement in self.statements]
-        self._bound[other] = self._bound.pop(name)
+        self._bound[self._other(name)] = self._bound.pop(name)
         self._renamings += 1
+
+    def _renamed(self, statements: list[ast.stmt], name: str) -> list[ast.stmt]:
+        return [renamed(statement, name, self._other(name)) for statement in statements]
 
     def _other(self, name: str) -> str:
         return f"_{name}_{self._renamings}"

@@ -24,12 +24,6 @@ plugins = ["tapegrad.mypy"]
 strict = true
 allow_redefinition = true
 """
-MISSING_INI: Final = """\
-[mypy]
-plugins = tapegrad.mypy
-strict = true
-allow_redefinition = true
-"""
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,9 @@ class Settings:
     @property
     def lines(self) -> str:
         """What belongs into the file, in its own spelling."""
-        return MISSING if self.file is None or self.file.suffix == ".toml" else MISSING_INI
+        if self.file is None or self.file.suffix == ".toml":
+            return MISSING
+        return OWN.read_text("utf-8").partition("\n")[2]  # below its comment
 
     @property
     def target(self) -> str:
