@@ -157,7 +157,9 @@ class OwnedTape(Tape):
         backward: Pullback,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, OwnedTape, D]:
-        tape = self._tape if self._tape.is_open else self._opened()
+        tape = self._tape
+        if not tape.is_open:
+            tape = self._opened()
         for x in inputs:
             if not x.is_plain:
                 tape.take_note(x, reads)

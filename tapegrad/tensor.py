@@ -614,7 +614,7 @@ def split(
     x: Tensor[S, T, D] | Number, y: Tensor[S2, T2, D2] | Number
 ) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]: ...
 def split(x: Any, y: Any = _ALONE) -> Any:
-    """Returns the operands without their tapes, and the one tape they make together.
+    """Returns the operands, of one dtype, without their tapes, and the one tape they make together.
 
     A closure that held a taped tensor would hold its own tape and leak: from here on an op knows tapeless tensors only.
     """
@@ -627,6 +627,8 @@ def split(x: Any, y: Any = _ALONE) -> Any:
         x = constant(x, y, "x", "y")
     elif not isinstance(y, Tensor):
         y = constant(y, x, "y", "x")
+    if x.data.dtype is not y.data.dtype:  # asked here too
+        same_dtype(x, y)
     left: Any = x.tape
     right: Any = y.tape
     if left is NONE:
@@ -634,6 +636,19 @@ def split(x: Any, y: Any = _ALONE) -> Any:
     if right is NONE:
         return x.handle, y, left
     return x.handle, y.handle, left if left is right else left.merge(right)
+
+
+def split_mixed(
+    x: Tensor[S, T, D] | Number, y: Tensor[S2, T2, D2] | Number
+) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]:
+    """Does what `split` does of two operands whose dtypes may differ."""
+    if not isinstance(x, Tensor):
+        x = constant(x, y, "x", "y")
+    elif not isinstance(y, Tensor):
+        y = constant(y, x, "y", "x")
+    operands: Any = (x, y)
+    (left, right), tape = split_all(operands, "operands")
+    return left, right, tape
 
 
 @overload
@@ -647,7 +662,7 @@ def split_tape(x: Any, y: Any = _ALONE) -> Any:
 
     There `split` cuts tensors apart. An alias would not do: mypy asks no plugin about a call through one.
     """
-    *operands, tape = split(x, y)
+    *operands, tape = split(x) if y is _ALONE else split_mixed(x, y)
     for operand in operands:
         operand.fasten()
     return (*operands, tape)

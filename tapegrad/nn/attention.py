@@ -16,7 +16,7 @@ from tapegrad.nn.module import Module
 from tapegrad.ops import multi_head_attention
 from tapegrad.shapes import Shape
 from tapegrad.tape import Merge
-from tapegrad.tensor import T1, T2, Tensor, split
+from tapegrad.tensor import T1, T2, Tensor, split_mixed
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
@@ -90,7 +90,7 @@ class MultiHeadAttention(Module, Generic[Width, Heads]):
         """
         assert_divides(self.heads, self.width)
         # On one tape, or what makes keys and values of a context without one would learn nothing.
-        rows, others, tape = split(x, context)
+        rows, others, tape = split_mixed(x, context)
         x, context = rows.put_tape(tape), others.put_tape(tape)
         q, k, v = self.query(x), self.key(context), self.value(context)
         return self.out(multi_head_attention(q, k, v, heads=self.heads, mask=mask, causal=causal))

@@ -18,7 +18,7 @@ from tapegrad.nn.residual import Repeated
 from tapegrad.ops import relu
 from tapegrad.shapes import Shape
 from tapegrad.tape import Merge
-from tapegrad.tensor import T1, T2, T, Tensor, split
+from tapegrad.tensor import T1, T2, T, Tensor, split_mixed
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
@@ -209,7 +209,7 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
         The masks are True where a row may look: `mask` fits `(..., N, N)`, `memory_mask` `(..., N, M)`.
         """
         # On one tape, or without one on the rows their own attention would learn nothing.
-        x_alone, memory_alone, tape = split(x, memory)
+        x_alone, memory_alone, tape = split_mixed(x, memory)
         x, memory = x_alone.put_tape(tape), memory_alone.put_tape(tape)
         rows = self.attention_norm(x)
         seen = x + self.dropout(self.attention(rows, rows, mask=mask, causal=self.causal))
@@ -293,7 +293,7 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         of what is causal, and `memory_mask` `(..., N, M)`.
         """
         # On one tape, or without one on the source the encoder would learn nothing.
-        read, written, tape = split(source, target)
+        read, written, tape = split_mixed(source, target)
         memory = self.encode(read.put_tape(tape), mask=source_mask)
         return self.decode(written.put_tape(tape), memory, mask=target_mask, memory_mask=memory_mask)
 

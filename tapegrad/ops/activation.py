@@ -11,7 +11,7 @@ from tapegrad.op import op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, split_mixed, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -259,7 +259,7 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
     """
     tensor_only(x, "x")
     tensor_only(weight, "weight")
-    x, weight, tape = split(x, weight)
+    x, weight, tape = split_mixed(x, weight)
     same_dtype(x, weight, "weight")
     float_only(x)
     primitives = engine(x.data, weight.data)

@@ -1,4 +1,7 @@
-"""Sums, differences, products and quotients: two operands, broadcast together."""
+"""Sums, differences, products and quotients: two operands, broadcast together.
+
+These closures look into `grads.wanted` themselves: of ops as small as these two calls of `wants` cost a thirtieth.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.op import op
 from tapegrad.ops._broadcast import adder
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
-from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, handle, same_dtype, split
+from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -33,14 +36,13 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     out = handle(x.data + y.data)
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.take(out), adder(x, y)
-        if grads.wants(x):
+        if x in grads.wanted:
             add(grads, x, dz)
-        if grads.wants(y):
+        if y in grads.wanted:
             add(grads, y, dz)
 
     return tape.record(out, (x, y), backward, reads=())
@@ -65,15 +67,14 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     """
     given = x
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     number_only(x, given)
     out = handle(x.data - y.data)
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.take(out), adder(x, y)
-        if grads.wants(x):
+        if x in grads.wanted:
             add(grads, x, dz)
-        if grads.wants(y):
+        if y in grads.wanted:
             add(grads, y, -dz)
 
     return tape.record(out, (x, y), backward, reads=())
@@ -98,17 +99,17 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     """
     is_scaled = not isinstance(y, Tensor)  # by a number, whose gradient is nobody's
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     out = handle(x.data * y.data)
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.take(out), adder(x, y)
-        if grads.wants(x):
+        if x in grads.wanted:
             add(grads, x, dz * y.data)
-        if grads.wants(y):
+        if y in grads.wanted:
             add(grads, y, dz * x.data)
 
-    return tape.record(out, (x, y), backward, reads=() if is_scaled else (x, y))
+    factors = (x, y)
+    return tape.record(out, factors, backward, reads=() if is_scaled else factors)
 
 
 @op(broadcast_shape, operator="__truediv__", memory_bound=True)
@@ -130,15 +131,14 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
     """
     given = x
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     float_only(x, given)
     out = handle(x.data / y.data)
 
     def backward(grads: Gradients) -> None:
         dx, add = grads.take(out) / y.data, adder(x, y)
-        if grads.wants(x):
+        if x in grads.wanted:
             add(grads, x, dx)
-        if grads.wants(y):
+        if y in grads.wanted:
             add(grads, y, -dx * out.data)
 
     return tape.record(out, (x, y), backward, reads=(y, out))

@@ -12,7 +12,7 @@ from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, place
-from tapegrad.tensor import S, Tensor, handle, same_dtype, split
+from tapegrad.tensor import S, Tensor, handle, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,6 +184,5 @@ def bits_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
 def _joined(name: Elementwise, x: Any, y: Any, refuse: Callable[..., None]) -> Tensor[Any, NoneTape, Any]:
     given = x
     x, y, _ = split(x, y)
-    same_dtype(x, y)
     refuse(x, given)
     return handle(apply(name, x.data, y.data))

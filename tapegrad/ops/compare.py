@@ -12,7 +12,7 @@ from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops.elementwise import broadcast_shape
-from tapegrad.tensor import T1, T2, D, Tensor, handle, same_dtype, split, tensor_only
+from tapegrad.tensor import T1, T2, D, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,7 +173,6 @@ def where(
     if condition.dtype.kind != "b":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "condition", str(condition.dtype), "bool"))
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     mask = condition.data
     out = handle(engine(mask, x.data, y.data).where(mask, x.data, y.data))
 
@@ -190,5 +189,4 @@ def where(
 
 def _compared(comparison: Callable[[Any, Any], Any], x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_]:
     x, y, _ = split(x, y)
-    same_dtype(x, y)
     return handle(comparison(x.data, y.data))

@@ -10,7 +10,7 @@ from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.bitwise import Whole, whole_only
 from tapegrad.ops.elementwise import broadcast_shape, number_only
-from tapegrad.tensor import T1, T2, Real, Tensor, handle, same_dtype, split
+from tapegrad.tensor import T1, T2, Real, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
@@ -44,7 +44,6 @@ def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] |
     """
     given = x
     x, y, _ = split(x, y)
-    same_dtype(x, y)
     number_only(x, given)
     return handle(apply("floor_divide", x.data, y.data))
 
@@ -110,7 +109,6 @@ def divmod(
     """
     given = x
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     number_only(x, given)
     quotient, rest = map(handle, engine(x.data, y.data).pair("divmod", x.data, y.data))
 
@@ -167,7 +165,6 @@ def lcm(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 def _divisible(name: Literal["gcd", "lcm"], x: Any, y: Any) -> Tensor[Any, NoneTape, Any]:
     given = x
     x, y, _ = split(x, y)
-    same_dtype(x, y)
     whole_only(x, given)
     return handle(apply(name, x.data, y.data))
 
@@ -175,7 +172,6 @@ def _divisible(name: Literal["gcd", "lcm"], x: Any, y: Any) -> Tensor[Any, NoneT
 def _left_over(name: Literal["remainder", "fmod"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
     given = x
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     number_only(x, given)
     out = handle(apply(name, x.data, y.data))
 

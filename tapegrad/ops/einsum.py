@@ -23,7 +23,7 @@ from tapegrad.dims import (
 )
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle, same_dtype, same_dtypes, split, split_all
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle, same_dtypes, split, split_all
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -116,7 +116,6 @@ def tensordot(
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     tensordot_shape(x.shape, y.shape, axes)
     left, right = _summed_axes(x.shape, y.shape, axes)
     letters, others = ascii_letters[: x.ndim], list(ascii_letters[x.ndim : x.ndim + y.ndim])

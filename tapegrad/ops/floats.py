@@ -13,7 +13,7 @@ from tapegrad.op import op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split, split_mixed, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
@@ -100,7 +100,7 @@ def ldexp(
         DTypeError: `x` is not a float, or `y` is not an int.
     """
     tensor_only(x, "x")
-    x, y, tape = split(x, y if isinstance(y, Tensor) else handle(_counted(y)))
+    x, y, tape = split_mixed(x, y if isinstance(y, Tensor) else handle(_counted(y)))
     float_only(x)
     if y.data.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "y", str(y.dtype), "integer"))
@@ -131,7 +131,6 @@ def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | 
     """
     given = x
     x, y, _ = split(x, y)
-    same_dtype(x, y)
     float_only(x, given)
     return handle(apply("nextafter", x.data, y.data))
 

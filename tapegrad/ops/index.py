@@ -11,7 +11,7 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops._index import along, check_range
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle, known, split, tensor_only
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle, known, split_mixed, tensor_only
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +80,7 @@ def take(
         IndexError: An index is out of range.
     """
     _not_a_number(indices)
-    x, indices, tape = split(x, indices)
+    x, indices, tape = split_mixed(x, indices)
     front = normal_axis(axis, x.shape)
     _check_indices(indices, x.shape[front], axis)
     out = handle(engine(x.data).take(x.data, indices.data, front))
@@ -140,7 +140,7 @@ def gather(
     """
     _not_a_number(indices)
     tensor_only(x, "x")
-    _, places, _ = split(x, indices)
+    _, places, _ = split_mixed(x, indices)
     gather_shape(x.shape, places.shape, axis)  # NumPy would broadcast them
     axis = normal_axis(axis, x.shape)
     _check_indices(places, x.shape[axis], axis)
@@ -170,7 +170,7 @@ def scatter_add(
         IndexError: An index is out of range.
     """
     _not_a_number(indices)
-    updates, indices, tape = split(updates, indices)
+    updates, indices, tape = split_mixed(updates, indices)
     _check_indices(indices, shape[axis], axis)
     axis = normal_axis(axis, shape)
     out = handle(engine(updates.data, indices.data).scatter_add(shape, indices.data, updates.data, axis))

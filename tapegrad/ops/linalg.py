@@ -13,7 +13,7 @@ from tapegrad.errors import DTypeError, ShapeError, SingularError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, tensor_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -92,7 +92,6 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
     tensor_only(x, "x")
     tensor_only(y, "y")
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     _exact_only(x)
     solve_shape(x.shape, y.shape)
     out = handle(engine(x.data, y.data).solve(x.data, y.data))

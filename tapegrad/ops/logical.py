@@ -14,7 +14,7 @@ from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import Float, S, T, Tensor, handle, same_dtype, split
+from tapegrad.tensor import Float, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise
@@ -210,7 +210,6 @@ def nan_to_num(
 
 def _joined(name: Elementwise, x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_]:
     x, y, _ = split(x, y)
-    same_dtype(x, y)
     _bool_only(x)
     return handle(apply(name, x.data, y.data))
 

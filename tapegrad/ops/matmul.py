@@ -84,7 +84,6 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     out = handle(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
@@ -119,7 +118,6 @@ def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Ten
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     out = handle(_as_matrix(x.data, 1) * y.data)
 
     def backward(grads: Gradients) -> None:
@@ -150,7 +148,6 @@ def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     out = handle(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
@@ -181,7 +178,6 @@ def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     out = handle(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:

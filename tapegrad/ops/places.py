@@ -19,7 +19,7 @@ from tapegrad.ops._index import (
     sliced_size,
     untaped,
 )
-from tapegrad.tensor import T1, T2, D, T, Tensor, constant, handle, same_dtype, split, tensor_only
+from tapegrad.tensor import T1, T2, D, T, Tensor, constant, handle, same_dtype, split, split_mixed, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -193,7 +193,7 @@ def _with_value(
     x: Tensor[Any, T, D], value: Tensor[Any, T2, D] | Number, tape_of_index: T1
 ) -> tuple[Tensor[Any, NoneTape, D], Tensor[Any, NoneTape, D], Merge[T, Merge[T1, T2]]]:
     tensor_only(x, "x")
-    x, value, tape = split(x, value if isinstance(value, Tensor) else constant(value, x, "value", "x"))
+    x, value, tape = split_mixed(x, value if isinstance(value, Tensor) else constant(value, x, "value", "x"))
     same_dtype(x, value, "value")
     return x, value, _merged(tape, tape_of_index)
 

@@ -14,7 +14,7 @@ from tapegrad.op import op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
-from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, handle, same_dtype, split
+from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -45,7 +45,6 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     """
     given = x
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     number_only(x, given)
     return _raised("pow", x, y, tape)
 
@@ -238,7 +237,6 @@ def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
     """
     given = x
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     float_only(x, given)
     out = handle(apply("hypot", x.data, y.data))
 

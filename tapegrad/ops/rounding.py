@@ -13,7 +13,7 @@ from tapegrad.op import Typed, op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, is_fraction, number_only
-from tapegrad.tensor import T1, T2, Real, S, T, Tensor, handle, same_dtype, split
+from tapegrad.tensor import T1, T2, Real, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise
@@ -273,7 +273,6 @@ def _stepped(name: Elementwise, x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, 
 def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
     given = x
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     number_only(x, given)
     out = handle(apply(name, x.data, y.data))
 

@@ -12,7 +12,7 @@ from tapegrad.op import op
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split_mixed
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -151,7 +151,7 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
         DTypeError: The dtypes differ, or are not float.
     """
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = split_mixed(x, y)
     if y.dtype != x.dtype:
         raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(y.dtype), "y", str(x.dtype), "x"))
     float_only(x, given)

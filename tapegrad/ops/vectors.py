@@ -12,7 +12,7 @@ from tapegrad.ops.axes import expand_dims, squeeze
 from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.matmul import matmul
 from tapegrad.ops.reduce import sum
-from tapegrad.tensor import T1, T2, D, Real, Tensor, same_dtype, split
+from tapegrad.tensor import T1, T2, D, Real, Tensor, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,6 +127,5 @@ def vecmat(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 def _fitting(rule: Callable[[Dims, Dims], Dims], x: Any, y: Any) -> tuple[Tensor[Any, Any, Any], Tensor[Any, Any, Any]]:
     """Returns two operands that fit, on the one tape they make together: the ops within speak of other shapes."""
     x, y, tape = split(x, y)
-    same_dtype(x, y)
     rule(x.shape, y.shape)
     return x.put_tape(tape), y.put_tape(tape)
