@@ -19,6 +19,7 @@ from tapegrad.tape import NONE
 Rule = Callable[..., Any]  # to sizes; to a tuple of them where an op gives several tensors
 MemoryBound = bool | Callable[..., bool]
 F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class NoNumbersError(Exception):
 
 OPS: dict[str, Op] = {}
 CALLS: dict[str, Callable[..., Any]] = {}
+_OPERATED: list[type] = []
 
 EXPLAINED = (ValueError, TypeError, IndexError, TapeError, NoNumbersError)
 _OURS = (ShapeError, DTypeError, TapeError, SingularError, IndexError)
@@ -123,9 +125,18 @@ def op(
         called = checked if eager or _CHECK_RULES else call
         key = _key(function)
         OPS[key], CALLS[key] = entry, called
+        if operator is not None and key == function.__name__:
+            for kind in _OPERATED:
+                setattr(kind, operator, called)
         return called  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
 
     return bind
+
+
+def operated(kind: C) -> C:
+    """Lets the operators of a class be the ops themselves once they are there: without a look-up, and a call less."""
+    _OPERATED.append(kind)
+    return kind
 
 
 def remembered(*, memory_bound: bool = False) -> Callable[[F], F]:

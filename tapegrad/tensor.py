@@ -14,7 +14,7 @@ from typing_extensions import TypeAliasType, TypeVar, override
 from tapegrad import sentences
 from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.op import CALLS
+from tapegrad.op import CALLS, operated
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
 
@@ -69,6 +69,7 @@ class _Alias(GenericAlias):
         return Union[other, self]  # noqa: UP007  # it is what defines `|`
 
 
+@operated
 class Tensor(Generic[S_co, T_co, D_co]):
     """An immutable array whose sizes, gradient tape and dtype stand in its type.
 
