@@ -27,22 +27,20 @@ def register(backend: Backend[Any], *types: type) -> None:
         _numpy_types.update(types)
 
 
-def engine(*values: Any) -> Backend[Any]:
+def engine(value: Any, *others: Any) -> Backend[Any]:
     """Returns the engine that computes with these values: of several, the one that is not NumPy.
 
     Raises:
         TypeError: No engine computes with a value of this type.
     """
-    kind = type(values[0])
-    for value in values[1:]:
-        if type(value) not in _numpy_types:
-            kind = type(value)
-            break
+    kind = type(value)
+    if others:
+        kind = next((type(other) for other in others if type(other) not in _numpy_types), kind)
     try:
         return _by_type[kind]
     except KeyError:
         _enter(kind)
-        return engine(*values)  # of which more may now be known to be NumPy's
+        return engine(value, *others)  # of which more may now be known to be NumPy's
 
 
 def _enter(kind: type) -> None:

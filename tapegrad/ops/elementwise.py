@@ -173,7 +173,8 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     out = handle(engine(x.data).tanh(x.data))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out) * (1 - out.data * out.data))
+        dy, y = grads.take(out), out.data
+        grads.add(x, dy - dy * y * y)  # 1 - y² takes longer: NumPy makes an array of the 1
 
     return tape.record(out, (x,), backward, reads=(out,))
 
