@@ -8,13 +8,16 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from tapegrad.dims import Dims, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError
 from tapegrad.tape import NONE
+
+if TYPE_CHECKING:
+    from types import CodeType
 
 Rule = Callable[..., Any]  # to sizes; to a tuple of them where an op gives several tensors
 MemoryBound = bool | Callable[..., bool]
@@ -35,16 +38,20 @@ class Op:
     operator: str | None
     memory_bound: MemoryBound
     is_single: bool  # whether it gives one tensor, and the same one each time
+    alone: tuple[str, ...]  # what a call must say, by position
     star: str = ""  # the sequence whose tensors a call lists one by one
     dtypes: Rule | None = None  # refuses operands by rank and dtype
 
     def sizes(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the rule's answer for a call: operands stand as their shapes, all else as it is."""
-        bound = _signature(self.function).bind(*args, **kwargs)
+        if kwargs or len(args) != len(self.alone):
+            given = _signature(self.function).bind(*args, **kwargs).arguments
+        else:  # as most calls of an op are that asks its rule each time
+            given = dict(zip(self.alone, args, strict=True))
         return self.rule(
             **{
                 name: _sizes(value, many=name in self.sequences) if name in self.operands else value
-                for name, value in bound.arguments.items()
+                for name, value in given.items()
                 if name in self.parameters
             }
         )
@@ -260,22 +267,43 @@ def _entry(
         name for name in operands if name == star or re.match(r"(\w+\.)*Sequence\[", annotations[name])
     )
     result = str(function.__annotations__.get("return"))
-    is_single = "rng" not in theirs and re.match(r"(\w+\.)*Tensor\[", result) is not None
     return Op(
-        function.__name__, rule, function, ours, operands, sequences, operator, memory_bound, is_single, star, dtypes
+        name=function.__name__,
+        rule=rule,
+        function=function,
+        parameters=ours,
+        operands=operands,
+        sequences=sequences,
+        operator=operator,
+        memory_bound=memory_bound,
+        is_single=re.match(r"(\w+\.)*Tensor\[", result) is not None and "rng" not in theirs,
+        alone=() if star else _required(function),
+        star=star,
+        dtypes=dtypes,
     )
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    code = inspect.unwrap(function).__code__  # under a guard it is the wrapper's
+    code = _code(function)
     count = code.co_argcount + code.co_kwonlyargcount
     names: tuple[str, ...] = code.co_varnames[: count + bool(code.co_flags & inspect.CO_VARARGS)]
     return names
 
 
+def _code(function: Callable[..., Any]) -> CodeType:
+    unwrapped: Any = inspect.unwrap(function)  # under a guard it would be the wrapper's
+    code: CodeType = unwrapped.__code__
+    return code
+
+
+def _required(function: Callable[..., Any]) -> tuple[str, ...]:
+    defaults: tuple[Any, ...] = getattr(inspect.unwrap(function), "__defaults__", None) or ()
+    return _parameters(function)[: _code(function).co_argcount - len(defaults)]
+
+
 def _star(function: Callable[..., Any]) -> str:
     """Returns the parameter that is written with a star; it comes last among the names of the code."""
-    return _parameters(function)[-1] if inspect.unwrap(function).__code__.co_flags & inspect.CO_VARARGS else ""
+    return _parameters(function)[-1] if _code(function).co_flags & inspect.CO_VARARGS else ""
 
 
 def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

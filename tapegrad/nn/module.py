@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, override
@@ -15,7 +15,7 @@ from tapegrad.nn.param import Buffer, Param
 from tapegrad.nn.places import called, called_as, held_by, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tapegrad.nn.valid import Valid
 
@@ -128,21 +128,24 @@ def _walk(module: Module, prefix: str, above: tuple[Module, ...]) -> Iterator[tu
             yield from _walk(child, f"{prefix}{path}.", (*above, child))
 
 
-def children(module: Module) -> Iterator[tuple[str, Leaf | Module]]:
-    """Yields what the attributes of a module hold, by path: what is inside a list or a tuple or a dict as well."""
-    for name, value in vars(module).items():
-        yield from _found(value, name)
+def children(module: Module) -> list[tuple[str, Leaf | Module]]:
+    """Returns what the attributes of a module hold, by path: what is inside a list or a tuple or a dict as well."""
+    found: list[tuple[str, Leaf | Module]] = []
+    _gather(found, "", vars(module).items())
+    return found
 
 
-def _found(value: Any, path: str) -> Iterator[tuple[str, Leaf | Module]]:
-    if isinstance(value, Param | Buffer | Module | np.random.Generator):
-        yield path, value
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from _found(item, f"{path}.{index}")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _found(item, f"{path}.{key}")
+def _gather(found: list[tuple[str, Leaf | Module]], prefix: str, items: Iterable[tuple[Any, Any]]) -> None:
+    for name, value in items:
+        if isinstance(value, _HELD):
+            found.append((f"{prefix}{name}", value))
+        elif isinstance(value, list | tuple):
+            _gather(found, f"{prefix}{name}.", enumerate(value))
+        elif isinstance(value, dict):
+            _gather(found, f"{prefix}{name}.", value.items())
+
+
+_HELD: Final = (Param, Buffer, Module, np.random.Generator)  # made once: each step of an optimizer asks of all
 
 
 def _shown(child: Leaf | Module) -> str:
