@@ -76,8 +76,15 @@ def state_of(generator: np.random.Generator) -> State:
 
 
 def restore(generator: np.random.Generator, state: State) -> None:
-    """Puts a generator into a state that `state_of` gave."""
+    """Puts a generator into a state that `state_of` gave.
+
+    Raises:
+        ValueError: It gives no such state: what would be left over of a draw is more than half of one.
+    """
     low, high, increment_low, increment_high, has_uint32, uinteger = state.tolist()
+    if has_uint32 > 1 or uinteger >= 2**32 or not increment_low % 2:
+        message = f"{state.tolist()} is no state of a generator"
+        raise ValueError(message)
     generator.bit_generator.state = {
         "bit_generator": "PCG64",
         "state": {"state": high * _WORD + low, "inc": increment_high * _WORD + increment_low},

@@ -12,8 +12,7 @@ from tapegrad.dims import show
 from tapegrad.generator import restore as restore_generator
 from tapegrad.generator import state_of
 from tapegrad.io import torch_layout
-from tapegrad.io.atomic import write_atomically
-from tapegrad.io.formats import Array, FileError, format_of, read
+from tapegrad.io.formats import Array, FileError, Header, format_of, legible, read, write
 from tapegrad.nn import Module
 
 if TYPE_CHECKING:
@@ -59,14 +58,14 @@ def save(saved: Saved, path: str | os.PathLike[str]) -> None:
         path: Where to. The folder exists.
 
     Raises:
-        FileError: The suffix names no format, two parameters would have one key, or a generator is of a rare kind.
+        FileError: The suffix names no format, two parameters would have one key, the format cannot hold a name or a
+            dtype, or a generator is of a rare kind.
         ImportError: The suffix is `.safetensors` and that package is not installed.
         OSError: The file cannot be written.
     """
     path = Path(path)
-    form = format_of("save", path)
-    arrays = _all("save", _parts("save", saved))
-    write_atomically(path, lambda file: form.write(file, arrays))
+    format_of("save", path)
+    write("save", path, _all("save", _parts("save", saved)))
 
 
 def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegrad") -> None:
@@ -86,7 +85,8 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
 
     Raises:
         FileError: The file is damaged or of another format, or a name, shape or dtype differs; all that do are listed.
-            Or `layout` is neither of the two, or PyTorch's, which is one of modules, for something else.
+            Or a state in it is none; or `layout` is neither of the two, or PyTorch's, which is one of modules, for
+            something else.
         ImportError: The suffix is `.safetensors` and that package is not installed.
         OSError: There is no such file, or it cannot be read.
     """
@@ -96,14 +96,35 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
     path = Path(path)
     parts = _parts("load", saved, layout)
     passed = {part.prefix + name for part in parts for name in part.passed}
-    found = {name: array for name, array in read("load", path).items() if name not in passed}
-    differences = _differences(_all("load", parts), found)
-    if differences:
-        listed = "".join(f"\n  {difference}" for difference in differences)
-        message = f"load: {path.name} does not fit {_kind(saved)}, which stays as it is:{listed}"
-        raise FileError(message)
-    for part in parts:
-        part.restore({name: found[part.prefix + name] for name in part.arrays})
+    expected = _all("load", parts)
+
+    def accept(headers: dict[str, Header]) -> dict[str, Array]:
+        found = {name: header for name, header in headers.items() if name not in passed}
+        differences = _differences(expected, found)
+        if differences:
+            listed = "".join(f"\n  {difference}" for difference in differences)
+            message = f"load: {path.name} does not fit {_kind(saved)}, which stays as it is:{listed}"
+            raise FileError(message)
+        return expected
+
+    found = read("load", path, accept)
+    _restore(parts, found, f"load: {path.name} does not fit {_kind(saved)}, which stays as it is:")
+
+
+def _restore(parts: list[Part], found: dict[str, Array], refused: str) -> None:
+    """Hands each part its arrays; if one refuses, or an interrupt comes in between, all have what they had."""
+    begun: list[Part] = []
+    try:
+        for part in parts:
+            begun.append(part)
+            part.restore({name: found[part.prefix + name] for name in part.arrays})
+    except BaseException as error:
+        for part in reversed(begun):
+            part.restore(part.arrays)
+        if not isinstance(error, ValueError | TypeError | OverflowError):
+            raise
+        message = f"{refused}\n  {begun[-1].prefix.rstrip('.') or 'the state'}: {error}"
+        raise FileError(message) from error
 
 
 def _parts(call: str, saved: Any, layout: Layout = "tapegrad") -> list[Part]:
@@ -182,7 +203,7 @@ def _all(call: str, parts: list[Part]) -> dict[str, Array]:
     return together
 
 
-def _differences(expected: dict[str, Array], found: dict[str, Array]) -> list[str]:
+def _differences(expected: dict[str, Array], found: dict[str, Header]) -> list[str]:
     """Lists what keeps the arrays in a file from standing in the places of those that are there."""
     listed = []
     for name, array in expected.items():
@@ -193,12 +214,14 @@ def _differences(expected: dict[str, Array], found: dict[str, Array]) -> list[st
         if there != here:
             listed.append(f"{name} is {there} in the file but {here} is expected")
     listed += [
-        f"{name} {show(array.shape)} is in the file only" for name, array in found.items() if name not in expected
+        f"{legible(name)} {show(header.shape)} is in the file only"
+        for name, header in found.items()
+        if name not in expected
     ]
     return listed
 
 
-def _described(array: Array) -> str:
+def _described(array: Array | Header) -> str:
     return f"{array.dtype} {show(array.shape)}"
 
 

@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 import importlib
+import math
+import warnings
 import zipfile
+from contextlib import contextmanager
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tapegrad.dims import show
+from tapegrad.io.atomic import write_atomically
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+_FRONT: Final = 1 << 14  # bytes that are read for a header of NumPy's, which itself takes no more than 10,000
+_AT_ONCE: Final = 1 << 18  # bytes of values
 
 
 class FileError(ValueError):
     """A file cannot be read or written, or does not fit what it is loaded into."""
 
 
+class Header(NamedTuple):
+    """What a file says of an array before its values."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+Read: TypeAlias = "Callable[[str], Array]"
+
+
 class Format(NamedTuple):
-    """Writes named arrays to a file, and reads them from one."""
+    """Writes named arrays to a file, and opens one: what is said of its arrays, and what reads the values of one."""
 
     write: Callable[[IO[bytes], dict[str, Array]], None]
-    read: Callable[[IO[bytes]], dict[str, Array]]
+    open: Callable[[IO[bytes]], tuple[dict[str, Header], Read]]
 
 
 def format_of(call: str, path: Path) -> Format:
@@ -47,8 +66,35 @@ def format_of(call: str, path: Path) -> Format:
     return _FORMATS[path.suffix]
 
 
-def read(call: str, path: Path) -> dict[str, Array]:
-    """Returns the arrays in a file.
+def write(call: str, path: Path, arrays: dict[str, Array]) -> None:
+    """Puts a file with these arrays in the place of the one that is there, at once.
+
+    Raises:
+        FileError: The format cannot hold a name or a dtype.
+        OSError: The file cannot be written.
+    """
+    form = format_of(call, path)
+    try:
+        for name in arrays:
+            _check_name(name)
+        write_atomically(path, lambda file: form.write(file, arrays))
+    except OSError:
+        raise
+    except Exception as error:
+        message = f"{call}: {path.name} cannot hold what is to be saved ({legible(str(error))})"
+        raise FileError(message) from error
+
+
+def read(call: str, path: Path, accept: Callable[[dict[str, Header]], Iterable[str]]) -> dict[str, Array]:
+    """Returns arrays of a file, once what is said of them has been accepted.
+
+    So a file that says it holds more than there is room for takes no memory, and one that does not fit takes no time.
+
+    Args:
+        call: The function that was asked to, for the error.
+        path: The file.
+        accept: Gets dtypes and shapes by name, and returns the names of the arrays to read; raises if they are not what
+            it expects.
 
     Raises:
         FileError: The file is damaged, or of another format than its suffix says.
@@ -56,12 +102,54 @@ def read(call: str, path: Path) -> dict[str, Array]:
     """
     form = format_of(call, path)
     with path.open("rb") as file:
-        try:
-            return form.read(file)
-        except Exception as error:  # a damaged header may fail in any way
-            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            message = f"{call}: {path.name} is damaged or no {path.suffix[1:]} file ({reason})"
-            raise FileError(message) from error
+        with _blaming(call, path):
+            headers, values = form.open(file)
+        names = accept(headers)
+        with _blaming(call, path):
+            return {name: _believed(name, values(name)) for name in names}
+
+
+def headers(call: str, path: Path) -> dict[str, Header]:
+    """Returns what a file says of its arrays.
+
+    Raises:
+        FileError: The file is damaged, or of another format than its suffix says.
+        OSError: There is none, or it may not be read.
+    """
+    form = format_of(call, path)
+    with path.open("rb") as file, _blaming(call, path):
+        return form.open(file)[0]
+
+
+def legible(name: str) -> str:
+    """Returns a name as it stands, but for what a terminal would take as an order."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in name)
+
+
+def _check_name(name: str) -> None:
+    if "\0" in name or name == "__metadata__":  # where an archive ends a name, and where safetensors has its notes
+        message = f"no array may have the name {legible(name)}"
+        raise ValueError(message)
+
+
+def _believed(name: str, array: Array) -> Array:
+    """Refuses truth values that are neither: NumPy would count a byte of 2 as two."""
+    if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
+        message = f"{name} has a truth value that is neither 0 nor 1"
+        raise ValueError(message)
+    return array
+
+
+@contextmanager
+def _blaming(call: str, path: Path) -> Iterator[None]:
+    """Says of whatever fails that the file is damaged: a damaged header may fail in any way."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of Python's parser, which reads a header of NumPy's
+            yield
+    except Exception as error:
+        reason = f"{type(error).__name__}: {legible(str(error))}" if str(error) else type(error).__name__
+        message = f"{call}: {path.name} is damaged or no {path.suffix[1:]} file ({reason})"
+        raise FileError(message) from error
 
 
 def _write_npz(file: IO[bytes], arrays: dict[str, Array]) -> None:
@@ -72,32 +160,86 @@ def _write_npz(file: IO[bytes], arrays: dict[str, Array]) -> None:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def _read_npz(file: IO[bytes]) -> dict[str, Array]:
-    with zipfile.ZipFile(file) as archive:
-        # Read whole, so that the checksum is compared before a byte of it is believed.
-        members = {name: archive.read(name) for name in archive.namelist()}
-    return {name.removesuffix(".npy"): _parsed(member) for name, member in members.items()}
+def _open_npz(file: IO[bytes]) -> tuple[dict[str, Header], Read]:
+    archive = zipfile.ZipFile(file)
+    members: dict[str, _Member] = {}
+    for info in archive.infolist():
+        name = info.filename.removesuffix(".npy")
+        if name in members:
+            message = f"two arrays go by the name {name}"
+            raise ValueError(message)
+        members[name] = _member(archive, info, name)
+
+    return {name: member.header for name, member in members.items()}, lambda name: members[name].values(archive)
 
 
-def _parsed(member: bytes) -> Array:
-    array: Array = np.lib.format.read_array(BytesIO(member), allow_pickle=False)
-    return array
+class _Member(NamedTuple):
+    """An array in an archive."""
+
+    info: zipfile.ZipInfo
+    start: int  # of the values, behind what is said of them
+    header: Header
+    is_turned: bool
+
+    def values(self, archive: zipfile.ZipFile) -> Array:
+        """Reads the values to their end, where the checksum is compared."""
+        dtype, shape = self.header
+        flat = np.empty(math.prod(shape), dtype)
+        room = memoryview(flat.view(np.uint8).data)
+        with archive.open(self.info) as file:
+            stream: Any = file  # the stubs of zipfile know no readinto
+            stream.read(self.start)
+            passed = 0
+            while count := stream.readinto(room[passed : passed + _AT_ONCE]):
+                passed += count
+            stream.read(1)
+        return flat.reshape(shape[::-1]).T if self.is_turned else flat.reshape(shape)
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> _Member:
+    """Reads what stands in front of the values, and holds it against the length of the member."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # the others ask for memory as they like
+        message = f"{name} is compressed by method {info.compress_type}, not 0 or 8"
+        raise ValueError(message)
+    with archive.open(info) as stream:
+        front = BytesIO(stream.read(_FRONT))
+    version = np.lib.format.read_magic(front)
+    if version not in _VERSIONS:
+        message = f"{name} is of version {version} of the npy format, not of (1, 0) or (2, 0)"
+        raise ValueError(message)
+    shape, is_turned, dtype = _VERSIONS[version](front)
+    if dtype.hasobject:
+        message = f"{name} holds objects of Python's, which would run code when they are read"
+        raise ValueError(message)
+    if any(type(n) is not int or n < 0 for n in shape):
+        message = f"{name} has the shape {shape}"
+        raise ValueError(message)
+    start, length = front.tell(), math.prod(shape) * dtype.itemsize
+    if info.file_size != start + length:
+        message = f"{name} has {info.file_size - start} bytes of values, but {dtype} {show(shape)} takes {length}"
+        raise ValueError(message)
+    return _Member(info, start, Header(dtype, shape), is_turned)
 
 
 def _write_safetensors(file: IO[bytes], arrays: dict[str, Array]) -> None:
     file.write(_safetensors().save(arrays))
 
 
-def _read_safetensors(file: IO[bytes]) -> dict[str, Array]:
+def _open_safetensors(file: IO[bytes]) -> tuple[dict[str, Header], Read]:
+    # The library refuses a header that does not describe each byte of the file once, so nothing is larger than that.
     arrays: dict[str, Array] = _safetensors().load(file.read())
-    return {name: np.array(array) for name, array in arrays.items()}
+    return {name: Header(array.dtype, array.shape) for name, array in arrays.items()}, arrays.pop
 
 
 def _safetensors() -> Any:
     return importlib.import_module("safetensors.numpy")
 
 
+_VERSIONS: Final[dict[tuple[int, int], Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 _FORMATS = {
-    ".npz": Format(_write_npz, _read_npz),
-    ".safetensors": Format(_write_safetensors, _read_safetensors),
+    ".npz": Format(_write_npz, _open_npz),
+    ".safetensors": Format(_write_safetensors, _open_safetensors),
 }

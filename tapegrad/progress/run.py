@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 
 from tapegrad.io import load, save
 from tapegrad.io.atomic import remove_leftovers
-from tapegrad.io.formats import format_of, read
+from tapegrad.io.formats import format_of, headers
 from tapegrad.progress.display import Display, display, written
 from tapegrad.progress.log import OF_THE_LOG, Log
 
@@ -130,7 +130,7 @@ class Run(Generic[Item]):
             remove_leftovers(self._path)  # one for each kill while a checkpoint was written
         if self._path is not None and self._path.exists():
             prefix = "run.sums."
-            names = [name.removeprefix(prefix) for name in read("load", self._path) if name.startswith(prefix)]
+            names = [name.removeprefix(prefix) for name in headers("load", self._path) if name.startswith(prefix)]
             self.sums = dict.fromkeys(names, (0.0, 0))  # whatever the file has noted is what is expected in it
             load(self._saved, self._path)
         if log is not None:

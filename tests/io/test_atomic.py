@@ -1,4 +1,7 @@
-"""Atomic writes: killed, failed or interrupted, the file is the old one or the new one."""
+"""Atomic writes: killed, failed or interrupted, the file is the old one or the new one.
+
+With TAPEGRAD_FAULTS=1 each byte of a file is the last one once.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +61,89 @@ def test_a_process_killed_while_it_saves_leaves_a_whole_file(tmp_path: Path, suf
         # Both of one save, and of the last one announced or of the one that was under way.
         numbers = {*np.unique(net.first.numpy()), *np.unique(net.second.numpy())}
         assert numbers <= {announced} or numbers <= {announced + 1}
+
+
+KILLED_AT_EACH_BYTE = """
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+from tapegrad.io import save
+from tapegrad.nn import Linear
+
+path, step, killed = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "killed"
+old, new = Linear(3, 2, rng=0), Linear(3, 2, rng=1)
+save(new, path)
+size = path.stat().st_size
+save(old, path)
+kept = path.read_bytes()
+for limit in range(0, size, step):  # the kernel lets nobody write behind this byte
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL if killed else signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        try:
+            save(new, path)
+        except OSError as error:
+            os._exit(7 if not list(path.parent.glob(".*")) else 8)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    expected = signal.SIGXFSZ if killed else 7
+    came = os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    assert came == expected, (limit, came)
+    assert path.read_bytes() == kept, limit
+print(size, len(list(path.parent.glob(".*"))))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills with a signal")
+@pytest.mark.parametrize("how", ["killed", "full"])
+@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+def test_whichever_byte_is_the_last_to_be_written_the_old_file_stays(tmp_path: Path, suffix: str, how: str) -> None:
+    step = 1 if os.environ.get("TAPEGRAD_FAULTS") else 23
+    command = [sys.executable, "-c", KILLED_AT_EACH_BYTE, str(tmp_path / f"model.{suffix}"), str(step), how]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    size, leftovers = map(int, done.stdout.split())
+    assert leftovers == (-(-size // step) if how == "killed" else 0)
+    load(Linear(3, 2, rng=0), tmp_path / f"model.{suffix}")
+
+
+@pytest.mark.parametrize("call", ["open", "replace"])
+def test_what_the_system_refuses_leaves_the_old_file_and_says_which(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    path = tmp_path / "model.npz"
+    save(Linear(3, 2, rng=0), path)
+    before = path.read_bytes()
+
+    def refuse(self: Path, *_: object) -> Any:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, call, refuse)
+        with pytest.raises(PermissionError, match=r"\.model\.npz\.\w+\.tmp"):
+            save(Linear(3, 2, rng=1), path)
+
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_to_nothing_or_to_itself_is_written_through_or_refused(tmp_path: Path) -> None:
+    ahead, around = tmp_path / "ahead.npz", tmp_path / "around.npz"
+    ahead.symlink_to(tmp_path / "model.npz")
+    around.symlink_to(around)
+
+    save(Linear(3, 2, rng=0), ahead)
+    with pytest.raises(OSError, match=r"around\.npz"):
+        load(Linear(3, 2, rng=0), around)
+
+    assert ahead.is_symlink()
+    load(Linear(3, 2, rng=0), tmp_path / "model.npz")
 
 
 @pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()])

@@ -80,6 +80,11 @@ def test_a_file_written_by_numpy_is_read(tmp_path: Path) -> None:
 
     assert module.first.tolist() == [[0, 1, 2], [3, 4, 5]]
 
+    np.savez(tmp_path / "model.npz", first=np.asfortranarray(np.arange(6, 12, dtype=np.float32).reshape(2, 3)))
+    load(module, tmp_path / "model.npz")
+
+    assert module.first.tolist() == [[6, 7, 8], [9, 10, 11]]
+
 
 @any_format
 def test_several_things_share_one_file(tmp_path: Path, suffix: str) -> None:
