@@ -382,9 +382,12 @@ class GradientTape:
         if not self._gradients:
             return grads
         (total, *others), self._gradients = self._gradients, ()
+        together = Gradients()
+        together.values_by_node = dict(total.values_by_node)
         for part in (*others, grads):
             for node, value in part.values_by_node.items():
-                total.add(node, value)
+                together.add(node, value)
+        total.values_by_node = together.values_by_node  # at once: an interrupt adds all or nothing
         return total
 
     def _check_versions(self) -> None:

@@ -154,10 +154,14 @@ def _blaming(call: str, path: Path) -> Iterator[None]:
 
 def _write_npz(file: IO[bytes], arrays: dict[str, Array]) -> None:
     # Not numpy.savez, to which a parameter called `file` is its own first argument.
-    with zipfile.ZipFile(file, "w") as archive:
+    archive = zipfile.ZipFile(file, "w")
+    try:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
+        archive.close()
+    finally:
+        archive.fp = None  # what an interrupt has left open is not closed, which would fail and hide the interrupt
 
 
 def _open_npz(file: IO[bytes]) -> tuple[dict[str, Header], Read]:

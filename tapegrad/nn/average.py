@@ -10,6 +10,7 @@ from typing_extensions import TypeVar, override
 from tapegrad.errors import ShapeError
 from tapegrad.nn.container import check_module
 from tapegrad.nn.module import Module
+from tapegrad.nn.param import replace_all
 
 if TYPE_CHECKING:
     from tapegrad.nn.param import State
@@ -70,8 +71,12 @@ class ModelEMA(Module, Generic[Model]):
         for path, state in ours.items():
             state.check(theirs[path].data, "ModelEMA.update", path)
         kept = self.model.parameters()
-        for path, state in ours.items():
-            state.replace(self._moved(state.data, theirs[path].data) if path in kept else theirs[path].data)
+        replace_all(
+            [
+                (state, self._moved(state.data, theirs[path].data) if path in kept else theirs[path].data)
+                for path, state in ours.items()
+            ]
+        )
 
     def _moved(self, average: Any, towards: Any) -> Any:
         return average * self.decay + towards * (1 - self.decay)

@@ -10,7 +10,7 @@ from tapegrad.dims import show
 from tapegrad.errors import ShapeError
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import Buffer, Param
+from tapegrad.nn.param import Buffer, Param, replace_all
 from tapegrad.ops import add, batch_norm, mul, ones, rsqrt, sub, zeros
 from tapegrad.ops.norm import scaled_and_shifted
 from tapegrad.shapes import Shape
@@ -60,8 +60,7 @@ class BatchNorm(Module, Generic[Channels]):
             )
             raise ShapeError(message)
         y = batch_norm(x, self.weight, self.bias, eps=self.eps)
-        self._move(self.running_mean, numbers.mean(axes))
-        self._move(self.running_var, numbers.var(axes, ddof=1))
+        self._move(numbers.mean(axes), numbers.var(axes, ddof=1))
         return y
 
     def _predicted(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
@@ -69,8 +68,14 @@ class BatchNorm(Module, Generic[Channels]):
         factor = mul(self.weight, rsqrt(add(self.running_var, self.eps)))
         return scaled_and_shifted(x, factor, sub(self.bias, mul(self.running_mean, factor)))
 
-    def _move(self, running: Buffer[Shape[Channels]], towards: Any) -> None:
-        running.assign(add(mul(running, 1 - self.momentum), handle(towards * self.momentum)))
+    def _move(self, *towards: Any) -> None:
+        """Moves mean and variance, both in one moment."""
+        moved: list[tuple[Buffer[Any], Any]] = []
+        for running, value in zip((self.running_mean, self.running_var), towards, strict=True):
+            data = values_of(add(mul(running, 1 - self.momentum), handle(value * self.momentum)))
+            running.check(data, f"{type(self).__name__}.forward", "x")
+            moved.append((running, data))
+        replace_all(moved)
 
 
 class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import starmap
+from operator import call
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import ref
 
@@ -14,6 +17,8 @@ from tapegrad.tape import NONE, NoneTape
 from tapegrad.tensor import D, D_co, S, S_co, Tensor, values_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tapegrad.backend import Value
 
 
@@ -75,9 +80,11 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     def replace(self: State[S, D], data: Value[S, D]) -> None:
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
-        self.data = data
-        self.version += 1
-        self.on_device = None
+        replace_all([(self, data)])
+
+    def changes(self, data: Any) -> tuple[tuple[str, Any], ...]:
+        """Returns what other values make of this tensor, attribute by attribute."""
+        return ("data", data), ("version", self.version + 1), ("on_device", None)
 
     @override
     def __getstate__(self) -> Any:
@@ -148,6 +155,19 @@ class Buffer(State[S_co, D_co]):
     @override
     def __repr__(self) -> str:
         return f"Buffer({self._printed(7)}, shape={self.shape}, {self.dtype})"
+
+
+def replace_all(tensors: Iterable[tuple[State[Any, Any], Any]], *others: tuple[Any, ...]) -> None:
+    """Takes over an array for each of several tensors in one moment, whatever interrupts the program.
+
+    An interrupt, or another thread, comes in between two instructions of Python's, and this is one.
+
+    Args:
+        tensors: Each with the array that it takes over, as `State.replace` does.
+        others: What else is to happen in that moment: functions that are not written in Python, with their arguments.
+    """
+    changes = [(setattr, state, *change) for state, data in tensors for change in state.changes(data)]
+    deque(starmap(call, (*changes, *others)), maxlen=0)
 
 
 def _owned(tensor: Any, call: str, place: str) -> Any:

@@ -46,9 +46,8 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
             raise TapeError(message)
 
     @override
-    def replace(self, data: Any) -> None:
-        self.handle = quantize(handle(data), self.steps.scheme).steps
-        self.version += 1
+    def changes(self, data: Any) -> tuple[tuple[str, Any], ...]:
+        return ("handle", quantize(handle(data), self.steps.scheme).steps), ("version", self.version + 1)
 
     @override
     def __reduce__(self) -> Any:

@@ -14,6 +14,7 @@ from tapegrad.backend import Value
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.nn import Module, Param
+from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.tensor import Tensor
 
@@ -117,7 +118,7 @@ class Optimizer(ABC, Generic[State]):
                 self._groups_of[parameter].append(group)
 
     def step(self, grads: Gradients, *, allow_unused: bool = False) -> None:
-        """Changes every parameter that is not frozen by its gradient; on any error, none.
+        """Changes every parameter that is not frozen by its gradient; on any error or interrupt, none.
 
         Infinities and NaN in a gradient are not looked for; they reach the parameter.
 
@@ -136,9 +137,8 @@ class Optimizer(ABC, Generic[State]):
             data, state = self._updated(parameter, gradient)
             parameter.check(data, name, f"the update of {path}")
             changes.append((parameter, data, state))
-        for parameter, data, state in changes:
-            parameter.replace(data)
-            self.state[parameter] = state
+        states = {parameter: state for parameter, _, state in changes}
+        replace_all([(parameter, data) for parameter, data, _ in changes], (self.state.update, states))
 
     @abstractmethod
     def start(self, x: Value[Any, Any]) -> State:

@@ -9,11 +9,11 @@ from typing_extensions import TypeVar
 
 from tapegrad import ops
 from tapegrad.backend import engine
+from tapegrad.gradients import Gradients
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tapegrad.gradients import Gradients
     from tapegrad.optim.optimizer import Optimizer
     from tapegrad.tape import OwnedTape
     from tapegrad.tensor import Tensor
@@ -79,7 +79,7 @@ class LossScaler:
 
         Args:
             opt: The optimizer.
-            grads: What `backward` of a scaled loss gave; the gradients of the parameters are divided in place.
+            grads: What `backward` of a scaled loss gave; once the step is taken, those of the parameters are divided.
             allow_unused: Whether a parameter without a gradient stays as it is, see `Optimizer.step`.
 
         Returns:
@@ -91,9 +91,12 @@ class LossScaler:
         used = [parameter for parameter in opt.parameters.values() if not parameter.frozen and parameter in grads]
         is_finite = all(_is_finite(grads.ref(parameter)) for parameter in used)
         if is_finite:
+            divided = Gradients()
+            divided.values_by_node = dict(grads.values_by_node)
             for parameter in used:
-                grads.replace(parameter, parameter.with_data(grads.ref(parameter) * (1 / self.scale)))
-            opt.step(grads, allow_unused=allow_unused)
+                divided.replace(parameter, parameter.with_data(grads.ref(parameter) * (1 / self.scale)))
+            opt.step(divided, allow_unused=allow_unused)
+            grads.values_by_node = divided.values_by_node
         self._adapt(is_finite=is_finite)
         return is_finite
 
