@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 from mypy.nodes import (
     AssignmentStmt,
     Block,
+    BytesExpr,
+    ComplexExpr,
     Expression,
+    FloatExpr,
     FuncItem,
     IfStmt,
+    IntExpr,
     ListExpr,
     MypyFile,
     NameExpr,
     Node,
     OperatorAssignmentStmt,
     StarExpr,
+    StrExpr,
     TupleExpr,
     Var,
 )
@@ -49,6 +55,7 @@ _PARTS = (
     *("begin_index", "end_index", "stride", "if_expr", "cond", "else_expr", "left_expr", "sequences", "condlists"),
     *("pattern", "keys", "positionals", "keyword_values", "from_expr", "msg"),
 )
+_VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
 
 V = TypeVar("V")
 
@@ -150,16 +157,24 @@ def inside(scope: Node | None) -> Iterator[Any]:
     pending: list[Any] = [scope]
     while pending:
         node = pending.pop()
-        if isinstance(node, list | tuple):
+        kind = type(node)
+        if kind is list or kind is tuple:
             pending += node
         elif node is not None:
             yield node
-            pending += parts_of(node)
+            for name in _parts_in(kind):
+                pending.append(getattr(node, name, None))  # noqa: PERF401  # a list of them is a function's own time
 
 
 def parts_of(node: Any) -> list[Any]:
     """Returns the statements and expressions in another, or lists of them, roughly as they run."""
-    return [part for name in _PARTS if (part := getattr(node, name, None)) is not None]
+    return [part for name in _parts_in(type(node)) if (part := getattr(node, name, None)) is not None]
+
+
+@cache
+def _parts_in(kind: type) -> list[str]:
+    """Returns which parts a kind of node has: one or two of all there are, and a number or a string has none."""
+    return [] if issubclass(kind, _VALUES) else [name for name in _PARTS if hasattr(kind, name)]
 
 
 def bound_in(scope: Node) -> set[Node | None]:
