@@ -163,7 +163,7 @@ def inside(scope: Node | None) -> Iterator[Any]:
         elif node is not None:
             yield node
             for name in _parts_in(kind):
-                pending.append(getattr(node, name, None))  # noqa: PERF401  # a list of them is a function's own time
+                pending.append(getattr(node, name, None))
 
 
 def parts_of(node: Any) -> list[Any]:
