@@ -301,6 +301,11 @@ def assuming(facts: Iterable[Fact]) -> Iterator[None]:
         _assumed.reset(token)
 
 
+def assumed() -> tuple[Fact, ...]:
+    """Returns the facts that arithmetic uses here."""
+    return _assumed.get()
+
+
 def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1) -> Size:
     """Returns how many windows of `kernel` cells fit into `size` cells with `padding` more on both sides.
 

@@ -41,7 +41,7 @@ from mypy.types import (
 )
 
 from tapegrad import sentences
-from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
+from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, assumed, is_unknown, named, surely_differ
 from tapegrad.divisions import CHECKS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy import INTERNAL
@@ -66,8 +66,9 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
+from tapegrad.mypy.memory import Call, call_of
 from tapegrad.mypy.own_rules import RulesError, op_at
-from tapegrad.mypy.paths import End, consumed_by
+from tapegrad.mypy.paths import End, consumed_by, consumed_in
 from tapegrad.mypy.rules import op_of_method, ops
 from tapegrad.mypy.signatures import Signature, is_op, is_overload, method_of_tensor, parameter_names, signature_of
 from tapegrad.mypy.unify import Bindings, Refusal
@@ -202,6 +203,10 @@ def _judged(
     op: Op | None,
     rule: Rule | None = None,
 ) -> Type:
+    asked = _asked(op, arguments, ctx.api) if op is not None and signature.is_open else None
+    known = signature.answers.of(asked) if asked is not None else None
+    if known is not None:
+        return known
     bindings = Bindings(_call_name(signature.declared, op), signature, make(ctx.api))
     try:
         for name, formal in signature.formals.items():
@@ -231,7 +236,10 @@ def _judged(
         if op is not None and op.dtypes is not None and items is not None:
             _refuse_dtypes(op, op.dtypes, arguments, ctx.api)
         if op is not None:
-            return _op_result(ctx, signature, bindings, items)
+            result = _op_result(ctx, signature, bindings, items)
+            if asked is not None and items is not None and not _is_several(items):
+                signature.answers.keep(asked, result)
+            return result
         if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
             return _constructed(signature.result, bindings, ctx.default_return_type)
         return bindings.applied(signature.result, ctx.default_return_type)
@@ -245,6 +253,22 @@ def _judged(
             kind = "shape" if isinstance(refusal, ShapeError) else "dtype"
             report(ctx.api, f"{bindings.name}: {refusal}", ctx.context, kind)
         return _unknown_result(ctx, signature, bindings.make)
+
+
+def _asked(op: Op, arguments: dict[str, list[Argument]], api: Any) -> Call | None:
+    """Reads a call that may have been made before; None where more than its types decides on the answer."""
+    if assumed():
+        return None
+    consumed = consumed_in(api)
+    read: list[tuple[str, Type, Expression | None]] = []
+    for name, actuals in arguments.items():
+        argument = actuals[0]
+        if len(actuals) > 1 or argument.starred or argument.expression in consumed:
+            return None
+        if name in op.sequences and not isinstance(get_proper_type(argument.type), TupleType):
+            return None
+        read.append((name, argument.type, argument.expression))
+    return call_of(read)
 
 
 def _is_refused_lambda(argument: Argument, formal: Type) -> bool:

@@ -59,9 +59,12 @@ class End(NamedTuple):
 
 def consumed_by(expression: Expression | None, api: Checker) -> End | None:
     """Returns the call that may have consumed what an expression names, None if there is none."""
-    if not isinstance(expression, NameExpr | MemberExpr):
-        return None
-    return _consumed.of(enclosing_function(api) or outermost_scope(api)).get(expression)
+    return consumed_in(api).get(expression) if isinstance(expression, NameExpr | MemberExpr) else None
+
+
+def consumed_in(api: Checker) -> dict[Expression, End]:
+    """Returns by expression what may be consumed where, in the function or the file that is being checked."""
+    return _consumed.of(enclosing_function(api) or outermost_scope(api))
 
 
 def _found_in(scope: Node | None) -> dict[Expression, End]:

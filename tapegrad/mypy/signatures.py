@@ -41,6 +41,7 @@ from tapegrad.mypy.codec import (
     tensor_parts,
 )
 from tapegrad.mypy.internals import accepts, called
+from tapegrad.mypy.memory import Answers
 
 if TYPE_CHECKING:
     from mypy.nodes import Context, Expression
@@ -52,6 +53,7 @@ class Signature:
     """A declared signature, read once: its parameters by name, what may be a tensor, what its variables stand for."""
 
     __slots__ = (
+        "answers",
         "bounds",
         "calls",
         "classes",
@@ -87,6 +89,7 @@ class Signature:
         # How these are opened depends on what is handed over.
         self.calls = any(isinstance(get_proper_type(t), CallableType) for t in declared.arg_types)
         self.opened: CallableType | None = None  # until it is asked for
+        self.answers = Answers()  # while it is the same
 
 
 class Method(NamedTuple):

@@ -1,0 +1,175 @@
+"""What ops gave: asked again of the same types an op gives the same, and its rule need not be asked.
+
+A call is known by what an op can tell it from others by: numbers, names of sizes as they are spelt, tapes and dtypes.
+Each function has an `N` of its own, so what a call of one gave is spelt with the names of the next. Anything whose
+answer hangs on more than that is not remembered: a class of the program's own, which an edit may change, an expression
+that a size is read from, a tape that is consumed, a mistake.
+"""
+
+from __future__ import annotations
+
+import operator
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from mypy.expandtype import expand_type
+from mypy.nodes import Expression, IntExpr, SliceExpr, TupleExpr
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypeVarType,
+    get_proper_type,
+)
+
+from tapegrad.mypy.codec import CONSUMED_TAPE, GIVEN_UP_TAPE, PRODUCT, QUOTIENT, SUM, TENSOR, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Form: TypeAlias = object  # what stands for an argument in the key of a call, never None
+Names: TypeAlias = list[TypeVarType]
+
+_MOST = 1000  # calls of one op, and tapes and dtypes
+_FLOAT, _SLICE, _TUPLE = "builtins.float", "builtins.slice", "builtins.tuple"
+_ELLIPSIS = ("builtins.ellipsis", "types.EllipsisType")
+
+
+class Call(NamedTuple):
+    """A call as an op sees it: what tells it from others, and the names in it in the order in which they stand."""
+
+    key: tuple[Form, ...]
+    names: Names
+
+
+class Answers:
+    """What one op gave, by call."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Form, ...], tuple[Names, Type]] = {}
+
+    def of(self, call: Call) -> Type | None:
+        """Returns what a call gives, None where none like it was made before."""
+        known = self._known.get(call.key)
+        if known is None:
+            return None
+        names, result = known
+        if not all(map(operator.is_, names, call.names)):
+            result = expand_type(result, {one.id: other for one, other in zip(names, call.names, strict=True)})
+            self._known[call.key] = call.names, result
+        return result
+
+    def keep(self, call: Call, result: Type) -> None:
+        """Remembers what a call gave."""
+        if len(self._known) >= _MOST:
+            self._known.clear()
+        self._known[call.key] = call.names, result
+
+
+def call_of(arguments: Iterable[tuple[str, Type, Expression | None]]) -> Call | None:
+    """Reads a call; None where its answer may hang on more than can be read here."""
+    names: Names = []
+    key: list[Form] = []
+    for name, t, expression in arguments:
+        form = _form(t, expression, names)
+        if form is None:
+            return None
+        key += name, form
+    return Call(tuple(key), names)
+
+
+def _form(t: Type, expression: Expression | None, names: Names) -> Form | None:
+    p = get_proper_type(t)
+    if isinstance(p, Instance):
+        fullname = p.type.fullname
+        if fullname == TENSOR:
+            return _tensor(p.args, names)
+        if p.last_known_value is not None:
+            return p.last_known_value
+        if fullname == _FLOAT or fullname in _ELLIPSIS:
+            return p
+        return _slice(expression) if fullname == _SLICE and isinstance(expression, SliceExpr) else None
+    if isinstance(p, TupleType):
+        return _tuple(p, expression, names)
+    if isinstance(p, LiteralType | NoneType | AnyType):
+        return p
+    return _name(p, names) if isinstance(p, TypeVarType) and kind_of(p) == "size" else None
+
+
+def _tensor(arguments: Sequence[Type], names: Names) -> Form | None:
+    shape, tape, dtype = map(get_proper_type, arguments)
+    if not _is_known(tape) or not _is_known(dtype):
+        return None
+    if not isinstance(shape, TupleType):
+        return (shape, tape, dtype) if isinstance(shape, AnyType) else None
+    sizes = [item.value if isinstance(item, LiteralType) else _size(item, names) for item in shape.items]
+    return None if None in sizes else (tuple(sizes), tape, dtype)
+
+
+def _size(t: Type, names: Names) -> Form | None:
+    p = get_proper_type(t)
+    if isinstance(p, TypeVarType):
+        return _name(p, names)
+    if isinstance(p, LiteralType):
+        return p.value
+    if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+        left, right = (_size(part, names) for part in p.args)
+        return None if left is None or right is None else (p.type.fullname, left, right)
+    return p if isinstance(p, AnyType) else None
+
+
+def _name(variable: TypeVarType, names: Names) -> Form | None:
+    """Stands for a name by its spelling, and by its default, which may let it be zero."""
+    for known in names:
+        if known is variable:
+            break
+        if known.name == variable.name:  # of two functions, such as one inside the other
+            return None
+    else:
+        names.append(variable)
+    return variable.name, variable.default
+
+
+def _tuple(p: TupleType, expression: Expression | None, names: Names) -> Form | None:
+    written = expression.items if isinstance(expression, TupleExpr) else repeat(None)
+    if p.partial_fallback.type.fullname != _TUPLE:
+        return None
+    forms = [_form(item, part, names) for item, part in zip(p.items, written, strict=False)]
+    return None if None in forms or len(forms) < len(p.items) else (_TUPLE, *forms)
+
+
+def _slice(written: SliceExpr) -> Form | None:
+    bounds = (written.begin_index, written.end_index, written.stride)
+    if not all(bound is None or isinstance(bound, IntExpr) for bound in bounds):
+        return None
+    return (_SLICE, *(bound.value if isinstance(bound, IntExpr) else None for bound in bounds))
+
+
+def _is_known(t: ProperType) -> bool:
+    """Says whether a tape or a dtype is one of the libraries' own, and there to be used."""
+    known = _known.get(t)
+    if known is None:
+        if len(_known) >= _MOST:
+            _known.clear()
+        known = _known[t] = _is_of_libraries(t)
+    return known
+
+
+def _is_of_libraries(t: ProperType) -> bool:
+    if isinstance(t, TypeVarType):
+        return not t.values and _is_of_libraries(get_proper_type(t.upper_bound))
+    if not isinstance(t, Instance):
+        return isinstance(t, AnyType)
+    fullname = t.type.fullname
+    return (
+        fullname.startswith(("numpy.", "tapegrad.", "builtins."))
+        and fullname not in (CONSUMED_TAPE, GIVEN_UP_TAPE)
+        and all(_is_of_libraries(get_proper_type(argument)) for argument in t.args)
+    )
+
+
+_known: dict[ProperType, bool] = {}
