@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
     from tapegrad.backend import Value
     from tapegrad.gradients import Gradients
+    from tapegrad.merging import MYPY
     from tapegrad.tape import Checkpointing
+
+    if not MYPY:
+        from tapegrad.merging import merging
 
 S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
 T_co = TypeVar("T_co", bound=Tape, covariant=True, default=Any)
@@ -431,6 +435,30 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def __rmatmul__(self, y: Number) -> Tensor[Any, T_co, D_co]:
         return CALLS["matmul"](y, self)
+
+    if TYPE_CHECKING:  # in two steps, for pyrefly reads an `and` as a maybe
+        if not MYPY:
+
+            @merging
+            def __add__(self, y: Any) -> Any: ...
+
+            @merging
+            def __sub__(self, y: Any) -> Any: ...
+
+            @merging
+            def __mul__(self, y: Any) -> Any: ...
+
+            @merging
+            def __truediv__(self, y: Any) -> Any: ...
+
+            @merging
+            def __mod__(self, y: Any) -> Any: ...
+
+            @merging
+            def __pow__(self, y: Any) -> Any: ...
+
+            @merging
+            def __matmul__(self, y: Any) -> Any: ...
 
     def __eq__(self, y: object) -> Tensor[Any, NoneTape, np.bool_]:  # type: ignore[override]  # as NumPy's
         return CALLS["equal"](self, y)

@@ -8,11 +8,14 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tensor, nn
+from tapegrad import Gradients, Merge, NoneTape, OwnedTape, Shape, Tape, Tensor, nn
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
 S = TypeVar("S", bound=tuple[Any, ...])
+T1 = TypeVar("T1", bound=Tape)
+T2 = TypeVar("T2", bound=Tape)
+T3 = TypeVar("T3", bound=Tape)
 
 Matrix = Tensor[Shape[L[2], L[3]], NoneTape]
 Traced = Tensor[Shape[L[2], L[3]], OwnedTape]
@@ -60,10 +63,26 @@ def ops_that_change_the_shape(x: Matrix, t: Traced) -> None:
     assert_type(x > 0, Tensor[Any, NoneTape, np.bool_])
 
 
-def ops_of_two_tensors(x: Matrix, t: Traced) -> None:
-    assert_type(x + t, Tensor[Any, Any])
-    assert_type(x @ t.T, Tensor[Any, Any])
+def ops_of_two_tensors(x: Matrix, t: Traced, unknown: Tensor[Shape[L[2], L[3]], Any]) -> None:
+    assert_type(x + x, Tensor[Any, NoneTape])
+    assert_type(x * t, Tensor[Any, OwnedTape])
+    assert_type(t - 1.0, Tensor[Any, OwnedTape])
+    assert_type(x.T @ t / 2, Tensor[Any, OwnedTape])
+    assert_type(t + unknown, Tensor[Any, OwnedTape])
+    assert_type(x + unknown, Tensor[Any, Any])
+    assert_type(unknown + x, Tensor[Any, Any])
     assert_type(tg.mul(x, 2.0), Tensor[Any, Any])
+
+
+def tapes_by_name(
+    t: Traced, x: Tensor[S, T1], y: Tensor[S, T2], z: Tensor[S, T3], w: Tensor[S, Merge[T1, Merge[T2, T3]]]
+) -> Tensor[S, Merge[Merge[T1, T2], T3]]:
+    assert_type(x + 1.0, Tensor[Any, T1])
+    assert_type(x * x, Tensor[Any, T1])
+    assert_type(x + t, Tensor[Any, OwnedTape])
+    assert_type(x + y, Tensor[Any, Any])
+    assert_type((x + y) + (z[0] + w), Tensor[Any, Any])
+    return (x + y) * (z + w)
 
 
 def losses(x: Matrix, t: Traced, labels: Tensor[Shape[L[2]], NoneTape, np.int64]) -> None:
