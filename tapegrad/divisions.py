@@ -1,4 +1,4 @@
-"""What divides what in the layers of the library: asked when one is made, and by mypy where the numbers are known."""
+"""What the numbers of a layer must be to each other: asked when one is made, and by mypy where they are known."""
 
 from __future__ import annotations
 
@@ -25,9 +25,23 @@ def check_groups(layer: str, groups: int, *numbers: int) -> None:
             raise ShapeError(message)
 
 
-def _of_convolution(layer: str) -> Callable[..., None]:
+def check_same(layer: str, padding: object, stride: int | tuple[int, ...]) -> None:
+    """Refuses a stride, which divides the sizes, beside padding that keeps them."""
+    if padding == "same" and any(n > 1 for n in (stride if isinstance(stride, tuple) else (stride,))):
+        message = f"{layer}: padding 'same' needs a stride of 1, not {stride}"
+        raise ShapeError(message)
+
+
+def _groups_of(layer: str) -> Callable[..., None]:
     def check(in_channels: int, out_channels: int, groups: int) -> None:
         check_groups(layer, groups, in_channels, out_channels)
+
+    return check
+
+
+def _same_of(layer: str) -> Callable[..., None]:
+    def check(padding: object, stride: int | tuple[int, ...]) -> None:
+        check_same(layer, padding, stride)
 
     return check
 
@@ -37,13 +51,13 @@ def _of_group_norm(groups: int, channels: int) -> None:
 
 
 # By the class, with the parameters of its constructor that are asked about.
-CHECKS: dict[str, Callable[..., None]] = {
-    **{f"tapegrad.nn.conv.{name}": _of_convolution(name) for name in ("Conv1d", "Conv2d", "Conv3d")},
-    **{f"tapegrad.nn.conv_transpose.{name}": _of_convolution(name) for name in ("ConvTranspose1d", "ConvTranspose2d")},
-    "tapegrad.nn.norm.GroupNorm": _of_group_norm,
-    "tapegrad.nn.attention.MultiHeadAttention": check_heads,
+CHECKS: dict[str, tuple[Callable[..., None], ...]] = {
+    **{f"tapegrad.nn.conv.{name}": (_groups_of(name), _same_of(name)) for name in ("Conv1d", "Conv2d", "Conv3d")},
+    **{f"tapegrad.nn.conv_transpose.{name}": (_groups_of(name),) for name in ("ConvTranspose1d", "ConvTranspose2d")},
+    "tapegrad.nn.norm.GroupNorm": (_of_group_norm,),
+    "tapegrad.nn.attention.MultiHeadAttention": (check_heads,),
     **{
-        f"tapegrad.nn.transformer.{name}": check_heads
+        f"tapegrad.nn.transformer.{name}": (check_heads,)
         for name in ("TransformerEncoderBlock", "TransformerDecoderBlock", "Transformer")
     },
 }

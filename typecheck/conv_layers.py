@@ -1,6 +1,6 @@
 """Convolutions and pools as layers: exact sizes through a model, and a layer that a user writes with the size operators."""
 
-from typing import Any, Generic, assert_type
+from typing import Any, Final, Generic, assert_type
 from typing import Literal as L
 
 from typing_extensions import TypeVar
@@ -248,3 +248,25 @@ def reject_a_stride_of_nothing_along_one_axis() -> None:
 
 def accept_a_kernel_longer_than_its_image_beside_the_same_padding() -> None:
     nn.Conv2d(1, 4, 25, padding="same")(images)
+
+
+def accept_a_stride_that_is_none_beside_the_same_padding() -> None:
+    nn.Conv2d(1, 4, 3, padding="same", stride=(1, 1))(images)
+
+    def strided(n: int) -> nn.Conv1d[Any, Any, Any]:
+        return nn.Conv1d(3, 8, 3, padding="same", stride=n)
+
+    strided(1)(tg.ones((3, 28)))
+
+
+def reject_a_stride_beside_the_same_padding() -> None:
+    nn.Conv1d(3, 8, 3, stride=2, padding="same")  # E: Conv1d: padding 'same' needs a stride of 1, not 2 [tapegrad-shape]
+
+
+def reject_a_stride_along_one_axis_beside_the_same_padding() -> None:
+    nn.Conv2d(1, 4, 3, padding="same", stride=(1, 2))  # E: Conv2d: padding 'same' needs a stride of 1, not (1, 2) [tapegrad-shape]
+
+
+def reject_a_stride_of_a_volume_beside_the_same_padding() -> None:
+    stride: Final = 3
+    nn.Conv3d(1, 4, 3, stride=stride, padding="same")  # E: Conv3d: padding 'same' needs a stride of 1, not 3 [tapegrad-shape]

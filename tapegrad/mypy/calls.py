@@ -296,20 +296,27 @@ def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
         return
     if isinstance(owner.names["__init__"].node, Decorator):
         bindings.refuse_too_small(signature.declared.variables)
-    check = CHECKS.get(owner.fullname)
-    if check is not None:
-        numbers = {name: _number(arguments.get(name, []), api) for name in parameters_of(check).parameters}
+    for check in CHECKS.get(owner.fullname, ()):
         try:
-            if None not in numbers.values():
-                check(**numbers)
+            check(**{name: _known(arguments.get(name, []), api) for name in parameters_of(check).parameters})
         except ShapeError as refusal:
             raise Refusal(str(refusal)) from None
+        except ValueUnknownError:
+            continue
 
 
-def _number(actuals: list[Argument], api: Any) -> int | None:
-    """Returns the number that an argument is; None where it is left out or unknown."""
-    size = size_value(actuals[0].type, actuals[0].expression, api) if actuals else UNKNOWN
-    return size if isinstance(size, int) else None
+def _known(actuals: list[Argument], api: Any) -> Any:
+    """Returns the numbers or the word that an argument is.
+
+    Raises:
+        ValueUnknownError: It is left out, or some of it is unknown.
+    """
+    if not actuals:
+        raise ValueUnknownError
+    value = value_of(actuals[0].type, actuals[0].expression, api)
+    if not all(isinstance(part, int | str) for part in (value if isinstance(value, tuple) else (value,))):
+        raise ValueUnknownError
+    return value
 
 
 def _op_result(

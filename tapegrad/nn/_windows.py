@@ -8,12 +8,10 @@ from __future__ import annotations
 from math import prod, sqrt
 from typing import Any, Literal
 
-import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, override
 
 from tapegrad.dims import Add, FloorDiv, Mul, Sub
-from tapegrad.divisions import check_groups
-from tapegrad.errors import ShapeError
+from tapegrad.divisions import check_groups, check_same
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
@@ -100,6 +98,4 @@ _PLAIN = {"stride": 1, "padding": 0, "output_padding": 0, "dilation": 1, "groups
 def _check(layer: Convolution, channels: tuple[int, int], groups: int) -> None:
     name = type(layer).__name__
     check_groups(name, groups, *channels)
-    if layer.padding == "same" and np.max(layer.stride) > 1:
-        message = f"{name}: padding 'same' needs a stride of 1, not {layer.stride}"
-        raise ShapeError(message)
+    check_same(name, layer.padding, layer.stride)
