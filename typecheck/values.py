@@ -114,6 +114,32 @@ def accept_arithmetic_where_a_size_is_expected() -> None:
     assert_type(half(tg.ones((7,)), whole=True), L[3])
 
 
+def accept_a_name_for_a_size_that_is_given_back() -> None:
+    def one_more(n: N) -> Add[N, L[1]]:
+        k = n + 1
+        assert_type(tg.zeros((k,)), Tensor[Shape[Add[N, L[1]]], NoneTape])
+        return k
+
+    def either(n: N, b: B, *, long: bool) -> tuple[Mul[N, B], Add[B, L[1]]]:
+        product = n * b
+        more = b + 1 if long else 1 + b
+        return product, more
+
+    def elements(a: Tensor[Shape[N, B], NoneTape]) -> Mul[N, B]:
+        return a.size
+
+    def listed(n: N) -> int:
+        k = n + 1
+        sizes = [k]
+        sizes.append(7)
+        return k
+
+    assert_type(one_more(3), L[4])
+    assert_type(either(3, 5, long=True), tuple[L[15], L[6]])
+    assert_type(elements(tg.ones((3, 5))), L[15])
+    assert_type(listed(3), int)
+
+
 def accept_a_number_that_is_bound_again() -> None:
     def counted(n: N) -> int:
         k = n + 1
@@ -202,6 +228,15 @@ def accept_attributes_of_computed_sizes() -> None:
 def reject_arithmetic_of_another_size() -> None:
     def one_more(n: N) -> Add[N, L[1]]:
         return n + 2  # E(mypy): Incompatible return value type (got "Sum[N, Literal[2]]", expected "Sum[N, Literal[1]]") [return-value]
+
+    one_more(3)
+
+
+def reject_a_name_for_another_size() -> None:
+    def one_more(n: N) -> Add[N, L[1]]:
+        k = n + 2
+        assert k > n
+        return k  # E(mypy): Incompatible return value type (got "Sum[N, Literal[2]]", expected "Sum[N, Literal[1]]") [return-value]
 
     one_more(3)
 

@@ -105,7 +105,7 @@ _rule_files: list[Path] = []  # of the user's own rules
 _loaded: dict[str, str] = {}  # the version of what this process has loaded, from when mypy first asks
 
 # How mypy asks for `n + 1`: of an `n: N` by a name with words in it, of a number and of a computed size by its class.
-ARITHMETIC = frozenset(
+ARITHMETIC = frozenset({"builtins.len"}) | frozenset(
     place.format(name)
     for place in [
         "__{}__ of int",
@@ -166,11 +166,11 @@ class Tapegrad(Plugin):
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname.startswith("tapegrad.claims."):
             return _claims.get(fullname)
-        return None if fullname.partition(".")[0] in FOREIGN else _numbers.get(fullname, _function)
+        return _numbers.get(fullname, None if fullname.partition(".")[0] in FOREIGN else _function)
 
     @override
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        return _numbers.get(fullname) if fullname.partition(".")[0] in FOREIGN else _numbers.get(fullname, _method)
+        return _numbers.get(fullname, None if fullname.partition(".")[0] in FOREIGN else _method)
 
     @override
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
@@ -269,4 +269,7 @@ _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)
 _attribute = _guard(_lazy("attribute_type"), lambda ctx: ctx.default_attr_type)
 _settled_attribute = _guard(_lazy("settled_attribute"), lambda ctx: ctx.default_attr_type)
 _number = _guard(_lazy("number_result"), lambda ctx: ctx.default_return_type)
-_numbers = dict.fromkeys(ARITHMETIC, lambda ctx: _number(ctx) if ctx.api.type_context[-1] else ctx.default_return_type)
+_numbers = dict.fromkeys(
+    ARITHMETIC,
+    lambda ctx: _number(ctx) if ctx.api.type_context[-1] or ctx.api.return_types else ctx.default_return_type,
+)

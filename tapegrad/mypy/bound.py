@@ -10,6 +10,8 @@ from mypy.nodes import (
     Block,
     BytesExpr,
     ComplexExpr,
+    ConditionalExpr,
+    DictExpr,
     Expression,
     FloatExpr,
     FuncItem,
@@ -20,6 +22,8 @@ from mypy.nodes import (
     NameExpr,
     Node,
     OperatorAssignmentStmt,
+    ReturnStmt,
+    SetExpr,
     StarExpr,
     StrExpr,
     TupleExpr,
@@ -209,6 +213,32 @@ def _shared_out(scope: Node | None) -> dict[Expression, int]:
 
 
 _shared = OfScope(_shared_out)
+
+
+def is_given_back(value: Expression, api: Checker) -> bool:
+    """Says whether the function in hand gives back a name that stands for an expression alone."""
+    return value in _given_back.of(enclosing_function(api))
+
+
+def _values_given_back(scope: Node | None) -> set[Expression]:
+    given: set[Node | None] = set()
+    listed: set[Node | None] = set()  # a list of one size would take no other number
+    for node in inside(scope):
+        if isinstance(node, ReturnStmt):
+            given |= {name.node for name in _names(node.expr)}
+        elif isinstance(node, ListExpr | SetExpr | DictExpr):
+            listed |= {name.node for name in _names(parts_of(node))}
+    values = [bound[0] for name, bound in _bindings(scope).items() if name in given - listed and len(bound) == 1]
+    return {one for value in values if value is not None for one in _alternatives(value)}
+
+
+def _alternatives(value: Expression) -> list[Expression]:
+    if isinstance(value, ConditionalExpr):
+        return [*_alternatives(value.if_expr), *_alternatives(value.else_expr)]
+    return [value]
+
+
+_given_back = OfScope(_values_given_back)
 
 
 def captured(pattern: Any) -> list[Expression]:

@@ -44,7 +44,7 @@ from tapegrad.mypy.values import ValueUnknownError, size_value, value_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mypy.plugin import FunctionContext, MethodContext
+    from mypy.plugin import AttributeContext, FunctionContext, MethodContext
 
 
 class Known(NamedTuple):
@@ -59,7 +59,7 @@ _MOST = 100  # functions that claim something; the claims of one are made and us
 _known: dict[Node, dict[int, Known]] = {}  # by function, and by the line of the claim
 
 
-def facts_for(ctx: FunctionContext | MethodContext) -> list[Fact]:
+def facts_for(ctx: FunctionContext | MethodContext | AttributeContext) -> list[Fact]:
     """Returns what has been claimed before a call, and holds where it stands."""
     if not _known:
         return []

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from mypy.nodes import Expression, IndexExpr
 from mypy.plugin import MethodSigContext
-from mypy.types import CallableType, Instance, Type, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
 from tapegrad.dims import assuming, is_unknown
 from tapegrad.mypy import calls, flow, layers, lifted
+from tapegrad.mypy.bound import is_given_back
 from tapegrad.mypy.codec import GRADIENTS, TENSOR, VALUE, is_size, settled, size_type, tensor_parts, unknown
 from tapegrad.mypy.facts import facts_for
-from tapegrad.mypy.internals import make
+from tapegrad.mypy.internals import make, returned_type
 from tapegrad.mypy.signatures import declared_for, forget, is_concerned, loosened, remember
 from tapegrad.mypy.values import size_value
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext
     from mypy.types import FunctionLike
+
+    from tapegrad.mypy.internals import Checker
 
 
 def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
@@ -96,17 +99,33 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
 
 
 def number_result(ctx: FunctionContext | MethodContext) -> Type:
-    """Types `n + 1` where a size is expected; anywhere else it stays an int, so that its name may be bound again."""
-    expected = ctx.api.type_context[-1]
-    if expected is None or not is_size(expected) or not isinstance(ctx.context, Expression):
-        return ctx.default_return_type
+    """Types `n + 1` and `len(x)` where a size is expected, see `_number`."""
+    return _number(ctx, ctx.default_return_type)
+
+
+def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Type) -> Type:
+    """Types a number where a size is expected; anywhere else it stays an int, so that its name may be bound again."""
+    expected, expression = ctx.api.type_context[-1], ctx.context
+    if not isinstance(expression, Expression):
+        return default
+    if not is_size(expected) if expected is not None else not _is_given_as_size(expression, ctx.api):
+        return default
     with assuming(facts_for(ctx)):
-        size = size_value(ctx.default_return_type, ctx.context, ctx.api)
-        return ctx.default_return_type if is_unknown(size) else size_type(size, make(ctx.api))
+        size = size_value(default, expression, ctx.api)
+        return default if is_unknown(size) else size_type(size, make(ctx.api))
+
+
+def _is_given_as_size(value: Expression, api: Checker) -> bool:
+    """Says whether a name stands for an expression, and for nothing else, that a function of sizes gives back."""
+    given = returned_type(api)
+    items = given.items if isinstance(given, TupleType) else [given] if given is not None else []
+    return any(map(is_size, items)) and is_given_back(value, api)
 
 
 def settled_attribute(ctx: AttributeContext) -> Type:
     """Types an attribute whose sizes are computed from those of its object: where these are numbers, so are those."""
+    if getattr(ctx.context, "name", "") in ("ndim", "size") and tensor_parts(ctx.type) is not None:
+        return _number(ctx, ctx.default_attr_type)
     return settled(ctx.default_attr_type, make(ctx.api))
 
 

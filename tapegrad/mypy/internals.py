@@ -21,7 +21,16 @@ from mypy.nodes import (
     Var,
 )
 from mypy.subtypes import find_member, is_subtype
-from mypy.types import CallableType, FunctionLike, Instance, PlaceholderType, Type, UnboundType, get_proper_type
+from mypy.types import (
+    CallableType,
+    FunctionLike,
+    Instance,
+    PlaceholderType,
+    ProperType,
+    Type,
+    UnboundType,
+    get_proper_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,6 +57,11 @@ def enclosing_function(api: Checker) -> FuncItem | None:
     """Returns the function whose body is being checked."""
     function: FuncItem | None = api.scope.current_function()
     return function
+
+
+def returned_type(api: Checker) -> ProperType | None:
+    """Returns what the function whose body is being checked is declared to give."""
+    return get_proper_type(api.return_types[-1]) if api.return_types else None
 
 
 def outermost_scope(api: Checker) -> Node:

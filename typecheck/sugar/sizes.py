@@ -1,4 +1,4 @@
-"""A size as a plain number, `Shape[3, N]`: the plugin and the guard read it as a literal, other checkers refuse it."""
+"""A size as a plain number, `Shape[3, N]`, or as a length: the plugin and the guard read it, other checkers refuse it."""
 
 from typing import Literal as L
 from typing import assert_type
@@ -32,3 +32,23 @@ def reject_another_number() -> None:
 
 def reject_another_number_beside_a_sum() -> None:
     shorter(tg.ones((4, 4)))  # E: shorter: x is (4, 4) but (N + 1, 3) is expected: axis 1 is 4, not 3 [tapegrad-shape]
+
+
+def accept_a_length_for_a_size() -> None:
+    def rows(x: Tensor[Shape[N, L[3]]]) -> N:
+        return len(x)
+
+    def more(x: Tensor[Shape[N, L[3]]]) -> Add[N, L[1]]:
+        n = len(x) + 1
+        assert n > 1
+        return n
+
+    assert_type(rows(tg.ones((5, 3))), L[5])
+    assert_type(more(tg.ones((5, 3))), L[6])
+
+
+def reject_the_length_of_another_axis() -> None:
+    def columns(x: Tensor[Shape[L[3], N]]) -> N:
+        return len(x)  # E(mypy): Incompatible return value type (got "Literal[3]", expected "N") [return-value]
+
+    columns(tg.ones((3, 5)))
