@@ -36,6 +36,14 @@ def accept_hessians() -> None:
     assert_type(tg.hessian(energy, tg.ones((1, 2, 1, 2))), Tensor[Any, NoneTape])
 
 
+def accept_a_lambda_of_another_dtype() -> None:
+    precise = x.astype(np.float64)
+    form = tg.eye(3, dtype=np.float64)
+    assert_type(tg.hvp(lambda y: y @ form @ y, precise, precise), Tensor[Shape[L[3]], NoneTape, np.float64])
+    assert_type(tg.hvp(lambda y: tg.mse(form @ y, precise), precise, precise), Tensor[Shape[L[3]], NoneTape, np.float64])
+    assert_type(tg.hessian(lambda y: tg.mse(y, precise), precise), Tensor[Shape[L[3], L[3]], NoneTape, np.float64])
+
+
 def accept_named_sizes() -> None:
     def curved(y: Tensor[Shape[N], NoneTape]) -> Tensor[Shape[N, N], NoneTape]:
         assert_type(tg.hvp(energy, y, y), Tensor[Shape[N], NoneTape])

@@ -276,23 +276,25 @@ def _tells(expression: Expression, api: Any) -> bool:
 def _loosened(declared: CallableType, ctx: FunctionSigContext | MethodSigContext | None = None) -> CallableType:
     if ctx is not None and any(isinstance(get_proper_type(t), CallableType) for t in declared.arg_types):
         declared = declared.copy_modified(arg_types=_open_calls(declared, ctx))
-    sizes: dict[TypeVarId, Type] = {
-        variable.id: AnyType(TypeOfAny.special_form) for variable in declared.variables if kind_of(variable) == "size"
+    parts: dict[TypeVarId, Type] = {
+        variable.id: AnyType(TypeOfAny.special_form)
+        for variable in declared.variables
+        if kind_of(variable) in ("size", "dtype")
     }
-    opened = [_open(_taking_any_size(t, sizes)) for t in declared.arg_types]
+    opened = [_open(_taking_any(t, parts)) for t in declared.arg_types]
     if all(map(operator.is_, opened, declared.arg_types)):
         return declared
     return declared.copy_modified(arg_types=opened)
 
 
-def _taking_any_size(t: Type, sizes: dict[TypeVarId, Type]) -> Type:
-    """Opens what a function takes: a lambda is read before it is known what its sizes are called by."""
-    if not sizes or is_endless(t):
+def _taking_any(t: Type, parts: dict[TypeVarId, Type]) -> Type:
+    """Opens what a function takes: a lambda is read before it is known what its sizes and its dtype stand for."""
+    if not parts or is_endless(t):
         return t
     p = get_proper_type(t)
     if not isinstance(p, CallableType):
         return t
-    return p.copy_modified(arg_types=[expand_type(argument, sizes) for argument in p.arg_types])
+    return p.copy_modified(arg_types=[expand_type(argument, parts) for argument in p.arg_types])
 
 
 def is_concerned(declared: FunctionLike) -> bool:
