@@ -426,8 +426,8 @@ def _broadcast_size(n: Size, m: Size) -> Size:
 
 def _terms(size: Size) -> Mapping[Monomial, int] | None:
     size = simplest(size)
-    if isinstance(size, int):
-        return {(): size} if size else {}
+    if not isinstance(size, Dim):  # an int of Python or of NumPy
+        return {(): int(size)} if size else {}
     return None if size.terms is None else dict(size.terms)
 
 

@@ -784,13 +784,15 @@ _NUMBERS: Final = (float, int)  # made once: a union would be made at each call;
 _new: Any = object.__new__  # Any: what it makes is typed by who asks for it
 
 Axis: TypeAlias = int | tuple[int, ...] | None
-Sizes: TypeAlias = tuple[int, ...]
+Count: TypeAlias = "int | np.integer[Any]"
+Sizes: TypeAlias = "tuple[Count, ...]"
 Number: TypeAlias = "float | np.ndarray[Any, np.dtype[Any]] | np.generic"
 Scalar: TypeAlias = "float | np.floating[Any] | np.integer[Any]"
 Operand: TypeAlias = "Tensor[Any, T2, Any] | Number"
-Place: TypeAlias = "int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | None"
+Place: TypeAlias = "Count | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | None"
 Index: TypeAlias = (
-    "int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | tuple[Place[T2], ...] | None"
+    "int | np.integer[Any] | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]]"
+    " | tuple[Place[T2], ...] | None"
 )
 Wrt: TypeAlias = "Tensor[Any, Any, Any] | HasParameters | Mapping[str, Wrt] | Iterable[Wrt]"
 # Other checkers see the strict form; the plugin loosens it and says in tapegrad's words what does not fit.

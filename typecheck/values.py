@@ -3,6 +3,7 @@
 from typing import Any, Final, Generic, assert_type
 from typing import Literal as L
 
+import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
@@ -84,6 +85,23 @@ def accept_a_name_that_stands_for_something_else_later() -> None:
     z = z.T
     assert_type(z, Tensor[Shape[L[3], L[2]], NoneTape])
     assert_type(z.reshape((rows, 3)), Tensor[Shape[Any, L[3]], NoneTape])
+
+
+def accept_whole_numbers_of_numpy() -> None:
+    def sized(k: np.int64, n: int) -> None:
+        assert_type(tg.zeros((k, 3)), Tensor[Shape[Any, L[3]], NoneTape])
+        assert_type(tg.zeros(k), Tensor[Shape[Any], NoneTape])
+        assert_type(tg.zeros(n), Tensor[Shape[Any], NoneTape])
+        assert_type(tg.full((2, 3), k), Tensor[Shape[L[2], L[3]], NoneTape])
+        assert_type(tg.full((2, 3), n), Tensor[Shape[L[2], L[3]], NoneTape])
+        assert_type(x.reshape((k, -1)), Tensor[Shape[Any, Any], NoneTape])
+        assert_type(x[k - 1], Tensor[Shape[L[3], L[24]], NoneTape])
+        assert_type(x[..., k], Tensor[Shape[L[2], L[3]], NoneTape])
+
+    sized(np.int64(2), 2)
+    assert_type(tg.zeros((np.int64(2), 3)), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(x.reshape((np.int32(18), int(HEADS), 2)), Tensor[Shape[L[18], L[4], L[2]], NoneTape])
+    assert_type(x[np.argmax(x.numpy()[:, 0, 0])], Tensor[Shape[L[3], L[24]], NoneTape])
 
 
 def accept_a_division_by_what_may_be_zero() -> None:
@@ -256,6 +274,14 @@ def reject_a_named_product_that_does_not_come_out() -> None:
         a.reshape((b + 1, d))  # E(mypy): reshape: x (B, 24) has 24*B elements but shape (B + 1, 24) has 24*B + 24
 
     one_more(tg.ones((2, 24)))
+
+
+def reject_an_index_of_numpy_past_the_end() -> None:
+    x[np.int64(2)]  # E: getitem: index 2 is out of range for axis 0 of x (2, 3, 24) [tapegrad-shape]
+
+
+def reject_numbers_of_numpy_that_do_not_come_out() -> None:
+    x.reshape((np.int64(29), 5))  # E: reshape: x (2, 3, 24) has 144 elements but shape (29, 5) has 145 [tapegrad-shape]
 
 
 def reject_a_length_that_does_not_fit() -> None:

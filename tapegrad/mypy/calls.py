@@ -72,7 +72,7 @@ from tapegrad.mypy.paths import End, consumed_by, consumed_in
 from tapegrad.mypy.rules import op_of_method, ops
 from tapegrad.mypy.signatures import Signature, is_op, is_overload, method_of_tensor, parameter_names, signature_of
 from tapegrad.mypy.unify import Bindings, Refusal
-from tapegrad.mypy.values import ValueUnknownError, index_of, size_value, value_of
+from tapegrad.mypy.values import ValueUnknownError, index_of, is_whole, size_value, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -548,9 +548,10 @@ def _ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], a
             read = index_of if annotations.get(name) == "Index" else value_of
             values[name] = read(argument.type, argument.expression, api)
         except ValueUnknownError:
-            if annotations.get(name) not in ("Size", Size):
+            kind = annotations.get(name)
+            if kind not in _OPEN or (kind == "Dims | Size" and not is_whole(argument.type)):
                 return None
-            values[name] = UNKNOWN
+            values[name] = _OPEN[kind]
     if uncounted:
         return _for_any_count(op, shapes, values, uncounted)
     return _shaped(op, shapes, values)
@@ -696,5 +697,7 @@ def _operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | No
     return None
 
 
+# What stands for a value that nobody knows, by what a rule calls its kind: it asks of no number which one it is.
+_OPEN = {"Size": UNKNOWN, Size: UNKNOWN, "Dims | Size": UNKNOWN, "Scalar": 0.0}
 _CONCRETE = re.compile(r"bool|b?float\d+|u?int\d+")
 NUMBERS = frozenset({"builtins.int", "builtins.float", "builtins.bool"})

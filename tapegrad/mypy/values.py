@@ -115,7 +115,7 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
         return slice(UNKNOWN, UNKNOWN, UNKNOWN)
     if isinstance(p, LiteralType) or (name == "builtins.bool" and isinstance(p, Instance) and p.last_known_value):
         return value_of(p, expression, api)
-    if name == "builtins.int" or isinstance(p, TypeVarType):
+    if isinstance(p, TypeVarType) or is_whole(p):
         return size_value(t, expression, api)
     raise ValueUnknownError
 
@@ -166,6 +166,8 @@ def _computed(expression: Expression, api: Checker) -> Size:
             return UNKNOWN if is_unknown(n) or is_unknown(m) or surely_differ(n, m) else n
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
             return _length(_type_of(operand, api))
+        case CallExpr(args=[operand]) if _converts(expression, api):
+            return _size(operand, api)
         case MemberExpr(name="ndim" | "size" as name, expr=operand):
             return _counted(_type_of(operand, api), name)
         case NameExpr(node=Var(final_value=int(value))):
@@ -232,6 +234,20 @@ def _names_in(expression: Any) -> Iterator[NameExpr]:
             yield from _names_in(inner)
     for inner in (*getattr(expression, "args", ()), *getattr(expression, "items", ())):
         yield from _names_in(inner)
+
+
+def is_whole(t: Type) -> bool:
+    """Says whether a type is a whole number of Python's or of NumPy's."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and (p.type.fullname == "builtins.int" or p.type.has_base("numpy.integer"))
+
+
+def _converts(call: CallExpr, api: Checker) -> bool:
+    """Says whether a call makes another kind of whole number of one, as `int(n)` and `np.int64(3)` do."""
+    made, given = (get_proper_type(_type_of(one, api)) for one in (call, *call.args))
+    name = getattr(call.callee, "fullname", "")
+    is_class = name == "builtins.int" or name.startswith("numpy.")
+    return is_class and is_whole(made) and (is_whole(given) or isinstance(given, TypeVarType))
 
 
 def _length(t: Type) -> Size:

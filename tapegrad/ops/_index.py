@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ class OutOfRangeError(ShapeError, IndexError):
 
 def items_of(x: Dims, index: Any) -> list[tuple[str, Any]]:
     """Returns an item for each axis, and for each new one, with slices after `...`, beside what it is called."""
-    items = list(index) if isinstance(index, tuple) else [index]
+    items = [_plain(item) for item in (index if isinstance(index, tuple) else [index])]
     for item in items:
         if not _is_index(item):
             kind = sentences.with_article(type(item).__name__)
@@ -39,6 +40,11 @@ def items_of(x: Dims, index: Any) -> list[tuple[str, Any]]:
     called = [(f"index[{position}]", item) for position, item in enumerate(items)]
     place = ellipses[0] + 1 if ellipses else len(items)
     return [*called[:place], *[("...", slice(None))] * (len(x) - axes), *called[place:]]
+
+
+def _plain(item: Any) -> Any:
+    """Returns a number of NumPy's as one of Python's, and anything else as it is."""
+    return int(item) if isinstance(item, Integral) and not isinstance(item, int) else item
 
 
 def _is_index(item: Any) -> bool:

@@ -143,7 +143,7 @@ def unflatten(x: Tensor[Any, T, D], axis: int, sizes: Sizes) -> Tensor[Any, T, D
         ShapeError: The axis is out of range, or its size is not the product of `sizes`.
     """
     x, tape = split(x)
-    out = handle(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))
+    out = handle(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))  # type: ignore[arg-type]  # NumPy's ints do as well
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))

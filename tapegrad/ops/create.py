@@ -16,7 +16,7 @@ from tapegrad.tensor import D, S, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
-    from tapegrad.tensor import Scalar, Sizes
+    from tapegrad.tensor import Count, Scalar, Sizes
 
 Empty: TypeAlias = "Sequence[Empty]"
 Bools: TypeAlias = "bool | Sequence[Bools]"
@@ -112,7 +112,7 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
 
 
 @op(filled_shape)
-def empty(shape: Sizes | int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def empty(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of whatever the memory holds, for a result that is written over.
 
     $$y_i = \text{any}$$
@@ -132,7 +132,7 @@ def empty(shape: Sizes | int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
 
 
 @op(filled_shape)
-def zeros(shape: Sizes | int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def zeros(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of zeros.
 
     $$y_i = 0$$
@@ -152,7 +152,7 @@ def zeros(shape: Sizes | int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
 
 
 @op(filled_shape)
-def ones(shape: Sizes | int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def ones(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of ones.
 
     $$y_i = 1$$
@@ -172,7 +172,7 @@ def ones(shape: Sizes | int, dtype: type[D] | np.dtype[D] = np.float32) -> Tenso
 
 
 @op(full_shape)
-def full(shape: Sizes | int, value: Scalar, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def full(shape: Sizes | Count, value: Scalar, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of one number.
 
     $$y_i = v$$

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from tapegrad.generator import RNG
     from tapegrad.gradients import Gradients
     from tapegrad.tape import NoneTape
-    from tapegrad.tensor import Sizes
+    from tapegrad.tensor import Count, Sizes
 
 
 @op(filled_shape)
 def normal(
-    shape: Sizes | int,
+    shape: Sizes | Count,
     *,
     mean: float = 0.0,
     std: float = 1.0,
@@ -53,7 +53,7 @@ def normal(
 
 @op(filled_shape)
 def uniform(
-    shape: Sizes | int,
+    shape: Sizes | Count,
     *,
     low: float = 0.0,
     high: float = 1.0,
@@ -84,7 +84,7 @@ def uniform(
 
 @op(filled_shape)
 def bernoulli(
-    shape: Sizes | int,
+    shape: Sizes | Count,
     *,
     p: float = 0.5,
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
@@ -221,7 +221,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
     return tape.record(out, (x,), backward)
 
 
-def _ones(name: str, shape: Sizes | int, p: float, dtype: Any, rng: RNG) -> Any:
+def _ones(name: str, shape: Sizes | Count, p: float, dtype: Any, rng: RNG) -> Any:
     """Returns an array with ones at random places."""
     if not 0 <= p <= 1:
         message = f"{name}: p is {p} but must be from 0 to 1"

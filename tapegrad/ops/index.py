@@ -10,6 +10,7 @@ from tapegrad.dims import Dims, Size, is_unknown, normal_axis, show, surely_diff
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops._index import along, check_range
+from tapegrad.ops.create import sizes_of
 from tapegrad.ops.places import getitem
 from tapegrad.tensor import T1, T2, D, T, Tensor, handle, known, split_mixed, tensor_only
 
@@ -171,9 +172,10 @@ def scatter_add(
     """
     _not_a_number(indices)
     updates, indices, tape = split_mixed(updates, indices)
-    _check_indices(indices, shape[axis], axis)
-    axis = normal_axis(axis, shape)
-    out = handle(engine(updates.data, indices.data).scatter_add(shape, indices.data, updates.data, axis))
+    sizes: tuple[int, ...] = sizes_of(shape)
+    _check_indices(indices, sizes[axis], axis)
+    axis = normal_axis(axis, sizes)
+    out = handle(engine(updates.data, indices.data).scatter_add(sizes, indices.data, updates.data, axis))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

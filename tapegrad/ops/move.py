@@ -9,6 +9,7 @@ from tapegrad.dims import Dims, Size, is_unknown, normal_axes, product, show, su
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops.create import sizes_of
 from tapegrad.tensor import D, T, Tensor, handle, split
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     """
     x, tape = split(x)
     if shape and min(shape) < -1:
-        reshape_shape(x.shape, shape)  # refuses what NumPy takes for another -1
+        reshape_shape(x.shape, sizes_of(shape))  # refuses what NumPy takes for another -1
     out = handle(x.data.reshape(shape))
 
     def backward(grads: Gradients) -> None:
@@ -149,7 +150,7 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
         ShapeError: `x` does not broadcast to `shape`, or a size is negative.
     """
     x, tape = split(x)
-    out = handle(engine(x.data).broadcast_to(x.data, shape))
+    out = handle(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy's ints do as well
 
     def backward(grads: Gradients) -> None:
         add_summed(grads, x, grads.take(out))

@@ -205,6 +205,8 @@ class Drawn:
             return self.dice.choice(("np.float32", "np.float64", "np.int64", "np.bool_"))
         if kind == "Sizes":
             return self.sizes()
+        if kind == "Count":
+            return self.of_numpy(self.dice.randint(-1, 7))
         if kind == "Reduction":
             return self.dice.choice(("'mean'", "'sum'", "'none'"))
         if kind == "Paired":
@@ -242,7 +244,11 @@ class Drawn:
             sizes = self.dice.choice(([total], [part, total // part], [1, total // part, part], [*self.like]))
         if sizes and self.chance(0.3):
             sizes[self.dice.randrange(len(sizes))] = -1
-        return self.several(sizes)
+        return self.several([self.of_numpy(n) for n in sizes])
+
+    def of_numpy(self, n: int) -> str:
+        """Writes a number, now and then as one of NumPy's."""
+        return f"np.int64({n})" if self.chance(0.05) else str(n)
 
     def index(self) -> str:
         """Returns what stands between brackets."""
@@ -253,6 +259,8 @@ class Drawn:
             step = self.dice.choice((None, None, None, 1, 2, 3, -1, -2))
             number = self.dice.randint(-3, 3)
             part = self.dice.choice((slice(low, high, step), slice(low, high), slice(None), number, number, None, ...))
+            if part is number:
+                return self.of_numpy(number)
             return self.between_brackets(part) if self.op.name == "getitem" else "..." if part is ... else str(part)
 
         parts = [item() for _ in range(self.dice.randint(1, 3))]

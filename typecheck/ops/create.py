@@ -174,7 +174,7 @@ def accept_one_size() -> None:
     assert_type(tg.normal(3, rng=0), Tensor[Shape[L[3]], NoneTape])
 
     def made(n: N, m: int) -> Tensor[Shape[N]]:
-        assert_type(tg.zeros(m), Tensor[Any, NoneTape])
+        assert_type(tg.zeros(m), Tensor[Shape[Any], NoneTape])
         return tg.zeros(n)
 
     made(3, 4)
@@ -194,4 +194,4 @@ def reject_one_negative_size() -> None:
 
 
 def reject_a_list_for_a_shape() -> None:
-    tg.zeros([2, 3])  # E(mypy): Argument 1 to "zeros" has incompatible type "list[int]"; expected "tuple[int, ...] | int" [arg-type]
+    tg.zeros([2, 3])  # E(mypy): Argument 1 to "zeros" has incompatible type "list[int]"; expected "tuple[int | integer[Any], ...] | int | integer[Any]" [arg-type]
