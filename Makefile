@@ -63,6 +63,7 @@ bench: $(BENCH)/.ready ## install the rivals in .venv-bench, and time training b
 
 docs: $(VENV)/.ready ## build the pages into site/
 	@$(BIN)/python -m docs.reference
+	@$(BIN)/python -m docs.refusals
 	@$(BIN)/python -m mkdocs build --strict
 
 docs-serve: docs ## show the pages at http://localhost:8000, and again whenever one is saved
@@ -78,7 +79,7 @@ lock: $(VENV)/.locked ## lock the newest versions, for every platform
 		--custom-compile-command "make lock" --output-file $(LOCK)
 
 clean: ## remove the environment, the builds and the caches
-	rm -rf $(VENV) $(BENCH) build dist docs/api site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) build dist docs/api docs/errors site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 # A new lock makes a new environment; a new pyproject.toml only installs tapegrad again.
 $(VENV)/.locked: $(LOCK)

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tomllib
 import traceback
+from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import tapegrad
+from docs import refusals
 from tapegrad import autodiff, backend
 
 ROOT = Path(__file__).parent.parent
@@ -98,18 +100,21 @@ class Program(NamedTuple):
         return sorted(Report(position, int(match[2]), match[3], match[4]) for position, match in lines if match)
 
 
+@cache
 def programs() -> list[Program]:
-    """Returns the programs of all pages."""
+    """Returns the programs of all pages, those that the build writes of error texts among them."""
+    pages = [(page.name, page.read_text("utf-8")) for page in PAGES]
     found: list[Program] = []
-    for page in PAGES:
-        for language, title, text in BLOCK.findall(page.read_text("utf-8")):
+    for page, content in [*pages, *refusals.pages().items()]:
+        stem = page.removesuffix(".md").replace("-", "_").lower()
+        for language, title, text in BLOCK.findall(content):
             if language == "python":
                 if re.search(r"^(?:import|from) tapegrad\b", text, re.MULTILINE):
-                    found.append(Program(f"{page.stem.replace('-', '_').lower()}_{len(found)}", []))
+                    found.append(Program(f"{stem}_{len(found)}", []))
                 found[-1].blocks.append(Block(text, {}))
             elif language == "text":
-                assert title, f"{page.name} does not say who says {text}"
-                assert title not in found[-1].blocks[-1].quotes, f"{page.name} quotes {title} twice under one block"
+                assert title, f"{page} does not say who says {text}"
+                assert title not in found[-1].blocks[-1].quotes, f"{page} quotes {title} twice under one block"
                 found[-1].blocks[-1].quotes[title] = text
     return found
 
@@ -237,11 +242,12 @@ def test_the_page_of_examples_shows_each_with_its_own_lines_and_a_picture() -> N
 def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """Builds a copy of the pages as `make docs` does, and by its successor: two workers may be here at a time."""
     folder = tmp_path_factory.mktemp("house")
-    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api", "__pycache__"))
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api", "errors", "__pycache__"))
     for name in ("mkdocs.yml", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
-    (folder / "tapegrad").symlink_to(ROOT / "tapegrad")
-    for command in (["docs.reference"], [request.param, "build", "--strict"]):
+    for name in ("tapegrad", "typecheck"):
+        (folder / name).symlink_to(ROOT / name)
+    for command in (["docs.reference"], ["docs.refusals"], [request.param, "build", "--strict"]):
         run = python(*command, folder=folder)
         assert run.returncode == 0, run.stdout + run.stderr
     return folder / "site"

@@ -135,7 +135,6 @@ def accept_rows_unpacked() -> None:
 
 def reject_rows_unpacked_into_too_few() -> None:
     first, second = x.T  # E(mypy): iter: x (3, 2) has 3 rows but is unpacked into 2 [tapegrad-shape]
-    first + second
 
 
 def reject_named_rows_unpacked() -> None:

@@ -1,0 +1,416 @@
+"""Writes the pages under docs/errors: one for each error text, with a program of typecheck/ that is answered with it.
+
+`errors.toml` names the texts and says what they mean. What mypy and Python say of a program is said by the tests of
+typecheck/; here the program is cut out of its file, formatted for a page, and run once more for Python's own words.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import linecache
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import traceback
+import warnings
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = Path(__file__).parent.parent
+PROGRAMS: Final = ROOT / "typecheck"
+TEXTS: Final = ROOT / "docs" / "errors.toml"
+PAGES: Final = ROOT / "docs" / "errors"
+MARK: Final = re.compile(r"#\s*E(?P<mypy>\(mypy\))?: (?P<text>.*?)(?:\s+\[(?P<code>[a-z-]+)\])?$")
+HERE: Final = "# noqa: HERE"  # ruff breaks no line for the length of such a comment
+SUBJECT: Final = re.compile(r"(?:[\w.\[\]'-]+ )?(?P<name>[\w.]+)(?:\([^:]*\))?: (?P<rest>.*)")
+STANDS_FOR: Final = {
+    "x": r"[\w.\[\]]+",
+    "words": r"[\w.\[\] ]+",
+    "size": r"[^:]+?",
+    "shape": r"\([^:]*?\)",
+    "dtype": r"(?:bool|u?int\d*|float\d+|floating|integer|number|integer or bool)",
+    "a": r"an? \w+",
+    "any": r".+?",
+}
+HEAD: Final = """\
+# Every error text
+
+Each text has a page: a program that is refused, what is said of it, and the same program mended.
+The programs are those that the tests run in both worlds, and the address of a page stays.
+Put the words of a message into the search field, without the numbers.
+Or look here by what it is about, or below by who says it.
+[Reading an error](../guide/errors.md) says how they are built.
+
+"""
+
+
+class Refusal(NamedTuple):
+    """A line of typecheck/ that is refused: where, in which function, and what is said of it."""
+
+    path: Path
+    line: int
+    function: ast.FunctionDef
+    text: str
+    code: str | None
+    in_both_worlds: bool
+
+    @property
+    def sentence(self) -> str:
+        """What is said, after the name of who says it."""
+        match = SUBJECT.fullmatch(self.text)
+        return match["rest"] if match else self.text
+
+    @property
+    def subject(self) -> str:
+        """Who says it: an op, a method or the class of a layer."""
+        match = SUBJECT.fullmatch(self.text)
+        return match["name"] if match else ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path.relative_to(PROGRAMS).as_posix()}:{self.function.name}"
+
+
+class Text(NamedTuple):
+    """An error text: the name of its page, what `errors.toml` says of it, and the lines it is said of."""
+
+    name: str
+    topic: str
+    says: re.Pattern[str]
+    means: str
+    wrong: str
+    mended: tuple[str, str]
+    refusals: list[Refusal]
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("-", " ").capitalize()
+
+    @property
+    def code(self) -> str:
+        """The code that mypy gives it."""
+        codes = {one.code for one in self.refusals} - {None}
+        if len(codes) != 1:
+            message = f"{self.name} has the codes {sorted(map(str, codes))}"
+            raise LookupError(message)
+        return str(codes.pop())
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """Returns the syntax tree of a file."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+def functions(path: Path, prefix: str) -> list[ast.FunctionDef]:
+    """Returns the functions of a file whose names begin so."""
+    return [node for node in tree(path).body if isinstance(node, ast.FunctionDef) and node.name.startswith(prefix)]
+
+
+def refusals() -> Iterator[Refusal]:
+    """Yields each line that tapegrad refuses; what mypy says by itself is left to its own pages."""
+    for path in sorted(path for path in PROGRAMS.rglob("*.py") if "pyright" not in path.parts):
+        lines = path.read_text("utf-8").splitlines()
+        for function in functions(path, "reject"):
+            for number in range(function.lineno, (function.end_lineno or 0) + 1):
+                mark = MARK.search(lines[number - 1])
+                if mark and (mark["code"] or "tapegrad-").startswith("tapegrad-"):
+                    yield Refusal(path, number, function, mark["text"], mark["code"], mark["mypy"] is None)
+
+
+@cache
+def texts() -> list[Text]:
+    """Returns every text with the lines it is said of; one that no page is for is an error."""
+    found = [
+        Text(name, one["topic"], pattern(one["says"]), one["means"], one["wrong"], tuple(one["mended"]), [])
+        for name, one in tomllib.loads(TEXTS.read_text("utf-8")).items()
+    ]
+    for refusal in refusals():
+        fitting = next((text for text in found if text.says.fullmatch(refusal.sentence)), None)
+        if fitting is None:
+            message = f"{refusal.place}: errors.toml has no table for: {refusal.sentence}"
+            raise LookupError(message)
+        fitting.refusals.append(refusal)
+    for text in found:
+        if not text.refusals:
+            message = f"errors.toml has a table for {text.name}, which no program of typecheck/ is answered with"
+            raise LookupError(message)
+    return found
+
+
+def pattern(says: list[str]) -> re.Pattern[str]:
+    """Returns what finds a sentence in which words in braces stand for something."""
+    alternatives = [
+        "".join(STANDS_FOR[part[1:-1]] if part.startswith("{") else re.escape(part) for part in split(one))
+        for one in says
+    ]
+    return re.compile("|".join(f"(?:{one})" for one in alternatives))
+
+
+def split(sentence: str) -> list[str]:
+    """Splits a sentence at its braces."""
+    return [part for part in re.split(r"(\{\w+\})", sentence) if part]
+
+
+def cut(refusal: Refusal) -> str:
+    """Returns the body of a refused function as a program of its own, with what it needs of its file above it."""
+    path, function = refusal.path, refusal.function
+    lines = path.read_text("utf-8").splitlines()
+    lines[refusal.line - 1] = MARK.sub(HERE, lines[refusal.line - 1])
+    body = [line.removeprefix("    ") for line in lines[first(function.body[0]) - 1 : function.end_lineno]]
+    needed = names_in(function)
+    kept: list[str] = []
+    for statement in reversed(tree(path).body[: tree(path).body.index(function)]):
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            imported = narrowed(statement, needed)
+            kept += [ast.unparse(imported)] if imported.names else []
+        elif bound_by(statement) & needed:
+            needed |= names_in(statement)
+            kept.append("\n".join(lines[first(statement) - 1 : statement.end_lineno]))
+    return "\n".join([*reversed(kept), "", *body, ""])
+
+
+def first(statement: ast.stmt) -> int:
+    """Returns the first line of a statement, which is that of its first decorator."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
+
+
+def narrowed(statement: ast.Import | ast.ImportFrom, needed: set[str]) -> ast.Import | ast.ImportFrom:
+    """Returns an import of the names that are needed."""
+    names = [one for one in statement.names if (one.asname or one.name.partition(".")[0]) in needed]
+    if isinstance(statement, ast.Import):
+        return ast.Import(names)
+    return ast.ImportFrom(statement.module, names, statement.level)
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Returns the names that a statement mentions."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def bound_by(statement: ast.stmt) -> set[str]:
+    """Returns the names that a statement at the top of a file binds."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    return {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def formatted(programs: list[str]) -> list[str]:
+    """Returns programs as ruff formats what stands on a page."""
+    with TemporaryDirectory() as folder:
+        files = [Path(folder, f"{number}.py") for number in range(len(programs))]
+        for file, program in zip(files, programs, strict=True):
+            file.write_text(program, "utf-8")
+        settings = str(ROOT / "docs" / "guide" / "ruff.toml")
+        for command in (("check", "--select=I", "--fix-only"), ("format",)):
+            whole = (sys.executable, "-m", "ruff", *command, "--quiet", "--config", settings, folder)
+            subprocess.run(whole, check=True)  # noqa: S603  # our own formatter
+        return [file.read_text("utf-8") for file in files]
+
+
+def wrong_program(text: Text) -> Refusal:
+    """Returns the line that shows a text."""
+    found = next((one for one in text.refusals if one.place == text.wrong), None)
+    if found is None:
+        message = f"{text.name}: {text.wrong} is not refused with this text"
+        raise LookupError(message)
+    return found
+
+
+def mended(text: Text, program: str) -> str:
+    """Returns a refused program as it is right, with what that takes instead of the mistake."""
+    mistake, instead = text.mended
+    if program.count(mistake) != 1:
+        message = f"{text.name}: the program has {mistake!r} {program.count(mistake)} times, not once:\n{program}"
+        raise LookupError(message)
+    right = program.replace(mistake, instead)
+    return f"import numpy as np\n{right}" if "np." in instead else right
+
+
+def marked(program: str) -> tuple[str, int, int]:
+    """Returns a program without its mark, the line that mypy names, and the one that the mark stood on."""
+    place = next(number for number, line in enumerate(program.splitlines(), start=1) if line.endswith(HERE))
+    around = [
+        node
+        for node in ast.walk(ast.parse(program))
+        if isinstance(node, ast.stmt) and node.lineno <= place <= last(node)
+    ]
+    return program.replace(f"  {HERE}", ""), max(node.lineno for node in around), place
+
+
+def last(node: ast.stmt) -> int:
+    """Returns the last line of a statement."""
+    return node.end_lineno or node.lineno
+
+
+def quoted(text: Text, refusal: Refusal, program: str) -> str:
+    """Returns a refused program and who says what of it."""
+    program, line, place = marked(program)
+    sentence = re.sub(r"\{-(\d+)\}", lambda back: str(place - int(back[1])), refusal.text)
+    file = f"{text.name.replace('-', '_')}.py"
+    said = f"{file}:{line}: error: {sentence}  [{text.code}]"
+    raised = raised_by(program, file)
+    if raised is not None and str(raised) == sentence:
+        return fenced("python", program) + fenced("text", said, "mypy and Python")
+    quote = fenced("python", program) + fenced("text", said, "mypy")
+    if raised is not None:
+        quote += fenced("text", traceback.format_exception_only(raised)[-1].rstrip(), "Python")
+    return quote
+
+
+def raised_by(program: str, file: str) -> Exception | None:
+    """Runs a program and returns what it raises."""
+    module = ModuleType(file.removesuffix(".py"))
+    linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
+    sys.modules[module.__name__] = module
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
+            exec(compile(program, file, "exec", dont_inherit=True), vars(module))  # noqa: S102  # our own
+    except Exception as error:  # noqa: BLE001  # whatever it is, the page says it
+        return error
+    finally:
+        del sys.modules[module.__name__]
+    return None
+
+
+def checked(text: Text, program: str) -> str:
+    """Returns a program that is right, once it has run."""
+    raised = raised_by(program, f"{text.name}.py")
+    if raised is not None:
+        message = f"{text.name}: the mended program is refused: {raised}\n{program}"
+        raise LookupError(message)
+    return program
+
+
+def fenced(language: str, text: str, title: str = "") -> str:
+    """Returns a block of Markdown, with an empty line under it."""
+    said_by = f' title="{title}"' if title else ""
+    return f"```{language}{said_by}\n{text.rstrip()}\n```\n\n"
+
+
+def pages() -> dict[str, str]:
+    """Returns the text of each page by its path under docs/errors."""
+    chosen = [(text, wrong_program(text)) for text in texts()]
+    programs = formatted([cut(wrong) for _, wrong in chosen])
+    right = formatted([mended(text, marked(one)[0]) for (text, _), one in zip(chosen, programs, strict=True)])
+    written = {
+        f"{text.name}.md": page(text, quoted(text, wrong, refused), checked(text, accepted))
+        for (text, wrong), refused, accepted in zip(chosen, programs, right, strict=True)
+    }
+    return {"index.md": index()} | written
+
+
+def page(text: Text, refused: str, accepted: str) -> str:
+    """Returns the page of one text."""
+    rows = [f"| `{subject}` | `{escaped(said)}` |" for subject, said in examples(text).items()]
+    return "\n".join(
+        [
+            f"# {text.title}",
+            "",
+            f"`{text.code}` · [Every error text](index.md#{anchor(text.topic)})",
+            "",
+            text.means,
+            "",
+            "## Wrong",
+            "",
+            refused,
+            "## Right",
+            "",
+            fenced("python", accepted),
+            "## Said by",
+            "",
+            "| who | for example |",
+            "| --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
+def examples(text: Text) -> dict[str, str]:
+    """Returns one whole message for each who says a text; functions of the programs' own, where nobody else does."""
+    found: dict[str, str] = {}
+    for refusal in sorted(text.refusals, key=lambda one: one.subject.lower()):
+        found.setdefault(refusal.subject or "Tensor", line_numbered(refusal.text))
+    return {name: said for name, said in found.items() if is_public(name)} or found
+
+
+def line_numbered(said: str) -> str:
+    """Returns words with some number in the place of a line of the program."""
+    return re.sub(r"\{-?\d+\}", "9", said)
+
+
+def is_public(subject: str) -> bool:
+    """Whether tapegrad itself says something, and no function of a program."""
+    return subject.partition(".")[0] in public()
+
+
+@cache
+def public() -> set[str]:
+    """Returns the names that may say something: ops, layers, and methods by their class."""
+    import tapegrad
+
+    rooms = [tapegrad, *(value for name in dir(tapegrad) if isinstance(value := getattr(tapegrad, name), ModuleType))]
+    return {name for room in rooms for name in dir(room)} | set(dir(tapegrad.Tensor))
+
+
+def escaped(said: str) -> str:
+    """Returns words for the cell of a table."""
+    return said.replace("|", r"\|")
+
+
+def anchor(title: str) -> str:
+    """Returns the anchor of a heading, as Markdown makes it."""
+    return title.lower().replace(" ", "-")
+
+
+def index() -> str:
+    """Returns the first page: the texts by topic, then by who says them."""
+    lines = [HEAD]
+    for topic in dict.fromkeys(text.topic for text in texts()):
+        lines += [f"## {topic}", "", "| text | mypy's code | for example |", "| --- | --- | --- |"]
+        for text in texts():
+            if text.topic == topic:
+                shown = line_numbered(wrong_program(text).text)
+                lines.append(f"| [{text.title}]({text.name}.md) | `{text.code}` | `{escaped(shown)}` |")
+        lines.append("")
+    lines += ["## By who says it", "", "| who | texts |", "| --- | --- |"]
+    by_subject: dict[str, dict[str, None]] = {}
+    for text in texts():
+        for refusal in text.refusals:
+            if is_public(refusal.subject):
+                by_subject.setdefault(refusal.subject, {})[f"[{text.title}]({text.name}.md)"] = None
+    lines += [f"| `{name}` | {', '.join(links)} |" for name, links in sorted(by_subject.items(), key=folded)]
+    return "\n".join([*lines, ""])
+
+
+def folded(entry: tuple[str, dict[str, None]]) -> str:
+    """Returns what a list of names is sorted by."""
+    return entry[0].lower()
+
+
+def main() -> None:
+    """Writes all pages anew."""
+    try:
+        written = pages()
+    except LookupError as error:
+        sys.exit(f"docs: {error}")
+    shutil.rmtree(PAGES, ignore_errors=True)
+    PAGES.mkdir()
+    for name, content in written.items():
+        (PAGES / name).write_text(content, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
