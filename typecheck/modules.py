@@ -65,6 +65,14 @@ def accept_sequential() -> None:
     assert_type(nested(image.trace()), Tensor[Shape[L[32], L[3]], OwnedTape])
 
 
+def accept_a_sequential_of_any_layers() -> None:
+    def applied(model: nn.Sequential, a: Tensor) -> Tensor:
+        result: Tensor = model(a)
+        return result
+
+    assert applied(nn.Sequential(nn.Linear(64, 10), nn.ReLU(), nn.Linear(10, 3)), image).shape == (32, 3)
+
+
 def accept_activations_first() -> None:
     model = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.Mish(), nn.PReLU(), nn.Linear(64, 3))
     assert_type(model(image), Tensor[Shape[L[32], L[3]], NoneTape])

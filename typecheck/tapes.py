@@ -219,6 +219,24 @@ def accept_a_forward_for_each_turn() -> None:
     assert total == 6
 
 
+def accept_a_call_with_overloads_whose_arguments_mypy_reads_twice() -> None:
+    loss = x.trace().sum()
+    given = x + 0.0
+    assert max((loss * 2.0).item(), len(loss.backward())) == 30.0
+    assert max(given.traced().sum().item(), 0.0) == 15.0
+
+
+def reject_what_such_a_call_consumed() -> None:
+    loss = x.trace().sum()
+    assert max(len(loss.backward()), 0) == 1
+    loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-1} [tapegrad-tape]
+
+
+def reject_two_in_one_call() -> None:
+    loss = x.trace().sum()
+    max(len(loss.backward()), len(loss.backward()))  # E(mypy): backward: loss was consumed by backward on line {-0} [tapegrad-tape]
+
+
 def accept_a_branch_that_leaves() -> None:
     def differentiated(a: Tensor[Shape[N], NoneTape], *, early: bool) -> Gradients:
         loss = a.trace().sum()

@@ -57,6 +57,7 @@ from tapegrad.mypy.codec import (
     TensorParts,
     consumer_of,
     dtype_name,
+    is_behind,
     is_tape,
     kind_of,
     shape_items,
@@ -424,8 +425,9 @@ def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None
     if argument.tensor is None:
         return
     tape = get_proper_type(argument.tensor.tape)
-    known = is_tape(tape, CONSUMED_TAPE)
-    end = End(tape.line, consumer_of(tape)) if known else consumed_by(argument.expression, api)
+    reader = argument.expression
+    known = is_tape(tape, CONSUMED_TAPE) and (reader is None or is_behind(tape, reader))
+    end = End(tape.line, consumer_of(tape)) if known else consumed_by(reader, api)
     if end is not None and (end.method == "traced" or not is_tape(tape, NONE_TAPE)):
         raise Refusal(sentences.consumed(call, name, f"on line {end.line}", end.method), "tape")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.maptype import map_instance_to_supertype
 from mypy.types import (
@@ -38,6 +38,9 @@ from tapegrad.dims import (
     simplest,
     size_of_name,
 )
+
+if TYPE_CHECKING:
+    from mypy.nodes import Context
 
 TENSOR = "tapegrad.tensor.Tensor"
 VALUE = "tapegrad.backend.value.Value"
@@ -248,6 +251,11 @@ def is_tape(t: Type, fullname: str) -> bool:
 def consumer_of(tape: Type) -> str:
     """Names the method that consumed a tape."""
     return "traced" if is_tape(tape, GIVEN_UP_TAPE) else "backward"
+
+
+def is_behind(tape: Type, reader: Context) -> bool:
+    """Says whether a tape was consumed above what reads it: mypy reads the arguments of an overloaded call twice."""
+    return (tape.line, tape.column) < (reader.line, reader.column)
 
 
 def is_endless(t: Type) -> bool:

@@ -18,6 +18,7 @@ from tapegrad.mypy.codec import (
     Many,
     consumer_of,
     dtype_name,
+    is_behind,
     is_tape,
     shape_items,
     tensor_parts,
@@ -42,7 +43,7 @@ def backward(ctx: MethodContext, result: Type) -> Type:
     if end is not None and not is_tape(tape, NONE_TAPE):
         report(ctx.api, _consumed("backward", ctx, end), ctx.context, "tape")
         return result
-    if not is_tape(tape, OWNED_TAPE) and not isinstance(tape, AnyType):
+    if not _owns_tape(ctx) and not isinstance(tape, AnyType):
         report(ctx.api, sentences.not_differentiable(), ctx.context, "tape")
         return result
     items, shape = shape_items(parts.shape), get_proper_type(parts.shape)
@@ -117,7 +118,7 @@ def _consume(ctx: MethodContext, kind: str = CONSUMED_TAPE) -> None:
     if not isinstance(name, NameExpr) or not isinstance(receiver, Instance) or len(receiver.args) != 3:
         return  # an attribute may be bound by any method: `paths` knows where
     consumed = make(ctx.api)(kind, [])
-    consumed.set_line(ctx.context.line)
+    consumed.set_line(ctx.context)
     narrow(ctx.api, name, receiver.copy_modified(args=[receiver.args[0], consumed, receiver.args[2]]))
 
 
@@ -130,7 +131,7 @@ def _end(ctx: MethodContext) -> End | None:
     """Returns what may have consumed the receiver."""
     parts = tensor_parts(ctx.type)
     tape = None if parts is None else get_proper_type(parts.tape)
-    if tape is not None and is_tape(tape, CONSUMED_TAPE):
+    if tape is not None and is_tape(tape, CONSUMED_TAPE) and is_behind(tape, ctx.context):
         return End(tape.line, consumer_of(tape))
     return consumed_by(_receiver(ctx), ctx.api)
 
@@ -146,7 +147,10 @@ def _is_given_up(call: str, ctx: MethodContext) -> bool:
 
 def _owns_tape(ctx: MethodContext) -> bool:
     parts = tensor_parts(ctx.type)
-    return parts is not None and (is_tape(parts.tape, OWNED_TAPE) or is_tape(parts.tape, CONSUMED_TAPE))
+    tape = None if parts is None else get_proper_type(parts.tape)
+    if tape is None or not is_tape(tape, CONSUMED_TAPE):
+        return tape is not None and is_tape(tape, OWNED_TAPE)
+    return consumer_of(tape) == "backward" or is_behind(tape, ctx.context)  # `traced`, read again, began without one
 
 
 def _consumed(call: str, ctx: MethodContext, end: End) -> str:

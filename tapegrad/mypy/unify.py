@@ -567,6 +567,8 @@ class Bindings:
         """Compares the sizes of a layer with those that are declared by number, or by a name of the program around."""
         expected = sentences.layer(declared.type.name, [size_of(argument) for argument in declared.args])
         layer = sentences.layer(given.type.name, [size_of(argument) for argument in given.args])
+        if len(declared.args) != len(given.args):
+            return  # one of them is any number of layers, `Sequential` as it stands
         for one, other in zip(declared.args, given.args, strict=True):
             if not self._is_open(one) and surely_differ(size_of(one), size_of(other)):
                 raise Refusal(sentences.other_shape(self.name, where, layer, expected))

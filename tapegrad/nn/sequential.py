@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic
 
-from typing_extensions import TypeVarTuple, override
+from typing_extensions import TypeVarTuple, Unpack, override
 
 from tapegrad.nn.container import Container, check_modules
 
 if TYPE_CHECKING:
     from tapegrad.tensor import T, Tensor
 
-Layers = TypeVarTuple("Layers")
+Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 
 
 class Sequential(Container, Generic[*Layers]):
