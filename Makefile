@@ -17,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples test differential oldest oracle bench docs docs-serve format lock clean
+.PHONY: help demo examples test differential oldest oracle bench compare docs docs-serve format lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -60,6 +60,10 @@ oracle: $(VENV)/.ready ## install PyTorch and JAX, and compare every op with the
 bench: $(BENCH)/.ready ## install the rivals in .venv-bench, and time training beside them
 	@mkdir -p build
 	@$(BENCH)/bin/python -m benchmarks.workloads --json build/workloads.json --plot build/workloads.png
+
+compare: $(BENCH)/.ready ## ask PyTorch, jaxtyping and pyrefly again what docs/guide/comparison.md quotes
+	@$(BENCH)/bin/python -m pip install --quiet pyrefly==1.4.1 pyrefly-torch-stubs==1.4.0
+	@$(BENCH)/bin/python -m benchmarks.comparison
 
 docs: $(VENV)/.ready ## build the pages into site/
 	@$(BIN)/python -m docs.reference

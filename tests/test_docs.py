@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import tapegrad
+from benchmarks import comparison
 from docs import refusals
 from tapegrad import autodiff, backend
 
@@ -222,6 +223,15 @@ def test_every_page_has_the_settings_of_the_house() -> None:
 
     assert settings().items() <= house.items()
     assert of_mypy == [settings()] * len(of_mypy) != []
+
+
+def test_what_other_systems_say_stands_under_the_program_that_they_say_it_of() -> None:
+    claims = comparison.CLAIM.findall(comparison.PAGE.read_text("utf-8"))
+    blocks = re.findall(r'^```(?:py|output) title="(.*)"$', comparison.PAGE.read_text("utf-8"), re.MULTILINE)
+
+    assert blocks == [who for who, _, _ in claims for _ in range(2)]
+    assert {who for who, _, _ in claims} == comparison.SYSTEMS.keys()
+    assert all(said.strip() for _, _, said in claims)
 
 
 def test_the_page_of_examples_shows_each_with_its_own_lines_and_a_picture() -> None:
