@@ -186,6 +186,7 @@ def main() -> None:
     except LookupError as error:
         sys.exit(f"docs: {error}")
     written["architecture.md"] = floors.page()
+    written["changes.md"] = (ROOT / "CHANGELOG.md").read_text("utf-8")
     shutil.rmtree(API, ignore_errors=True)
     for page, content in written.items():
         path = API / page

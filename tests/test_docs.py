@@ -253,7 +253,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
     """Builds a copy of the pages as `make docs` does, and by its successor: two workers may be here at a time."""
     folder = tmp_path_factory.mktemp("house")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api", "errors", "__pycache__"))
-    for name in ("mkdocs.yml", "pyproject.toml"):
+    for name in ("mkdocs.yml", "pyproject.toml", "CHANGELOG.md"):
         shutil.copy(ROOT / name, folder)
     for name in ("tapegrad", "typecheck"):
         (folder / name).symlink_to(ROOT / name)

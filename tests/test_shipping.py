@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -121,6 +122,32 @@ def test_the_wheel_of_the_sdist_is_that_of_the_tree(place: Place, tmp_path: Path
 
     assert zipfile.ZipFile(wheel).namelist() == zipfile.ZipFile(place.wheel).namelist()
     assert wheel.read_bytes() == place.wheel.read_bytes()
+
+
+def test_the_version_is_that_of_the_tag(place: Place, tmp_path: Path) -> None:
+    with tarfile.open(place.sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    (source / "PKG-INFO").unlink()  # in which the version of the source archive stands
+
+    of_no_clone, _ = build(source, tmp_path / "of_no_clone")
+    author = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "Begin"], ["tag", "v1.2.3"]):
+        assert run(source, "git", *author, *command).returncode == 0
+    tagged, _ = build(source, tmp_path / "tagged")
+
+    assert of_no_clone.name == "tapegrad-0.1.0.dev0-py3-none-any.whl"
+    assert tagged.name == "tapegrad-1.2.3-py3-none-any.whl"
+
+
+def test_each_version_says_what_changed() -> None:
+    titles = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    days = [match[1] for title in titles if (match := re.fullmatch(r"[\d.]+ \((\d{4}-\d\d-\d\d)\)", title))]
+    tags = run(ROOT, "git", "tag", "--list", "v*").stdout.split() if (ROOT / ".git").exists() else []
+
+    assert len(days) == len(titles) - titles.count("Unreleased")
+    assert days == sorted(days, reverse=True)
+    assert {tag.removeprefix("v") for tag in tags} <= {title.split()[0] for title in titles}
 
 
 def test_the_sdist_brings_what_its_own_tests_need(place: Place) -> None:
