@@ -20,11 +20,14 @@ import sys
 import tomllib
 import traceback
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 import pytest
+from typing_extensions import override
 
 import tapegrad
 from benchmarks import comparison
@@ -295,6 +298,40 @@ def test_a_browser_shows_the_site_without_another_host_and_formulas_without_a_sc
     assert formulas
     assert [formula for formula in formulas if not formula.startswith("<math") or "\\" in formula] == []
     assert "$$" not in pages
+
+
+class Links(HTMLParser):
+    """Reads from a page what others may lead to, and what it leads to itself."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.asked: set[str] = set()
+        self.feed(page.read_text("utf-8"))
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("id", "name") and tag != "meta":
+                self.anchors.add(value or "")
+            elif name in ("href", "src") and value and not urlsplit(value).netloc:
+                self.asked.add(value)
+
+
+def test_every_link_leads_to_a_page_and_a_place_in_it(site: Path) -> None:
+    pages = {page: Links(page) for page in site.rglob("*.html") if page.name != "404.html"}
+
+    lost = []
+    for page, links in pages.items():
+        for link in links.asked:
+            _, _, path, _, fragment = urlsplit(link)
+            there = (page.parent / unquote(path)).resolve() if path else page
+            target = there / "index.html" if there.is_dir() else there
+            found = target.exists() and (not fragment or unquote(fragment) in pages[target].anchors)
+            lost += [] if found else [f"{page.relative_to(site)}: {link}"]
+
+    assert sorted(lost) == []
+    assert sum(len(links.asked) for links in pages.values()) > 5_000
 
 
 def test_a_public_name_without_words_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
