@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 Sizes: TypeAlias = tuple[int, ...]
 
-SIZES = (0, 1, 2, 3, 5, 7)
-LARGEST_RANK = 4
 DRAWS = 60  # for each call that is kept; most ops are seldom right by chance, and some are never wrong
 DTYPES = {
     "float32": "numpy.floating[numpy._typing._nbit_base._32Bit]",
@@ -81,6 +79,9 @@ class Call:
 class Drawn:
     """Draws calls of one op."""
 
+    lengths: Sizes = (0, 1, 2, 3, 5, 7)
+    largest_rank = 4
+
     def __init__(self, op: Op, dice: random.Random) -> None:
         self.op, self.dice = op, dice
         self.like: Sizes = ()  # the first operand's shape, which the other arguments are drawn beside
@@ -88,6 +89,19 @@ class Drawn:
 
     def expression(self) -> str:
         """Returns a call as a function, as a method or as an operator."""
+        operands, options = self.arguments()
+        if self.op.name in OPERATORS and self.chance(0.3):
+            return f"({f' {OPERATORS[self.op.name]} '.join(operands)})"
+        if self.op.name == "getitem":
+            return f"{operands[0]}[{options[0].removeprefix('index=')}]"
+        first = next(iter(signature(self.op.function).parameters))
+        is_method = hasattr(tg.Tensor, self.op.name) and first in self.op.operands and first not in self.op.sequences
+        if is_method and self.chance(0.4):
+            return f"{operands[0]}.{self.op.name}({', '.join([*operands[1:], *options])})"
+        return f"tg.{self.op.name}({', '.join([*operands, *options])})"
+
+    def arguments(self) -> tuple[list[str], list[str]]:
+        """Returns operands by position and all else by name."""
         self.like = self.shape()
         operands: list[str] = []
         options: list[str] = []
@@ -101,15 +115,7 @@ class Drawn:
                 (options or operands).append(f"{name}={operand}" if options else operand)
             else:
                 options.append(f"{name}={self.argument(name, parameter.annotation)}")
-        if self.op.name in OPERATORS and self.chance(0.3):
-            return f"({f' {OPERATORS[self.op.name]} '.join(operands)})"
-        if self.op.name == "getitem":
-            return f"{operands[0]}[{options[0].removeprefix('index=')}]"
-        first = next(iter(signature(self.op.function).parameters))
-        is_method = hasattr(tg.Tensor, self.op.name) and first in self.op.operands and first not in self.op.sequences
-        if is_method and self.chance(0.4):
-            return f"{operands[0]}.{self.op.name}({', '.join([*operands[1:], *options])})"
-        return f"tg.{self.op.name}({', '.join([*operands, *options])})"
+        return operands, options
 
     def chance(self, share: float) -> bool:
         """Says yes in that share of the cases."""
@@ -118,17 +124,27 @@ class Drawn:
     def shape(self) -> Sizes:
         """Returns any shape."""
         if self.op.name[-2:] in ("1d", "2d", "3d") and self.chance(0.8):
-            return tuple(self.dice.choices(SIZES, k=int(self.op.name[-2]) + self.dice.randint(1, 2)))
-        return tuple(self.dice.choices(SIZES, k=self.dice.randint(0, LARGEST_RANK)))
+            return tuple(self.dice.choices(self.lengths, k=int(self.op.name[-2]) + self.dice.randint(1, 2)))
+        return tuple(self.dice.choices(self.lengths, k=self.dice.randint(0, self.largest_rank)))
 
     def relative(self) -> Sizes:
         """Returns a shape that may fit beside the first operand's."""
-        like, n = self.like, self.dice.choice(SIZES)
+        like, n = self.like, self.dice.choice(self.lengths)
         stretched = tuple(self.dice.choice((1, size)) for size in like)
         other = tuple(n if self.chance(0.3) else size for size in like)
         if self.op.name.startswith("conv"):
             return self.kernels()
-        near = (like, like, stretched, like[1:], like[:-1], (n, *like), (*like, n), (*like[:-2], *like[-1:], n))
+        near = (
+            like,
+            like,
+            stretched,
+            like[1:],
+            like[:-1],
+            like[1:2],
+            (n, *like),
+            (*like, n),
+            (*like[:-2], *like[-1:], n),
+        )
         return self.dice.choice((*near, like[::-1], like[:1], like[-1:], other, self.shape()))
 
     def kernels(self) -> Sizes:
@@ -137,7 +153,8 @@ class Drawn:
         rank = int(self.op.name[-2]) if has_rank else max(len(self.like) - self.dice.randint(1, 2), 1)
         channels = self.like[-rank - 1] if len(self.like) > rank else 1
         transposed = "transpose" in self.op.name
-        sizes = (channels, self.dice.choice(SIZES)) if transposed else (self.dice.choice(SIZES), channels)
+        others = self.dice.choice(self.lengths)
+        sizes = (channels, others) if transposed else (others, channels)
         return (*sizes, *self.dice.choices((1, 2, 3), k=rank))
 
     def fitting(self, name: str) -> Sizes | None:
@@ -170,7 +187,7 @@ class Drawn:
         dots = "..." if self.chance(0.2) else ""
 
         def letter(size: int) -> str:
-            return self.dice.choice("abcdefgh") if self.chance(0.05) else "zyxwvu"[SIZES.index(size)]
+            return self.dice.choice("abcdefgh") if self.chance(0.05) else "zyxwvuts"[size % 8]
 
         parts = [dots + "".join(map(letter, shape[self.dice.randint(0, 1) if dots else 0 :])) for shape in self.beside]
         known = sorted({*"".join(parts)} - {"."})
@@ -178,7 +195,13 @@ class Drawn:
         return ",".join(parts) + ("" if self.chance(0.3) else f"->{output}")
 
     def operand(self, annotation: str, shape: Sizes) -> str:
-        """Returns a tensor of a dtype that the op takes, now and then of one that it does not."""
+        """Returns a tensor."""
+        dtype = self.dtype(annotation)
+        trace = ".trace()" if self.chance(0.3) else ""
+        return f"tg.zeros({shape}{dtype}){trace}"
+
+    def dtype(self, annotation: str) -> str:
+        """Returns a dtype that the op takes, now and then one that it does not; nothing is float32."""
         kinds = [", np.bool_"] if "np.bool_" in annotation else [", np.int64"] if "np.integer" in annotation else [""]
         if "Truth" in annotation or "Float | np.integer" in annotation:
             kinds = ["", ", np.int64", ", np.bool_"]
@@ -186,8 +209,7 @@ class Drawn:
             kinds = [", np.int64", ", np.bool_"] if "Bits" in annotation else [", np.int64"]
         if self.chance(0.05):
             kinds = ["", ", np.int64", ", np.bool_", ", np.float64"]
-        trace = ".trace()" if self.chance(0.3) else ""
-        return f"tg.zeros({shape}{self.dice.choice(kinds)}){trace}"
+        return self.dice.choice(kinds)
 
     def argument(self, name: str, annotation: str) -> str:
         """Returns a value of one of the kinds that an annotation unites."""
