@@ -196,7 +196,7 @@ def __getattr__(name: str) -> str:
 
 def _version() -> str:
     digest = hashlib.sha256()
-    for file in (*_files_in(str(Path(__file__).parent.parent)), *_rule_files):
+    for file in (*_files_in(str(Path(__file__).parent.parent)), *map(str, _rule_files)):
         with open(file, "rb", buffering=0) as opened:  # noqa: PTH123  # as for the folders: mypy asks at each start
             digest.update(opened.read())
     return digest.hexdigest()

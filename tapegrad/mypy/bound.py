@@ -161,7 +161,7 @@ def inside(scope: Node | None) -> Iterator[Any]:
     pending: list[Any] = [scope]
     while pending:
         node = pending.pop()
-        kind = type(node)
+        kind: Any = type(node)
         if kind is list or kind is tuple:
             pending += node
         elif node is not None:
@@ -172,7 +172,7 @@ def inside(scope: Node | None) -> Iterator[Any]:
 
 def parts_of(node: Any) -> list[Any]:
     """Returns the statements and expressions in another, or lists of them, roughly as they run."""
-    return [part for name in _parts_in(type(node)) if (part := getattr(node, name, None)) is not None]
+    return [part for name in _parts_in(node.__class__) if (part := getattr(node, name, None)) is not None]
 
 
 @cache

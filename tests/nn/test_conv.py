@@ -164,9 +164,9 @@ def test_same_keeps_the_sizes_where_an_odd_zero_stands_behind() -> None:
 
 def test_same_beside_a_stride_and_other_words_are_refused() -> None:
     with pytest.raises(ShapeError, match=r"^Conv2d: padding 'same' needs a stride of 1, not 2$"):
-        Conv2d(3, 4, 3, stride=2, padding="same")
+        Conv2d(3, 4, 3, stride=2, padding="same")  # type: ignore[tapegrad-shape]  # the mistake under test
     with pytest.raises(ShapeError, match=r"^Conv3d: padding 'same' needs a stride of 1, not \(1, 2, 1\)$"):
-        Conv3d(3, 4, 3, stride=(1, 2, 1), padding="same")
+        Conv3d(3, 4, 3, stride=(1, 2, 1), padding="same")  # type: ignore[tapegrad-shape]  # as above
     with pytest.raises(
         DTypeError, match=r"^Conv2d: padding is a str but an int or a tuple of ints or 'same' is expected$"
     ):

@@ -22,7 +22,6 @@ from tests.oracle.test_torch import TORCH, torch
 from tests.test_programs import NAMES as DRAWN
 from tests.test_programs import Program, composed, direction, flat, gradients, is_fixed
 
-
 OTHERWISE = {
     "ldexp": "torch takes the power of two in float32",
     "prelu": "torch's slopes belong to the second axis, ours broadcast",
