@@ -12,7 +12,7 @@ from tapegrad import ops, sentences
 from tapegrad.backend import Backend, engine, register
 from tapegrad.backend.numpy import NumPy
 from tapegrad.checkpoint import NoCheckpointing
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
 from tapegrad.op import CALLS
 from tapegrad.ops._lowering import convolved, superposed
 from tapegrad.quantized import Quantized
@@ -226,6 +226,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return y
 
     @override
+    @edge
     def require_grad(self, x: Tensor[S, NoneTape, D]) -> Tensor[S, OwnedTape, D]:
         """Returns the same tensor with a tape, which checkpoints as this backend does.
 
@@ -245,6 +246,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return x.detach()
 
     @override
+    @edge
     def backward(self, y: Tensor[tuple[()], OwnedTape, D]) -> Gradients:
         """Returns the gradients of a scalar, and consumes its tape.
 
@@ -282,6 +284,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return None if gradient is None else self.inner(gradient)
 
     @override
+    @edge
     def grad_replace(self, x: Tensor[S, OwnedTape, D], grads: Gradients, gradient: Tensor[S, Any, D]) -> None:
         """Puts a tensor of the level below in the place of a gradient, also where there was none.
 

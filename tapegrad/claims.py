@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
 from tapegrad.dims import show
-from tapegrad.errors import ShapeError
+from tapegrad.errors import ShapeError, edge
 
 if TYPE_CHECKING:
     from tapegrad.tensor import D, S, T, Tensor
 
 
+@edge
 def assert_divides(divisor: int, number: int) -> None:
     """Claims that one size divides another without rest.
 
@@ -29,6 +30,7 @@ def assert_divides(divisor: int, number: int) -> None:
         raise ShapeError(sentences.not_divided(divisor, number))
 
 
+@edge
 def assert_same(n: int, m: int) -> None:
     """Claims that two sizes are one.
 
@@ -45,6 +47,7 @@ def assert_same(n: int, m: int) -> None:
         raise ShapeError(sentences.not_same(n, m))
 
 
+@edge
 def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
     """Claims the shape of a tensor, for where types ended; a name given for `x` has that shape from here on.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad import sentences
 from tapegrad.autodiff import Autodiff
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
 from tapegrad.ops import reshape, stack, zeros, zeros_like
 from tapegrad.picture import op_named
 from tapegrad.tensor import Float, S, Tensor, handle
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Scalar: TypeAlias = Tensor[tuple[()], Any, Any]
 
 
+@edge
 def hvp(
     f: Callable[[Tensor[S, OwnedTape, Float]], Scalar], x: Tensor[S, NoneTape, Float], v: Tensor[S, NoneTape, Float]
 ) -> Tensor[S, NoneTape, Float]:
@@ -80,6 +81,7 @@ def hessian(
 def hessian(
     f: Callable[[Tensor[Any, OwnedTape, Float]], Scalar], x: Tensor[Any, NoneTape, Float]
 ) -> Tensor[Any, NoneTape, Float]: ...
+@edge
 def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, NoneTape, Any]) -> Any:
     r"""Computes all second derivatives of a scalar function.
 

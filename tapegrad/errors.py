@@ -1,17 +1,150 @@
-"""The errors tapegrad raises: four, each of them also one of Python's own."""
+"""The errors tapegrad raises: four, each of them also one of Python's own, and the facts that they carry.
+
+The traceback of one ends in the line that called the library. With `tapegrad.errors.full_tracebacks = True`, or
+`TAPEGRAD_FULL_TRACEBACKS=1` in the environment, it goes on to the line inside that raised it.
+
+Below the sentence of a `ShapeError` stands a picture of the shapes that clash. It is a note: no part of `str(error)`,
+but of what `pytest.raises(match=...)` reads. `tapegrad.errors.pictures = False` leaves it out.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Self
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+full_tracebacks: bool = bool(os.environ.get("TAPEGRAD_FULL_TRACEBACKS"))
+"""Whether a traceback shows the frames inside tapegrad too."""
+
+pictures: bool = True
+"""Whether shapes that clash are drawn below the sentence of an error."""
+
+_HOUSE: Final = __file__.removesuffix("errors.py")
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class ShapeError(ValueError):
+class Refusal(Exception):  # noqa: N818  # the errors made of it are called one
+    """What all errors of tapegrad know beside their sentence; what is not known is empty.
+
+    They can be copied and pickled, with all they know.
+
+    Args:
+        sentence: What the error says, in one line.
+        facts: Attributes, by name.
+
+    Attributes:
+        op: The op or function that refuses, as a sentence names it: `matmul`, `brightness`, `Linear.forward`.
+        layer: The layer that refuses, as it writes itself: `Linear(64, 10)`.
+        path: Where that layer stands, as its caller writes it: `model[0]`.
+        places: Layers further out of which mypy does not see that the error comes through them, innermost first.
+        shapes: The shape of each tensor that was given, by parameter; of one among several `tensors[1]`.
+        expected: The shape that an annotation asks for, by parameter: numbers, names, and `...` for any number of them.
+        axes: The axes that do not fit, by parameter, counted from the front; mostly one.
+        dtypes: The dtype of each tensor that was given, by parameter.
+        taped: Whether a tensor that was given owns a tape, by parameter.
+        consumed_at: File and line where a tape was consumed: `train.py:12`.
+    """
+
+    op: str = ""
+    layer: str = ""
+    path: str = ""
+    places: tuple[str, ...] = ()
+    shapes: Mapping[str, tuple[Any, ...]] = _NOTHING
+    expected: Mapping[str, tuple[Any, ...]] = _NOTHING
+    axes: Mapping[str, tuple[int, ...]] = _NOTHING
+    dtypes: Mapping[str, str] = _NOTHING
+    taped: Mapping[str, bool] = _NOTHING
+    consumed_at: str = ""
+
+    def __init__(self, *sentence: object, **facts: Any) -> None:
+        super().__init__(*sentence)
+        self.__dict__.update(facts)
+
+    @property
+    def sizes(self) -> dict[str, tuple[Any, ...]]:
+        """The sizes that do not fit, by parameter."""
+        return {name: tuple(self.shapes[name][axis] for axis in axes) for name, axes in self.axes.items()}
+
+    def saying(self, sentence: str) -> Self:
+        """Returns another error of the same facts and notes."""
+        other = type(self)(sentence)
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def came_through(self, place: str) -> None:
+        """Notes a layer further out, below the sentence."""
+        self.places = (*self.places, place)
+        self.add_note(f"in {place}")
+
+
+class ShapeError(Refusal, ValueError):
     """Sizes do not fit; the message names the op, the shapes and the sizes."""
 
 
-class DTypeError(TypeError):
+class DTypeError(Refusal, TypeError):
     """Dtypes do not fit, or an argument is of another kind; the message names the op and the dtypes."""
 
 
-class TapeError(RuntimeError):
+class TapeError(Refusal, RuntimeError):
     """A gradient was asked for that no tape can give."""
 
 
-class SingularError(ValueError):
+class SingularError(Refusal, ValueError):
     """A matrix has no inverse; the message names the op, the shape and the place in a stack."""
+
+
+def shorten(error: BaseException | None) -> None:
+    """Takes the library's own frames out of the traceback of an error of its own, which leaves it by a bare `raise`.
+
+    For a frame that raises so is not entered into the traceback again, as it is by `raise error`. An `IndexError` of
+    Python's is tapegrad's own where an op has put its name in it.
+    """
+    is_ours = isinstance(error, Refusal) or hasattr(error, "op")
+    if error is not None and is_ours and not full_tracebacks:
+        error.__traceback__ = _outside(error.__traceback__)
+        shorten(error.__cause__)
+
+
+class _Leaving:
+    """Shortens the traceback of an error that leaves its block."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        shorten(error)
+
+
+leaving: Final = _Leaving()
+
+
+def edge(function: F) -> F:
+    """Lets the traceback of an error end at whoever called a function of the library."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    return call  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
+
+
+def _outside(trace: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_HOUSE):
+            kept.append(trace)
+        trace = trace.tb_next
+    below: TracebackType | None = None
+    for one in reversed(kept):
+        below = TracebackType(below, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return below

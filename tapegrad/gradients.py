@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Generic, Self
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
 
 from typing_extensions import TypeVar, override
 
 from tapegrad import picture, sentences
 from tapegrad.backend import engine
 from tapegrad.dims import show
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError, edge, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +27,7 @@ D = TypeVar("D", bound="np.generic", default=Any)
 D2 = TypeVar("D2", bound="np.generic", default=Any)
 
 
-class MissingGradientError(KeyError):
+class MissingGradientError(Refusal, KeyError):
     """No gradient was computed for this tensor."""
 
     @override
@@ -47,11 +47,12 @@ class Gradients:
 
     def __getitem__(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         node = _identity(x)
-        if not node.is_float:
-            raise DTypeError(_without_gradient(node))
-        if node not in self.values_by_node:
-            message = f"no gradient for a tensor of shape {show(x.shape)}: not traced, not in wrt=, or not used"
-            raise MissingGradientError(message)
+        try:
+            if not node.is_float or node not in self.values_by_node:
+                _refuse_lookup(node)
+        except Refusal as error:
+            shorten(error)
+            raise
         gradient: Tensor[S, NoneTape, D] = node.with_data(self.values_by_node[node])
         return gradient
 
@@ -116,6 +117,7 @@ class Gradients:
         self.values_by_node.pop(_identity(x), None)
         return gradient
 
+    @edge
     def replace(self, x: Tensor[S, Any, D], gradient: Tensor[S, NoneTape, D]) -> None:
         """Puts `gradient` in the place of what there is for `x`, if anything; never adds.
 
@@ -130,7 +132,7 @@ class Gradients:
         if gradient.owns_tape:
             raise TapeError(sentences.tape_unwanted("Gradients.replace", "gradient"))
         if gradient.shape != node.shape:
-            raise ShapeError(sentences.conflict("Gradients.replace", "S", node.shape, "x", gradient.shape, "gradient"))
+            _refuse_shape("Gradients.replace", node.shape, gradient.shape)
         if gradient.dtype != node.dtype:
             raise DTypeError(
                 sentences.mixed_dtypes("Gradients.replace", str(node.dtype), "x", str(gradient.dtype), "gradient")
@@ -143,8 +145,12 @@ class Gradients:
         Raises:
             ShapeError: The shapes differ; a gradient is never broadcast.
         """
-        if gradient.shape != (x.data.shape if x.kept else x.shape):
-            raise ShapeError(sentences.conflict("Gradients.add", "S", x.shape, "x", gradient.shape, "gradient"))
+        try:
+            if gradient.shape != (x.data.shape if x.kept else x.shape):
+                _refuse_shape("Gradients.add", x.shape, gradient.shape)
+        except ShapeError as error:
+            shorten(error)
+            raise
         if x.tape.owns:
             x = x.handle
         values = self.values_by_node
@@ -275,10 +281,18 @@ class Accumulator(Generic[S, D]):
         return self._gradients.ref(self._node)
 
     def __iadd__(self, y: Value[S, D]) -> Self:
-        return self._added("__iadd__", y, y)
+        try:
+            return self._added("__iadd__", y, y)
+        except ShapeError as error:
+            shorten(error)
+            raise
 
     def __isub__(self, y: Value[S, D]) -> Self:
-        return self._added("__isub__", y, -y)
+        try:
+            return self._added("__isub__", y, -y)
+        except ShapeError as error:
+            shorten(error)
+            raise
 
     def _added(self, operator: str, y: Value[S, D], change: Value[S, D]) -> Self:
         if y.shape != self._node.shape:
@@ -295,6 +309,19 @@ def _identity(x: Any) -> Any:
 
 def _without_gradient(x: Node) -> str:
     return sentences.without_gradient(str(x.dtype))
+
+
+def _refuse_lookup(node: Node) -> NoReturn:
+    facts: dict[str, Any] = {"shapes": {"x": node.shape}, "dtypes": {"x": str(node.dtype)}}
+    if not node.is_float:
+        raise DTypeError(_without_gradient(node), **facts)
+    message = f"no gradient for a tensor of shape {show(node.shape)}: not traced, not in wrt=, or not used"
+    raise MissingGradientError(message, **facts)
+
+
+def _refuse_shape(call: str, shape: tuple[Any, ...], given: tuple[Any, ...]) -> NoReturn:
+    sentence = sentences.conflict(call, "S", shape, "x", given, "gradient")
+    raise ShapeError(sentence, op=call, shapes={"x": shape, "gradient": given})
 
 
 def _unreached(x: Any) -> str:

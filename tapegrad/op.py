@@ -7,13 +7,15 @@ import inspect
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from tapegrad.clash import Watch, point_out
 from tapegrad.dims import Dims, show, surely_differ
-from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError
+from tapegrad.errors import DTypeError, Refusal, ShapeError, SingularError, TapeError, leaving, shorten
 from tapegrad.tape import NONE
 
 if TYPE_CHECKING:
@@ -127,21 +129,28 @@ def op(
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            return _checked(entry, call, args, kwargs)
+            try:
+                return _checked(entry, call, args, kwargs)
+            except EXPLAINED as error:
+                shorten(error)
+                raise
 
         called = checked if eager or _CHECK_RULES else call
         key = _key(function)
         OPS[key], CALLS[key] = entry, called
-        if operator is not None and key == function.__name__:
+        if key == function.__name__:
             for kind in _OPERATED:
-                setattr(kind, operator, called)
+                _be_methods(kind, key, operator, called)
         return called  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
 
     return bind
 
 
 def operated(kind: C) -> C:
-    """Lets the operators of a class be the ops themselves once they are there: without a look-up, and a call less."""
+    """Lets the operators and methods of a class be the ops themselves once they are there.
+
+    So there is no look-up, a call less, and no frame between the caller and the op that refuses.
+    """
     _OPERATED.append(kind)
     return kind
 
@@ -169,6 +178,26 @@ def remembered(*, memory_bound: bool = False) -> Callable[[F], F]:
     return bind
 
 
+def _be_methods(kind: type, name: str, operator: str | None, call: Callable[..., Any]) -> None:
+    methods = {name: call}
+    if operator is not None:
+        methods |= {operator: call, f"__r{operator[2:]}": _reflected(call)}
+    for attribute, method in methods.items():
+        if attribute in vars(kind):
+            setattr(kind, attribute, method)
+
+
+def _reflected(call: Callable[..., Any]) -> Callable[..., Any]:
+    def reflected(y: Any, x: Any) -> Any:
+        try:
+            return call(x, y)
+        except EXPLAINED as error:
+            shorten(error)
+            raise
+
+    return reflected
+
+
 @functools.cache  # an eager op asks at each call, and reading the annotations takes ten times as long as the rule
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function)
@@ -191,7 +220,8 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
         try:
             result = function(x)
         except EXPLAINED as error:
-            return _explain(entry, (x,), {}, error)
+            with leaving:
+                return _explain(entry, (x,), {}, error)
         if result.tape is not NONE and result.tape._tape.checkpoint is not None:
             _remember(entry, result, (x,), {})
         return result
@@ -200,7 +230,8 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
         try:
             result = function(x, y)
         except EXPLAINED as error:
-            return _explain(entry, (x, y), {}, error)
+            with leaving:
+                return _explain(entry, (x, y), {}, error)
         if result.tape is not NONE and result.tape._tape.checkpoint is not None:
             _remember(entry, result, (x, y), {})
         return result
@@ -209,7 +240,8 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
         try:
             result = function(*args, **kwargs)
         except EXPLAINED as error:
-            return _explain(entry, args, kwargs, error)
+            with leaving:
+                return _explain(entry, args, kwargs, error)
         if result.tape is not NONE and result.tape._tape.checkpoint is not None:
             _remember(entry, result, args, kwargs)
         return result
@@ -218,7 +250,8 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
         try:
             return function(*args, **kwargs)
         except EXPLAINED as error:
-            return _explain(entry, args, kwargs, error)
+            with leaving:
+                return _explain(entry, args, kwargs, error)
 
     alone: dict[tuple[str, ...], Callable[..., Any]] = {("x",): unary, ("x", "y"): binary}
     called = alone.get(_parameters(function), general) if entry.is_single else any_number
@@ -310,7 +343,7 @@ def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs:
     try:
         expected = entry.sizes(*args, **kwargs)
     except (ShapeError, DTypeError) as refusal:
-        raise _named(entry.name, refusal) from None
+        raise _named(entry, refusal, args, kwargs) from None
     result = call(*args, **kwargs)
     several = isinstance(result, tuple)
     given = [one.shape for one in result] if several else [result.shape]
@@ -329,23 +362,66 @@ def _answered(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], missing:
     try:
         return missing.answer(entry, args, kwargs)
     except ShapeError as refusal:
-        raise _named(entry.name, refusal) from None
+        raise _named(entry, refusal, args, kwargs) from None
 
 
 def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
-    if hasattr(error, "op"):
+    if getattr(error, "op", ""):
         return error
     try:
         entry.sizes(*args, **kwargs)
     except (ShapeError, DTypeError) as refusal:
-        return _named(entry.name, refusal)
+        return _named(entry, refusal, args, kwargs)
     except (AttributeError, IndexError, TypeError, ValueError):
         return error  # the call does not fit the signature: Python's own words are the right ones
-    return _named(entry.name, error) if isinstance(error, _OURS) else error
+    return _named(entry, error, args, kwargs) if isinstance(error, _OURS) else error
 
 
-def _named(name: str, error: Exception) -> Exception:
+def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+    """Returns an error that speaks of an op by its name, and knows what it was given."""
     sentence = str(error)  # in which a guard under the op has named it
-    named = type(error)(sentence if sentence.startswith(f"{name}: ") else f"{name}: {sentence}")
-    named.op = name  # type: ignore[attr-defined]  # the sentence is complete: an op around this one leaves it alone
+    sentence = sentence if sentence.startswith(f"{entry.name}: ") else f"{entry.name}: {sentence}"
+    named = error.saying(sentence) if isinstance(error, Refusal) else type(error)(sentence)
+    vars(named)["op"] = entry.name  # the sentence is complete: an op around this one leaves it alone
+    if isinstance(named, Refusal):
+        with suppress(Exception):  # the error is on its way to the user, and no other must come before it
+            _inform(named, entry, _signature(entry.function).bind(*args, **kwargs).arguments)
     return named
+
+
+def _inform(error: Refusal, entry: Op, arguments: dict[str, Any]) -> None:
+    """Tells an error what the op was given, and which sizes of it its rule found to clash."""
+    given = _operands(entry, arguments)
+    error.shapes = {name: tuple(x.shape) for name, x in given.items()}
+    error.dtypes = {name: str(x.dtype) for name, x in given.items()}
+    error.taped = {name: x.tape.owns for name, x in given.items() if hasattr(x, "tape")}
+    if isinstance(error, ShapeError):
+        watch = Watch()
+        watched = {name: watch.sizes(name, shape) for name, shape in error.shapes.items()}
+        with suppress(ShapeError):
+            entry.rule(
+                **{
+                    name: _watched(name, value, watched) if name in entry.operands else value
+                    for name, value in arguments.items()
+                    if name in entry.parameters
+                }
+            )
+        point_out(error, watch)
+
+
+def _operands(entry: Op, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Returns the tensors and arrays that an op was given, by parameter; of several in one `tensors[1]`."""
+    found: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if name in entry.sequences:
+            found |= {f"{name}[{position}]": one for position, one in enumerate(value) if hasattr(one, "shape")}
+        elif name in entry.operands and hasattr(value, "shape"):
+            found[name] = value
+    return found
+
+
+def _watched(name: str, value: Any, watched: dict[str, Any]) -> Any:
+    """Returns what stands for an operand: its watched sizes, or those of each of several; a number has none."""
+    if f"{name}[0]" in watched:
+        return tuple(watched.get(f"{name}[{position}]", ()) for position in range(len(value)))
+    return watched.get(name, np.shape(_data(value)))

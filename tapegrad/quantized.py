@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad import sentences
-from tapegrad.errors import DTypeError
+from tapegrad.errors import DTypeError, edge
 from tapegrad.lazy import Lazy
 from tapegrad.tape import NONE
 from tapegrad.tensor import D_co, Float, S, S_co, Tensor, tensor_only
@@ -167,6 +167,7 @@ class Quantized(Lazy[S_co, D_co]):
         return f"Quantized({self._printed(10)}, shape={self.shape}, {self.dtype}, {self.steps.scheme})"
 
 
+@edge
 def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
     """Rounds a tensor to whole numbers of 8 bits; no gradient goes through, whatever tape `x` has.
 
@@ -193,6 +194,7 @@ def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
     return Quantized[S, Float](steps)
 
 
+@edge
 def dequantize(x: Quantized[S, Float]) -> Tensor[S, NoneTape, Float]:
     """Returns the floats that a quantized tensor stands for, as a tensor that holds them.
 

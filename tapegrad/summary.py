@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.dims import named, show
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
 from tapegrad.nn import Module, Param
 from tapegrad.nn.module import children
 from tapegrad.op import NoNumbersError
@@ -68,6 +68,7 @@ class Summary:
         return str(self)
 
 
+@edge
 def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32) -> Summary:
     """Finds what each layer of a model gives for inputs of some shape, by the rules of the ops alone.
 

@@ -17,8 +17,8 @@ from numpy import ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import picture
-from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.gradients import Gradients, MissingGradientError
+from tapegrad.errors import Refusal, TapeError
+from tapegrad.gradients import Gradients
 from tapegrad.mermaid import bundle
 
 if TYPE_CHECKING:
@@ -337,7 +337,7 @@ class GradientTape:
 
     def _refuse(self) -> NoReturn:
         message = f"the tape was consumed by backward at {self.consumed_at}; trace again for another gradient"
-        raise TapeError(message)
+        raise TapeError(message, consumed_at=self.consumed_at)
 
     def _default_targets(self) -> list[Node]:
         parameters = self.watched if self._asks_parameters else ()
@@ -372,8 +372,8 @@ class GradientTape:
                     else:
                         out.forget()
                 wanted.difference_update(map(_out, newest))
-        except _OURS as error:
-            raise type(error)(f"the way back of {picture.name_of(out, backward)}: {error}") from error
+        except Refusal as error:
+            raise error.saying(f"the way back of {picture.name_of(out, backward)}: {error}") from error
         finally:
             entries.clear()
 
@@ -435,4 +435,3 @@ def _nothing(_: Gradients) -> None:
 
 
 _time, _out = itemgetter(0), itemgetter(1)  # of an entry
-_OURS: Final = (ShapeError, DTypeError, TapeError, MissingGradientError)

@@ -6,14 +6,14 @@ import importlib
 import operator
 from collections.abc import Mapping
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Never, Protocol, TypeAlias, Union, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Never, NoReturn, Protocol, TypeAlias, Union, overload
 
 import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import sentences
 from tapegrad.dims import Dim
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, shorten
 from tapegrad.op import CALLS, operated
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
@@ -159,12 +159,16 @@ class Tensor(Generic[S_co, T_co, D_co]):
             TapeError: The tensor has a tape already.
             DTypeError: `wrt` names what has no gradient.
         """
-        if self.owns_tape:
-            raise TapeError(sentences.traced_twice())
-        tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint)
-        if wrt is None and self.is_float and not self.frozen:
-            tape.leaves[self] = None
-        return self._carrying(OwnedTape(tape))
+        try:
+            if self.owns_tape:
+                _refuse(TapeError(sentences.traced_twice(), op="trace"))
+            tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint)
+            if wrt is None and self.is_float and not self.frozen:
+                tape.leaves[self] = None
+            return self._carrying(OwnedTape(tape))
+        except Exception as error:
+            shorten(error)
+            raise
 
     def traced(
         self: Untaped[S, D],
@@ -186,7 +190,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
             TapeError: The tensor has a tape already.
             DTypeError: `wrt` names what has no gradient.
         """
-        return self.trace(wrt, grads=grads, checkpoint=checkpoint)
+        try:
+            return self.trace(wrt, grads=grads, checkpoint=checkpoint)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
         """Returns the same tensor without its tape, and the tape: what an op computes with, and what it records on."""
@@ -200,11 +208,15 @@ class Tensor(Generic[S_co, T_co, D_co]):
         Raises:
             TapeError: The tensor has a tape already, or `tape` is none.
         """
-        if self.owns_tape:
-            raise TapeError(sentences.tape_unwanted("put_tape", "x"))
-        if not isinstance(tape, Tape):
-            message = f"put_tape: tape is {_kind(tape)}, neither a NoneTape nor an OwnedTape"
-            raise TapeError(message)
+        try:
+            if self.owns_tape:
+                _refuse(TapeError(sentences.tape_unwanted("put_tape", "x"), op="put_tape"))
+            if not isinstance(tape, Tape):
+                message = f"put_tape: tape is {_kind(tape)}, neither a NoneTape nor an OwnedTape"
+                _refuse(TapeError(message, op="put_tape"))
+        except TapeError as error:
+            shorten(error)
+            raise
         carrying: Any = self._carrying(tape) if tape.owns else self
         return carrying
 
@@ -226,9 +238,13 @@ class Tensor(Generic[S_co, T_co, D_co]):
             TapeError: `kind` is neither.
         """
         plain: Any = self.split_tape()[0]
-        if kind not in (NoneTape, OwnedTape):
-            message = f"retaped: kind is {getattr(kind, '__name__', kind)}, neither NoneTape nor OwnedTape"
-            raise TapeError(message)
+        try:
+            if kind not in (NoneTape, OwnedTape):
+                message = f"retaped: kind is {getattr(kind, '__name__', kind)}, neither NoneTape nor OwnedTape"
+                _refuse(TapeError(message, op="retaped"))
+        except TapeError as error:
+            shorten(error)
+            raise
         retaped: Tensor[S_co, T, D_co] = plain._carrying(kind()) if kind.owns else plain
         return retaped
 
@@ -272,23 +288,33 @@ class Tensor(Generic[S_co, T_co, D_co]):
             ShapeError: The tensor is no scalar and has no seed, or the seed has another shape.
             DTypeError: The tensor is not a float, or the seed has another dtype.
         """
+        try:
+            if seed is not None or self.shape != () or not self.owns_tape or not self.is_float:
+                self._check_seed(seed)
+            recorded = self.tape.tape
+            value: Any = self.dtype.type(1) if seed is None else seed.data
+            if hasattr(self.data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
+                value = self.data.like(value)
+            return recorded.backward(self.handle, value, None if wrt is None else _targets(wrt))
+        except Exception as error:
+            shorten(error)
+            raise
+
+    def _check_seed(self, seed: Any) -> None:
+        facts: dict[str, Any] = {"op": "backward", "taped": {"x": self.owns_tape}, "dtypes": {"x": str(self.dtype)}}
         if not self.owns_tape:
-            raise TapeError(sentences.not_differentiable())
+            raise TapeError(sentences.not_differentiable(), **facts)
         if not self.is_float:
             message = f"backward: x is {self.dtype}, which has no gradient"
-            raise DTypeError(message)
+            raise DTypeError(message, **facts)
         if seed is not None and not (isinstance(seed, Tensor) and seed.dtype == self.dtype):
             message = f"backward: seed is {_kind(seed)} but x is {self.dtype}"
-            raise DTypeError(message)
+            raise DTypeError(message, **facts)
         if seed is None and self.shape != ():
-            raise ShapeError(sentences.not_scalar(self.shape))
+            raise ShapeError(sentences.not_scalar(self.shape), shapes={"x": self.shape}, **facts)
         if seed is not None and seed.shape != self.shape:
-            raise ShapeError(sentences.other_sizes("backward", "seed", seed.shape, self.shape))
-        recorded = self.tape.tape
-        value: Any = self.dtype.type(1) if seed is None else seed.data
-        if hasattr(self.data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
-            value = self.data.like(value)
-        return recorded.backward(self.handle, value, None if wrt is None else _targets(wrt))
+            facts |= {"shapes": {"x": self.shape, "seed": seed.shape}, "expected": {"seed": self.shape}}
+            raise ShapeError(sentences.other_sizes("backward", "seed", seed.shape, self.shape), **facts)
 
     # Leaving for NumPy
 
@@ -311,20 +337,36 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def item(self) -> Any:
         """Returns the only element as a Python number."""
-        return self._only("item").item()
+        try:
+            return self._only("item").item()
+        except ShapeError as error:
+            shorten(error)
+            raise
 
     def tolist(self) -> Any:
         """Returns nested lists of Python numbers."""
         return self.numpy().tolist()
 
     def __float__(self) -> float:
-        return float(self._only("float"))
+        try:
+            return float(self._only("float"))
+        except ShapeError as error:
+            shorten(error)
+            raise
 
     def __int__(self) -> int:
-        return int(self._only("int"))
+        try:
+            return int(self._only("int"))
+        except ShapeError as error:
+            shorten(error)
+            raise
 
     def __bool__(self) -> bool:
-        return bool(self._only("bool"))
+        try:
+            return bool(self._only("bool"))
+        except ShapeError as error:
+            shorten(error)
+            raise
 
     def __len__(self) -> int:
         if not self.shape:
@@ -368,7 +410,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def _only(self, question: str) -> np.ndarray[Any, np.dtype[Any]]:
         if self.size != 1:
-            raise ShapeError(sentences.not_one_element(question, self.shape, self.size))
+            sentence = sentences.not_one_element(question, self.shape, self.size)
+            raise ShapeError(sentence, op=question, shapes={"x": self.shape})
         return self.numpy().reshape(())
 
     # Operators and the methods of numpy.ndarray, by the op table; the plugin types them by the ops' rules
@@ -516,12 +559,20 @@ class Tensor(Generic[S_co, T_co, D_co]):
     @property
     def T(self) -> Tensor[Any, T_co, D_co]:  # noqa: N802  # NumPy's name
         """The transpose: all axes in reverse."""
-        return CALLS["transpose"](self)
+        try:
+            return CALLS["transpose"](self)
+        except Exception as error:
+            shorten(error)
+            raise
 
     @property
     def mT(self) -> Tensor[Any, T_co, D_co]:  # noqa: N802  # NumPy's name
         """The matrices of a stack, each transposed, see `tapegrad.matrix_transpose`."""
-        return CALLS["matrix_transpose"](self)
+        try:
+            return CALLS["matrix_transpose"](self)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def transpose(self, axes: tuple[int, ...] | None = None) -> Tensor[Any, T_co, D_co]:
         """Permutes the axes, see `tapegrad.transpose`."""
@@ -763,6 +814,10 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
 def _kind(value: Any) -> str:
     """Says what a value is that should have been a tensor, or which dtype a tensor has."""
     return str(value.dtype) if isinstance(value, Tensor) else sentences.with_article(type(value).__name__)
+
+
+def _refuse(error: Exception) -> NoReturn:
+    raise error
 
 
 def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:

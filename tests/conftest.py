@@ -22,12 +22,14 @@ from hypothesis import settings
 
 os.environ.setdefault("TAPEGRAD_CHECK_RULES", "1")
 
-from tapegrad import ops, testing
+from tapegrad import errors, ops, testing
 from tapegrad.op import CALLS, OPS, Op
 from tapegrad.tensor import Tensor
 
 settings.register_profile("tapegrad", derandomize=True, deadline=None, database=None)
 settings.load_profile("tapegrad")
+
+errors.pictures = False  # pytest matches notes as well, and most tests compare a sentence whole
 
 HERE, TENSOR = Path(__file__).parent / "ops", inspect.getfile(Tensor)
 VALUE, LAW = "a value that a test reads", "check_shape_rule"

@@ -198,7 +198,7 @@ def test_python_does_what_is_quoted(program: Program, tmp_path: Path, monkeypatc
         printed, raised = execute(block.source, module)
 
         assert printed == block.printed
-        said = {str(error) if str(error) in shared else traceback.format_exception_only(error)[-1] for error in raised}
+        said = {str(error) if str(error) in shared else traceback.format_exception_only(error)[0] for error in raised}
         quoted = "\n".join(block.quoted("Python"))
         assert said == shared | ({f"{quoted}\n"} if quoted else set())
 

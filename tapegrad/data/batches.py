@@ -10,7 +10,7 @@ from typing_extensions import TypeVar, TypeVarTuple
 
 from tapegrad import sentences
 from tapegrad.dims import Add
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
 from tapegrad.generator import generator, state_of
 from tapegrad.generator import restore as restore_generator
 from tapegrad.ops import stack, take
@@ -269,6 +269,7 @@ def batches(
 def batches(
     *tensors: Tensor[Any, NoneTape, Any], size: int, shuffle: bool = True, drop_last: bool = True, rng: RNG = None
 ) -> Batches[Any]: ...
+@edge
 def batches(
     *data: Tensor[Any, NoneTape, Any] | Dataset[Any],
     size: int,

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.dims import Dim
-from tapegrad.errors import DTypeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.guard._names import NoShortFormError
 from tapegrad.guard._parts import is_concrete
 from tapegrad.sentences import with_article, wrong_number
@@ -149,7 +149,7 @@ class SizeCheck(Check):
     @override
     def fit(self, value: int, place: str, bound: Bindings) -> None:
         expected = bound.valued(self.size, bound.known)
-        bound.fit(expected, value, place, partial(wrong_number, bound.call, place, value, expected))
+        bound.fit(expected, value, place, partial(_wrong_number, bound.call, place, value, expected))
 
     @override
     def short(self, value: str, scope: Scope) -> str:
@@ -226,6 +226,10 @@ class TensorCheck(Check):
         tapes = self.tapes.short(f"{value}.tape.owns", scope)
         dtypes = self.dtypes.short(f"{value}.data.dtype", scope)
         return " and ".join([f"__isinstance({value}, {scope.constant(self.cls)})", *sizes, *tapes, *dtypes])
+
+
+def _wrong_number(call: str, place: str, number: int, expected: Size, value: object = None) -> ShapeError:
+    return ShapeError(wrong_number(call, place, number, expected, value))
 
 
 def kind_of(value: object) -> str:

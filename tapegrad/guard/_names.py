@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-Waiting: TypeAlias = "tuple[Dim, int, str, Callable[[int | None], str]]"
+Waiting: TypeAlias = "tuple[Dim, int, str, Callable[[int | None], ShapeError]]"
 
 
 def name_of(variable: Any) -> Name:
@@ -79,11 +79,11 @@ class Bindings:
         self.returning = False
         self._later: list[Waiting] = []
 
-    def fit(self, size: Size, found: int, place: str, refusal: Callable[[int | None], str]) -> None:
+    def fit(self, size: Size, found: int, place: str, refusal: Callable[[int | None], ShapeError]) -> None:
         """Holds a number against a declared size; a computed one waits until all names are bound."""
         if isinstance(size, int):
             if found != size:
-                raise ShapeError(refusal(None))
+                raise refusal(None)
         elif name := only_name(size):
             self.bind_size(name, found, place)
         elif size.terms is not None:
@@ -135,14 +135,14 @@ class Bindings:
         values, tapes, later = saved
         self.values, self.tapes, self._later = dict(values), dict(tapes), list(later)
 
-    def _settle(self, size: Dim, found: int, place: str, refusal: Callable[[Any], str]) -> None:
+    def _settle(self, size: Dim, found: int, place: str, refusal: Callable[[Any], ShapeError]) -> None:
         values = {name: value for name, (value, _) in self.values.items()} | dict(self.known)
         value = self.valued(size, values)
         if is_unknown(value):
             return
         if isinstance(value, int) or not is_open(size, values):  # in a summary what is not open may be a name as well
             if value != found:
-                raise ShapeError(refusal(value))
+                raise refusal(value)
             return
         terms = dict(value.terms or ())
         constant = terms.pop((), 0)
@@ -151,7 +151,7 @@ class Bindings:
             if isinstance(name, Name):
                 solution, rest = divmod(found - constant, coefficient)
                 if rest:
-                    raise ShapeError(refusal(None))
+                    raise refusal(None)
                 self.bind_size(name, solution, place)
                 return
         self._later.append((size, found, place, refusal))

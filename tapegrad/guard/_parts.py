@@ -54,10 +54,10 @@ class Sizes:
         expected = [*before, *([ANY_NUMBER] if many else []), *after]
         fixed = len(before) + len(after)
         if len(shape) < fixed or (len(shape) > fixed and not many):
-            raise ShapeError(wrong_rank(bound.call, place, shape, expected))
+            raise _refusal(wrong_rank(bound.call, place, shape, expected), place, shape, expected)
         first_after = -len(after) if many else len(before)
         for axis, size in [*enumerate(before), *enumerate(after, start=first_after)]:
-            bound.fit(size, shape[axis], place, partial(wrong_size, bound.call, place, shape, expected, axis))
+            bound.fit(size, shape[axis], place, partial(_wrong_size, bound.call, place, shape, expected, axis))
         if many and self.name:
             bound.bind(self.name, shape[len(before) : len(shape) - len(after)], place)
 
@@ -142,6 +142,19 @@ class DTypes:
         if self.name:
             parts.append(scope.bind(self.name, dtype, "is not None"))
         return parts
+
+
+def _wrong_size(
+    call: str, place: str, shape: tuple[Any, ...], expected: list[Any], axis: int, value: object = None
+) -> ShapeError:
+    error = _refusal(wrong_size(call, place, shape, expected, axis, value), place, shape, expected)
+    error.axes = {place: (axis % len(shape),)}
+    return error
+
+
+def _refusal(sentence: str, place: str, shape: tuple[Any, ...], expected: list[Any]) -> ShapeError:
+    asked = tuple(size if isinstance(size, int) else str(size) for size in expected)
+    return ShapeError(sentence, shapes={place: tuple(shape)}, expected={place: asked})
 
 
 def is_concrete(scalar_type: type) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.guard._checks import Anything
@@ -74,11 +75,18 @@ def wrapper_source(parameters: Parameters, awaits: str, short: str) -> str:
         awaits: `await ` if the function is a coroutine.
         short: What `short_form` wrote.
     """
-    return f"""\
-{awaits.replace("await", "async")}def guarded({parameters.declaration()}):
+    body = f"""\
 {short}\
     __bound = __check_arguments(({parameters.values()}))
     return __check_result({awaits}__function({parameters.passed_on()}), __bound)
+"""
+    return f"""\
+{awaits.replace("await", "async")}def guarded({parameters.declaration()}):
+    try:
+{indent(body, "    ")}\
+    except __Exception as __error:
+        __shorten(__error)
+        raise
 """
 
 

@@ -13,9 +13,11 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from tapegrad.dims import UNKNOWN
+from tapegrad.errors import Refusal, shorten
 from tapegrad.guard._annotations import UnreadableError, read
 from tapegrad.guard._checks import Anything, Check, kind_of
 from tapegrad.guard._containers import DefaultCheck
+from tapegrad.guard._facts import inform
 from tapegrad.guard._leftover import with_beartype
 from tapegrad.guard._memory import class_of, remember, remembered
 from tapegrad.guard._mentions import mentions, names_for_checkers
@@ -83,11 +85,19 @@ def _compiled(*_: Any) -> Callable[..., Any]:
 
 
 def _called(*args: Any, **kwargs: Any) -> Any:
-    return _compiled(args, kwargs)(*args, **kwargs)
+    try:
+        return _compiled(args, kwargs)(*args, **kwargs)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 async def _called_async(*args: Any, **kwargs: Any) -> Any:
-    return await _compiled(args, kwargs)(*args, **kwargs)
+    try:
+        return await _compiled(args, kwargs)(*args, **kwargs)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 class Guard:
@@ -118,7 +128,7 @@ class Guard:
         self.result: Check = Anything()
         stub = _called_async if inspect.iscoroutinefunction(function) else _called
         # Compiling waits for the first call, for a module of a hundred guarded methods must import fast.
-        self.wrapper = FunctionType(stub.__code__, {"_compiled": self.compiled})
+        self.wrapper = FunctionType(stub.__code__, {"_compiled": self.compiled, "shorten": shorten})
         functools.update_wrapper(self.wrapper, function)
 
     def compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -144,6 +154,8 @@ class Guard:
             __issubclass=issubclass,
             __len=len,
             __int=int,
+            __Exception=Exception,
+            __shorten=shorten,
         )
         self.wrapper.__code__ = code
         self.wrapper.__defaults__, self.wrapper.__kwdefaults__ = definition.__defaults__, definition.__kwdefaults__
@@ -153,12 +165,19 @@ class Guard:
     def check_arguments(self, values: tuple[Any, ...]) -> Bindings:
         """Explains what does not fit, or returns what the names stand for."""
         bound = Bindings(self.call, self._known(values))
-        for (name, check), value in zip(self.checks.items(), values, strict=True):
-            check.check(value, name, bound)
-        bound.finish()
+        try:
+            self._check(values, bound)
+        except Refusal as refusal:
+            inform(refusal, bound.call, dict(zip(self.checks, values, strict=True)), self._check)
+            raise
         if self.owner and self.class_names and self._starts():
             remember(values[0], self.owner, self._found(self.owner, bound))
         return bound
+
+    def _check(self, values: tuple[Any, ...], bound: Bindings) -> None:
+        for (name, check), value in zip(self.checks.items(), values, strict=True):
+            check.check(value, name, bound)
+        bound.finish()
 
     def _found(self, owner: type, bound: Bindings) -> dict[str, Any]:
         """Returns what the class's variables stand for; a size that is left out stands for what its default does."""
@@ -176,8 +195,12 @@ class Guard:
     def check_result(self, result: Any, bound: Bindings) -> Any:
         """Explains why a result does not fit, or returns it."""
         bound.returning = True
-        self.result.check(result, RESULT, bound)
-        bound.finish()
+        try:
+            self.result.check(result, RESULT, bound)
+            bound.finish()
+        except Refusal as refusal:
+            inform(refusal, bound.call, {RESULT: result})
+            raise
         return result
 
     def remembered(self, instance: object) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import TypeVar
 
-from tapegrad.errors import DTypeError
+from tapegrad.errors import DTypeError, shorten
 from tapegrad.generator import stand_in
 from tapegrad.jax.arguments import Survey
 from tapegrad.jax.binding import MISS, Binding
@@ -73,8 +73,12 @@ def jit(step: F) -> F:
                 return result
         with _tracing:
             bound = None
-            fresh = _bound(step, programs, args, kwargs)
-            result = fresh.run()
+            try:
+                fresh = _bound(step, programs, args, kwargs)
+                result = fresh.run()
+            except Exception as error:
+                shorten(error)
+                raise
             bound = fresh
         return result
 

@@ -23,8 +23,7 @@ class UntraceableError(TapeError, NoNumbersError):
 
     @override
     def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
-        refusal = TapeError(sentences.untraceable(entry.name))
-        refusal.op = entry.name  # type: ignore[attr-defined]  # the sentence is complete, see `op`
+        refusal = TapeError(sentences.untraceable(entry.name), op=entry.name)  # see `op`: the sentence is complete
         raise refusal from None
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from typing_extensions import override
 
 from tapegrad import sentences
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, Refusal, ShapeError
 from tapegrad.nn.module import Module
 from tapegrad.nn.places import called, shown
 
@@ -24,28 +24,29 @@ class Container(Module):
             y = layer.forward(x, *others, **options)
             if like is not None:
                 _check_kind(layer, y, like)
-        except (ShapeError, DTypeError, TapeError) as error:
+        except Refusal as error:
             self._point(error, part, layer)
             raise
         return y
 
-    def _point(self, error: Exception, part: int | str, layer: Module) -> None:
+    def _point(self, error: Refusal, part: int | str, layer: Module) -> None:
         """Writes into an error which layer it comes from; what code of the user's says is left to itself."""
         message = str(error)
         place = f"{type(self).__name__}{f'[{part}]' if isinstance(part, int) else f'.{part}'}"
         layer._place(error, place)
         if str(error) == message:
-            error.add_note(f"in {place} {shown(layer)}")
+            error.came_through(f"{place} {shown(layer)}")
 
     @override
-    def _place(self, error: Exception, place: str) -> None:
+    def _place(self, error: Refusal, place: str) -> None:
         """Puts its own place in front of that of the layer inside."""
         name, message = type(self).__name__, str(error)
         if self._refuses(error):
             super()._place(error, place)
-        elif hasattr(error, "__notes__"):
+        elif error.places:
             return  # the path that it starts with, if any, is one inside code of the user's
         elif place and message.startswith((f"{name}[", f"{name}.")):
+            error.path = place + error.path.removeprefix(name)
             error.args = (place + message.removeprefix(name),)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad import sentences
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import Refusal, shorten
 from tapegrad.nn.param import Buffer, Param
 from tapegrad.nn.places import called, called_as, held_by, shown
 
@@ -63,12 +63,13 @@ class Module:
             """Computes `forward`; what it refuses says by which name it was called."""
             try:
                 return self.forward(*args, **kwargs)
-            except (ShapeError, DTypeError, TapeError) as error:
+            except Refusal as error:
                 frame = sys._getframe(1)
                 place = called_as(self, frame)
                 self._place(error, place)
                 if place.isidentifier() and (holder := held_by(self, frame)):
-                    error.add_note(f"in {holder}")  # of what a loop goes over mypy knows no index
+                    error.came_through(holder)  # of what a loop goes over mypy knows no index
+                shorten(error)
                 raise
 
     def parameters(self) -> dict[str, AnyParam]:
@@ -104,11 +105,12 @@ class Module:
 
         return Valid(self)
 
-    def _place(self, error: Exception, place: str) -> None:
+    def _place(self, error: Refusal, place: str) -> None:
         """Writes into an error that the module itself refuses, and where it stands; ops inside speak for themselves."""
         # A layer of the library's has no user inside: what its op says of `x` is said of the layer's own.
         if self._refuses(error) or getattr(self.forward, "__module__", "").startswith("tapegrad.nn."):
-            error.args = (sentences.of_layer(place, shown(self), str(error)),)
+            error.path, error.layer = place, shown(self)
+            error.args = (sentences.of_layer(error.path, error.layer, str(error)),)
 
     def _refuses(self, error: Exception) -> bool:
         return str(error).startswith(f"{called(self)}: ")

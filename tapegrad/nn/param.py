@@ -12,7 +12,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad import sentences
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
 from tapegrad.tape import NONE, NoneTape
 from tapegrad.tensor import D, D_co, S, S_co, Tensor, values_of
 
@@ -40,6 +40,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
         self.version = 0
         self.on_device = None
 
+    @edge
     def assign(self: State[S, D], value: Tensor[S, NoneTape, D]) -> None:
         """Takes over the values of another tensor, by copy.
 

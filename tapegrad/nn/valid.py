@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
 from typing_extensions import TypeVar, override
 
-from tapegrad.errors import TapeError
+from tapegrad.errors import TapeError, edge
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Valid(Generic[M_co]):
 
     else:
 
+        @edge
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             """Computes the module's `forward` of tensors without a tape."""
             for x in (*args, *kwargs.values()):

@@ -12,7 +12,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.backend import Value
 from tapegrad.dims import show
-from tapegrad.errors import DTypeError, TapeError
+from tapegrad.errors import DTypeError, TapeError, shorten
 from tapegrad.nn import Module, Param
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
@@ -132,11 +132,15 @@ class Optimizer(ABC, Generic[State]):
         """
         name = f"{type(self).__name__}.step"
         changes: list[tuple[AnyParam, Value[Any, Any], State]] = []
-        for path, parameter, gradient in self._gradients(name, grads, allow_unused=allow_unused):
-            parameter.check(gradient, name, f"the gradient of {path}")
-            data, state = self._updated(parameter, gradient)
-            parameter.check(data, name, f"the update of {path}")
-            changes.append((parameter, data, state))
+        try:
+            for path, parameter, gradient in self._gradients(name, grads, allow_unused=allow_unused):
+                parameter.check(gradient, name, f"the gradient of {path}")
+                data, state = self._updated(parameter, gradient)
+                parameter.check(data, name, f"the update of {path}")
+                changes.append((parameter, data, state))
+        except Exception as error:
+            shorten(error)
+            raise
         states = {parameter: state for parameter, _, state in changes}
         replace_all([(parameter, data) for parameter, data, _ in changes], (self.state.update, states))
 

@@ -7,7 +7,7 @@ from typing import Final, Generic, Literal, NoReturn, TypeAlias
 
 from typing_extensions import TypeVar, override
 
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
 from tapegrad.gradients import MissingGradientError
 
 A_co = TypeVar("A_co", covariant=True)
@@ -55,11 +55,12 @@ class Err:
     @classmethod
     def of(cls, op: str, error: Exception) -> Err:
         """Returns what an op, or one inside it that says its name, has raised as a value."""
-        op = getattr(error, "op", op)
+        op = getattr(error, "op", "") or op
         code = next(code for code, raised in _RAISED.items() if isinstance(error, raised))
         got, _, expected = str(error).removeprefix(f"{op}: ").partition(_BUT)
         return cls(code, op, expected, got)
 
+    @edge
     def unwrap(self) -> NoReturn:
         """Raises the error.
 

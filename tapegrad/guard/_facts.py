@@ -1,0 +1,74 @@
+"""What a refusal of the guard knows: what the call was given, and which sizes of it clash."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.clash import Watch, draw, point_out
+from tapegrad.errors import Refusal, ShapeError
+from tapegrad.guard._names import Bindings
+from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+
+def inform(
+    refusal: Refusal,
+    call: str,
+    values: Mapping[str, Any],
+    check: Callable[[tuple[Any, ...], Bindings], None] | None = None,
+) -> None:
+    """Tells a refusal what was given, and draws what does not fit.
+
+    Args:
+        refusal: What a check has raised.
+        call: The function, as a sentence names it.
+        values: What it was given, or has given, by place.
+        check: Checks all values again; by default only a size that an annotation asks for is drawn.
+    """
+    with suppress(Exception):  # the error is on its way to the user, and no other must come before it
+        given = {place: x for name, value in values.items() for place, x in _tensors(value, name)}
+        refusal.op = call
+        refusal.shapes = {place: tuple(x.shape) for place, x in given.items()}
+        refusal.dtypes = {place: str(x.dtype) for place, x in given.items()}
+        refusal.taped = {place: x.owns_tape for place, x in given.items()}
+        if isinstance(refusal, ShapeError):
+            if refusal.expected and refusal.axes:
+                _draw_expected(refusal)
+            elif check is not None and not refusal.expected:
+                watch = Watch()
+                watched = tuple(_watched(value, name, watch) for name, value in values.items())
+                with suppress(ShapeError):
+                    check(watched, Bindings(call, {}))
+                point_out(refusal, watch)
+
+
+def _draw_expected(refusal: ShapeError) -> None:
+    ((place, (axis,)),) = refusal.axes.items()
+    shape, expected = refusal.shapes[place], refusal.expected[place]
+    # Behind a `...` axes count from the back.
+    place_there = axis - len(shape) + len(expected) if "..." in expected[: axis + 1] else axis
+    draw(refusal, {place: shape, "expected": expected}, {place: [axis], "expected": [place_there]})
+
+
+def _tensors(value: Any, place: str) -> Iterator[tuple[str, Tensor[Any, Any, Any]]]:
+    if isinstance(value, Tensor):
+        yield place, value
+    elif isinstance(value, list | tuple):
+        for position, one in enumerate(value):
+            yield from _tensors(one, f"{place}[{position}]")
+
+
+def _watched(value: Any, place: str, watch: Watch) -> Any:
+    """Returns what stands for a value while its sizes are watched."""
+    if isinstance(value, Tensor):
+        shadow: Any = object.__new__(type(value))
+        shadow.data = SimpleNamespace(shape=watch.sizes(place, value.shape), dtype=value.dtype)
+        shadow.tape = value.tape
+        return shadow
+    if isinstance(value, list | tuple):
+        return type(value)(_watched(one, f"{place}[{position}]", watch) for position, one in enumerate(value))
+    return value
