@@ -32,7 +32,7 @@ from typing_extensions import override
 import tapegrad
 from benchmarks import comparison
 from docs import refusals
-from tapegrad import autodiff, backend
+from tapegrad import autodiff, backend, errors
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -189,6 +189,7 @@ def python(*command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[st
 @pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
 def test_python_does_what_is_quoted(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(errors, "pictures", True)
     module = ModuleType(program.name)
     monkeypatch.setitem(sys.modules, program.name, module)
 

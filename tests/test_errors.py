@@ -394,6 +394,21 @@ def test_the_environment_may_ask(asked: str, frames: int) -> None:
     )
 
 
+def test_a_notebook_shows_the_cell_alone() -> None:
+    cells = ["import tapegrad as tg", "x = tg.ones((2, 3))\nx @ x"]
+    source = f"""
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.colors = "NoColor"
+[shell.run_cell(cell) for cell in {cells}]
+"""
+    ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+
+    assert "----> 2 x @ x" in ran.stdout
+    assert "tapegrad/" not in ran.stdout
+    assert ran.stdout.endswith("    x  (2, 3)\n    y     (2, 3)\n           ^\n")
+
+
 def test_an_error_of_python_keeps_all_its_frames() -> None:
     with pytest.raises(TypeError) as caught:
         unseen.matmul(ones(2, 3))
