@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.errors import edge
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Adam(Optimizer[Moments]):
         Kingma & Ba, [Adam](https://arxiv.org/abs/1412.6980), algorithm 1, computed in the order of PyTorch 2.13.
     """
 
+    @edge
     def __init__(
         self,
         parameters: Parameters,
@@ -109,6 +111,7 @@ class AdamW(Adam):
         where η multiplies both the step and the decay, as in PyTorch 2.13.
     """
 
+    @edge
     def __init__(
         self,
         parameters: Parameters,

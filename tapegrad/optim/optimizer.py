@@ -13,9 +13,10 @@ from typing_extensions import TypeVar, override
 from tapegrad.backend import Value
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError, shorten
-from tapegrad.nn import Module, Param
+from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
+from tapegrad.sentences import with_article
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Optimizer(ABC, Generic[State]):
         state: What `update` remembers of each parameter that has been changed.
 
     Raises:
-        DTypeError: One of them is not a parameter.
+        DTypeError: One of them is not a parameter, or they are no module and nothing to go through.
         ValueError: There are none, `lr` or `weight_decay` is negative, or a pattern fits no path.
     """
 
@@ -102,7 +103,7 @@ class Optimizer(ABC, Generic[State]):
         groups: Groups | None = None,
     ) -> None:
         name = type(self).__name__
-        paths = _paths(parameters)
+        paths = _paths(name, parameters)
         self.parameters = _by_path(name, paths)
         self.state: dict[AnyParam, State] = {}
         self.lr = lr
@@ -233,7 +234,9 @@ class Optimizer(ABC, Generic[State]):
             message = f"{name}: the gradients are of other tensors, {shapes}, and none is of {', '.join(missing)}"
             raise TapeError(message)
         if missing and not allow_unused:
-            message = f"{name}: no gradient for {', '.join(missing)}: not used, or left out of wrt="
+            # Where `w.T` met no tape yet there is nothing left to tell it by: what is on no tape leaves no trace.
+            reasons = "not used, used where it met no tape (as w.T by itself), or left out of wrt="
+            message = f"{name}: no gradient for {', '.join(missing)}: {reasons}"
             raise TapeError(message)
         return [(path, x, _array(grads[x])) for path, x in active.items() if x in grads]
 
@@ -257,11 +260,18 @@ def _check_options(name: str, options: Any) -> None:
             raise ValueError(message)
 
 
-def _paths(parameters: Any) -> list[tuple[str, Any]]:
+def _paths(name: str, parameters: Any) -> list[tuple[str, Any]]:
     if isinstance(parameters, Module):
         return list(parameters.paths())
     if isinstance(parameters, Mapping):
         return list(parameters.items())
+    if isinstance(parameters, Valid):
+        message = f"{name}: parameters is a valid module, which only predicts; give the module that it is made of"
+        raise DTypeError(message)
+    if not isinstance(parameters, Iterable):
+        kind = with_article(type(parameters).__name__)
+        message = f"{name}: parameters is {kind} but a module, or parameters, are expected"
+        raise DTypeError(message)
     return [(f"[{index}]", parameter) for index, parameter in enumerate(parameters)]
 
 
@@ -269,7 +279,7 @@ def _by_path(name: str, paths: list[tuple[str, Any]]) -> dict[str, AnyParam]:
     first: dict[AnyParam, str] = {}
     for path, parameter in paths:
         if not isinstance(parameter, Param):
-            message = f"{name}: {path} is a {type(parameter).__name__}, not a parameter"
+            message = f"{name}: {path} is {with_article(type(parameter).__name__)}, not a parameter"
             raise DTypeError(message)
         first.setdefault(parameter, path)
     if not first:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.errors import edge
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class RMSprop(Optimizer[Squares]):
         lecture 6e, with ε outside of the root and computed in the order of PyTorch 2.13.
     """
 
+    @edge
     def __init__(
         self,
         parameters: Parameters,

@@ -9,7 +9,9 @@ from typing_extensions import TypeVar
 
 from tapegrad import ops
 from tapegrad.backend import engine
+from tapegrad.errors import TapeError, edge
 from tapegrad.gradients import Gradients
+from tapegrad.tensor import known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +27,15 @@ class LossScaler:
     r"""Multiplies a loss before `backward`, and divides the gradients of the parameters before a step.
 
     $$g = \frac{1}{s} \frac{\partial (s \, \ell)}{\partial w}$$
+
+    Under `jit` the scale would be kept as it was, and nobody can ask yet whether a gradient is finite. There the scale
+    is an argument, and the step is taken outside:
+
+        @tg.jit
+        def gradients(model, x, scale):
+            return tg.scale(model(x.trace()).mean(), factor=scale).backward(wrt=model)
+
+        scaler.step(opt, gradients(model, x, scaler.scale))
 
     A gradient below 6e-8 is 0 in float16, and above 65504 infinite. So the scale s grows while all gradients are
     finite, and where one is not, the step is left out and s falls.
@@ -66,14 +77,22 @@ class LossScaler:
         self.growth, self.backoff, self.interval = growth, backoff, interval
         self.taken = 0
 
+    @edge
     def scaled(self, loss: Tensor[tuple[()], OwnedTape, Float]) -> Tensor[tuple[()], OwnedTape, Float]:
         """Returns a loss times the scale, whose `backward` gives gradients times the scale.
 
         Raises:
             DTypeError: `loss` is not a float.
+            TapeError: It is called inside a step under `jit`.
         """
+        if known(loss) is None:
+            message = (
+                "LossScaler.scaled: a step under jit would keep the scale; give it scaler.scale for tapegrad.scale"
+            )
+            raise TapeError(message)
         return ops.scale(loss, factor=self.scale)
 
+    @edge
     def step(self, opt: Optimizer[Any], grads: Gradients, *, allow_unused: bool = False) -> bool:
         """Divides the gradients of an optimizer's parameters by the scale and steps, unless one of them is not finite.
 
@@ -86,9 +105,15 @@ class LossScaler:
             Whether the step was taken.
 
         Raises:
-            TapeError: A parameter has no gradient, or the gradients are all of other tensors.
+            TapeError: A parameter has no gradient, or the gradients are all of other tensors; or it is called inside a
+                step under `jit`.
         """
         used = [parameter for parameter in opt.parameters.values() if not parameter.frozen and parameter in grads]
+        if any(known(grads.ref(parameter)) is None for parameter in used):
+            message = (
+                "LossScaler.step: whether gradients are finite is not known under jit; return them, and step outside"
+            )
+            raise TapeError(message)
         is_finite = all(_is_finite(grads.ref(parameter)) for parameter in used)
         if is_finite:
             divided = Gradients()

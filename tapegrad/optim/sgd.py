@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.errors import edge
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class SGD(Optimizer[Velocity | None]):
         §2, with η outside of v and computed in the order of PyTorch 2.13.
     """
 
+    @edge
     def __init__(
         self,
         parameters: Parameters,

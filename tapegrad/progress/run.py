@@ -38,7 +38,7 @@ class Passes(Protocol[Item]):
 
 
 class Epoch(Generic[Item]):
-    """One pass over the batches of a run, and what is noted of it.
+    """One pass over the batches of a run, which is gone through once, and what is noted of it.
 
     Attributes:
         number: Which epoch it is, from 1.
@@ -47,6 +47,7 @@ class Epoch(Generic[Item]):
     def __init__(self, run: Run[Item]) -> None:
         self.run = run
         self.number = run.done + 1
+        self._has_begun = False
         self._sums = run.sums  # its own, also when the run has gone on to another
 
     @property
@@ -55,6 +56,13 @@ class Epoch(Generic[Item]):
         return (self.number - 1) * len(self.run.batches) + max(self.run.passed - 1, 0)
 
     def __iter__(self) -> Iterator[Item]:
+        if self._has_begun:
+            message = f"Epoch: epoch {self.number} has been gone through; a loop over the run gives the next one"
+            raise ValueError(message)
+        self._has_begun = True
+        return self._items()
+
+    def _items(self) -> Iterator[Item]:
         run = self.run
         first = 0 if _has_state(run.batches) else run.passed  # what has no state begins anew, up to where it was
         for item in islice(iter(run.batches), first, None):
@@ -234,8 +242,9 @@ def track(
         batches: What each epoch goes through: `Batches`, or whatever has a length and may be iterated again. Where it
             has come to is in the checkpoint; what has no state of its own, a range, is counted through to there.
         epochs: How many there are in all, at least 1.
-        log: A file that gets a line of JSON for each epoch, with its number, its last step, the seconds since the
-            start, and the means of what was noted; NaN and infinities are null. It begins anew with the run.
+        log: A file that gets a line for each epoch, of JSON, or of a table if its name ends in `.csv`: its number, its
+            last step, the seconds since the start, and the means of what was noted; in JSON NaN and infinities are
+            null. A table has columns for what the first epoch notes. It begins anew with the run.
         checkpoint: A file, `.npz` or `.safetensors`, that is written from time to time and at the end, and read first.
         saved: What is in it, by name: whatever `tapegrad.io.save` takes.
         every: How many seconds pass between two of them, at least 0, which is one for each batch.

@@ -648,3 +648,41 @@ def test_a_parameter_on_the_device_prints_its_numbers() -> None:
     print(model.layers[2].bias, opt.state[model.layers[2].bias], file=out)
 
     assert re.match(r"\[ ?-?0\.\d+, +-?0\.\d+, +-?0\.\d+\] Moments\(steps=1, first=array\(\[", out.getvalue())
+
+
+def test_a_scaled_loss_has_its_scale_as_an_argument() -> None:
+    def gradients(model: Any, x: Any, scale: float) -> Any:
+        return tg.scale((model(x.trace()) ** 2).mean(), factor=scale).backward(wrt=model)
+
+    def trained(gradients: Any) -> Any:
+        model, x = nn.Linear(3, 2, rng=0), tg.uniform((5, 3), rng=1)
+        opt, scaler = optim.SGD(model, lr=0.1), optim.LossScaler(2.0**10, interval=2)
+        for _ in range(5):
+            scaler.step(opt, gradients(model, x, scaler.scale))
+        return scaler.scale, model.weight.numpy()
+
+    (scale, weight), (plain_scale, plain) = trained(jit(gradients)), trained(gradients)
+
+    assert scale == plain_scale == 2.0**12
+    np.testing.assert_allclose(weight, plain, rtol=1e-5)
+
+
+def test_a_scaler_is_of_no_use_inside_a_step() -> None:
+    model, x, scaler = nn.Linear(3, 2, rng=0), tg.uniform((5, 3), rng=1), optim.LossScaler()
+    opt = optim.SGD(model, lr=0.1)
+
+    @jit
+    def scaled(model: Any, x: Any) -> Any:
+        return scaler.scaled(model(x.trace()).mean()).backward(wrt=model)
+
+    @jit
+    def stepped(model: Any, opt: Any, x: Any) -> None:
+        scaler.step(opt, model(x.trace()).mean().backward(wrt=model))
+
+    with pytest.raises(
+        TapeError, match=r"^LossScaler\.scaled: a step under jit would keep the scale; give it scaler\."
+    ):
+        scaled(model, x)
+    with pytest.raises(TapeError, match=r"^LossScaler\.step: whether gradients are finite is not known under jit; "):
+        stepped(model, opt, x)
+    assert scaler.taken == 0

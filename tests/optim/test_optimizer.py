@@ -80,7 +80,8 @@ def test_a_missing_gradient_is_named_and_nothing_changes(make: Any) -> None:
 
     name = type(optimizer).__name__
     assert str(refused.value) == (
-        f"{name}.step: no gradient for layers.2.weight, layers.2.bias: not used, or left out of wrt="
+        f"{name}.step: no gradient for layers.2.weight, layers.2.bias: "
+        "not used, used where it met no tape (as w.T by itself), or left out of wrt="
     )
     assert all_of(optimizer) == before
 
@@ -255,3 +256,21 @@ def test_a_shared_parameter_takes_one_step() -> None:
 
     assert module.second.tolist() == [0.75, 0.75]
     assert module.first.version == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            Linear(3, 2, rng=0).valid(),
+            "SGD: parameters is a valid module, which only predicts; give the module that it is made of",
+        ),
+        (5, "SGD: parameters is an int but a module, or parameters, are expected"),
+        ([1.5], "SGD: [0] is a float, not a parameter"),
+    ],
+)
+def test_what_has_no_parameters_is_refused(parameters: Any, message: str) -> None:
+    with pytest.raises(DTypeError) as refused:
+        SGD(parameters, 0.1)
+
+    assert str(refused.value) == message

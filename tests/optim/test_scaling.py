@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tapegrad import nn, ops, optim
+from tapegrad import io, nn, ops, optim
 from tapegrad.errors import TapeError
 from tapegrad.nn import Param
 
@@ -82,7 +83,7 @@ def test_a_frozen_parameter_and_an_unused_one_are_left_alone() -> None:
     w, unused = Param(ops.ones(1)), Param(ops.ones(1))
     scaler = optim.LossScaler(4.0)
 
-    with pytest.raises(TapeError, match=r"^SGD\.step: no gradient for \[1\]: not used, or left out of wrt=$"):
+    with pytest.raises(TapeError, match=r"^SGD\.step: no gradient for \[1\]: not used, "):
         scaler.step(optim.SGD([w, unused], lr=1.0), scaler.scaled(w.trace().sum()).backward(wrt=[w]))
     assert scaler.step(
         optim.SGD([w, unused], lr=1.0), scaler.scaled(w.trace().sum()).backward(wrt=[w]), allow_unused=True
@@ -90,12 +91,13 @@ def test_a_frozen_parameter_and_an_unused_one_are_left_alone() -> None:
     assert (w.tolist(), unused.tolist()) == ([0], [1])
 
 
-def test_a_run_goes_on_where_it_stopped() -> None:
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     scaler, other = optim.LossScaler(4.0), optim.LossScaler()
     w = Param(ops.ones(1))
     scaler.step(optim.SGD([w], lr=1.0), scaler.scaled(w.trace().sum()).backward(wrt=[w]))
 
-    other.restore(scaler.arrays())
+    io.save({"scaler": scaler}, tmp_path / "scaler.npz")
+    io.load({"scaler": other}, tmp_path / "scaler.npz")
 
     assert (other.scale, other.taken) == (4, 1)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import inf, nan
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tapegrad.progress.log import Log, read
 
@@ -24,6 +27,32 @@ def test_a_log_is_cut_off_where_the_run_goes_on(tmp_path: Path) -> None:
 
     assert before == [{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 0.25}]
     assert read(path) == [{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 0.125}]
+
+
+def test_a_table_is_cut_off_where_the_run_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    log = Log(path, 0)
+    log.write({"epoch": 1, "loss": 0.5, "a, b": 2.0})
+    length = log.length
+    log.write({"epoch": 2, "loss": 0.25})
+    with path.open("ab") as file:
+        file.write(b"3,0.1")
+
+    before = read(path)
+    Log(path, length).write({"epoch": 2, "loss": inf, "a, b": nan})
+
+    assert before == [{"epoch": 1, "loss": 0.5, "a, b": 2.0}, {"epoch": 2, "loss": 0.25, "a, b": None}]
+    assert path.read_text("utf-8") == 'epoch,loss,"a, b"\n1,0.5,2.0\n2,inf,nan\n'
+
+
+def test_a_table_has_no_column_for_what_comes_later(tmp_path: Path) -> None:
+    log = Log(tmp_path / "run.csv", 0)
+    log.write({"epoch": 1, "loss": 0.5})
+
+    with pytest.raises(ValueError, match=r"^track: epoch 2 notes accuracy: no column of run\.csv$"):
+        log.write({"epoch": 2, "loss": 0.5, "accuracy": 0.25})
+
+    assert read(tmp_path / "run.csv") == [{"epoch": 1, "loss": 0.5}]
 
 
 def test_a_log_that_was_removed_begins_anew(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from tapegrad import data, io, nn, optim
 from tapegrad.ops import mse, ones, uniform
 from tapegrad.progress import EarlyStopping, track
+from tapegrad.progress.log import read
 from tapegrad.tensor import Tensor
 
 PROGRAM = """\
@@ -118,6 +119,35 @@ def test_an_epoch_is_a_pass_and_counts_its_steps() -> None:
     seen = [(epoch.number, epoch.step, item) for epoch in track(range(3), epochs=2, show=False) for item in epoch]
 
     assert seen == [(1, 0, 0), (1, 1, 1), (1, 2, 2), (2, 3, 0), (2, 4, 1), (2, 5, 2)]
+
+
+def test_an_epoch_is_gone_through_once() -> None:
+    epoch = next(iter(track([1, 2, 3], show=False)))
+    list(epoch)
+
+    with pytest.raises(ValueError, match=r"^Epoch: epoch 1 has been gone through; a loop over the run gives the next"):
+        list(epoch)
+
+
+def test_a_resumed_run_goes_on_with_a_table(tmp_path: Path) -> None:
+    def run(epochs: int) -> None:
+        count = np.random.default_rng(0)
+        for epoch in track(
+            [0.5, 1.5],
+            epochs=epochs,
+            log=tmp_path / "run.csv",
+            checkpoint=tmp_path / "run.npz",
+            saved={"rng": count},
+            show=False,
+        ):
+            for loss in epoch:
+                epoch.note(loss=loss)
+
+    run(2)
+    run(3)
+
+    assert [line["epoch"] for line in read(tmp_path / "run.csv")] == [1, 2, 3]
+    assert [line["loss"] for line in read(tmp_path / "run.csv")] == [1.0, 1.0, 1.0]
 
 
 def test_what_is_noted_often_is_shown_as_its_mean() -> None:
