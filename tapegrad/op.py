@@ -6,15 +6,16 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from tapegrad import sentences
 from tapegrad.clash import Watch, point_out
-from tapegrad.dims import Dims, show, surely_differ
+from tapegrad.dims import Dims, is_int, show, surely_differ
 from tapegrad.errors import DTypeError, Refusal, ShapeError, SingularError, TapeError, leaving, shorten
 from tapegrad.tape import NONE
 
@@ -87,8 +88,9 @@ class NoNumbersError(Exception):
 OPS: dict[str, Op] = {}
 CALLS: dict[str, Callable[..., Any]] = {}
 _OPERATED: list[type] = []
+_NUMBERS = (bool, int, float)
 
-EXPLAINED = (ValueError, TypeError, IndexError, TapeError, NoNumbersError)
+EXPLAINED = (ValueError, TypeError, AttributeError, IndexError, TapeError, NoNumbersError)
 _OURS = (ShapeError, DTypeError, TapeError, SingularError, IndexError)
 _CHECK_RULES = bool(os.environ.get("TAPEGRAD_CHECK_RULES"))
 
@@ -342,8 +344,8 @@ def _star(function: Callable[..., Any]) -> str:
 def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         expected = entry.sizes(*args, **kwargs)
-    except (ShapeError, DTypeError) as refusal:
-        raise _named(entry, refusal, args, kwargs) from None
+    except (AttributeError, TypeError, ShapeError) as refusal:
+        raise _explained(entry, args, kwargs, refusal) from None
     result = call(*args, **kwargs)
     several = isinstance(result, tuple)
     given = [one.shape for one in result] if several else [result.shape]
@@ -368,6 +370,9 @@ def _answered(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], missing:
 def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
     if getattr(error, "op", ""):
         return error
+    kinds = _of_kinds(entry, error, args, kwargs)
+    if kinds is not error:
+        return _named(entry, kinds, args, kwargs)
     try:
         entry.sizes(*args, **kwargs)
     except (ShapeError, DTypeError) as refusal:
@@ -387,6 +392,34 @@ def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str,
         with suppress(Exception):  # the error is on its way to the user, and no other must come before it
             _inform(named, entry, _signature(entry.function).bind(*args, **kwargs).arguments)
     return named
+
+
+def _of_kinds(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
+    """Returns what comes before an error that something of no shape has caused: it is of another kind."""
+    if isinstance(error, ShapeError) or type(error) in (TypeError, AttributeError):
+        with suppress(TypeError):  # the call does not fit the signature
+            for sentence in _of_other_kinds(entry, _signature(entry.function).bind(*args, **kwargs).arguments):
+                return DTypeError(sentence)
+    return error
+
+
+def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
+    """Says which arguments are of another kind than their annotation: no tensor, no int, no string."""
+    for name, value in arguments.items():
+        asked, parameter = entry.function.__annotations__.get(name), _signature(entry.function).parameters[name]
+        kind = sentences.with_article(type(value).__name__)
+        if value is parameter.default:
+            continue
+        if name in entry.sequences:
+            if not hasattr(value, "__iter__"):
+                yield f"{name} is {kind} but a sequence of tensors is expected"
+        elif name in entry.operands:
+            if not hasattr(value, "shape") and not isinstance(value, _NUMBERS):
+                yield f"{name} is {kind}, not a tensor"
+        elif asked == "int" and not is_int(value):
+            yield f"{name} is {kind} but an int is expected"
+        elif asked == "str" and not isinstance(value, str):
+            yield f"{name} is {kind} but a string is expected"
 
 
 def _inform(error: Refusal, entry: Op, arguments: dict[str, Any]) -> None:

@@ -173,6 +173,24 @@ def test_copies_and_pickles_know_what_the_original_knew(again: Callable[[Any], A
         assert vars(other) == vars(error)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: unseen.split("hello", 2), "split: x is a str, not a tensor"),
+        (lambda: unseen.moveaxis(None, 0, 1), "moveaxis: x is a NoneType, not a tensor"),
+        (lambda: unseen.tile([1.0], 2), "tile: x is a list, not a tensor"),
+        (lambda: unseen.concat(None), "concat: tensors is a NoneType but a sequence of tensors is expected"),
+        (lambda: unseen.select(ones(2), ones(2)), "select: index is a Tensor but an int is expected"),
+        (lambda: unseen.einsum(ones(2), "i->i"), "einsum: subscripts is a Tensor but a string is expected"),
+    ],
+)
+def test_what_is_of_another_kind_is_named(call: Callable[[], Any], message: str) -> None:
+    error = refused(call)
+
+    assert type(error) is DTypeError
+    assert str(error) == message
+
+
 # What it draws
 
 

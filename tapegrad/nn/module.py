@@ -63,6 +63,9 @@ class Module:
             """Computes `forward`; what it refuses says by which name it was called."""
             try:
                 return self.forward(*args, **kwargs)
+            except IndexError as error:
+                shorten(error)
+                raise
             except Refusal as error:
                 frame = sys._getframe(1)
                 place = called_as(self, frame)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVarTuple, Unpack, override
 
+from tapegrad.errors import edge
 from tapegrad.nn.container import Container, check_modules
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Sequential(Container, Generic[*Layers]):
 
     layers: tuple[*Layers]
 
+    @edge
     def __init__(self, *layers: *Layers) -> None:
         check_modules("Sequential", layers)
         self.layers = layers
