@@ -12,11 +12,12 @@ from tapegrad import ops, sentences
 from tapegrad.backend import Backend, engine, register
 from tapegrad.backend.numpy import NumPy
 from tapegrad.checkpoint import NoCheckpointing
-from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS
 from tapegrad.ops._lowering import convolved, superposed
 from tapegrad.quantized import Quantized
 from tapegrad.tensor import Tensor, handle
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

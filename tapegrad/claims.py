@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
 from tapegrad.dims import show
-from tapegrad.errors import ShapeError, edge
+from tapegrad.errors import ShapeError
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.tensor import D, S, T, Tensor

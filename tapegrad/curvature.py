@@ -9,10 +9,11 @@ import numpy as np
 
 from tapegrad import sentences
 from tapegrad.autodiff import Autodiff
-from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import reshape, stack, zeros, zeros_like
 from tapegrad.picture import op_named
 from tapegrad.tensor import Float, S, Tensor, handle
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,8 @@ from typing_extensions import TypeVar, override
 from tapegrad import picture, sentences
 from tapegrad.backend import engine
 from tapegrad.dims import show
-from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError, edge, shorten
+from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError
+from tapegrad.traces import edge, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -16,8 +16,9 @@ import numpy as np
 from tapegrad import sentences
 from tapegrad.clash import Watch, point_out
 from tapegrad.dims import Dims, is_int, show, surely_differ
-from tapegrad.errors import DTypeError, Refusal, ShapeError, SingularError, TapeError, leaving, shorten
+from tapegrad.errors import DTypeError, Refusal, ShapeError, SingularError, TapeError
 from tapegrad.tape import NONE
+from tapegrad.traces import leaving, shorten
 
 if TYPE_CHECKING:
     from types import CodeType

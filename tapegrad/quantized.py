@@ -11,10 +11,11 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad import sentences
-from tapegrad.errors import DTypeError, edge
+from tapegrad.errors import DTypeError
 from tapegrad.lazy import Lazy
 from tapegrad.tape import NONE
 from tapegrad.tensor import D_co, Float, S, S_co, Tensor, tensor_only
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape

@@ -11,12 +11,13 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.dims import named, show
-from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn import Module, Param
 from tapegrad.nn.module import children
 from tapegrad.op import NoNumbersError
 from tapegrad.outline import Outline
 from tapegrad.tensor import Tensor, handle
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

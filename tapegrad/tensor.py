@@ -13,10 +13,11 @@ from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import sentences
 from tapegrad.dims import Dim
-from tapegrad.errors import DTypeError, ShapeError, TapeError, shorten
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS, operated
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
+from tapegrad.traces import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -10,11 +10,12 @@ from typing_extensions import TypeVar, TypeVarTuple
 
 from tapegrad import sentences
 from tapegrad.dims import Add
-from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.generator import generator, state_of
 from tapegrad.generator import restore as restore_generator
 from tapegrad.ops import stack, take
 from tapegrad.tensor import D1, D2, D, Tensor, handle
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

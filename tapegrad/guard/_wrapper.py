@@ -13,7 +13,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from tapegrad.dims import UNKNOWN
-from tapegrad.errors import Refusal, shorten
+from tapegrad.errors import Refusal
 from tapegrad.guard._annotations import UnreadableError, read
 from tapegrad.guard._checks import Anything, Check, kind_of
 from tapegrad.guard._containers import DefaultCheck
@@ -24,6 +24,7 @@ from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
 from tapegrad.sentences import RESULT, callee
+from tapegrad.traces import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,12 +9,13 @@ from typing import Any
 
 from typing_extensions import TypeVar
 
-from tapegrad.errors import DTypeError, shorten
+from tapegrad.errors import DTypeError
 from tapegrad.generator import stand_in
 from tapegrad.jax.arguments import Survey
 from tapegrad.jax.binding import MISS, Binding
 from tapegrad.jax.program import Program, traced_program
 from tapegrad.nn import Module
+from tapegrad.traces import shorten
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,9 +10,10 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad import sentences
-from tapegrad.errors import Refusal, shorten
+from tapegrad.errors import Refusal
 from tapegrad.nn.param import Buffer, Param
 from tapegrad.nn.places import called, called_as, held_by, shown
+from tapegrad.traces import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

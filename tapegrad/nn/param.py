@@ -12,9 +12,10 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad import sentences
-from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.tape import NONE, NoneTape
 from tapegrad.tensor import D, D_co, S, S_co, Tensor, values_of
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

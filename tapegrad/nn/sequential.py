@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVarTuple, Unpack, override
 
-from tapegrad.errors import edge
 from tapegrad.nn.container import Container, check_modules
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.tensor import T, Tensor

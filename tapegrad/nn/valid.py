@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
 from typing_extensions import TypeVar, override
 
-from tapegrad.errors import TapeError, edge
+from tapegrad.errors import TapeError
 from tapegrad.tensor import Tensor
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.nn.module import HasForward

@@ -12,12 +12,13 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.backend import Value
 from tapegrad.dims import show
-from tapegrad.errors import DTypeError, TapeError, shorten
+from tapegrad.errors import DTypeError, TapeError
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.sentences import with_article
 from tapegrad.tensor import Tensor
+from tapegrad.traces import shorten
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.errors import edge
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.backend import Value

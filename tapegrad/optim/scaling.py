@@ -9,9 +9,10 @@ from typing_extensions import TypeVar
 
 from tapegrad import ops
 from tapegrad.backend import engine
-from tapegrad.errors import TapeError, edge
+from tapegrad.errors import TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.tensor import known
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,9 @@ from typing import Final, Generic, Literal, NoReturn, TypeAlias
 
 from typing_extensions import TypeVar, override
 
-from tapegrad.errors import DTypeError, ShapeError, TapeError, edge
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import MissingGradientError
+from tapegrad.traces import edge
 
 A_co = TypeVar("A_co", covariant=True)
 Code: TypeAlias = Literal["shape", "dtype", "tape", "missing", "index", "domain"]
