@@ -369,11 +369,11 @@ def _answered(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], missing:
 
 
 def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
-    if getattr(error, "op", ""):
-        return error
     kinds = _of_kinds(entry, error, args, kwargs)
     if kinds is not error:
         return _named(entry, kinds, args, kwargs)
+    if getattr(error, "op", ""):
+        return error
     try:
         entry.sizes(*args, **kwargs)
     except (ShapeError, DTypeError) as refusal:
