@@ -1,6 +1,5 @@
 from tapegrad import data as data
 from tapegrad import dims as dims
-from tapegrad import errors as errors
 from tapegrad import io as io
 from tapegrad import jax as jax
 from tapegrad import nn as nn
