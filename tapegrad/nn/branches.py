@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic
 
-from typing_extensions import TypeVarTuple, override
+from typing_extensions import TypeVarTuple, Unpack, override
 
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError
@@ -14,7 +14,7 @@ from tapegrad.ops import add
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
-Layers = TypeVarTuple("Layers")
+Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 
 
 class SplitInto(Container, Generic[*Layers]):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tapegrad.nn.module import HasForward
 
 F = TypeVar("F", covariant=True)
-M_co = TypeVar("M_co", covariant=True)
+M_co = TypeVar("M_co", covariant=True, default=Any)
 
 
 class Valid(Generic[M_co]):
