@@ -23,6 +23,8 @@ API = Path(__file__).parent / "api"
 FACE = "tapegrad"
 OUTSIDE_THE_FACE = ("tapegrad.autodiff", "tapegrad.backend")  # public rooms that `import tapegrad` does not show
 
+MEANS_WHAT_NUMPY_MEANS = ("tapegrad.backend.value",)
+
 Definition: TypeAlias = ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.Assign | ast.ImportFrom
 
 
@@ -173,10 +175,27 @@ def entry(name: Name) -> str:
     if not words(name):
         message = f"{name.public} has no docstring in {name.room}, so the API pages could say nothing of it"
         raise LookupError(message)
+    if silent := methods_without_words(name):
+        message = f"{name.public}.{silent[0]} has no docstring in {name.room}, so its page would leave it out"
+        raise LookupError(message)
     options = {"heading": name.public, "toc_label": name.short}
     if not isinstance(name.definition, ast.FunctionDef | ast.ClassDef):
         options |= {"separate_signature": "false", "show_labels": "false"}  # how an alias is made says nothing
     return "\n".join([f"::: {name.path}", "    options:", *(f"      {key}: {options[key]}" for key in options), ""])
+
+
+def methods_without_words(name: Name) -> list[str]:
+    """Returns the public methods of a class that say nothing; one that overrides another means what that says."""
+    if not isinstance(name.definition, ast.ClassDef) or name.room in MEANS_WHAT_NUMPY_MEANS:
+        return []
+    methods = [node for node in name.definition.body if isinstance(node, ast.FunctionDef)]
+    said = {node.name for node in methods if ast.get_docstring(node) or "override" in decorators(node)}
+    return [node.name for node in methods if not node.name.startswith("_") and node.name not in said]
+
+
+def decorators(node: ast.FunctionDef) -> list[str]:
+    """Returns what a function is decorated with."""
+    return [ast.unparse(one) for one in node.decorator_list]
 
 
 def main() -> None:

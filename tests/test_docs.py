@@ -347,6 +347,21 @@ def test_a_public_name_without_words_ends_the_build(tmp_path: Path, monkeypatch:
         reference.main()
 
 
+def test_a_public_method_without_words_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tapegrad").mkdir()
+    (tmp_path / "tapegrad" / "__init__.pyi").write_text("from tapegrad.room import Bare as Bare\n", "utf-8")
+    source = (
+        "class Bare:\n    'Words.'\n    def told(self): 'Words.'\n    def __len__(self): ...\n    def bare(self): ...\n"
+    )
+    (tmp_path / "tapegrad" / "room.py").write_text(source, "utf-8")
+    reference = loaded(ROOT / "docs" / "reference.py")
+    monkeypatch.setattr(reference, "ROOT", tmp_path)
+    monkeypatch.setattr(reference, "OUTSIDE_THE_FACE", ())
+
+    with pytest.raises(SystemExit, match=r"^docs: tapegrad\.Bare\.bare has no docstring in tapegrad\.room,"):
+        reference.main()
+
+
 def test_a_page_that_the_nav_does_not_name_comes_last_in_its_section(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
