@@ -183,6 +183,42 @@ def test_mypy_accepts_and_refuses_with_what_is_installed(place: Place) -> None:
     assert str(ROOT / "tapegrad") not in said.stderr
 
 
+def test_mypy_reads_a_package_that_is_built_on_it(place: Place, tmp_path: Path) -> None:
+    package = place.package.parent / "my_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "py.typed").touch()
+    (package / "ops.py").write_text(tutorial("## 7. ", "folded(tg.ones((2, 12)), 4)"), "utf-8")
+    (package / "layers.py").write_text(tutorial("## 3. ", "head = Head(12, 4)"), "utf-8")
+    (tmp_path / "pyproject.toml").write_text(f'{SETTINGS}\n[tool.tapegrad-mypy]\nrules = ["my_package.ops"]\n', "utf-8")
+    lines = (
+        "import tapegrad as tg",
+        "from my_package.layers import Head",
+        "from my_package.ops import folded",
+        "Head(12, 4)(tg.ones((7, 11)))",
+        "folded(tg.ones((2, 13)), 4)",
+        "tg.reveal_shape(folded(Head(12, 4)(tg.ones((7, 12))), 2))",
+    )
+    (tmp_path / "use.py").write_text("\n".join(lines) + "\n", "utf-8")
+
+    said = run(tmp_path, place.python, "-m", "mypy", "--no-error-summary", "use.py")
+
+    assert said.stdout.splitlines() == [
+        "use.py:4: error: Head: x is (7, 11) but (N, 12) is expected: axis 1 is 11, not 12  [tapegrad-shape]",
+        "use.py:5: error: folded: the last axis of x (2, 13) is no multiple of 4  [tapegrad-shape]",
+        "use.py:6: note: Revealed shape is (7, 2, 2) float32, no tape",
+    ]
+
+
+def tutorial(title: str, end: str) -> str:
+    """Returns the first program under a title of the tutorial, down to where it begins to be used."""
+    page = (ROOT / "docs" / "guide" / "tutorial.md").read_text("utf-8")
+    program = re.search(r"```python\n(.*?)```", page.partition(title)[2], re.DOTALL)
+    assert program, title
+    assert end in program[1]
+    return program[1].partition(end)[0].removesuffix("print(")
+
+
 def test_pyright_reads_the_installed_types(place: Place) -> None:
     (place.folder / "known.py").write_text("import tapegrad as tg\n\nreveal_type(tg.zeros((3, 5)).ndim)\n", "utf-8")
 
