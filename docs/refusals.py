@@ -42,6 +42,7 @@ STANDS_FOR: Final = {
     "a": r"an? \w+",
     "any": r".+?",
 }
+FIRST_IN_A_SEARCH: Final = "---\nsearch: { boost: 4 }\n---\n"
 HEAD: Final = """\
 # Every error text
 
@@ -316,6 +317,7 @@ def page(text: Text, refused: str, accepted: str) -> str:
     rows = [f"| `{subject}` | `{escaped(said)}` |" for subject, said in examples(text).items()]
     return "\n".join(
         [
+            FIRST_IN_A_SEARCH,
             f"# {text.title}",
             "",
             f"`{text.code}` · [Every error text](index.md#{anchor(text.topic)})",

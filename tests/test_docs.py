@@ -335,6 +335,26 @@ def test_every_link_leads_to_a_page_and_a_place_in_it(site: Path) -> None:
     assert sum(len(links.asked) for links in pages.values()) > 5_000
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("a {any} is expected", "a {any} was expected"), r"^ops/.*: errors\.toml has no table for: .* is expected$"),
+        (("is singular", "is unique"), r"^errors\.toml has a table for not-said, which no program"),
+    ],
+    ids=["a text without a table", "a table without a text"],
+)
+def test_error_texts_and_their_tables_belong_together(
+    change: tuple[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = '\n[not-said]\ntopic = "Tapes"\nsays = ["is singular"]\nmeans = ""\nwrong = ""\nmended = ["", ""]\n'
+    tables = refusals.TEXTS.read_text("utf-8") + never
+    (tmp_path / "errors.toml").write_text(tables.replace(*change), "utf-8")
+    monkeypatch.setattr(refusals, "TEXTS", tmp_path / "errors.toml")
+
+    with pytest.raises(LookupError, match=said):
+        refusals.texts.__wrapped__()
+
+
 def test_a_public_name_without_words_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tapegrad").mkdir()
     (tmp_path / "tapegrad" / "__init__.pyi").write_text("from tapegrad.room import bare as bare\n", "utf-8")
