@@ -70,7 +70,7 @@ from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
 from tapegrad.mypy.memory import Call, call_of
 from tapegrad.mypy.own_rules import RulesError, op_at
 from tapegrad.mypy.paths import End, consumed_by, consumed_in
-from tapegrad.mypy.rules import op_of_method, ops
+from tapegrad.mypy.rules import op_in, op_named, op_of_method
 from tapegrad.mypy.signatures import Signature, is_op, is_overload, method_of_tensor, parameter_names, signature_of
 from tapegrad.mypy.unify import Bindings, Refusal
 from tapegrad.mypy.values import ValueUnknownError, index_of, is_whole, size_value, value_of
@@ -180,7 +180,9 @@ def rows(ctx: MethodContext, declared: CallableType) -> Type:
 
 def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
     """Types `x.T`, and `x.mT`."""
-    op = ops()["matrix_transpose" if getattr(ctx.context, "name", "") == "mT" else "transpose"]
+    op = op_named("matrix_transpose" if getattr(ctx.context, "name", "") == "mT" else "transpose")
+    if op is None:
+        return ctx.default_attr_type
     parts = tensor_parts(receiver)
     try:
         items = _shaped(op, {"x": shape_items(parts.shape) if parts is not None else None}, {})
@@ -461,7 +463,7 @@ def _op_named(ctx: FunctionContext | MethodContext, declared: CallableType) -> O
     if definition is None:
         return None
     if is_op(declared):
-        return ops().get(definition.name)
+        return op_in(definition.fullname.rpartition(".")[0], definition.name)
     try:
         return op_at(definition.fullname)
     except RulesError as error:

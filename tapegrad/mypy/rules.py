@@ -7,11 +7,13 @@ defaults do. A file that does more with it is loaded again with NumPy itself, an
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from typing_extensions import override
 
@@ -20,37 +22,94 @@ if TYPE_CHECKING:
 
     from tapegrad.op import Op
 
+OPS: Final = "tapegrad.ops"
+_EXPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
+_OPERATOR = re.compile(r'^@op\([^@]*?operator="(\w+)".*?^def (\w+)', re.MULTILINE | re.DOTALL)
+
 
 @cache
 def ops() -> dict[str, Op]:
-    """Returns the ops by name."""
+    """Returns the ops by name, of all files."""
     with suppress(Exception), _numpy_by_name():
-        importlib.import_module("tapegrad.ops")
-    importlib.import_module("tapegrad.ops")  # what failed is tried with NumPy, and what fails again is the caller's
-    table: dict[str, Op] = importlib.import_module("tapegrad.op").OPS
-    return dict(table)  # users add theirs later
+        importlib.import_module(OPS)
+    importlib.import_module(OPS)  # what failed is tried with NumPy, and what fails again is the caller's
+    return dict(_table())  # users add theirs later
+
+
+def op_in(room: str, name: str) -> Op | None:
+    """Returns an op out of the file that it stands in."""
+    _load(room)
+    return _table().get(name)
+
+
+def op_named(name: str) -> Op | None:
+    """Returns an op of the library by its name."""
+    room = _names_of_ops().rooms.get(name)
+    return op_in(room, name) if room is not None else None
 
 
 @cache
 def op_of_method(name: str) -> tuple[Op, bool] | None:
     """Returns the op that a method or an operator of a tensor calls, and whether its operands are swapped."""
-    operators = {op.operator: op for op in ops().values() if op.operator is not None}
-    if name in operators:
-        return operators[name], False
-    if name.startswith("__r") and f"__{name[3:]}" in operators:
-        return operators[f"__{name[3:]}"], True
-    return (ops()[name], False) if name in ops() else None
+    operators = _names_of_ops().operators
+    reflected = name not in operators and name.startswith("__r") and f"__{name[3:]}" in operators
+    op = op_named(operators.get(f"__{name[3:]}" if reflected else name, name))
+    return None if op is None else (op, reflected)
+
+
+class _Names(NamedTuple):
+    """Where each op is, and which one an operator calls; read off the files, of which a program needs only some."""
+
+    rooms: dict[str, str]
+    operators: dict[str, str]
+
+
+@cache
+def _names_of_ops() -> _Names:
+    folder = Path(__file__).parent.parent / "ops"
+    rooms = {name: room for room, name in _EXPORT.findall((folder / "__init__.py").read_text("utf-8"))}
+    files = [folder / f"{room.removeprefix(OPS)[1:]}.py" for room in sorted(set(rooms.values()))]
+    return _Names(rooms, dict(one for file in files for one in _OPERATOR.findall(file.read_text("utf-8"))))
+
+
+def _table() -> dict[str, Op]:
+    table: dict[str, Op] = importlib.import_module("tapegrad.op").OPS
+    return table
+
+
+@cache
+def _load(room: str) -> None:
+    with suppress(Exception), _numpy_by_name(), _without_face():
+        importlib.import_module(room)
+    importlib.import_module(room)  # as for all
+
+
+@contextmanager
+def _without_face() -> Iterator[None]:
+    """Lets a file of ops be imported without the others, which takes a tenth of the time that all of them take."""
+    if OPS in sys.modules:
+        yield
+        return
+    face = sys.modules[OPS] = ModuleType(OPS)
+    face.__path__ = [str(Path(__file__).parent.parent / "ops")]
+    try:
+        yield
+    finally:
+        del sys.modules[OPS]
 
 
 class _NumPy(ModuleType):
     """What an op file imports as NumPy: names while it loads, from then on whatever they are the names of."""
 
-    loading = True
+    loading = False
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return _Named(self, name) if self.loading else getattr(importlib.import_module("numpy"), name)
+
+
+_numpy = _NumPy("numpy")  # one for all files: what one of them names another may subscript
 
 
 class _Named:
@@ -97,10 +156,10 @@ def _numpy_by_name() -> Iterator[None]:
     if "numpy" in sys.modules:
         yield
         return
-    numpy = _NumPy("numpy")
-    sys.modules["numpy"] = numpy
+    sys.modules["numpy"] = _numpy
+    _numpy.loading = True
     try:
         yield
     finally:
-        numpy.loading = False
+        _numpy.loading = False
         del sys.modules["numpy"]

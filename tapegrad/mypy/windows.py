@@ -9,7 +9,7 @@ from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import TypeInfo
 
 from tapegrad.mypy.codec import Many, size_of
-from tapegrad.mypy.rules import ops
+from tapegrad.mypy.rules import op_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | Non
     owner = getattr(symbol.node, "info", None) if symbol is not None else None
     if not isinstance(owner, TypeInfo) or owner.module_name not in ROOMS:
         return None
-    op = ops().get(_snake(owner.name))
+    op = op_named(_snake(owner.name))
     if op is None:
         return None
     known = zip(owner.defn.type_vars, map_instance_to_supertype(layer, owner).args, strict=True)

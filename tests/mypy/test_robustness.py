@@ -152,17 +152,15 @@ def test_a_rule_that_fails_is_one_error_at_its_line(project: Project, poison: st
     assert all(line in run.stdout for line in OUTPUT[1:2] + OUTPUT[3:])
 
 
-def test_an_op_file_that_cannot_be_imported_is_an_error_at_each_line_that_asks(project: Project) -> None:
+def test_an_op_file_that_cannot_be_imported_is_an_error_where_its_ops_are_called(project: Project) -> None:
     with project.rules.open("a", encoding="utf-8") as file:
         file.write("\n1 / 0\n")
 
     run = project.mypy()
 
     assert run.returncode == 1
-    for line in (4, 5):
-        said = f"program.py:{line}: error: tapegrad failed here: ZeroDivisionError: division by zero"
-        assert f"{said}  [tapegrad-internal]" in run.stdout
-    assert LENGTH in run.stdout
+    said = "program.py:5: error: tapegrad failed here: ZeroDivisionError: division by zero  [tapegrad-internal]"
+    assert [line for line in run.stdout.splitlines() if line.startswith("program.py:")] == [said, *OUTPUT[1:]]
 
 
 def test_no_rule_asks_for_numpy() -> None:
