@@ -14,7 +14,7 @@ from tapegrad.mypy.bound import is_given_back
 from tapegrad.mypy.codec import GRADIENTS, TENSOR, VALUE, is_size, settled, size_type, tensor_parts, unknown
 from tapegrad.mypy.facts import facts_for
 from tapegrad.mypy.internals import make, returned_type
-from tapegrad.mypy.signatures import declared_for, forget, is_concerned, loosened, remember
+from tapegrad.mypy.signatures import declared_for, forget, is_concerned, loosened, method_of_tensor, remember
 from tapegrad.mypy.values import size_value
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
     """Lets a tensor of any shape, tape and dtype through mypy's own check: the call is judged afterwards."""
     declared = ctx.default_signature
+    if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
+        remember(ctx.context, declared)
+        return declared.copy_modified(arg_types=method.opened)
     if isinstance(ctx, MethodSigContext) and (op := lifted.op_called(ctx)) is not None:
         remember(ctx.context, op)
         return lifted.signature(ctx, op)

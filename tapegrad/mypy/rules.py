@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from typing_extensions import override
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 OPS: Final = "tapegrad.ops"
 _EXPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
-_OPERATOR = re.compile(r'^@op\([^@]*?operator="(\w+)".*?^def (\w+)', re.MULTILINE | re.DOTALL)
+_CALL = re.compile(r'return CALLS\["(\w+)"\]\((\w+)')
+_PACKAGE = Path(__file__).parent.parent
 
 
 @cache
@@ -36,52 +37,50 @@ def ops() -> dict[str, Op]:
     return dict(_table())  # users add theirs later
 
 
+@cache
 def op_in(room: str, name: str) -> Op | None:
     """Returns an op out of the file that it stands in."""
-    _load(room)
+    with suppress(Exception), _numpy_by_name(), _without_face():
+        importlib.import_module(room)
+    importlib.import_module(room)  # as for all
     return _table().get(name)
 
 
 def op_named(name: str) -> Op | None:
     """Returns an op of the library by its name."""
-    room = _names_of_ops().rooms.get(name)
+    room = _rooms().get(name)
     return op_in(room, name) if room is not None else None
 
 
 @cache
 def op_of_method(name: str) -> tuple[Op, bool] | None:
     """Returns the op that a method or an operator of a tensor calls, and whether its operands are swapped."""
-    operators = _names_of_ops().operators
-    reflected = name not in operators and name.startswith("__r") and f"__{name[3:]}" in operators
-    op = op_named(operators.get(f"__{name[3:]}" if reflected else name, name))
+    called, reflected = _calls().get(name, (name, False))
+    op = op_named(called)
     return None if op is None else (op, reflected)
 
 
-class _Names(NamedTuple):
-    """Where each op is, and which one an operator calls; read off the files, of which a program needs only some."""
-
-    rooms: dict[str, str]
-    operators: dict[str, str]
+# A program needs few of the ops, so where they are and what calls them is read off the files.
 
 
 @cache
-def _names_of_ops() -> _Names:
-    folder = Path(__file__).parent.parent / "ops"
-    rooms = {name: room for room, name in _EXPORT.findall((folder / "__init__.py").read_text("utf-8"))}
-    files = [folder / f"{room.removeprefix(OPS)[1:]}.py" for room in sorted(set(rooms.values()))]
-    return _Names(rooms, dict(one for file in files for one in _OPERATOR.findall(file.read_text("utf-8"))))
+def _rooms() -> dict[str, str]:
+    """Returns the file of each op."""
+    return {name: room for room, name in _EXPORT.findall((_PACKAGE / "ops" / "__init__.py").read_text("utf-8"))}
 
 
+@cache
+def _calls() -> dict[str, tuple[str, bool]]:
+    """Returns the op that each method of a tensor calls, and whether with itself as the second operand."""
+    methods = (_PACKAGE / "tensor.py").read_text("utf-8").split("\n    def ")
+    calls = ((method.partition("(")[0], _CALL.search(method)) for method in methods)
+    return {name: (call[1], call[2] != "self") for name, call in calls if call is not None}
+
+
+@cache
 def _table() -> dict[str, Op]:
     table: dict[str, Op] = importlib.import_module("tapegrad.op").OPS
     return table
-
-
-@cache
-def _load(room: str) -> None:
-    with suppress(Exception), _numpy_by_name(), _without_face():
-        importlib.import_module(room)
-    importlib.import_module(room)  # as for all
 
 
 @contextmanager
@@ -91,7 +90,7 @@ def _without_face() -> Iterator[None]:
         yield
         return
     face = sys.modules[OPS] = ModuleType(OPS)
-    face.__path__ = [str(Path(__file__).parent.parent / "ops")]
+    face.__path__ = [str(_PACKAGE / "ops")]
     try:
         yield
     finally:

@@ -111,10 +111,8 @@ def signature_of(declared: CallableType) -> Signature:
     return signature
 
 
-def method_of_tensor(declared: FunctionLike) -> Method | None:
+def method_of_tensor(declared: CallableType) -> Method | None:
     """Reads such a method, which is called again and again; None for anything else."""
-    if not isinstance(declared, CallableType):
-        return None
     function = declared.definition
     if not isinstance(function, FuncDef) or not function.info or function.info.fullname != TENSOR:
         return None
@@ -198,8 +196,7 @@ def loosened(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext 
     if not isinstance(declared, CallableType) or is_overload(declared):
         return declared
     if _comes_anew(declared):
-        method = method_of_tensor(declared)
-        return _loosened(declared, ctx) if method is None else declared.copy_modified(arg_types=method.opened)
+        return _loosened(declared, ctx)
     signature = signature_of(declared)
     if signature.calls and ctx is not None:
         return _loosened(declared, ctx)
@@ -301,7 +298,7 @@ def is_concerned(declared: FunctionLike) -> bool:
     """Says whether a signature speaks of tensors or of their sizes."""
     if isinstance(declared, CallableType):
         known = _signatures.get(declared.definition)
-        if (known is not None and known.declared is declared) or method_of_tensor(declared) is not None:
+        if known is not None and known.declared is declared:
             return True
     return concerns(declared)
 
