@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 from mypy.nodes import (
@@ -175,10 +174,16 @@ def parts_of(node: Any) -> list[Any]:
     return [part for name in _parts_in(node.__class__) if (part := getattr(node, name, None)) is not None]
 
 
-@cache
 def _parts_in(kind: type) -> list[str]:
     """Returns which parts a kind of node has: one or two of all there are, and a number or a string has none."""
-    return [] if issubclass(kind, _VALUES) else [name for name in _PARTS if hasattr(kind, name)]
+    known = _parts_of_kinds.get(kind)
+    if known is None:
+        known = [] if issubclass(kind, _VALUES) else [name for name in _PARTS if hasattr(kind, name)]
+        _parts_of_kinds[kind] = known
+    return known
+
+
+_parts_of_kinds: dict[type, list[str]] = {}
 
 
 def bound_in(scope: Node) -> set[Node | None]:

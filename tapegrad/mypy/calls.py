@@ -67,7 +67,7 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
-from tapegrad.mypy.memory import Call, call_of
+from tapegrad.mypy.memory import Answers, Call, answers_of, call_of
 from tapegrad.mypy.own_rules import RulesError, op_at
 from tapegrad.mypy.paths import End, consumed_by, consumed_in
 from tapegrad.mypy.rules import op_in, op_named, op_of_method
@@ -117,10 +117,12 @@ def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
     return _judged(ctx, signature, _arguments(ctx, signature.names), _op_named(ctx, declared))
 
 
-def method_call(ctx: MethodContext, declared: CallableType, rule: Rule | None = None) -> Type:
+def method_call(
+    ctx: MethodContext, declared: CallableType, rule: Rule | None = None, asked: Call | None = None
+) -> Type:
     """Types the call of a method by its signature; a rule says what of the first tensor's shape that leaves out."""
     signature = Signature(declared)
-    return _judged(ctx, signature, _arguments(ctx, signature.names), None, rule)
+    return _judged(ctx, signature, _arguments(ctx, signature.names), None, rule, asked)
 
 
 def signed_call(ctx: MethodContext, declared: CallableType) -> Type:
@@ -205,9 +207,10 @@ def _judged(
     arguments: dict[str, list[Argument]],
     op: Op | None,
     rule: Rule | None = None,
+    asked: Call | None = None,
 ) -> Type:
-    asked = _asked(op, arguments, ctx.api) if op is not None and signature.is_open else None
-    known = signature.answers.of(asked) if asked is not None else None
+    asked = asked or _asked(ctx, signature, arguments, op)
+    known = asked.answer() if asked is not None else None
     if known is not None:
         return known
     bindings = Bindings(_call_name(signature.declared, op), signature, make(ctx.api))
@@ -240,12 +243,12 @@ def _judged(
             _refuse_dtypes(op, op.dtypes, arguments, ctx.api)
         if op is not None:
             result = _op_result(ctx, signature, bindings, items)
-            if asked is not None and items is not None and not _is_several(items):
-                signature.answers.keep(asked, result)
-            return result
+            return result if asked is None or items is None or _is_several(items) else asked.kept(result)
         if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
-            return _constructed(signature.result, bindings, ctx.default_return_type)
-        return bindings.applied(signature.result, ctx.default_return_type)
+            result = _constructed(signature.result, bindings, ctx.default_return_type)
+        else:
+            result = bindings.applied(signature.result, ctx.default_return_type)
+        return result if asked is None else asked.kept(result)
     except Refusal as refusal:
         with past_trial(ctx.api) if _is_operation(ctx, op) else nullcontext():
             report(ctx.api, str(refusal), ctx.context, refusal.kind)
@@ -258,8 +261,36 @@ def _judged(
         return _unknown_result(ctx, signature, bindings.make)
 
 
-def _asked(op: Op, arguments: dict[str, list[Argument]], api: Any) -> Call | None:
-    """Reads a call that may have been made before; None where more than its types decides on the answer."""
+def _asked(
+    ctx: FunctionContext | MethodContext, signature: Signature, arguments: dict[str, list[Argument]], op: Op | None
+) -> Call | None:
+    """Reads a call of an op, or of a class of the library, that may have been made before."""
+    if op is not None:
+        return _call(signature.answers, arguments, op.sequences, ctx.api) if signature.is_open else None
+    definition = signature.declared.definition
+    if definition is None or not definition.fullname.startswith("tapegrad.nn.") or not signature.declared.is_type_obj():
+        return None
+    return _call(signature.answers, arguments, frozenset(), ctx.api, default=ctx.default_return_type)
+
+
+def layer_asked(ctx: MethodContext, declared: CallableType, layer: Instance) -> Call | None:
+    """Reads a call of a layer of the library that may have been made before."""
+    answers = answers_of(declared.definition) if layer.type.fullname.startswith("tapegrad.nn.") else None
+    if answers is None:
+        return None
+    arguments = _arguments(ctx, parameter_names(declared))
+    return _call(answers, arguments, frozenset(), ctx.api, layer=layer, default=ctx.default_return_type)
+
+
+def _call(
+    answers: Answers,
+    arguments: dict[str, list[Argument]],
+    sequences: frozenset[str],
+    api: Any,
+    layer: Instance | None = None,
+    default: Type | None = None,
+) -> Call | None:
+    """Reads a call; None where more than its types decides on the answer."""
     if assumed():
         return None
     consumed = consumed_in(api)
@@ -268,10 +299,10 @@ def _asked(op: Op, arguments: dict[str, list[Argument]], api: Any) -> Call | Non
         argument = actuals[0]
         if len(actuals) > 1 or argument.starred or argument.expression in consumed:
             return None
-        if name in op.sequences and not isinstance(get_proper_type(argument.type), TupleType):
+        if name in sequences and not isinstance(get_proper_type(argument.type), TupleType):
             return None
         read.append((name, argument.type, argument.expression))
-    return call_of(read)
+    return call_of(answers, read, layer, default)
 
 
 def _is_refused_lambda(argument: Argument, formal: Type) -> bool:

@@ -8,7 +8,7 @@ from mypy.expandtype import expand_type
 from mypy.types import CallableType, Instance, TupleType, Type, TypeVarTupleType, UnpackType, get_proper_type
 
 from tapegrad import sentences
-from tapegrad.mypy.calls import Thread, method_call
+from tapegrad.mypy.calls import Thread, layer_asked, method_call
 from tapegrad.mypy.codec import MODULE, TENSOR, shape_items, shape_type, size_of, tensor_parts, unknown
 from tapegrad.mypy.internals import Argument, accepts, make, method_signature
 from tapegrad.mypy.passage import WAYS, Passage, RefusedError, container, retold
@@ -27,11 +27,15 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
         return method_call(ctx, declared)
     if container(receiver) is not None:
         return _threaded(ctx, declared, receiver)
+    asked = layer_asked(ctx, declared, receiver)
+    known = asked.answer() if asked is not None else None
+    if known is not None:
+        return _without_int(known, ctx.api)
     rule = rule_of(receiver)
     if Thread.retold is not None or is_forward(ctx.context):
-        return _without_int(method_call(ctx, declared, rule), ctx.api)
+        return _without_int(method_call(ctx, declared, rule, asked), ctx.api)
     with retold(lambda sentence: sentences.of_layer(called_as(ctx), shown(receiver), sentence)):
-        return _without_int(method_call(ctx, declared, rule), ctx.api)
+        return _without_int(method_call(ctx, declared, rule, asked), ctx.api)
 
 
 def wired(ctx: FunctionContext, result: Type) -> Type:

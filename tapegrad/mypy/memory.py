@@ -1,6 +1,6 @@
-"""What ops gave: asked again of the same types an op gives the same, and its rule need not be asked.
+"""What ops and layers gave: asked again of the same types they give the same, and nothing need be bound or computed.
 
-A call is known by what an op can tell it from others by: numbers, names of sizes as they are spelt, tapes and dtypes.
+A call is known by all that it can be told from others by: numbers, names of sizes as they are spelt, tapes and dtypes.
 Each function has an `N` of its own, so what a call of one gave is spelt with the names of the next. Anything whose
 answer hangs on more than that is not remembered: a class of the program's own, which an edit may change, an expression
 that a size is read from, a tape that is consumed, a mistake.
@@ -13,7 +13,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mypy.expandtype import expand_type
-from mypy.nodes import Expression, IntExpr, SliceExpr, TupleExpr
+from mypy.nodes import Expression, FuncDef, IntExpr, SliceExpr, SymbolNode, TupleExpr
 from mypy.types import (
     AnyType,
     Instance,
@@ -24,6 +24,7 @@ from mypy.types import (
     Type,
     TypeVarType,
     get_proper_type,
+    has_type_vars,
 )
 
 from tapegrad.mypy.codec import CONSUMED_TAPE, GIVEN_UP_TAPE, PRODUCT, QUOTIENT, SUM, TENSOR, kind_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 Form: TypeAlias = object  # what stands for an argument in the key of a call, never None
+Key: TypeAlias = tuple[Form, ...]
 Names: TypeAlias = list[TypeVarType]
 
 _MOST = 1000  # calls of one op, and tapes and dtypes
@@ -39,18 +41,11 @@ _FLOAT, _SLICE, _TUPLE = "builtins.float", "builtins.slice", "builtins.tuple"
 _ELLIPSIS = ("builtins.ellipsis", "types.EllipsisType")
 
 
-class Call(NamedTuple):
-    """A call as an op sees it: what tells it from others, and the names in it in the order in which they stand."""
-
-    key: tuple[Form, ...]
-    names: Names
-
-
 class Answers:
-    """What one op gave, by call."""
+    """What one op or one layer gave, by call."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Form, ...], tuple[Names, Type]] = {}
+        self._known: dict[Key, tuple[Names, Type]] = {}
 
     def of(self, call: Call) -> Type | None:
         """Returns what a call gives, None where none like it was made before."""
@@ -70,16 +65,65 @@ class Answers:
         self._known[call.key] = call.names, result
 
 
-def call_of(arguments: Iterable[tuple[str, Type, Expression | None]]) -> Call | None:
-    """Reads a call; None where its answer may hang on more than can be read here."""
+class Call(NamedTuple):
+    """A call: what tells it from others, the names in it in the order in which they stand, and where to look it up."""
+
+    key: Key
+    names: Names
+    answers: Answers
+
+    def answer(self) -> Type | None:
+        """Returns what it gives, None where none like it was made before."""
+        return self.answers.of(self)
+
+    def kept(self, result: Type) -> Type:
+        """Remembers what it gave, and returns that."""
+        self.answers.keep(self, result)
+        return result
+
+
+def call_of(
+    answers: Answers,
+    arguments: Iterable[tuple[str, Type, Expression | None]],
+    layer: Instance | None = None,
+    default: Type | None = None,
+) -> Call | None:
+    """Reads a call; None where its answer may hang on more than can be read here.
+
+    Args:
+        answers: Where it is looked up.
+        arguments: By name, with the expressions that they stand in.
+        layer: Whose sizes decide as well.
+        default: What mypy would answer, where that may fill in the rest.
+    """
     names: Names = []
     key: list[Form] = []
+    if default is not None:
+        if has_type_vars(default):
+            return None
+        key.append(default)
+    for size in layer.args if layer is not None else ():
+        form = _size(size, names)
+        if form is None:
+            return None
+        key.append(form)
     for name, t, expression in arguments:
         form = _form(t, expression, names)
         if form is None:
             return None
         key += name, form
-    return Call(tuple(key), names)
+    return Call(tuple(key), names, answers)
+
+
+def answers_of(function: SymbolNode | None) -> Answers | None:
+    """Returns what a method of one of the library's own layers gave, for as long as it is declared the same."""
+    if not isinstance(function, FuncDef) or not function.fullname.startswith("tapegrad.nn."):
+        return None
+    written, answers = _answers.get(function, (None, None))
+    if answers is None or written is not function.type:  # a daemon reads files again
+        answers = Answers()
+        _answers[function] = function.type, answers
+    return answers
 
 
 def _form(t: Type, expression: Expression | None, names: Names) -> Form | None:
@@ -173,3 +217,4 @@ def _is_of_libraries(t: ProperType) -> bool:
 
 
 _known: dict[ProperType, bool] = {}
+_answers: dict[FuncDef, tuple[Type | None, Answers]] = {}
