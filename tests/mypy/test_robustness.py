@@ -246,3 +246,45 @@ def test_loading_the_plugin_loads_no_ops_and_no_numpy(project: Project) -> None:
     )
 
     assert run.stdout == "['tapegrad', 'tapegrad.mypy']\n"
+
+
+KINDS = """import numpy as np
+
+
+class Kind(np.float32):
+    pass
+"""
+
+USES = """import tapegrad as tg
+from kinds import Kind
+from sizes import rows
+from tapegrad import NoneTape, Shape, Tensor
+
+def used(x: Tensor[Shape[3], NoneTape, Kind]) -> None:
+    tg.exp(x)
+
+def summed(y: Tensor[Shape[3, 4], NoneTape]) -> None:
+    reveal_type((rows @ y).sum(axis=1))
+"""
+
+
+def test_the_daemon_remembers_nothing_that_an_edit_has_changed(project: Project, daemon: list[str]) -> None:
+    (project.folder / "kinds.py").write_text(KINDS, "utf-8")
+    sizes = project.folder / "sizes.py"
+    sizes.write_text("import tapegrad as tg\n\nrows = tg.ones((2, 3))\n", "utf-8")
+    (project.folder / "uses.py").write_text(USES, "utf-8")
+    check = (*daemon, "run", "--", "uses.py", "kinds.py", "sizes.py")
+
+    before = project.python(*check)
+    project.edit(project.folder / "kinds.py", "np.float32", "np.int32")
+    project.edit(sizes, "(2, 3)", "(5, 3)")
+    after = project.python(*check)
+    project.edit(sizes, "(5, 3)", "(5, 2)")
+    refused = project.python(*check)
+
+    said = 'Revealed type is "tapegrad.tensor.Tensor[tuple[Literal[{}]], tapegrad.tape.NoneTape, {}]"'
+    assert "uses.py:7:" not in before.stdout
+    assert f"uses.py:10: note: {said.format(2, FLOAT32)}" in before.stdout
+    assert "uses.py:7: error: exp: x is Kind but" in after.stdout
+    assert f"uses.py:10: note: {said.format(5, FLOAT32)}" in after.stdout
+    assert "uses.py:10: error: matmul: inner sizes differ: x (5, 2) has 2 columns" in refused.stdout
