@@ -6,9 +6,11 @@ import functools
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -91,7 +93,8 @@ CALLS: dict[str, Callable[..., Any]] = {}
 _OPERATED: list[type] = []
 _NUMBERS = (bool, int, float)
 
-EXPLAINED = (ValueError, TypeError, AttributeError, IndexError, TapeError, NoNumbersError)
+EXPLAINED = (ValueError, TypeError, AttributeError, IndexError, OverflowError, TapeError, NoNumbersError)
+_LARGEST = sys.maxsize // 16  # elements, of any dtype
 _OURS = (ShapeError, DTypeError, TapeError, SingularError, IndexError)
 _CHECK_RULES = bool(os.environ.get("TAPEGRAD_CHECK_RULES"))
 
@@ -375,12 +378,26 @@ def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: 
     if getattr(error, "op", ""):
         return error
     try:
-        entry.sizes(*args, **kwargs)
+        sizes = entry.sizes(*args, **kwargs)
     except (ShapeError, DTypeError) as refusal:
         return _named(entry, refusal, args, kwargs)
     except (AttributeError, IndexError, TypeError, ValueError):
         return error  # the call does not fit the signature: Python's own words are the right ones
-    return _named(entry, error, args, kwargs) if isinstance(error, _OURS) else error
+    if isinstance(error, _OURS):
+        return _named(entry, error, args, kwargs)
+    if (shape := _overflowing(sizes)) is not None:
+        refusal = ShapeError(f"the result would be {show(shape)}, more than an array can hold")
+        return _named(entry, refusal, args, kwargs)
+    if isinstance(error, OverflowError):
+        refused = DTypeError(f"a number is too large for its dtype or its place ({error})")
+        return _named(entry, refused, args, kwargs)
+    return error
+
+
+def _overflowing(sizes: Any) -> Any:
+    """Returns which result of an op would have more bytes than can be counted, if one would; NumPy counts no 0."""
+    shapes = sizes if sizes and isinstance(sizes[0], tuple) else (sizes,)
+    return next((shape for shape in shapes if prod(max(n, 1) for n in shape) > _LARGEST), None)
 
 
 def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:

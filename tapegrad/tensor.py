@@ -799,7 +799,7 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
         raise DTypeError(sentences.no_tensor(sentences.UNNAMED, _kind(value), _kind(like)))
     if not isinstance(value, _NUMBERS):
         if isinstance(value, np.ndarray | np.generic):
-            return handle(np.array(value))  # the array is the caller's, who may write into it before the way back
+            return handle(own(value))  # the array is the caller's, who may write into it before the way back
         if isinstance(value, Dim):
             operator.index(value)  # refused, for it is a name; the op is then answered by its rule
         message = f"{_kind(value)} is neither a tensor nor a number nor a NumPy array"
@@ -810,6 +810,12 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
         message = sentences.mixed_dtypes(sentences.UNNAMED, _kind(value), name, str(dtype), name_of_like)
         raise DTypeError(message)
     return handle(np.array(value, dtype))  # NumPy adds an array of rank 0 in half the time of a number
+
+
+def own(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """Returns a copy as an array whose bytes stand in the order of this machine, so that a dtype is only one."""
+    array = np.array(data, dtype)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _kind(value: Any) -> str:

@@ -11,7 +11,7 @@ def _library() -> Any:
     try:
         return import_module("jax")
     except ModuleNotFoundError as error:
-        message = "tapegrad.jit and tapegrad.jax need JAX, which the extra `jax` brings"
+        message = 'tapegrad.jit and tapegrad.jax need the package jax: pip install "tapegrad[jax]"'
         raise ModuleNotFoundError(message, name=error.name) from None
 
 

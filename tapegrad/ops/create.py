@@ -12,7 +12,7 @@ from tapegrad.dims import Dim, Dims, Size, is_int, show, surely_differ, surely_l
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops.elementwise import scalar_type
-from tapegrad.tensor import D, S, Tensor, handle, split
+from tapegrad.tensor import D, S, Tensor, handle, own, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
@@ -102,7 +102,7 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
     if isinstance(data, Tensor):
         message = "data is a tensor already; detach makes a new one of it"
         raise DTypeError(message)
-    array = np.array(data, dtype=None if dtype is None else scalar_type(dtype))
+    array = own(data, None if dtype is None else scalar_type(dtype))
     if array.dtype.kind not in "biuf":
         message = f"data is of dtype {array.dtype}, neither numbers nor bools"
         raise DTypeError(message)

@@ -39,7 +39,7 @@ def arange_shape(start: Size, stop: Size | None = None, step: Size = 1) -> Dims:
         message = "step is 0"
         raise ShapeError(message)
     if isinstance(first, int) and isinstance(last, int) and isinstance(step, int):
-        return (len(range(first, last, step)),)
+        return (max(0, -(-(last - first) // step)),)
     if surely_less(0, step) and surely_less(first, last + 1):
         return ((last - first + step - 1) // step,)
     return (UNKNOWN,)

@@ -1,0 +1,107 @@
+"""Installs tapegrad as its users may have it, and runs the tests of its core there.
+
+Each Python, with the oldest of everything that pyproject.toml allows and with the newest; with nothing but what the
+core needs, where each extra that is missing is asked for and has to say so, and with all extras that users install.
+
+    python tests/matrix.py [folder [python ...]]
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+PYTHONS = ("3.11", "3.12", "3.13")
+TOOLS = ("pytest>=9", "hypothesis>=6.130")
+EXTRAS = "demo,mypy,notebook"
+CORE = ("tests/test_tape.py", "tests/test_tensor.py", "tests/test_guard.py", "tests/optim/test_adam.py")
+CORE += tuple(f"tests/ops/test_{family}.py" for family in ("conv", "create", "index", "loss", "matmul", "reduce"))
+WITH_EXTRAS = ("tests/io/test_checkpoint.py", "tests/progress/test_curves.py", "tests/progress/test_display.py")
+WITH_EXTRAS += ("tests/project/test_check.py", "tests/notebook/test_display.py", "tests/test_typecheck.py")
+# What is asked for without its extra, and what it then has to say.
+MISSING = {
+    "mypy": ("-m", "tapegrad", "doctor"),
+    "plot": ("-c", "from tapegrad import progress; progress.curves('run.jsonl', 'run.png')"),
+    "safetensors": ("-c", "from tapegrad import io, nn; io.save(nn.ReLU(), 'model.safetensors')"),
+    "jax": ("-c", "import tapegrad; tapegrad.jit"),
+    "notebook": ("-c", "import tapegrad.notebook as one; one.load_ipython_extension(None)"),
+}
+
+
+class Place(NamedTuple):
+    """An environment."""
+
+    python: str
+    resolution: str
+    extras: str
+
+    @property
+    def name(self) -> str:
+        """How it is called."""
+        return f"Python {self.python}, {self.resolution.removesuffix('-direct')}, {self.extras or 'no extra'}"
+
+
+def ran(*command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end."""
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def failed(place: Place, folder: Path) -> str:
+    """Returns what goes wrong in an environment, which is made for it."""
+    environment = folder / "venv"
+    python = str(environment / "bin" / "python")
+    uv = (sys.executable, "-m", "uv")
+    wanted = f".[{place.extras}]" if place.extras else "."
+    for command in (
+        (*uv, "venv", "--quiet", "--clear", "--no-python-downloads", "--python", place.python, str(environment)),
+        (*uv, "pip", "install", "--quiet", "--python", python, "--resolution", place.resolution, wanted, *TOOLS),
+    ):
+        done = ran(*command)
+        if done.returncode:
+            return done.stderr
+    tests = (*CORE, *WITH_EXTRAS) if place.extras else CORE
+    pytest = str(environment / "bin" / "pytest")  # by its name: `python -m` would find tapegrad in the tree
+    done = ran(pytest, "-q", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib", *tests)
+    if done.returncode:
+        return done.stdout[-2500:] + done.stderr[-1000:]
+    return "" if place.extras else unsaid(python, folder)
+
+
+def unsaid(python: str, folder: Path) -> str:
+    """Returns the extras whose absence is not told in one line that says how to install them."""
+    wrong = ""
+    for extra, command in MISSING.items():
+        done = ran(python, *command, folder=folder)
+        said = (done.stdout + done.stderr).strip().splitlines()
+        if done.returncode == 0 or f"tapegrad[{extra}]" not in (said[-1] if command[0] == "-c" else " ".join(said)):
+            wrong += f"{extra} is missing, and this is said: {' / '.join(said[-2:])}\n"
+    return wrong
+
+
+def main() -> None:
+    """Tries every place, and ends with an error if one fails."""
+    chosen = sys.argv[2:] or PYTHONS
+    places = [
+        Place(python, resolution, extras)
+        for python in chosen
+        for resolution in ("lowest-direct", "highest")
+        for extras in ("", EXTRAS)
+    ]
+    wrong = 0
+    with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as name:
+        for place in places:
+            began = time.monotonic()
+            said = failed(place, Path(name))
+            wrong += bool(said)
+            sys.stdout.write(f"{place.name}: {said or 'passes'} ({time.monotonic() - began:.0f} s)\n")
+            sys.stdout.flush()
+    sys.exit(wrong)
+
+
+if __name__ == "__main__":
+    main()
