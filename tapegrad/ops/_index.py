@@ -142,7 +142,12 @@ def untaped(index: Index[T2]) -> tuple[Any, T2]:
 
 
 def raw(item: Any) -> Any:
-    """Takes a tensor for what it is made of in the end, and a number for what NumPy reads as an index."""
+    """Takes a tensor for what it is made of in the end, and a number for what NumPy reads as an index.
+
+    An array is the caller's, who may write into it before the way back, and so is copied.
+    """
+    if isinstance(item, np.ndarray):
+        return item.copy()
     while isinstance(item, Tensor):
         item = item.data
     return item if item is None or item is ... or isinstance(item, slice | np.ndarray) else _whole(item)
