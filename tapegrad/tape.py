@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from itertools import count
 from operator import itemgetter
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
 
 from numpy import ndarray
@@ -142,11 +143,12 @@ class OwnedTape(Tape):
     def merge(self, other: OwnedTape) -> OwnedTape:
         """Joins two tapes into one that both operands share from now on; a tape merged with itself stays itself."""
         if self._tape is not other._tape:
-            into, away = self.tape, other.tape
-            if len(into) < len(away):
-                into, away = away, into
-            into._absorb(away)
-            other._tape = self._tape = into
+            with _MERGING:
+                into, away = self.tape, other.tape
+                if len(into) < len(away):
+                    into, away = away, into
+                into._absorb(away)
+                other._tape = self._tape = into
         return self
 
     @override
@@ -163,13 +165,26 @@ class OwnedTape(Tape):
         for x in inputs:
             if not x.is_plain:
                 tape.take_note(x, reads)
-        tape.entries.append((_now(), out, inputs, backward))
+        entry = (_now(), out, inputs, backward)
+        tape.entries.append(entry)
+        if not tape.is_open:  # another thread has ended it since
+            self._record_again(entry, reads)
         taped: Tensor[S, OwnedTape, D] = _new(type(out))  # as `Tensor._carrying`, without a call
         data: Any = out.data
         taped.data, taped.tape, taped.handle = data, self, out
         if reads is not None and type(data) is ndarray and data.nbytes >= _LARGE:
             tape.let_go(out, reads)
         return taped
+
+    def _record_again(self, entry: Entry, reads: tuple[Node, ...] | None) -> None:
+        """Records an entry on the tape that another thread has merged this one into; whether it had it, time tells."""
+        with _MERGING:
+            tape = self._opened()
+            for x in entry[2]:
+                if not x.is_plain:
+                    tape.take_note(x, reads)
+            tape.entries.append(entry)
+            tape._shuffled = True
 
     def _opened(self) -> GradientTape:
         """Returns the tape that this one was merged into."""
@@ -210,6 +225,7 @@ class GradientTape:
 
     __slots__ = (
         "_asks_parameters",
+        "_claims",
         "_count",
         "_gradients",
         "_shuffled",
@@ -237,6 +253,7 @@ class GradientTape:
         self.merged_into: GradientTape | None = None
         self._asks_parameters = wrt is None
         self._gradients: tuple[Gradients, ...] = () if grads is None else (grads,)
+        self._claims: list[str] = []  # where it is to be consumed; of several threads the first one goes on
         self._count = 0  # of the ops that a consumed tape had
         self._shuffled = False
 
@@ -283,7 +300,8 @@ class GradientTape:
         self._shuffled = self._shuffled or other._shuffled or bool(self.entries and other.entries)
         self.entries += other.entries
         self.leaves |= other.leaves
-        self.watched = other.watched | self.watched
+        for node, version in dict(other.watched).items():  # a copy: other threads go on recording
+            self.watched.setdefault(node, version)
         self._asks_parameters = self._asks_parameters or other._asks_parameters
         self._gradients += tuple(grads for grads in other._gradients if grads not in self._gradients)
         self.checkpoint = max(self.checkpoint, other.checkpoint, key=_extent)
@@ -332,8 +350,9 @@ class GradientTape:
     def _absorb(self, other: GradientTape) -> None:
         """Moves all that `other` holds here, and all that it will be asked to hold."""
         if other is not self:
+            if self.consumed_at is None is other.consumed_at:
+                other.merged_into, other.is_open = self, False  # first, so that what comes too late is noticed
             self.append(other)
-            other.is_open, other.merged_into = False, self
 
     def _refuse(self) -> NoReturn:
         message = f"the tape was consumed by backward at {self.consumed_at}; trace again for another gradient"
@@ -347,10 +366,15 @@ class GradientTape:
         if self.consumed_at is not None:
             self._refuse()
         self._check_versions()
+        here = where_called()
+        self._claims.append(here)
+        self.is_open, self.consumed_at = False, self._claims[0]
+        if self._claims[0] is not here:
+            self._refuse()
         if self._shuffled:
             self.entries.sort(key=_time)
+            self.entries = [*{entry[0]: entry for entry in self.entries}.values()]
         self._count = len(self.entries)
-        self.is_open, self.consumed_at = False, where_called()
         grads._want(targets, kept, self.entries)
         self._run_back(grads)
         grads._finish()
@@ -408,6 +432,9 @@ class GradientTape:
 
 
 NONE: Final = NoneTape()
+_MERGING: Final = Lock()  # two tapes become one at a time, whichever threads they are from
+if hasattr(os, "register_at_fork"):  # a child has no thread that would open the lock again
+    os.register_at_fork(before=_MERGING.acquire, after_in_child=_MERGING.release, after_in_parent=_MERGING.release)
 
 
 def where_called() -> str:

@@ -210,7 +210,9 @@ def test_a_number_that_the_dtype_cannot_hold_is_refused() -> None:
             x * number
         with pytest.raises(DTypeError, match=f"^equal: y is {misfit}$"):
             number == x  # noqa: B015  # the comparison is under test
-    with pytest.raises(DTypeError, match=r"^add: a number is too large .* \(Python integer 300 out of bounds for uint8\)"):
+    with pytest.raises(
+        DTypeError, match=r"^add: a number is too large .* \(Python integer 300 out of bounds for uint8\)"
+    ):
         tensor([1], np.uint8) + 300
 
 

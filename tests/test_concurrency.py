@@ -1,0 +1,235 @@
+"""Threads, processes and tasks: what the guide guarantees of them."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tapegrad as tg
+from tapegrad import io, nn, optim
+from tapegrad.errors import TapeError
+
+COUNT = 8
+
+
+@pytest.fixture(autouse=True)
+def _threads_take_turns_often() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def model() -> Any:
+    return nn.Sequential(nn.Linear(5, 7), nn.BatchNorm1d(7), nn.Tanh(), nn.Dropout(0.2), nn.Linear(7, 2))
+
+
+def bits(net: Any) -> dict[str, bytes]:
+    return {path: state.numpy().tobytes() for path, state in (net.parameters() | net.buffers()).items()}
+
+
+def trained(seed: int) -> dict[str, bytes]:
+    with tg.random(seed):
+        net = model()
+        opt = optim.AdamW(net)
+        x, y = tg.normal((16, 5)), tg.normal((16, 2))
+        for _ in range(20):
+            opt.step(tg.mse(net((x + tg.normal((16, 5))).trace()), y).backward(wrt=net))
+    return bits(net)
+
+
+def in_threads(work: Callable[[int], Any]) -> list[Any]:
+    """Runs one function in all threads at once, and returns what each has to say, an error included."""
+    gate, said = threading.Barrier(COUNT), [None] * COUNT
+
+    def run(number: int) -> None:
+        gate.wait()
+        try:
+            said[number] = work(number)
+        except Exception as error:  # noqa: BLE001  # it is handed on
+            said[number] = error  # type: ignore[call-overload]  # the list takes anything
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(COUNT)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return said
+
+
+def test_models_trained_in_threads_are_those_trained_one_after_the_other() -> None:
+    assert in_threads(trained) == [trained(seed) for seed in range(COUNT)]
+
+
+def test_threads_that_share_a_model_for_inference_see_it_unchanged() -> None:
+    with tg.random(0):
+        net = model()
+    requests = [tg.normal((4, 5), rng=seed) for seed in range(64)]
+    before, expected = bits(net), [net(x).tolist() for x in requests]
+
+    with ThreadPoolExecutor(COUNT) as threads:
+        found = list(threads.map(lambda x: net(x).tolist(), requests))
+
+    assert found == expected
+    assert bits(net) == before
+
+
+def test_threads_that_share_an_optimizer_step_one_after_the_other() -> None:
+    weight = nn.Param(tg.zeros((3,)))
+    opt = optim.SGD([weight], lr=1.0)
+
+    def stepped(_: int) -> int:
+        refused = 0
+        for _ in range(50):
+            loss = (tg.ones((3,)).trace() * weight).sum()
+            try:
+                grads = loss.backward(wrt=weight)
+            except TapeError:  # another thread was faster
+                refused += 1
+            else:
+                opt.step(grads)
+        return refused
+
+    refused = in_threads(stepped)
+
+    assert all(isinstance(count, int) for count in refused)
+    assert weight.version == 50 * COUNT - sum(refused)
+    assert len({*weight.tolist()}) == 1
+
+
+def test_threads_record_on_one_tape() -> None:
+    weight, x = nn.Param(tg.ones((3,))), tg.ones((3,)).trace()
+
+    def branch(number: int) -> Any:
+        y = x * float(number)
+        for _ in range(20):
+            y = y * 1.0
+        return (y * weight).sum()
+
+    for _ in range(20):
+        x = tg.ones((3,)).trace()
+        total = sum(in_threads(branch))
+        assert isinstance(total, tg.Tensor)
+
+        grads = total.backward()
+
+        assert grads[x].tolist() == [28, 28, 28]
+        assert grads[weight].tolist() == [28, 28, 28]
+
+
+def test_tapes_of_threads_merge_into_one() -> None:
+    for _ in range(20):
+        joint = tg.ones((3,)).trace()
+        own = [tg.ones((3,)).trace() for _ in range(COUNT)]
+
+        def branch(number: int) -> Any:
+            y = own[number] * 2.0 + joint  # noqa: B023  # the threads end before the next round
+            return (y * 3.0).sum()
+
+        grads = sum(in_threads(branch)).backward()  # type: ignore[attr-defined]  # of tensors, not of ints
+
+        assert grads[joint].tolist() == [24, 24, 24]
+        assert [grads[x].tolist() for x in own] == [[6, 6, 6]] * COUNT
+
+
+def test_of_several_threads_one_gets_the_gradients() -> None:
+    for _ in range(50):
+        x = tg.ones((3,)).trace()
+        loss = (x * 2.0).sum()
+
+        said = in_threads(lambda _: loss.backward()[x].tolist())  # noqa: B023  # the threads end before the next round
+
+        assert said.count([2, 2, 2]) == 1
+        assert sum(isinstance(one, TapeError) for one in said) == COUNT - 1
+
+
+def test_a_thread_has_no_seed_of_another_and_a_task_that_of_its_parent() -> None:
+    async def drawn() -> Any:
+        return tg.normal((2,)).tolist()
+
+    expected = tg.normal((2,), rng=0).tolist()
+    with tg.random(0):
+        assert expected not in in_threads(lambda _: tg.normal((2,)).tolist())
+        assert asyncio.run(drawn()) == expected
+
+
+def test_tasks_draw_each_from_its_own_seed() -> None:
+    async def drawn(seed: int) -> Any:
+        with tg.random(seed):
+            first = tg.normal((2,)).tolist()
+            await asyncio.sleep(0)
+            return first, tg.normal((2,)).tolist()
+
+    async def together() -> Any:
+        return await asyncio.gather(*map(drawn, range(COUNT)))
+
+    assert asyncio.run(together()) == [asyncio.run(drawn(seed)) for seed in range(COUNT)]
+
+
+WORKERS = """\
+import multiprocessing
+import sys
+import warnings
+
+import tapegrad as tg
+from tapegrad import nn, optim
+
+warnings.simplefilter("ignore")  # Python warns of any fork beside the threads of BLAS
+
+
+def train(given):
+    seed, net, opt, x = given
+    with tg.random(seed):
+        for _ in range(5):
+            opt.step(tg.mse(net((x + tg.normal((8, 3))).trace()), tg.zeros((8, 2))).backward(wrt=net))
+    return net, opt, x.sum()
+
+
+if __name__ == "__main__":
+    net = nn.Sequential(nn.Linear(3, 4, rng=0), nn.Dropout(0.5, rng=1), nn.Linear(4, 2, rng=2))
+    given = [(seed, net, optim.Adam(net), tg.normal((8, 3), rng=seed)) for seed in range(4)]
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        found = pool.map(train, given)
+    for (seed, _, _, x), (other, opt, total) in zip(given, found):
+        import copy
+        mine, my_opt = copy.deepcopy((net, optim.Adam(net)))
+        my_opt = optim.Adam(mine)
+        train((seed, mine, my_opt, x))
+        assert [p.tolist() for p in mine.parameters().values()] == [p.tolist() for p in other.parameters().values()]
+        assert {p.version for p in other.parameters().values()} == {5}
+        assert set(opt.parameters.values()) == set(other.parameters().values())
+        assert total.tolist() == x.sum().tolist()
+    print("the same")
+"""
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_workers_train_what_they_are_sent(tmp_path: Path, method: str) -> None:
+    (tmp_path / "workers.py").write_text(WORKERS, "utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "workers.py", method], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+
+    assert done.stdout == "the same\n", done.stderr
+
+
+def test_threads_that_save_to_one_path_leave_one_whole_file(tmp_path: Path) -> None:
+    nets = [nn.Linear(3, 2, rng=seed) for seed in range(COUNT)]
+
+    said = in_threads(lambda number: io.save(nets[number], tmp_path / "model.npz"))
+
+    found = nn.Linear(3, 2, rng=99)
+    io.load(found, tmp_path / "model.npz")
+    assert said == [None] * COUNT
+    assert bits(found) in [bits(net) for net in nets]
+    assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
