@@ -17,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples test differential oldest oracle bench compare docs docs-serve format lock clean
+.PHONY: help demo examples test differential oldest faults matrix oracle bench compare docs docs-serve format lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -52,6 +52,14 @@ oldest: $(VENV)/.ready ## run the programs of typecheck/ under the oldest mypy t
 	@$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/mypy mypy==$(OLDEST)
 	@PYTHONPATH=build/mypy $(BIN)/python -m mypy --version
 	@PYTHONPATH=build/mypy $(BIN)/pytest tests/test_typecheck.py tests/mypy/test_differential.py
+
+faults: $(VENV)/.ready ## install atheris, mutate 100,000 files, and kill and interrupt at ten times as many moments
+	@$(BIN)/python -m pip install --quiet atheris==3.0.0
+	@$(BIN)/python tests/io/test_hostile.py 100000
+	@TAPEGRAD_FAULTS=1 $(BIN)/pytest tests/io/test_atomic.py tests/test_interrupts.py
+
+matrix: $(VENV)/.ready ## test with each Python on the path, oldest and newest dependencies, without and with extras
+	@$(BIN)/python tests/matrix.py
 
 oracle: $(VENV)/.ready ## install PyTorch and JAX, and compare every op with them
 	@$(BIN)/python -m pip install --quiet torch==2.13.0 jax==0.10.2
