@@ -386,11 +386,11 @@ def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: 
     if isinstance(error, _OURS):
         return _named(entry, error, args, kwargs)
     if (shape := _overflowing(sizes)) is not None:
-        refusal = ShapeError(f"the result would be {show(shape)}, more than an array can hold")
-        return _named(entry, refusal, args, kwargs)
+        overflow: Exception = ShapeError(f"the result would be {show(shape)}, more than an array can hold")
+        return _named(entry, overflow, args, kwargs)
     if isinstance(error, OverflowError):
-        refused = DTypeError(f"a number is too large for its dtype or its place ({error})")
-        return _named(entry, refused, args, kwargs)
+        overflow = DTypeError(f"a number is too large for its dtype or its place ({error})")
+        return _named(entry, overflow, args, kwargs)
     return error
 
 
