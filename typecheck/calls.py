@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple
 
 import tapegrad as tg
-from tapegrad import Add, FloorDiv, Merge, Mul, NoneTape, OwnedTape, Shape, Sub, Tape, Tensor
+from tapegrad import Add, FloorDiv, Merge, Mul, NoneTape, OwnedTape, Shape, Sub, Tape, Tensor, nn
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
@@ -17,6 +17,7 @@ T = TypeVar("T", bound=Tape)
 T2 = TypeVar("T2", bound=Tape)
 D = TypeVar("D", bound=np.generic)
 Rest = TypeVarTuple("Rest")
+Layer = TypeVar("Layer", bound=nn.Module)
 
 three = tg.ones((3,))
 four = tg.ones((4,))
@@ -110,6 +111,27 @@ def accept_any_operand() -> None:
     unknown: Any = three
     assert_type(same(three, unknown), Tensor[Shape[L[3]], Any])
     assert_type(same(three.trace(), unknown), Tensor[Shape[L[3]], OwnedTape])
+
+
+def accept_overloads_of_other_things() -> None:
+    @overload
+    def taken(a: Tensor[Shape[N], T]) -> Tensor[Shape[N], T]: ...
+    @overload
+    def taken(a: Layer) -> Layer: ...
+    def taken(a: Any) -> Any:
+        return a
+
+    @overload
+    def first(a: Layer) -> Layer: ...
+    @overload
+    def first(a: Tensor[Shape[N, M], T]) -> Tensor[Shape[N], T]: ...
+    def first(a: Any) -> Any:
+        return a if isinstance(a, nn.Module) else a[:, 0]
+
+    assert_type(taken(three), Tensor[Shape[L[3]], NoneTape])
+    assert_type(taken(nn.Linear(3, 5)), nn.Linear[L[3], L[5]])
+    assert_type(first(nn.Linear(3, 5)), nn.Linear[L[3], L[5]])
+    assert_type(first(x.trace()), Tensor[Shape[L[3]], OwnedTape])
 
 
 def accept_overloads() -> None:

@@ -14,7 +14,15 @@ from tapegrad.mypy.bound import is_given_back
 from tapegrad.mypy.codec import GRADIENTS, TENSOR, VALUE, is_size, settled, size_type, tensor_parts, unknown
 from tapegrad.mypy.facts import facts_for
 from tapegrad.mypy.internals import make, returned_type
-from tapegrad.mypy.signatures import declared_for, forget, is_concerned, loosened, method_of_tensor, remember
+from tapegrad.mypy.signatures import (
+    declared_for,
+    forget,
+    is_concerned,
+    is_overload,
+    loosened,
+    method_of_tensor,
+    remember,
+)
 from tapegrad.mypy.values import size_value
 
 if TYPE_CHECKING:
@@ -38,7 +46,10 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
     if isinstance(ctx.context, IndexExpr) and _assigns_item(ctx, declared):
         return declared.copy_modified(arg_types=[unknown()] * len(declared.arg_types))
     if not is_concerned(declared):
-        forget(ctx.context, declared)
+        if isinstance(declared, CallableType) and is_overload(declared):
+            remember(ctx.context, declared)  # it may be the one that mypy chooses
+        else:
+            forget(ctx.context, declared)
         return declared
     remember(ctx.context, declared)
     return loosened(declared, ctx)

@@ -166,8 +166,9 @@ def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
     if remembered is None:
         return None
     candidates = [one for one in remembered if one.arg_names == ctx.callee_arg_names]
-    if len(candidates) > 1:
-        candidates = [one for one in candidates if _takes(one, ctx.arg_types)]
+    if any(map(is_overload, candidates)):
+        chosen = next((one for one in candidates if _takes(one, ctx.arg_types)), None)
+        return chosen if chosen is not None and is_concerned(chosen) else None
     return candidates[0] if candidates else None
 
 
