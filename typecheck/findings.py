@@ -141,3 +141,12 @@ def reject_after_a_try() -> None:
     finally:
         pass
     loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-3} [tapegrad-tape]
+
+
+def reject_a_method_without_its_tensor() -> None:
+    Tensor.trace()  # E(mypy): Missing positional argument "self" in call to "trace" of "Tensor" [call-arg]
+
+
+def accept_a_method_as_a_function() -> None:
+    x = tg.ones((2, 3))
+    assert_type(Tensor.sum(x, 0), Tensor[Any, NoneTape])

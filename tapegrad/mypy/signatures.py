@@ -120,7 +120,8 @@ def method_of_tensor(declared: CallableType) -> Method | None:
     if written is not function.type:  # a daemon reads files again
         method = _method(function, declared)
         _methods[function] = function.type, method
-    return method
+    # That of the class itself has one parameter more, the tensor.
+    return method if method is not None and len(method.opened) == len(declared.arg_types) else None
 
 
 def _method(function: FuncDef, bound: CallableType) -> Method | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.dims import (
+    Dim,
     Dims,
     RankUnknownError,
     at_least,
@@ -52,6 +53,8 @@ def expand_dims_shape(x: Dims, axis: int | tuple[int, ...]) -> Dims:
     axes = several_axes(axis)
     rank = len(x) + len(axes)
     for one in axes:
+        if isinstance(one, Dim):
+            raise RankUnknownError
         if not -rank <= one < rank:
             message = f"axis {one} is out of range for a result of rank {rank}, x {show(x)} with {len(axes)} more"
             raise ShapeError(message)

@@ -31,10 +31,10 @@ def roll_shape(x: Dims, shift: int | tuple[int, ...], axis: Axis = None) -> Dims
     if axis is not None:
         axes = normal_axes(axis, x)
         if isinstance(shift, tuple) and len(shift) != len(axes):
-            message = f"shift {shift} has {len(shift)} numbers but axis {axis} names {len(axes)}"
+            message = f"shift {show(shift)} has {len(shift)} numbers but axis {axis} names {len(axes)}"
             raise ShapeError(message)
     elif isinstance(shift, tuple):
-        message = f"shift {shift} has {len(shift)} numbers but axis is None"
+        message = f"shift {show(shift)} has {len(shift)} numbers but axis is None"
         raise ShapeError(message)
     return x
 

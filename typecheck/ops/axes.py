@@ -1,7 +1,7 @@
 """Ops on axes: literal, named and unknown sizes, as functions and methods."""
 
+from typing import Any, assert_type
 from typing import Literal as L
-from typing import assert_type
 
 from typing_extensions import TypeVar
 
@@ -24,6 +24,14 @@ def accept_flatten_of_a_named_batch() -> None:
         assert_type(a.flatten(), Tensor[Shape[Mul[L[15], N]], NoneTape])
 
     flat(x)
+
+
+def accept_axes_that_nobody_knows() -> None:
+    def widened(axis: int) -> None:
+        assert_type(tg.expand_dims(x, (0, axis)), Tensor[Any, NoneTape])
+        assert_type(tg.expand_dims(x, axis), Tensor[Any, NoneTape])
+
+    widened(-1)
 
 
 def accept_unflatten() -> None:
