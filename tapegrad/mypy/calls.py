@@ -250,8 +250,9 @@ def _judged(
             result = bindings.applied(signature.result, ctx.default_return_type)
         return result if asked is None else asked.kept(result)
     except Refusal as refusal:
+        sentence = _ruled_out(op, signature, arguments, ctx.api) if refusal.kind == "shape" else None
         with past_trial(ctx.api) if _is_operation(ctx, op) else nullcontext():
-            report(ctx.api, str(refusal), ctx.context, refusal.kind)
+            report(ctx.api, sentence or str(refusal), ctx.context, refusal.kind)
         return _unknown_result(ctx, signature, bindings.make)
     except (ShapeError, DTypeError) as refusal:
         # All overloads of an op have one rule: were this one only not chosen, mypy would list them.
@@ -303,6 +304,16 @@ def _call(
             return None
         read.append((name, argument.type, argument.expression))
     return call_of(answers, read, layer, default)
+
+
+def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> str | None:
+    """Returns what the rule of an op says against sizes that its signature refuses: Python will say that."""
+    try:
+        if op is not None:
+            _ruled(op, signature, arguments, api)
+    except ShapeError as refusal:
+        return f"{op.name}: {refusal}" if op is not None else None
+    return None
 
 
 def _is_refused_lambda(argument: Argument, formal: Type) -> bool:

@@ -37,10 +37,13 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import Gradients, Tape, Tensor
+from tapegrad import Gradients, NoneTape, Shape, Tape, Tensor
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, show, surely_differ
 
+K = TypeVar("K", bound=int)
+M = TypeVar("M", bound=int)
+N = TypeVar("N", bound=int)
 T = TypeVar("T", bound=Tape)
 D = TypeVar("D", bound=np.generic)
 
@@ -74,6 +77,17 @@ def alike_shape(parts: Sequence[Dims]) -> Dims:
 @tg.op(alike_shape, eager=True)
 def alike(parts: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
     return parts[0]
+
+
+def fitted_shape(x: Dims, y: Dims) -> Dims:
+    if surely_differ(x[-1], y[0]):
+        raise tg.ShapeError(f"rows {show(x)} do not fit {show(y)}")
+    return x[:1]
+
+
+@tg.op(fitted_shape, eager=True)
+def fitted(x: Tensor[Shape[N, M], T, D], y: Tensor[Shape[M, K], NoneTape, D]) -> Tensor[Shape[N], T, D]:
+    return x[:, 0]
 """
 
 PROGRAM = """import tapegrad as tg
@@ -97,6 +111,14 @@ repeated(x.sum())
 """
 ALIKE = "program.py:17: error: alike: parts (2, 3) and (3, 2) differ in rows  [tapegrad-shape]"
 REPEATED = "program.py:18: error: repeated: x () has no axis  [tapegrad-shape]"
+SIZED = """import tapegrad as tg
+from house.ops import fitted
+
+x = tg.ones((2, 3))
+fitted(x, tg.ones((3, 5)))
+fitted(x, x)
+fitted(x, x[0])
+"""
 
 
 class Project:
@@ -135,6 +157,20 @@ def daemon(project: Project) -> Iterator[list[str]]:
     command = ["-m", "mypy.dmypy", "--status-file", str(project.folder / "dmypy.json")]
     yield command
     project.python(*command, "stop")
+
+
+def test_where_rule_and_signature_both_refuse_the_rule_speaks_as_python_does(project: Project) -> None:
+    project.write("program.py", SIZED)
+
+    said = project.said()
+    raised = project.python("program.py")
+
+    rule = "fitted: rows (2, 3) do not fit (2, 3)"
+    assert said == [
+        f"program.py:6: error: {rule}  [tapegrad-shape]",
+        "program.py:7: error: fitted: y is (3,) but (M, K) is expected: rank 1, not 2  [tapegrad-shape]",
+    ]
+    assert raised.stderr.splitlines()[-1] == f"tapegrad.errors.ShapeError: {rule}"
 
 
 def test_mypy_says_what_python_says_and_never_what_it_would_have_said_before(project: Project) -> None:

@@ -1,15 +1,19 @@
 """mypy on programs that somebody is still typing: tokens of the programs of typecheck/ lost, doubled and exchanged.
 
-Whatever is left of a program, the plugin has to answer: no failure of its own, no end of mypy, and no hang.
+Whatever is left of a program, the plugin has to answer: no failure of its own, no end of mypy, and no hang. And a
+daemon that sees one change after another says what a fresh mypy says of the same files.
 
-    python tests/mypy/test_under_fire.py [programs] [--seed SEED] [--flags="--strict-equality ..."]
+    python tests/mypy/test_under_fire.py [programs] [--edits EDITS] [--seed SEED] [--flags="--no-strict-optional"]
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import os
 import random
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,15 +28,59 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = sorted((ROOT / "typecheck").rglob("*.py"))
 SETTINGS = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n"
+LAXEST = "--no-strict-optional --allow-untyped-defs --allow-any-generics --no-warn-return-any --implicit-reexport"
+STRICTEST = "--disallow-any-expr --disallow-any-decorated --disallow-any-explicit --warn-unreachable --strict-equality"
+OTHERS = "--allow-redefinition-old --no-native-parser --local-partial-types --check-untyped-defs"
 FAILED = ("tapegrad-internal", "INTERNAL ERROR", "Traceback")
 AT_ONCE = 100  # programs in one run of mypy
 LONGEST = 300  # seconds for so many
+
+LIBRARY = """from typing import Any, Generic, Literal as L, TypeVar
+import tapegrad as tg
+from tapegrad import Add, FloorDiv, Merge, NoneTape, OwnedTape, Shape, Tape, Tensor, guarded, nn
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+T = TypeVar("T", bound=Tape)
+T2 = TypeVar("T2", bound=Tape)
+WIDTH = 12
+HEADS = 3
+
+def longer(x: Tensor[Shape[N], T]) -> Tensor[Shape[Add[N, L[1]]], T]:
+    return tg.concat([x, x[:1]])
+
+def joined(x: Tensor[Shape[N, M], T], y: Tensor[Shape[M, L[5]], T2]) -> Tensor[Shape[N, L[5]], Merge[T, T2]]:
+    return x @ y
+
+class Block(nn.Module, Generic[M]):
+    def __init__(self, width: M) -> None:
+        self.fall = nn.Linear(width, 5)
+        self.rise = nn.Linear(5, width)
+
+    @guarded
+    def forward(self, x: Tensor[Shape[N, M], T]) -> Tensor[Shape[N, M], T]:
+        return self.rise(tg.tanh(self.fall(x)))
+"""
+PROGRAM = """from typing import assert_type, Literal as L
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn
+from library import HEADS, WIDTH, Block, joined, longer
+
+x = tg.ones((7, 12))
+assert_type(longer(tg.ones((3,))), Tensor[Shape[L[4]], NoneTape])
+assert_type(x.reshape((7, HEADS, WIDTH // HEADS)), Tensor[Shape[L[7], L[3], L[4]], NoneTape])
+assert_type(joined(x.trace(), tg.ones((12, 5))), Tensor[Shape[L[7], L[5]], OwnedTape])
+model = nn.Sequential(Block(12), nn.Linear(12, 2))
+loss = model(x.trace()).mean()
+grads = loss.backward(wrt=model)
+assert_type(grads[model.layers[1].weight], Tensor[Shape[L[12], L[2]], NoneTape])
+"""
 
 
 class Hit(NamedTuple):
     """A program with one token that is not what it was."""
 
-    origin: Path
+    origin: str
     line: int
     change: str
     text: str
@@ -42,19 +90,23 @@ def hits(dice: random.Random) -> Iterator[Hit]:
     """Yields programs that are hit somewhere and that Python can still read, without end."""
     while True:
         path = dice.choice(PROGRAMS)
-        text = path.read_text("utf-8")
-        tokens = [one for one in tokenize.generate_tokens(io.StringIO(text).readline) if one.string.strip()]
-        one, other = dice.sample([token for token in tokens if token.type != tokenize.COMMENT], 2)
-        change, new = dice.choice(
-            [
-                (f"{one.string!r} lost", ""),
-                (f"{one.string!r} twice", f"{one.string} {one.string}"),
-                (f"{one.string!r} is {other.string!r}", other.string),
-            ]
-        )
-        hit = exchanged(text, one, new)
-        if is_readable(hit):
-            yield Hit(path.relative_to(ROOT), one.start[0], change, hit)
+        hit = hit_once(path.read_text("utf-8"), str(path.relative_to(ROOT)), dice)
+        if is_readable(hit.text):
+            yield hit
+
+
+def hit_once(text: str, origin: str, dice: random.Random) -> Hit:
+    """Takes a token out of a program, doubles it, or puts another of the program's in its place."""
+    tokens = [one for one in tokenize.generate_tokens(io.StringIO(text).readline) if one.string.strip()]
+    one, other = dice.sample([token for token in tokens if token.type != tokenize.COMMENT], 2)
+    change, new = dice.choice(
+        [
+            (f"{one.string!r} lost", ""),
+            (f"{one.string!r} twice", f"{one.string} {one.string}"),
+            (f"{one.string!r} is {other.string!r}", other.string),
+        ]
+    )
+    return Hit(origin, one.start[0], change, exchanged(text, one, new))
 
 
 def exchanged(text: str, token: tokenize.TokenInfo, new: str) -> str:
@@ -75,60 +127,103 @@ def is_readable(text: str) -> bool:
     return True
 
 
-def checked(programs: list[Hit], folder: Path, flags: list[str]) -> list[str]:
-    """Returns what mypy says of programs that no program may make it say."""
-    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
-    for file in folder.glob("hit_*.py"):
-        file.unlink()
-    for number, one in enumerate(programs):
-        (folder / f"hit_{number}.py").write_text(one.text, "utf-8")
-    files = [f"hit_{number}.py" for number in range(len(programs))]
+def mypy(folder: Path, *arguments: str) -> tuple[int, list[str]]:
+    """Runs mypy, or its daemon, and returns how it ended and what it said; it has so long and no longer."""
+    command = [sys.executable, "-m", *arguments]
     try:
-        run = subprocess.run(
-            [sys.executable, "-m", "mypy", "--show-traceback", *flags, *files],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=LONGEST,
-        )
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=LONGEST)
     except subprocess.TimeoutExpired:
-        return ["mypy hangs"]
-    said = (run.stdout + run.stderr).splitlines()
-    wrong = [line for line in said if any(word in line for word in FAILED)]
-    if run.returncode not in (0, 1):
-        wrong += said[-20:]
-    return wrong
+        return 2, ["mypy hangs"]
+    return run.returncode, (run.stdout + run.stderr).splitlines()
 
 
 def failures(count: int, seed: int, folder: Path, flags: list[str]) -> list[str]:
     """Returns what goes wrong in so many programs, each with what was done to it."""
+    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
     found: list[str] = []
     source = hits(random.Random(seed))  # noqa: S311  # draws programs, not secrets
     for start in range(0, count, AT_ONCE):
-        programs = [next(source) for _ in range(min(AT_ONCE, count - start))]
-        wrong = checked(programs, folder, flags)
-        for number, one in enumerate(programs):
-            named = [line for line in wrong if line.startswith(f"hit_{number}.py")]
-            found += [f"{one.origin}:{one.line}: {one.change}\n    {line}" for line in named]
-        found += [line for line in wrong if not line.startswith("hit_")]
+        programs = {f"hit_{number}.py": next(source) for number in range(min(AT_ONCE, count - start))}
+        for name, one in programs.items():
+            (folder / name).write_text(one.text, "utf-8")
+        for line in wrong_in(folder, list(programs), flags):
+            one = programs.get(line.partition(":")[0])
+            found.append(line if one is None else f"{one.origin}:{one.line}: {one.change}\n    {line}")
     return found
 
 
+def wrong_in(folder: Path, files: list[str], flags: list[str]) -> list[str]:
+    """Returns what no program may make mypy say; one that it cannot read is left out of the run."""
+    code, said = mypy(folder, "mypy", "--show-traceback", *flags, *files)
+    if said and "prevented further checking" in said[-1]:
+        return wrong_in(folder, [file for file in files if file != said[-2].partition(":")[0]], flags)
+    wrong = [line for line in said if any(word in line for word in FAILED)]
+    return wrong if code in (0, 1) else [*wrong, *said[-20:]]
+
+
+def stale_answers(edits: int, seed: int, folder: Path) -> list[str]:
+    """Returns where a daemon, after one change of two files or another, says something else than a fresh mypy."""
+    dice = random.Random(seed)  # noqa: S311  # draws programs, not secrets
+    texts = {"library.py": LIBRARY, "program.py": PROGRAM}
+    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+    for name, text in texts.items():
+        (folder / name).write_text(text, "utf-8")
+    mypy(folder, "mypy", "--cache-dir", "read", *texts)
+    daemon = ["mypy.dmypy", "--status-file", "daemon.json"]
+    found: list[str] = []
+    try:
+        for number in range(edits):
+            name = dice.choice([*texts])
+            text = (folder / name).read_text("utf-8")
+            # Now and then all is well again, and always after what nobody can read.
+            hit = hit_once(text, name, dice) if is_readable(text) and dice.random() < 0.7 else None
+            (folder / name).write_text(texts[name] if hit is None else hit.text, "utf-8")
+            os.utime(folder / name, ns=(0, (number + 1) * 10**9))
+            shutil.copytree(folder / "read", folder / "fresh", dirs_exist_ok=True)
+            _, answer = mypy(folder, *daemon, "run", "--", "--cache-dir", os.devnull, *texts)
+            _, fresh = mypy(folder, "mypy", "--cache-dir", "fresh", *texts)
+            if plain(answer) != plain(fresh):
+                change = "as it was" if hit is None else f"{hit.line}: {hit.change}"
+                found += [f"{number}: {name} {change}", *difference(answer, fresh)]
+    finally:
+        mypy(folder, *daemon, "stop")
+    return found
+
+
+def plain(said: list[str]) -> set[str]:
+    """Returns the errors among what is said: a daemon sums up in other words."""
+    return {re.sub(r"\s+", " ", line) for line in said if re.search(r"\.py:\d+: error:", line)}
+
+
+def difference(answer: list[str], fresh: list[str]) -> list[str]:
+    """Writes what only a daemon says, and what only a fresh run does."""
+    only, missing = plain(answer) - plain(fresh), plain(fresh) - plain(answer)
+    return [*(f"    daemon: {line}" for line in sorted(only)), *(f"    fresh:  {line}" for line in sorted(missing))]
+
+
 def test_no_token_lost_or_exchanged_makes_the_plugin_fail(tmp_path: Path) -> None:
-    assert failures(60, 0, tmp_path, []) == []
+    assert failures(40, 0, tmp_path, STRICTEST.split()) == []
+
+
+def test_a_daemon_says_what_a_fresh_mypy_says(tmp_path: Path) -> None:
+    assert stale_answers(8, 0, tmp_path) == []
 
 
 def main() -> None:
-    """Prints each failure, and how many programs were hit."""
+    """Prints each failure, and how many there are."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("programs", type=int, nargs="?", default=2000)
+    parser.add_argument("--edits", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--flags", default="")
     options = parser.parse_args()
+    found: list[str] = []
+    for flags in [options.flags] if options.flags else ["", STRICTEST, LAXEST, OTHERS]:
+        with tempfile.TemporaryDirectory() as folder:
+            found += failures(options.programs, options.seed, Path(folder), flags.split())
     with tempfile.TemporaryDirectory() as folder:
-        found = failures(options.programs, options.seed, Path(folder), options.flags.split())
-    sys.stdout.write("\n".join([*found, f"{len(found)} failures in {options.programs} programs\n"]))
+        found += stale_answers(options.edits, options.seed, Path(folder))
+    sys.stdout.write("\n".join([*found, f"{len(found)} lines that should not be\n"]))
     sys.exit(bool(found))
 
 
