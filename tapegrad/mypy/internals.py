@@ -76,9 +76,12 @@ def note(api: Checker, words: str, context: Context) -> None:
 
 
 def module_tree(api: Checker, variable: Var) -> MypyFile | None:
-    """Returns the file that a module-level name lives in."""
-    tree: MypyFile | None = api.modules.get(variable.fullname.rpartition(".")[0])
-    return tree
+    """Returns the file that a module-level name lives in, if it is the one being checked.
+
+    Any other may come from mypy's cache, which has no statements: what is read must not hang on that.
+    """
+    tree: MypyFile = api.tree
+    return tree if tree.fullname == variable.fullname.rpartition(".")[0] else None
 
 
 def declared_function(api: Checker, fullname: str) -> CallableType | None:
