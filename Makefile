@@ -17,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples test differential oldest faults matrix oracle bench compare docs docs-serve format lock clean
+.PHONY: help demo examples test differential fire oldest faults matrix oracle bench compare docs docs-serve format lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -45,13 +45,17 @@ test: $(VENV)/.ready ## run everything that CI runs
 	@echo "== tests"
 	@$(BIN)/pytest -n auto
 
-differential: $(VENV)/.ready ## compare what mypy says of 5,000 calls with what they do
+differential: $(VENV)/.ready ## compare what mypy says of 10,000 calls with what they do
 	@$(BIN)/python tests/mypy/test_differential.py 5000
+	@$(BIN)/python tests/mypy/test_differential.py 5000 --hide
+
+fire: $(VENV)/.ready ## check programs broken at 10,000 places, and edit under a daemon
+	@$(BIN)/python tests/mypy/test_under_fire.py 2500 --edits 200
 
 oldest: $(VENV)/.ready ## run the programs of typecheck/ under the oldest mypy that is supported
 	@$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/mypy mypy==$(OLDEST)
-	@PYTHONPATH=build/mypy $(BIN)/python -m mypy --version
-	@PYTHONPATH=build/mypy $(BIN)/pytest tests/test_typecheck.py tests/mypy/test_differential.py
+	@PYTHONPATH=$(CURDIR)/build/mypy $(BIN)/python -m mypy --version
+	@PYTHONPATH=$(CURDIR)/build/mypy $(BIN)/pytest tests/test_typecheck.py tests/mypy/test_differential.py
 
 faults: $(VENV)/.ready ## install atheris, mutate 100,000 files, and kill and interrupt at ten times as many moments
 	@$(BIN)/python -m pip install --quiet atheris==3.0.0
