@@ -30,7 +30,7 @@ PROGRAMS = sorted((ROOT / "typecheck").rglob("*.py"))
 SETTINGS = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n"
 LAXEST = "--no-strict-optional --allow-untyped-defs --allow-any-generics --no-warn-return-any --implicit-reexport"
 STRICTEST = "--disallow-any-expr --disallow-any-decorated --disallow-any-explicit --warn-unreachable --strict-equality"
-OTHERS = "--allow-redefinition-old --no-native-parser --local-partial-types --check-untyped-defs"
+OTHERS = "--disallow-redefinition --no-native-parser --local-partial-types --check-untyped-defs"
 FAILED = ("tapegrad-internal", "INTERNAL ERROR", "Traceback")
 AT_ONCE = 100  # programs in one run of mypy
 LONGEST = 300  # seconds for so many
