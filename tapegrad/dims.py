@@ -480,17 +480,13 @@ def _floor_divided(a: Size, b: Size) -> Size:
     if isinstance(b, int) and b == 0:
         message = f"{a} is divided by zero"
         raise ShapeError(message)
-    if isinstance(a, int) and isinstance(b, int):
-        return a // b
     if is_unknown(a) or is_unknown(b):
         return UNKNOWN
     if not surely_differ(a, b):
         return 1
     quotient, rest = _divided_by_term(a, b)
-    if isinstance(rest, int) and rest == 0:
+    if isinstance(rest, int) and (rest == 0 or isinstance(b, int)):  # what is left of a number is less than it
         return quotient
-    if isinstance(rest, int) and isinstance(b, int):
-        return quotient + rest // b
     factor = Floor(rest if isinstance(rest, Dim) else _constant(rest), b if isinstance(b, Dim) else _constant(b))
     return quotient + Dim(frozenset({((factor,), 1)}))
 

@@ -28,6 +28,7 @@ from tapegrad.dims import (
     named,
     normal_axes,
     normal_axis,
+    of_rank,
     product,
     show,
     size_of_name,
@@ -51,7 +52,12 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 letters = st.sampled_from("abc")
-positive = st.one_of(st.integers(1, 4), letters, st.tuples(st.just("*"), st.integers(1, 3), letters))
+positive = st.one_of(
+    st.integers(1, 4),
+    letters,
+    st.tuples(st.just("*"), st.integers(1, 3), letters),
+    st.tuples(st.just("+"), letters, st.one_of(st.integers(1, 3), letters)),
+)
 polynomials = st.recursive(
     st.one_of(st.integers(-3, 5), letters), lambda tree: st.tuples(st.sampled_from("+-*"), tree, tree), max_leaves=6
 )
@@ -101,9 +107,60 @@ def test_the_order_of_arithmetic_leaves_no_trace(a: Tree, b: Tree, c: Tree) -> N
 
     assert not surely_differ(x + y, y + x)
     assert not surely_differ(x * y, y * x)
+    assert not surely_differ((x + y) + z, x + (y + z))
     assert not surely_differ((x * y) * z, z * (y * x))
     assert not surely_differ(x * (y + z), x * z + x * y)
     assert not surely_differ((x - y) + y, x)
+    assert not surely_differ(x - x, 0)
+    assert not surely_differ(x + 0, x)
+    assert not surely_differ(x * 1, x)
+    assert not surely_differ(x * 0, 0)
+    assert not surely_differ(0 - x, x * -1)
+
+
+@given(trees, positive, polynomials)
+def test_what_divides_is_taken_out_of_a_quotient(a: Tree, b: Tree, c: Tree) -> None:
+    x, y, z = (computed(tree, named) for tree in (a, b, c))
+    is_one_term = isinstance(b, int | str) or b[0] == "*"
+
+    assert not surely_differ(x // 1, x)
+    assert not surely_differ(y // y, 1)
+    if is_one_term:  # by several terms nothing but themselves is divided
+        assert not surely_differ((x + y * z) // y, x // y + z)
+
+
+@given(trees, numbers)
+def test_a_size_reads_as_what_it_comes_to(tree: Tree, values: dict[str, int]) -> None:
+    written = str(computed(tree, named))
+
+    assert eval(written, dict(values)) == known(tree, values)  # noqa: S307  # written above
+
+
+@given(st.lists(trees, min_size=2, max_size=2), numbers)
+def test_two_sizes_that_broadcast_do_so_whatever_the_names_stand_for(pair: list[Tree], values: dict[str, int]) -> None:
+    x, y = (computed(tree, named) for tree in pair)
+    n, m = (known(tree, values) for tree in pair)
+    try:
+        (both,) = broadcast(x=(x,), y=(y,))
+    except ShapeError:
+        return
+
+    if n >= 1 and m >= 1:
+        assert 1 in (n, m) or n == m
+        assert substituted(both, values) == max(n, m)
+
+
+@given(letters, positive, positive, numbers, st.integers(1, 3))
+def test_a_fact_is_used_for_what_follows_from_it(
+    letter: str, divisor: Tree, other: Tree, values: dict[str, int], times: int
+) -> None:
+    fact = Divides(computed(divisor, named), computed(other, named))
+    size = computed(divisor, named) * (computed(other, named) // computed(divisor, named)) * times + named(letter)
+    number = known(divisor, values) * (known(other, values) // known(divisor, values)) * times + values[letter]
+
+    if known(other, values) % known(divisor, values) == 0:
+        with assuming([fact]):
+            assert substituted(size * 1, values) == number
 
 
 @given(polynomials, st.integers(1, 5), letters)
@@ -177,6 +234,22 @@ def test_names_are_at_least_one() -> None:
     assert surely_less(M * (N // 3), M * N)
     assert surely_less((N // 2 + 1) // 2, N + 1)
     assert not surely_less(2 * (N // 2), N)
+    assert surely_less((M // C) * (N // 3), (M // C) * N + 1)
+
+
+@pytest.mark.parametrize(("n", "m", "c"), list(itertools.permutations("abc")))
+def test_no_order_of_names_proves_more(n: str, m: str, c: str) -> None:
+    n, m, c = map(named, (n, m, c))
+
+    assert surely_less(0, 3 * n - 2)
+    assert surely_less(0, 2 * n + 2 * m - 3)
+    assert surely_less(-1, n * m - n)
+    assert not surely_less(-1, n * m - n * c)
+    assert not surely_less(-1, n // 2 - 3)
+    assert not surely_less(-1, n // 2 + m - 3)
+    assert not surely_less(-1, (n - 5) // 2)
+    assert not surely_less(-1, (n - m) // 2)
+    assert not surely_less(-1, n // 2 - m * c)
 
 
 def test_a_factor_surely_divides_its_product() -> None:
@@ -200,7 +273,9 @@ def test_a_size_answers_no_bool() -> None:
         lambda n: 7 % n,
     )
     for question in questions:
-        with pytest.raises(TypeError, match="a size answers no bool: ask surely_differ, surely_less or surely_divides"):
+        with pytest.raises(
+            TypeError, match=r"^a size answers no bool: ask surely_differ, surely_less or surely_divides$"
+        ):
             question(N)
 
 
@@ -212,6 +287,7 @@ def test_a_size_answers_no_bool() -> None:
         (N + 1, "N + 1"),
         (1 - N, "-N + 1"),
         (2 * N * M - 3 * N, "2*M*N - 3*N"),
+        (W + N + H + M + C, "C + H + M + N + W"),
         ((N + 1) // 2, "(N + 1) // 2"),
         (2 * ((N + 1) // 2), "2*((N + 1) // 2)"),
         (1 - N // 2, "-(N // 2) + 1"),
@@ -221,6 +297,11 @@ def test_a_size_answers_no_bool() -> None:
 )
 def test_a_size_reads_as_the_arithmetic_that_it_is(size: Size, text: str) -> None:
     assert str(size) == text
+
+
+def test_a_size_shows_its_terms_in_one_order() -> None:
+    assert repr(UNKNOWN) == "Dim(None)"
+    assert repr(2 * N + 1) == repr(1 + 2 * N)
 
 
 def test_a_shape_reads_as_a_tuple() -> None:
@@ -275,6 +356,15 @@ def test_at_least_counts_axes() -> None:
         at_least(2, y=(3,))
 
 
+def test_of_rank_counts_axes() -> None:
+    assert of_rank(2, x=(3, N)) == (3, N)
+
+    with pytest.raises(ShapeError, match=r"^y \(3, 5\) has rank 2, not 1$"):
+        of_rank(1, y=(3, 5))
+    with pytest.raises(ShapeError, match=r"^y \(3,\) has rank 1, not 2$"):
+        of_rank(2, y=(3,))
+
+
 @pytest.mark.parametrize(
     ("x", "y", "both"),
     [
@@ -293,6 +383,11 @@ def test_at_least_counts_axes() -> None:
 )
 def test_broadcasting_aligns_from_the_right_and_one_fits_any(x: Dims, y: Dims, both: str) -> None:
     assert show(broadcast(x=x, y=y)) == both
+
+
+def test_numbers_broadcast_to_a_number() -> None:
+    assert broadcast(x=()) == ()
+    assert broadcast(x=(), y=()) == ()
 
 
 def test_broadcasting_names_both_shapes_and_the_axis() -> None:
@@ -353,6 +448,7 @@ def test_a_window_slides_over_the_padded_cells() -> None:
 def test_windows_cover_the_cells_they_slide_over() -> None:
     # Dumoulin & Visin, A guide to convolution arithmetic, relationship 14: i'=3, k=3, s=2, p=1, a=1 gives 6
     assert covered(3, 3, stride=2, padding=1, beyond=1) == 6
+    assert covered(1, 1) == 1
     assert str(covered(H, 2, stride=2)) == "2*H"
     assert str(covered(H, 3, padding=1)) == "H"
     for n, k, s, p, d in itertools.product((7, 8, 9), (1, 2, 3), (1, 2, 3), (0, 1), (1, 2)):
@@ -376,6 +472,10 @@ def test_a_name_that_may_be_0_proves_no_more_than_that() -> None:
     assert surely_less(-1, padding * N - 0)
     assert surely_less(padding, padding + N)
     assert not surely_less(padding, padding * N + 1 - N)
+    assert not surely_less(0, padding * N)
+    assert surely_less(-1, padding // 2)
+    assert surely_less(-1, N // M)
+    assert not surely_less(-1, N // padding)
     assert window(H, 1, padding=padding) is not None
     assert str(window(H, 3, padding=padding)) == "H + 2*P - 2"
 
@@ -405,6 +505,10 @@ def test_axes_are_counted_from_either_end() -> None:
         normal_axis(2, (3, 5))
     with pytest.raises(ShapeError, match=r"^axis -3 is out of range for w \(3, N\)$"):
         normal_axis(-3, (3, N), "w")
+    with pytest.raises(ShapeError, match=r"^axis 2 is out of range for w \(3, N\)$"):
+        normal_axes((0, 2), (3, N), "w")
+    with pytest.raises(RankUnknownError):
+        normal_axis(N, (3, 5))  # type: ignore[arg-type]  # an axis that is known by name only
     with pytest.raises(ShapeError, match=r"^axis \(0, -2\) names an axis of x \(3, 5\) twice$"):
         normal_axes((0, -2), (3, 5))
 
@@ -419,6 +523,9 @@ def test_a_quotient_times_its_divisor_is_the_number_where_it_is_assumed_to_divid
     with assuming([Divides(4, d)]):
         assert str(d // 4 * 8) == "2*D"
         assert str(d // 4 * 2) == "2*(D // 4)"
+
+    with assuming([Divides(n + 1, d)]):
+        assert str(d // (n + 1) * 2) == "2*(D // (N + 1))"
 
     assert surely_differ(h * (d // h), d)
     assert not surely_divides(h, d)
