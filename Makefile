@@ -17,7 +17,8 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples test differential fire oldest faults matrix oracle bench compare docs docs-serve format lock clean
+.PHONY: help demo examples test differential fire fuzz mutants oldest faults matrix oracle bench compare docs docs-serve
+.PHONY: format lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -51,6 +52,15 @@ differential: $(VENV)/.ready ## compare what mypy says of 10,000 calls with what
 
 fire: $(VENV)/.ready ## check programs broken at 10,000 places, and edit under a daemon
 	@$(BIN)/python tests/mypy/test_under_fire.py 2500 --edits 200
+
+fuzz: $(VENV)/.ready ## draw programs, tapes, sizes and shapes at random for some minutes
+	@$(BIN)/pytest --hypothesis-profile=fuzz tests/test_programs.py tests/test_beside_numpy.py \
+		tests/test_tape_machine.py tests/test_dims.py tests/tapem/test_tape.py tests/oracle/test_programs.py
+
+mutants: $(VENV)/.ready ## break the library in small ways for hours, and list what no test notices
+	@$(BIN)/python -m pip install --quiet mutmut==3.8.1
+	@$(BIN)/python tests/mutants.py divisions dims tape rules
+	@$(BIN)/python tests/mutants.py closures --sample 200
 
 oldest: $(VENV)/.ready ## run the programs of typecheck/ under the oldest mypy that is supported
 	@$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/mypy mypy==$(OLDEST)

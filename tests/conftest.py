@@ -27,6 +27,7 @@ from tapegrad.op import CALLS, OPS, Op
 from tapegrad.tensor import Tensor
 
 settings.register_profile("tapegrad", derandomize=True, deadline=None, database=None)
+settings.register_profile("fuzz", max_examples=5000, deadline=None, print_blob=True)
 settings.load_profile("tapegrad")
 
 errors.pictures = False  # pytest matches notes as well, and most tests compare a sentence whole

@@ -146,7 +146,7 @@ def test_entries_run_in_the_order_of_time_whichever_tape_they_lay_on() -> None:
     a = recorded(early, log, "a")
     b = recorded(late, log, "b")
     c = recorded(a, log, "c")
-    (b * c).sum().backward()
+    ((b * c) * real(3, seed=2).trace()).sum().backward()  # a tape without entries leaves the order as it is
 
     assert log == ["c", "b", "a"]
 
@@ -164,6 +164,18 @@ def test_a_tape_that_was_split_off_goes_on_recording_after_it_was_merged_away() 
     grads = (out + longer * 0).sum().backward()
 
     assert grads[x].tolist() == [5, 5, 5]
+
+
+def test_a_tape_that_was_merged_into_one_merged_away_is_found() -> None:
+    x, y, z = real(3), real(3, seed=1), real(3, seed=2)
+    first, second, third = x.trace(), y.trace(), z.trace()
+    both = first * second
+    longer = exp(exp(exp(third))) * first
+    assert second.tape.tape is third.tape.tape is first.tape.tape
+
+    grads = (exp(second) + both + longer * 0).sum().backward()
+
+    np.testing.assert_allclose(grads[y].numpy(), np.exp(y.numpy()) + x.numpy())
 
 
 def test_a_tape_put_on_another_tensor_records_for_it() -> None:

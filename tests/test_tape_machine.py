@@ -246,7 +246,7 @@ class Typed(RuleBasedStateMachine):
         reached = way_back(tape.steps, pair.node, seed)
         wanted = tape.leaves if named is None else {one.node for one in named}
         found = {node: dx for node, dx in reached.items() if node in wanted}
-        total = next((one for one in tape.totals if one[0] is grads), (grads, {}))
+        total: Any = next((one for one in tape.totals if one[0] is grads), (grads, {}))
         assert bool(tape.totals) == any(one is total for one in tape.totals)
         for part in [found, *(one[1] for one in tape.totals if one is not total)]:
             for node, dx in part.items():
