@@ -287,6 +287,11 @@ def test_the_law_of_rules() -> None:
             r"scaled_dot_product_attention: mask \(1, 2, 5\) does not broadcast to the scores, \(2, 5\)",
         ),
         (
+            lambda: multi_head_attention(real(2, 4), real(4), real(5, 6), heads=2),
+            ShapeError,
+            r"multi_head_attention: k \(4,\) has rank 1 but needs at least 2",
+        ),
+        (
             lambda: scaled_dot_product_attention(ones((2, 4)), real(5, 4), real(5, 6)),
             DTypeError,
             "scaled_dot_product_attention: q is float32 but k is float64",

@@ -85,6 +85,7 @@ def test_slices_of_named_sizes_are_known_where_they_are_certain() -> None:
     assert show(getitem_shape((n,), slice(None, -1))) == "(N - 1,)"
     assert show(getitem_shape((n,), slice(None, 1))) == "(1,)"
     assert show(getitem_shape((n,), slice(None, None, 2))) == "((N + 1) // 2,)"
+    assert show(getitem_shape((n - 5,), slice(None, None, 3))) == "(N // 3 - 1,)"
     assert show(getitem_shape((n,), slice(2, None))) == "(?,)"
     assert show(getitem_shape((n,), slice(None, k))) == "(?,)"
     assert show(getitem_shape((n + k,), slice(None, k))) == "(K,)"
