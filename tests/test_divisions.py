@@ -1,10 +1,10 @@
-"""What divides what in layers, by the class that asks."""
+"""What the numbers of a layer must be to each other, by the class that asks."""
 
 from __future__ import annotations
 
 import pytest
 
-from tapegrad.divisions import CHECKS, check_groups, check_heads
+from tapegrad.divisions import CHECKS, check_groups, check_heads, check_same
 from tapegrad.errors import ShapeError
 
 
@@ -26,18 +26,38 @@ def test_groups_share_all_channels_without_a_rest() -> None:
             check_groups("Conv2d", groups, *channels)
 
 
+def test_padding_keeps_the_sizes_only_beside_a_stride_of_1() -> None:
+    for padding, stride in (("same", 1), ("same", (1, 1)), ("valid", 2), (3, (2, 1))):
+        check_same("Conv2d", padding, stride)
+
+    with pytest.raises(ShapeError, match=r"^Conv2d: padding 'same' needs a stride of 1, not 2$"):
+        check_same("Conv2d", "same", 2)
+    with pytest.raises(ShapeError, match=r"^Conv2d: padding 'same' needs a stride of 1, not \(1, 2\)$"):
+        check_same("Conv2d", "same", (1, 2))
+
+
 @pytest.mark.parametrize("name", [name for name in CHECKS if ".conv" in name])
 def test_a_convolution_asks_for_both_of_its_sides(name: str) -> None:
-    layer = name.rpartition(".")[2]
-    CHECKS[name](in_channels=4, out_channels=6, groups=2)
+    layer, check = name.rpartition(".")[2], CHECKS[name][0]
+    check(in_channels=4, out_channels=6, groups=2)
 
     for sides, wrong in (((4, 5), 5), ((3, 4), 3)):
         with pytest.raises(ShapeError, match=rf"^{layer}: 2 groups do not divide {wrong} channels$"):
-            CHECKS[name](*sides, groups=2)
+            check(*sides, groups=2)
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKS if name.startswith("tapegrad.nn.conv.")])
+def test_a_convolution_asks_for_a_stride_that_its_padding_allows(name: str) -> None:
+    layer, check = name.rpartition(".")[2], CHECKS[name][1]
+    check(padding="same", stride=1)
+
+    with pytest.raises(ShapeError, match=rf"^{layer}: padding 'same' needs a stride of 1, not 3$"):
+        check(padding="same", stride=3)
 
 
 def test_a_group_norm_asks_for_its_channels() -> None:
-    CHECKS["tapegrad.nn.norm.GroupNorm"](groups=2, channels=6)
+    (check,) = CHECKS["tapegrad.nn.norm.GroupNorm"]
+    check(groups=2, channels=6)
 
     with pytest.raises(ShapeError, match=r"^GroupNorm: 2 groups do not divide 5 channels$"):
-        CHECKS["tapegrad.nn.norm.GroupNorm"](groups=2, channels=5)
+        check(groups=2, channels=5)
