@@ -142,7 +142,11 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def pad(self, x: Array, pad_width: Sequence[tuple[int, int]], value: float) -> Array:
-        return np.pad(x, pad_width, constant_values=value) if pad_width else np.asarray(x)  # NumPy pads no scalar
+        widths = list(zip(pad_width, np.shape(x), strict=True))
+        # np.pad would put the axes into another order in memory.
+        out = np.full_like(x, value, shape=[before + n + behind for (before, behind), n in widths])
+        out[tuple(slice(before, before + n) for (before, _), n in widths)] = x
+        return out
 
     @override
     def getitem(self, x: Array, index: Any) -> Array:
@@ -241,10 +245,29 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Array]) -> Array:
-        out = np.zeros(shape, values[0].dtype)
-        for place, value in zip(places, values, strict=True):
-            out[place] += value
+        out = np.zeros_like(values[0], shape=shape)  # which keeps the order of the axes in memory
+        if _are_apart(places):
+            for place, value in zip(places, values, strict=True):
+                out[place] = value
+        else:
+            for place, value in zip(places, values, strict=True):
+                out[place] += value
         return out
+
+    @override
+    def firsts(self, values: Sequence[Array], inside: Sequence[Truths], y: Array) -> list[Truths]:
+        found, still_open = [], np.ones_like(y, np.bool_)
+        has_nan = np.isnan(y).any()
+        for x, may_be in zip(values, inside, strict=True):
+            is_first = np.equal(x, y)
+            if has_nan:
+                is_first |= np.isnan(x)
+            if not may_be.all():
+                is_first &= may_be
+            is_first &= still_open
+            still_open ^= is_first
+            found.append(is_first)
+        return found
 
     @override
     def convolve(self, x: Array, w: Array, slide: Slide) -> Array:
@@ -294,8 +317,7 @@ def _kept(condition: Array, x: Array) -> Array:
 
     A product with the condition would be as fast, but make NaN of an infinity.
     """
-    kept = condition.astype(f"i{x.itemsize}")
-    np.negative(kept, kept)  # all bits are set where there was a one
+    kept = np.negative(condition.view(np.int8)).astype(f"i{x.itemsize}")  # all bits are set where there was a one
     kept &= x.view(kept.dtype)
     return kept.view(x.dtype)
 
@@ -303,6 +325,14 @@ def _kept(condition: Array, x: Array) -> Array:
 def _is_basic(index: Any) -> bool:
     """Says whether an index names no place twice, for it has no arrays in it."""
     return not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))
+
+
+def _are_apart(places: Sequence[Any]) -> bool:
+    """Says whether places, which name every so many elements of the last axes, surely have none in common."""
+    slices = [[one for one in place if isinstance(one, slice)] for place in places]
+    steps = {tuple(one.step for one in each) for each in slices}
+    starts = {tuple(one.start % one.step for one in each) for each in slices}
+    return len(steps) == 1 and len(starts) == len(places)
 
 
 register(NumPy(), np.ndarray, *np.sctypeDict.values())

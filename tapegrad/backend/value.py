@@ -356,3 +356,16 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Turns the gradient of what `standardize` gave, `y` and `factor`, into that of what it was given."""
         dx = dy - y * self.mean(dy * y, axis)
         return (dx - self.mean(dy, axis) if centred else dx) * factor
+
+    def firsts(self, values: Sequence[Any], inside: Sequence[Any], y: Any) -> list[Any]:
+        """Says of each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN."""
+        found: list[Any] = []
+        still_open: Any = None
+        for x, may_be in zip(values, inside, strict=True):
+            is_equal: Any = self.equal(x, y)
+            is_equal = self.map("logical_or", is_equal, self.map("isnan", x))
+            is_met: Any = self.map("logical_and", is_equal, may_be)
+            is_other: Any = self.map("logical_not", is_met)
+            found.append(is_met if still_open is None else self.map("logical_and", is_met, still_open))
+            still_open = is_other if still_open is None else self.map("logical_and", is_other, still_open)
+        return found

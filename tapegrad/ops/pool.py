@@ -399,15 +399,9 @@ def _extreme(
     out = handle(reduce(partial(apply, name), windows.of(x.data, outside)))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
-        still_open: Any = np.ones(out.shape, np.bool_)
-        parts: list[Any] = []
-        for cells, inside in zip(windows.of(x.data, outside), windows.inside(), strict=True):
-            found = apply("logical_or", engine(cells).equal(cells, out.data), apply("isnan", cells))
-            taken = apply("logical_and", apply("logical_and", found, inside), still_open)
-            still_open = apply("logical_and", still_open, apply("logical_not", taken))
-            parts.append(engine(dy).where(taken, dy, x.dtype.type(0)))
-        grads.add(x, windows.back(parts))
+        dy, cells = grads.take(out), windows.of(x.data, outside)
+        firsts = engine(*cells).firsts(cells, windows.inside(), out.data)
+        grads.add(x, windows.back([engine(dy).where(is_first, dy, 0) for is_first in firsts]))
 
     return tape.record(out, (x,), backward)
 
