@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.value import Slide
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _by_places(x: Array, w: Array, slide: Slide) -> Array:
     filters = w.transpose(0, 1, *(3 + axis for axis in plan.order), 2).reshape(g, o, -1).swapaxes(1, 2)
     if w.nbytes < _BYTES:  # BLAS takes up to half as long where both run along the columns
         filters = np.ascontiguousarray(filters)
-    y = np.empty((n, *slide.sizes[:-1], plan.pitch, g, o), x.dtype)
+    y = ROOMS.empty((n, *slide.sizes[:-1], plan.pitch, g, o), x.dtype)
     with np.errstate(invalid="ignore"):  # of an infinity times a zero that means nothing, BLAS's own among them
         for images, rows, phases in _gathered(x, plan):
             out = y[images, rows].reshape(-1, g, o).swapaxes(0, 1)
@@ -242,7 +243,8 @@ def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[slice, slice, list[Array]
         yield _EVERY, _EVERY, [cells.reshape(len(cells), -1, plan.window)]
         return
     g, n = cells.shape[:2]
-    room = np.zeros((g, plan.images * plan.chunks[0][0].stop * prod(plan.gathered) + plan.window), x.dtype)
+    room = ROOMS.empty((g, plan.images * plan.chunks[0][0].stop * prod(plan.gathered) + plan.window), x.dtype)
+    room.fill(0)
     for first in range(0, n, plan.images):
         images = slice(first, min(first + plan.images, n))
         seen = cells[:, images]
@@ -268,8 +270,9 @@ def _pitched(values: Array, pitch: int) -> Array:
     """Puts zeros behind each row, `(G, N, *S, O)`, which is so long then."""
     if values.shape[-2] == pitch:
         return values
-    out = np.zeros((*values.shape[:-2], pitch, values.shape[-1]), values.dtype)
+    out = ROOMS.empty((*values.shape[:-2], pitch, values.shape[-1]), values.dtype)
     out[..., : values.shape[-2], :] = values
+    out[..., values.shape[-2] :, :] = 0
     return out
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from tapegrad.backend.rooms import ROOMS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,21 +26,21 @@ _ROWS: Final = (1,)  # the axis that is left where the arrays have been made mat
 
 def softmax(x: Array, axis: Axis) -> Array:
     """Turns scores into probabilities, see `Backend.softmax`."""
-    out = np.empty_like(x, order="C")
+    out = ROOMS.empty(x.shape, x.dtype)
     _in_parts(_softmax, axis, x, out)
     return out
 
 
 def softmax_back(y: Array, dy: Array, axis: Axis) -> Array:
     """Returns the gradient of scores, see `Backend.softmax_back`."""
-    dx = np.empty_like(dy, order="C")
+    dx = ROOMS.empty(dy.shape, dy.dtype)
     _in_parts(_softmax_back, axis, y, dy, dx)
     return dx
 
 
 def standardize(x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
     """Divides by the root of the mean square, see `Backend.standardize`."""
-    y = np.empty_like(x, order="C")
+    y = _room(x, axis)
     factor = np.empty(_left(x.shape, axis), x.dtype)
     work = partial(_standardize, eps=eps, centred=centred)
     if isinstance(eps, float):
@@ -50,7 +52,7 @@ def standardize(x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array
 
 def standardize_back(y: Array, factor: Array, dy: Array, axis: Axis, *, centred: bool) -> Array:
     """Returns the gradient of what was standardized, see `Backend.standardize_back`."""
-    dx = np.empty_like(dy, order="C")
+    dx = _room(y, axis)
     _in_parts(partial(_standardize_back, centred=centred), axis, y, factor, dy, dx)
     return dx
 
@@ -88,13 +90,27 @@ def _sum(x: Array, axis: Axis) -> Array:
     """Adds up along axes, which stay with size one."""
     if _is_short(x, axis):
         return _dot(x, np.ones(x.shape[1], x.dtype), axis)
-    return np.add.reduce(x, axis=axis, keepdims=True)
+    return _added(x, axis)
 
 
 def _dot(x: Array, y: Array, axis: Axis) -> Array:
     """Adds up products along axes, which stay with size one."""
-    products: Array = np.vecdot(x, y)[:, None] if _is_short(x, axis) else np.add.reduce(x * y, axis=axis, keepdims=True)
-    return products
+    return np.vecdot(x, y)[:, None] if _is_short(x, axis) else _added(x * y, axis)
+
+
+def _added(x: Array, axis: Axis) -> Array:
+    """Adds up along axes, which stay with size one."""
+    if x.flags.c_contiguous or axis == _ROWS:
+        return np.add.reduce(x, axis=axis, keepdims=True)
+    # Along several axes that are not the last in memory NumPy adds each element to one sum, which loses digits.
+    for one in sorted(_spanned(x.shape, axis), reverse=True):
+        x = np.add.reduce(x, axis=one, keepdims=True)
+    return x
+
+
+def _room(x: Array, axis: Axis) -> Array:
+    """Returns an array of any values for as many as `x` has: in its order in memory unless rows are to be parted."""
+    return ROOMS.empty(x.shape, x.dtype) if _stand_last(_spanned(x.shape, axis), x.ndim) else ROOMS.empty_like(x)
 
 
 def _is_short(x: Array, axis: Axis) -> bool:

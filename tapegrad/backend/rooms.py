@@ -1,0 +1,100 @@
+"""Memory for large results in NumPy: rooms that are used again once nobody can see into them any more.
+
+The system maps the pages of a fresh array as they are first written, which takes longer than most arithmetic on them,
+and the allocator gives them back as soon as the array is gone. So what large primitives give stands in rooms that stay.
+"""
+
+from __future__ import annotations
+
+import sys
+from math import prod
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+_LARGE: Final = 1 << 18  # bytes from which on an array stands in a room
+_ALL: Final = 1 << 28  # bytes of all rooms; what is larger or more comes from the allocator
+_LOOKS: Final = 8  # rooms to look into at either end of a row, however many there are
+_COUNTS: Final = getattr(sys, "_is_gil_enabled", lambda: True)()  # whether a count of references is exact
+
+
+class Rooms:
+    """Rows of rooms of one size each.
+
+    A room is used again only when no array is left in it: each array, each view of one, and whatever else looks into
+    its memory holds a reference to the room, and Python counts them.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[int, list[Array]] = {}  # by bytes, the last used last, and so in each row
+        self._lock = Lock()
+        self.nbytes = 0
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> Array:
+        """Returns an array of any values, as `np.empty` does."""
+        size = prod(shape) * np.dtype(dtype).itemsize
+        if not _LARGE <= size <= _ALL or not _COUNTS:
+            return np.empty(shape, dtype)
+        with self._lock:
+            room = self._unseen(size)
+            return np.empty(shape, dtype) if room is None else np.ndarray(shape, dtype, room)
+
+    def empty_like(self, x: Array, dtype: Any = None, shape: Sequence[int] | None = None) -> Array:
+        """Returns an array of any values whose axes stand in memory as those of `x` do, as `np.empty_like` does."""
+        dtype, shape = x.dtype if dtype is None else dtype, x.shape if shape is None else shape
+        if x.flags.c_contiguous:
+            return self.empty(shape, dtype)
+        order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+        back = sorted(range(x.ndim), key=order.__getitem__)
+        return self.empty([shape[axis] for axis in order], dtype).transpose(back)
+
+    def clear(self) -> None:
+        """Gives all rooms up; arrays that stand in one keep it."""
+        with self._lock:
+            self._rows.clear()
+            self.nbytes = 0
+
+    def _unseen(self, size: int) -> Array | None:
+        """Returns a room of so many bytes, or up to an eighth more, into which nobody sees."""
+        step = 1 << max(0, size.bit_length() - 4)
+        size = -(-size // step) * step
+        row = self._rows.pop(size, [])
+        self._rows[size] = row
+        room = _taken(row)
+        if room is None and self._has_space(size):
+            room = np.empty(size, np.uint8)
+            self.nbytes += size
+        if room is not None:
+            row.append(room)
+        return room
+
+    def _has_space(self, size: int) -> bool:
+        """Says whether there may be another room, for which the row that was not used for longest makes space."""
+        other = next(iter(self._rows))
+        while self.nbytes + size > _ALL and _taken(self._rows[other]) is not None:
+            self.nbytes -= other
+        return self.nbytes + size <= _ALL
+
+
+def _taken(row: list[Array]) -> Array | None:
+    """Takes a room out of a row into which nobody sees, the last used if it can be, which may still be in cache."""
+    last = len(row) - 1
+    for place in (*range(last, max(last - _LOOKS, -1), -1), *range(min(_LOOKS, max(0, last - _LOOKS + 1)))):
+        if _references(row, place) == _UNSEEN:
+            return row.pop(place)
+    return None
+
+
+def _references(row: list[Array], place: int) -> int:
+    room = row[place]
+    return sys.getrefcount(room)
+
+
+_UNSEEN: Final = _references([np.empty(0)], 0)  # to a room that only its row holds
+ROOMS: Final = Rooms()

@@ -1,0 +1,155 @@
+"""Rooms for large results: one is used again when nobody can see into it, and never before."""
+
+from __future__ import annotations
+
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad import nn, optim
+from tapegrad.backend import rooms
+from tapegrad.backend.rooms import ROOMS, Rooms
+
+LARGE = (512, 513)  # a million bytes of float32
+
+
+def place_of(x: Any) -> int:
+    return int(x.__array_interface__["data"][0])
+
+
+def test_a_room_that_nobody_sees_is_used_again() -> None:
+    house = Rooms()
+    first = house.empty(LARGE, np.float32)
+    place = place_of(first)
+
+    del first
+    again = house.empty((513, 512), np.int32)
+
+    assert (place_of(again), again.shape) == (place, (513, 512))
+    assert again.dtype == np.int32
+    assert again.flags.c_contiguous
+    assert again.flags.writeable
+
+
+LOOKS: dict[str, Any] = {
+    "itself": lambda x: x,
+    "rows": lambda x: x[5:],
+    "columns": lambda x: x.T[3:5],
+    "other numbers": lambda x: x[3, 4:5].view(np.int32),
+    "repeated": lambda x: np.broadcast_to(x[0], (2, 513)),
+    "windows": lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, axis=0),
+    "buffer": lambda x: np.frombuffer(x, np.uint8, 8),
+    "capsule": lambda x: x.__dlpack__(),
+    "taken over": np.from_dlpack,
+    "in a list": lambda x: [x],
+    "memory": memoryview,
+    "tensor": tg.handle,
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=list(LOOKS))
+def test_a_room_that_somebody_sees_is_nobody_elses(look: Any) -> None:
+    house = Rooms()
+    first = house.empty(LARGE, np.float32)
+    place = place_of(first)
+    seen = look(first)
+
+    del first
+    gc.collect()
+    others = [house.empty(LARGE, np.float32) for _ in range(3)]
+
+    assert place not in map(place_of, others)
+    del seen
+    gc.collect()
+    assert place_of(house.empty(LARGE, np.float32)) == place
+
+
+def test_small_arrays_come_from_the_allocator() -> None:
+    house = Rooms()
+
+    x = house.empty((3, 4), np.float32)
+
+    assert x.flags.owndata
+    assert house.nbytes == 0
+
+
+def test_no_more_stays_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rooms, "_ALL", 5 << 20)
+    house = Rooms()
+
+    held = [house.empty((1 << 20,), np.uint8) for _ in range(7)]
+
+    assert house.nbytes == 5 << 20
+    assert [x.flags.owndata for x in held] == [False] * 5 + [True] * 2
+    assert len(set(map(place_of, held))) == 7
+    del held
+    other = house.empty((3 << 20,), np.uint8)  # makes space: the rooms before it are in nobody's way any more
+    assert not other.flags.owndata
+    assert house.nbytes == 5 << 20
+    assert house.empty((6 << 20,), np.uint8).flags.owndata
+    house.clear()
+    assert house.nbytes == 0
+
+
+def test_a_like_array_has_the_axes_in_the_same_order_in_memory() -> None:
+    x = np.empty((4, 64, 63, 65), np.float32).transpose(0, 3, 1, 2)
+
+    y, counts, small = ROOMS.empty_like(x), ROOMS.empty_like(x, np.int64), ROOMS.empty_like(x[:1, :2])
+
+    assert y.strides == x.strides
+    assert counts.strides == tuple(2 * step for step in x.strides)
+    assert small.strides == np.empty_like(x[:1, :2]).strides
+    assert ROOMS.empty_like(x, shape=(3, 5, 2, 7)).strides == (280, 4, 140, 20)
+
+
+def test_threads_share_no_room() -> None:
+    house = Rooms()
+
+    def work(number: int) -> bool:
+        for _ in range(200):
+            x = house.empty(LARGE, np.float32)
+            x[:] = number
+            if not (x == number).all():
+                return False
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
+
+
+def test_what_a_user_holds_stays_as_it_was_through_training() -> None:
+    images = tg.uniform((16, 3, 32, 30), rng=0)
+    model = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1, rng=1), nn.ReLU(), nn.MaxPool2d(2), nn.BatchNorm2d(16))
+    opt = optim.SGD(model, lr=0.1)
+    held, copies = [], []
+
+    for _ in range(4):
+        y = model(images.trace())
+        first = tg.relu(tg.conv2d(images, model[0].weight, padding=1))
+        kept = [first, y.detach(), tg.softmax(first, 1)[:, :2]]
+        grads = tg.square(y).mean().backward(wrt=[model, images])
+        kept.append(grads[images])
+        held += [x.numpy() for x in kept]
+        copies += [x.numpy(copy=True) for x in kept]
+        opt.step(grads, allow_unused=True)
+
+    assert ROOMS.nbytes > 0
+    for now, then in zip(held, copies, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_steps_of_training_need_no_more_rooms_than_the_first_few() -> None:
+    ROOMS.clear()
+    images, w = tg.uniform((16, 3, 32, 30), rng=0), tg.uniform((16, 3, 3, 3), rng=1)
+    counts = []
+
+    for _ in range(6):
+        y = tg.max_pool2d(tg.relu(tg.conv2d(images, w.trace())), 2)
+        y.sum().backward()
+        counts.append(ROOMS.nbytes)
+
+    assert counts[1] == counts[-1] > 0
