@@ -202,18 +202,18 @@ class Optimizer(ABC, Generic[State]):
 
     def _updated(self, parameter: AnyParam, gradient: Any) -> tuple[Value[Any, Any], State]:
         """Decays a parameter, then updates it, with the options of its own groups."""
-        groups = self._groups_of[parameter]
-        rate: Any = next((group.lr for group in groups if group.lr is not None), self.lr)
+        rate: Any = self.lr
+        decay = self.weight_decay
+        for group in reversed(self._groups_of[parameter]):
+            rate = rate if group.lr is None else group.lr
+            decay = decay if group.weight_decay is None else group.weight_decay
         lr: Any = rate if isinstance(rate, Value) else float(rate)  # under `jit` it is a value, which has no number yet
-        decay = float(
-            next((group.weight_decay for group in groups if group.weight_decay is not None), self.weight_decay)
-        )
 
         x: Any = parameter.data
         if decay and self.decoupled:
-            x = x * (1 - lr * decay)
+            x = x * (1 - lr * float(decay))
         elif decay:
-            gradient = gradient + x * decay
+            gradient = gradient + x * float(decay)
         return self.update(x, gradient, self._state_of(parameter), lr)
 
     def _state_of(self, parameter: AnyParam) -> State:
@@ -228,18 +228,22 @@ class Optimizer(ABC, Generic[State]):
         self, name: str, grads: Gradients, *, allow_unused: bool
     ) -> list[tuple[str, AnyParam, Value[Any, Any]]]:
         """Returns the gradient of every parameter that has one and is not frozen."""
-        active = {path: parameter for path, parameter in self.parameters.items() if not parameter.frozen}
-        missing = [path for path, parameter in active.items() if parameter not in grads]
-        if active and len(missing) == len(active) and len(grads):
+        values = grads.values_by_node  # a parameter has no tape, so it is what gradients are looked up by
+        active = [(path, x, values.get(x)) for path, x in self.parameters.items() if not x.frozen]
+        found = [(path, x, _array(gradient)) for path, x, gradient in active if gradient is not None]
+        if len(found) == len(active):
+            return found
+        missing = [path for path, _, gradient in active if gradient is None]
+        if not found and len(grads):
             shapes = ", ".join(show(gradient.shape) for gradient in grads)
             message = f"{name}: the gradients are of other tensors, {shapes}, and none is of {', '.join(missing)}"
             raise TapeError(message)
-        if missing and not allow_unused:
+        if not allow_unused:
             # Where `w.T` met no tape yet there is nothing left to tell it by: what is on no tape leaves no trace.
             reasons = "not used, used where it met no tape (as w.T by itself), or left out of wrt="
             message = f"{name}: no gradient for {', '.join(missing)}: {reasons}"
             raise TapeError(message)
-        return [(path, x, _array(grads[x])) for path, x in active.items() if x in grads]
+        return found
 
 
 def _array(gradient: Any) -> Any:
