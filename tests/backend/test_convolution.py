@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +90,21 @@ def test_an_infinity_reaches_what_sees_it_only(place: Any) -> None:
     reached[2] = [[0 <= rows - k < 5 and 0 <= columns - j < 5 for j in range(2)] for k in range(3)]
     np.testing.assert_array_equal(np.isinf(dw.numpy()), np.broadcast_to(reached, (4, 3, 3, 2)))
     assert not np.isnan(dw.numpy()).any()
+
+
+def test_a_long_line_under_a_long_kernel_is_not_laid_out_window_by_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convolution, "_TOO_MANY", 1 << 20)
+    convolution._planned.cache_clear()
+    x, w = np.ones((1, 1, 16, 600)), np.ones((1, 64, 16, 101))  # 6 MiB of windows
+
+    tracemalloc.start()
+    y = convolve(x, w, Slide((500,), (1,), (1,), (1,), (0,)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    convolution._planned.cache_clear()
+
+    np.testing.assert_allclose(y, 16 * 101)
+    assert peak < 2 << 20
 
 
 def channels_stand_last(x: Any) -> bool:
