@@ -25,6 +25,7 @@ from tapegrad.errors import DTypeError as DTypeError
 from tapegrad.errors import ShapeError as ShapeError
 from tapegrad.errors import SingularError as SingularError
 from tapegrad.errors import TapeError as TapeError
+from tapegrad.fused import fused as fused
 from tapegrad.generator import random as random
 from tapegrad.gradients import Accumulator as Accumulator
 from tapegrad.gradients import Gradients as Gradients

@@ -78,9 +78,9 @@ def power(x: Array, y: Array) -> Array:
     return np.asarray(x**exponent)
 
 
-def sigmoid(x: Array) -> Array:
+def sigmoid(x: Array, out: Array | None = None) -> Array:
     """Computes `1 / (1 + exp(-x))`; by `tanh(x / 2)` what is far below zero would lose all its digits."""
-    out = np.asarray(np.negative(x))
+    out = np.asarray(np.negative(x, out=out))
     with np.errstate(over="ignore"):  # 1 / inf is the 0 that is meant
         np.exp(out, out)
         out += 1

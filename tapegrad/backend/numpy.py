@@ -33,8 +33,8 @@ _OWN: Final[dict[str, Callable[..., Any]]] = {
     "sigmoid": sigmoid,
     "softplus": softplus,
 }
-_ELEMENTWISE: Final = {name: _OWN.get(name) or getattr(np, name) for name in get_args(Elementwise)}
-_PAIRWISE: Final = {name: getattr(np, name) for name in get_args(Pairwise)}
+ELEMENTWISE: Final = {name: _OWN.get(name) or getattr(np, name) for name in get_args(Elementwise)}
+PAIRWISE: Final = {name: getattr(np, name) for name in get_args(Pairwise)}
 
 
 _SMALL: Final = 1024  # elements; below, what a call costs is beginning it
@@ -69,12 +69,12 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def map(self, name: Elementwise, *operands: Array) -> Array:
-        result: Array = _ELEMENTWISE[name](*operands)
+        result: Array = ELEMENTWISE[name](*operands)
         return result
 
     @override
     def pair(self, name: Pairwise, *operands: Array) -> tuple[Array, Array]:
-        first, second = _PAIRWISE[name](*operands)
+        first, second = PAIRWISE[name](*operands)
         return first, second
 
     @override

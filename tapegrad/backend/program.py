@@ -1,0 +1,149 @@
+"""Programs of elementwise steps, run tile by tile: what is made on the way stays in cache."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tapegrad.backend.steps import Place, can_write
+from tapegrad.backend.threads import shared_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tapegrad.backend.steps import Line, Step
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Tile: TypeAlias = "tuple[int | slice, ...]"
+
+_TILE: Final = 1 << 16  # elements; a quarter of a MiB of floats for each array and each buffer
+_MANY: Final = 1 << 20  # elements that are worth a second thread
+_KEPT: Final = 256  # programs: a number that is another at each call makes one each time
+_programs: dict[Any, Program] = {}
+
+
+class Instruction(NamedTuple):
+    """A function of values by their places, or of numbers; its result goes into a buffer, or is one of the program."""
+
+    function: Any  # callable
+    operands: tuple[Any, ...]
+    place: Place
+    buffer: int | None
+
+
+class Program:
+    """The lines that some values need, in order; where two values are not needed at once they share a buffer."""
+
+    __slots__ = ("arguments", "buffers", "computed", "instructions", "values")
+
+    def __init__(self, lines: Sequence[Line], values: Sequence[Place]) -> None:
+        self.values = values
+        self.computed = {one: lines[one].dtype for one in self.values if lines[one].function is not None}
+        needed = _needed(lines, self.values)
+        self.arguments = [place for place in needed if lines[place].function is None]
+        self.buffers: list[np.dtype[Any]] = []
+        self.instructions = self._arranged(lines, [place for place in needed if lines[place].function is not None])
+
+    def run(self, arrays: Sequence[Any], shape: tuple[int, ...]) -> list[Array]:
+        """Returns the values for some arguments.
+
+        Args:
+            arrays: The arguments that the program has, in their order; they broadcast to `shape`.
+            shape: Of the values.
+        """
+        given = [array.reshape(()) if array.size == 1 else np.broadcast_to(array, shape) for array in arrays]
+        results = {place: np.empty(shape, dtype) for place, dtype in self.computed.items()}
+        whole = {place: np.broadcast_to(array, shape) for place, array in zip(self.arguments, arrays, strict=True)}
+        if results:
+            self._run_tiles(given, [*results.values()], shape)
+        return [results[place] if place in results else whole[place] for place in self.values]
+
+    def _run_tiles(self, given: list[Array], results: list[Array], shape: tuple[int, ...]) -> None:
+        if all(array.flags.c_contiguous for array in given):
+            given = [array.reshape(-1) if array.ndim else array for array in given]
+            results = [result.reshape(-1) for result in results]
+        tiles = _tiles(results[0].shape)
+
+        def work(first: int, last: int) -> None:
+            room = [np.empty(min(_TILE, prod(shape)), dtype) for dtype in self.buffers]
+            for tile in tiles[first:last]:
+                parts = [array[tile] if array.ndim else array for array in given]
+                self._run_tile(parts, [result[tile] for result in results], room)
+
+        shared_out(work, len(tiles), is_worth_it=prod(shape) >= _MANY)
+
+    def _run_tile(self, given: list[Array], results: list[Array], room: list[Array]) -> None:
+        shape, size = results[0].shape, results[0].size
+        values: dict[Place, Any] = dict(zip(self.arguments, given, strict=True))
+        written = dict(zip(self.computed, results, strict=True))
+        for function, operands, place, buffer in self.instructions:
+            out = written[place] if buffer is None else room[buffer][:size].reshape(shape)
+            found = [values[one] if isinstance(one, Place) else one for one in operands]
+            if can_write(function):
+                function(*found, out=out)
+            else:
+                np.copyto(out, function(*found))
+            values[place] = out
+
+    def _arranged(self, lines: Sequence[Line], places: Sequence[Place]) -> list[Instruction]:
+        """Gives each result a buffer, which is free again behind its last reader."""
+        last_read = {one: place for place in places for one in lines[place].operands if isinstance(one, Place)}
+        held: dict[Place, int] = {}
+        free: list[int] = []
+        arranged = []
+        for place in places:
+            function, operands, dtype = lines[place]
+            read = {one for one in operands if isinstance(one, Place) and last_read[one] == place}
+            done = [held.pop(one) for one in read & held.keys()]
+            can_reuse = can_write(function)
+            if can_reuse:
+                free += done
+            buffer = None if place in self.computed else self._buffer(dtype, free)
+            if not can_reuse:
+                free += done
+            if buffer is not None:
+                held[place] = buffer
+            arranged.append(Instruction(function, operands, place, buffer))
+        return arranged
+
+    def _buffer(self, dtype: np.dtype[Any], free: list[int]) -> int:
+        for buffer in reversed(free):
+            if self.buffers[buffer] == dtype:
+                free.remove(buffer)
+                return buffer
+        self.buffers.append(dtype)
+        return len(self.buffers) - 1
+
+
+def program(values: Sequence[Step]) -> Program:
+    """Returns what computes some steps of one sheet; the same one for a sheet that says the same."""
+    sheet, places = values[0].sheet, tuple(value.place for value in values)
+    key = (places, sheet.key)
+    if key not in _programs:
+        if len(_programs) >= _KEPT:
+            del _programs[next(iter(_programs))]
+        _programs[key] = Program(sheet.lines, places)
+    return _programs[key]
+
+
+def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:
+    """Returns in order the lines that some values need."""
+    needed = {*places}
+    for place in range(len(lines) - 1, -1, -1):
+        if place in needed:
+            needed.update(one for one in lines[place].operands if isinstance(one, Place))
+    return sorted(needed)
+
+
+def _tiles(shape: tuple[int, ...]) -> list[Tile]:
+    """Cuts an array into tiles: some rows of the first axis whose rows are small enough."""
+    axis = next(axis for axis in range(len(shape)) if prod(shape[axis + 1 :]) <= _TILE)
+    rows = max(1, _TILE // max(1, prod(shape[axis + 1 :])))
+    return [
+        (*index, slice(start, start + rows))
+        for index in product(*map(range, shape[:axis]))
+        for start in range(0, shape[axis], rows)
+    ]

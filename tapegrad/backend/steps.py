@@ -1,0 +1,387 @@
+"""The engine whose values are the steps of a program: an elementwise function writes down what it computes.
+
+A program is run on any part of the arrays, so that what is made on the way stays in cache.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad.backend.engines import register
+from tapegrad.backend.formulas import sigmoid
+from tapegrad.backend.numpy import ELEMENTWISE, PAIRWISE
+from tapegrad.backend.value import Backend, Elementwise, Pairwise, Value
+from tapegrad.errors import ShapeError, TapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Function: TypeAlias = "Callable[..., Any]"
+Number: TypeAlias = "float | np.generic | Array"  # an array of rank 0
+
+
+class Place(int):
+    """Where a line of a sheet stands, for those that read it; a bare number is a number."""
+
+    __slots__ = ()
+
+
+class Line(NamedTuple):
+    """A function and what it is applied to; an argument of the program has no function."""
+
+    function: Function | None
+    operands: tuple[Place | Number, ...]
+    dtype: np.dtype[Any]
+
+
+class Sheet:
+    """What a function computed, line by line; what was computed before is not written again.
+
+    Args:
+        shape: Of all that is computed.
+    """
+
+    __slots__ = ("_places", "lines", "shape")
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.lines: list[Line] = []
+        self._places: dict[Any, Place] = {}  # by what tells lines apart
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What another sheet has as well that says the same."""
+        return tuple(self._places)
+
+    def argument(self, dtype: np.dtype[Any]) -> Step:
+        """Returns a value that is given when the program runs."""
+        return self._written((None, len(self.lines), dtype), Line(None, (), dtype))
+
+    def note(self, function: Function, *operands: Any) -> Step:
+        """Returns the value of a function of steps and of numbers.
+
+        Raises:
+            ShapeError: An operand has elements of its own.
+            TapeError: An operand was written on another sheet.
+        """
+        found: list[Place | Number] = []
+        key: list[Any] = [function]
+        for value in operands:
+            if isinstance(value, Step):
+                if value.sheet is not self:
+                    message = "a tensor has left the fused function that it was computed in"
+                    raise TapeError(message)
+                found.append(value.place)
+                key.append(value.place)
+            else:
+                number = _number(value)
+                found.append(number)
+                key.append(_bits(number))
+        place = self._places.get(tuple(key))
+        if place is None:
+            dtype = _dtype(function, *(self.lines[one].dtype if isinstance(one, Place) else one for one in found))
+            return self._written(tuple(key), Line(function, tuple(found), dtype))
+        return Step(self, place, self.lines[place].dtype)
+
+    def _written(self, key: Any, line: Line) -> Step:
+        place = self._places[key] = Place(len(self.lines))
+        self.lines.append(line)
+        return Step(self, place, line.dtype)
+
+
+class Step(Value[Any, Any]):
+    """A value that will be computed for each element; its operators are written down."""
+
+    __slots__ = ("dtype", "place", "sheet")
+
+    dtype: Any
+    __array_ufunc__ = None  # so that numpy_array * step asks the step
+
+    def __init__(self, sheet: Sheet, place: Place, dtype: np.dtype[Any]) -> None:
+        self.sheet = sheet
+        self.place = place
+        self.dtype = dtype
+
+    @property
+    @override
+    def shape(self) -> tuple[int, ...]:
+        return self.sheet.shape
+
+    @property
+    @override
+    def ndim(self) -> int:
+        return len(self.sheet.shape)
+
+    @property
+    @override
+    def size(self) -> int:
+        size: int = np.prod(self.sheet.shape, dtype=int).item()
+        return size
+
+    @override
+    def __neg__(self) -> Step:
+        return self.sheet.note(np.negative, self)
+
+    @override
+    def __add__(self, y: Any, /) -> Step:
+        return self.sheet.note(np.add, self, y)
+
+    @override
+    def __radd__(self, y: Any, /) -> Step:
+        return self.sheet.note(np.add, y, self)
+
+    @override
+    def __sub__(self, y: Any, /) -> Step:
+        return self.sheet.note(np.subtract, self, y)
+
+    @override
+    def __rsub__(self, y: Any, /) -> Step:
+        return self.sheet.note(np.subtract, y, self)
+
+    @override
+    def __mul__(self, y: Any, /) -> Step:
+        return self.sheet.note(np.multiply, self, y)
+
+    @override
+    def __rmul__(self, y: Any, /) -> Step:
+        return self.sheet.note(np.multiply, y, self)
+
+    @override
+    def __truediv__(self, y: Any, /) -> Step:
+        return self.sheet.note(np.true_divide, self, y)
+
+    @override
+    def __rtruediv__(self, y: Any, /) -> Step:
+        return self.sheet.note(np.true_divide, y, self)
+
+    def __pow__(self, y: Any, /) -> Step:
+        return self.sheet.note(ELEMENTWISE["pow"], self, np.asarray(y))
+
+    def __abs__(self) -> Step:
+        return self.sheet.note(np.absolute, self)
+
+    def __invert__(self) -> Step:
+        return self.sheet.note(np.invert, self)
+
+    def __and__(self, y: Any) -> Step:
+        return self.sheet.note(np.bitwise_and, self, y)
+
+    def __or__(self, y: Any) -> Step:
+        return self.sheet.note(np.bitwise_or, self, y)
+
+    def __xor__(self, y: Any) -> Step:
+        return self.sheet.note(np.bitwise_xor, self, y)
+
+    @override
+    def __eq__(self, y: object) -> Any:
+        return self.sheet.note(np.equal, self, y)
+
+    @override
+    def __ne__(self, y: object) -> Any:
+        return self.sheet.note(np.not_equal, self, y)
+
+    def __lt__(self, y: Any) -> Step:
+        return self.sheet.note(np.less, self, y)
+
+    def __le__(self, y: Any) -> Step:
+        return self.sheet.note(np.less_equal, self, y)
+
+    def __gt__(self, y: Any) -> Step:
+        return self.sheet.note(np.greater, self, y)
+
+    def __ge__(self, y: Any) -> Step:
+        return self.sheet.note(np.greater_equal, self, y)
+
+    __hash__ = object.__hash__
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    @property
+    @override
+    def T(self) -> NoReturn:
+        mixed()
+
+    @override
+    def __matmul__(self, y: Any, /) -> NoReturn:
+        mixed()
+
+    @override
+    def reshape(self, shape: Any) -> Step:
+        return self if tuple(shape) == self.shape else mixed()
+
+    @override
+    def transpose(self, axes: Any) -> NoReturn:
+        mixed()
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        mixed()
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        message = "the numbers of a tensor are asked for, which a fused function has only when its program runs"
+        raise TapeError(message)
+
+    __bool__ = __float__ = __int__ = __index__ = __array__
+
+
+def mixed(*_: Any, **__: Any) -> NoReturn:
+    """Refuses what gives an element that hangs on others."""
+    message = "mixes elements, and a fused function computes each by itself"
+    raise ShapeError(message)
+
+
+class Steps(Backend[Step]):
+    """The primitives over steps: the elementwise ones are written down, the others refused."""
+
+    name = "steps"
+
+    @override
+    def exp(self, x: Step) -> Step:
+        return x.sheet.note(np.exp, x)
+
+    @override
+    def log(self, x: Step) -> Step:
+        return x.sheet.note(np.log, x)
+
+    @override
+    def tanh(self, x: Step) -> Step:
+        return x.sheet.note(np.tanh, x)
+
+    @override
+    def relu(self, x: Step) -> Step:
+        return x.sheet.note(np.maximum, x, 0)
+
+    @override
+    def map(self, name: Elementwise, *operands: Step) -> Step:
+        return _sheet(*operands).note(ELEMENTWISE[name], *operands)
+
+    @override
+    def pair(self, name: Pairwise, *operands: Step) -> tuple[Step, Step]:
+        first, second = _PARTS[name]
+        sheet = _sheet(*operands)
+        return sheet.note(first, *operands), sheet.note(second, *operands)
+
+    @override
+    def equal(self, x: Step, y: Step) -> Step:
+        return _sheet(x, y).note(np.equal, x, y)
+
+    @override
+    def greater(self, x: Step, y: Step | float) -> Step:
+        return _sheet(x, y).note(np.greater, x, y)
+
+    @override
+    def where(self, condition: Step, x: Step, y: Step | float) -> Step:
+        return _sheet(condition, x, y).note(chosen, condition, x, y)
+
+    @override
+    def cast(self, x: Step, dtype: Any) -> Step:
+        return x.sheet.note(converter(np.dtype(dtype)), x)
+
+    @override
+    def broadcast_to(self, x: Step, shape: Sequence[int]) -> Step:
+        return x.reshape(shape)
+
+    # Strides of zero say that all elements are one number.
+    @override
+    def ones(self, shape: Sequence[int], dtype: Any) -> Any:
+        return np.broadcast_to(np.ones((), dtype), shape)
+
+    @override
+    def zeros(self, shape: Sequence[int], dtype: Any) -> Any:
+        return np.broadcast_to(np.zeros((), dtype), shape)
+
+    # Any: mypy compares the signature of `mixed` with the primitive's.
+    sum: Any = staticmethod(mixed)
+    max: Any = staticmethod(mixed)
+    min: Any = staticmethod(mixed)
+    prod: Any = staticmethod(mixed)
+    argmax: Any = staticmethod(mixed)
+    argmin: Any = staticmethod(mixed)
+    all: Any = staticmethod(mixed)
+    any: Any = staticmethod(mixed)
+    cumsum: Any = staticmethod(mixed)
+    cumprod: Any = staticmethod(mixed)
+    argcummax: Any = staticmethod(mixed)
+    argcummin: Any = staticmethod(mixed)
+    argsort: Any = staticmethod(mixed)
+    concat: Any = staticmethod(mixed)
+    pad: Any = staticmethod(mixed)
+    getitem: Any = staticmethod(mixed)
+    at_set: Any = staticmethod(mixed)
+    at_add: Any = staticmethod(mixed)
+    place: Any = staticmethod(mixed)
+    softmax: Any = staticmethod(mixed)
+    swap_last_axes: Any = staticmethod(mixed)
+    einsum: Any = staticmethod(mixed)
+    inv: Any = staticmethod(mixed)
+    solve: Any = staticmethod(mixed)
+    det: Any = staticmethod(mixed)
+    take: Any = staticmethod(mixed)
+    scatter_add: Any = staticmethod(mixed)
+    superpose: Any = staticmethod(mixed)
+    convolve: Any = staticmethod(mixed)
+    one_hot: Any = staticmethod(mixed)
+
+
+def chosen(condition: Any, x: Any, y: Any) -> Array:
+    """Picks from `x` where the condition holds, else from `y`."""
+    return np.asarray(np.where(condition, x, y))
+
+
+def can_write(function: Function | None) -> bool:
+    """Says whether a function takes `out=`, and may be given one of its operands there."""
+    return isinstance(function, np.ufunc) or function is sigmoid
+
+
+def converter(dtype: np.dtype[Any]) -> Function:
+    """Returns what converts to a dtype, the same function each time."""
+    if dtype not in _CONVERTERS:
+        _CONVERTERS[dtype] = operator.methodcaller("astype", dtype)
+    return _CONVERTERS[dtype]
+
+
+def _sheet(*operands: Any) -> Sheet:
+    """Returns what the steps among some operands are written on."""
+    return next(one.sheet for one in operands if isinstance(one, Step))
+
+
+def _number(value: Any) -> Number:
+    """Returns the one number that a value is, however often."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        if any(value.strides) and value.size > 1:
+            message = f"reads an array of shape {value.shape} that is not among the arguments of the fused function"
+            raise ShapeError(message)
+        value = value[(0,) * value.ndim]
+    number: Number = value
+    return number
+
+
+def _bits(number: Number) -> Any:
+    """Returns what tells numbers apart: 0 is not -0, and NaN is itself."""
+    if isinstance(number, float | int):
+        return type(number), np.float64(number).tobytes() if isinstance(number, float) else number
+    return number.dtype, number.tobytes()
+
+
+def _dtype(function: Function, *operands: Any) -> np.dtype[Any]:
+    """Returns the dtype of what a function gives for steps of some dtypes, and for numbers: NumPy knows best."""
+    kinds = (function, *(one if isinstance(one, np.dtype) else getattr(one, "dtype", type(one)) for one in operands))
+    if kinds not in _DTYPES:
+        probes = [np.ones((), one)[()] if isinstance(one, np.dtype) else one for one in operands]
+        dtype: np.dtype[Any] = function(*probes).dtype
+        _DTYPES[kinds] = dtype
+    return _DTYPES[kinds]
+
+
+def _part(function: Function, place: int) -> Function:
+    return lambda *operands: np.asarray(function(*operands)[place])
+
+
+_DTYPES: Final[dict[tuple[Any, ...], np.dtype[Any]]] = {}
+_CONVERTERS: Final[dict[np.dtype[Any], Function]] = {}
+_PARTS: Final = {name: (_part(function, 0), _part(function, 1)) for name, function in PAIRWISE.items()}
+
+register(Steps(), Step)

@@ -1,0 +1,207 @@
+"""Elementwise functions as one step of a tape, for which nothing but the result is ever made whole."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.backend.program import Program, program
+from tapegrad.backend.steps import Sheet, Step
+from tapegrad.dims import broadcast
+from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.op import remembered
+from tapegrad.ops._broadcast import summed_to
+from tapegrad.tape import OwnedTape
+from tapegrad.tensor import Tensor, handle, split_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tapegrad.gradients import Gradients
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def fused(function: F) -> F:
+    """Makes one step of a function that computes each element by itself.
+
+    At each call the function runs once, on tensors that have a shape but no numbers, and what it computes is written
+    down. That program then runs tile by tile, in a cache and on as many threads as `set_threads` allows, so that no
+    array is made but the result. The way back is written down from the closures of the function's own ops, and computes
+    again what it needs: of a taped call nothing is kept but the arguments.
+
+        @fused
+        def gate(x: Tensor[S, T], y: Tensor[S, T]) -> Tensor[S, T]:
+            return tanh(x) * sigmoid(y) + x * y
+
+    It pays from some ten thousand elements on; below, writing the program down takes longer than running it. Inside
+    the function each tensor has the shape to which all of them broadcast. Under `jit`, where XLA does the same, in a
+    summary, and on tensors whose gradients are differentiated again, the function runs as it stands.
+
+    Args:
+        function: From tensors and whatever else to a tensor, by elementwise ops alone. A tensor is an argument of its
+            own, by position or by name; a size, a number or an option may be any.
+
+    Returns:
+        A function of the same signature. It raises `ShapeError` where its arguments do not broadcast, where an op mixes
+        elements, and where it reads an array that is no argument; `TapeError` where it asks for numbers, and where it
+        would need the gradient of a tensor that is no argument; `DTypeError` where no argument is a tensor, or the
+        result is none.
+    """
+    names = tuple(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    @remembered(memory_bound=True)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = _Given.among(args, kwargs, names)
+        with _named(function.__name__):
+            if not given.tensors:
+                raise DTypeError("no argument is a tensor")
+            if not all(map(_is_array, given.tensors)):
+                return _tensor(function(*args, **kwargs))
+            return _recorded(function, given)
+
+    return call  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
+
+
+class _Given(NamedTuple):
+    """The arguments of a call."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    tensors: list[Tensor[Any, Any, Any]]
+    names: list[str]  # of the tensors
+
+    @classmethod
+    def among(cls, args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str]) -> _Given:
+        """Finds the tensors among some arguments."""
+        called = [names[min(place, len(names) - 1)] for place in range(len(args))] + [*kwargs]
+        found = [(name, x) for name, x in zip(called, (*args, *kwargs.values()), strict=True) if isinstance(x, Tensor)]
+        return cls(args, kwargs, [x for _, x in found], [name for name, _ in found])
+
+    def call(self, function: Callable[..., Any], tensors: Sequence[Any]) -> Tensor[Any, Any, Any]:
+        """Calls a function with other tensors in the places of those that were given."""
+        others = iter(tensors)
+        args = [next(others) if isinstance(x, Tensor) else x for x in self.args]
+        return _tensor(
+            function(*args, **{name: next(others) if isinstance(x, Tensor) else x for name, x in self.kwargs.items()})
+        )
+
+
+class _Written(NamedTuple):
+    """What a function computes, written down: its result, and for the way back the gradients of its operands."""
+
+    forward: Program
+    shape: tuple[int, ...]  # of the result
+    seed: Step
+    slopes: dict[int, Step]  # by the places of the operands
+
+    def result(self, operands: list[Tensor[Any, Any, Any]]) -> Any:
+        """Returns the result."""
+        (out,) = self.forward.run([operands[place].data for place in self.forward.arguments], self.shape)
+        return out
+
+    def gradients(self, operands: list[Tensor[Any, Any, Any]], dy: Any, wanted: list[int]) -> list[Any]:
+        """Returns the gradients of some operands, all of the result's shape."""
+        back = program([self.slopes[place] for place in wanted])
+        given = [dy if place == self.seed.place else operands[place].data for place in back.arguments]
+        return back.run(given, self.shape)
+
+
+def _recorded(function: Callable[..., Any], given: _Given) -> Any:
+    """Runs a function that has been written down, and records it as one step."""
+    operands, tape = split_all(given.tensors, "operands")
+    shape: Any = broadcast(**dict(zip(given.names, (x.shape for x in operands), strict=True)))
+    written = _written(function, given, operands, shape, is_taped=tape.owns)
+    out = handle(written.result(operands))
+    if not written.slopes:
+        return out
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        wanted = [place for place in written.slopes if grads.wants(operands[place])]
+        if isinstance(dy, np.ndarray | np.generic):
+            found = written.gradients(operands, dy, wanted)
+        else:  # a gradient that is to be differentiated again
+            found = _op_by_op(function, given, operands, wanted, dy)
+        for place, dx in zip(wanted, found, strict=True):
+            grads.add(operands[place], summed_to(dx, operands[place]))
+
+    backward.__qualname__ = f"{function.__name__}.<locals>.backward"  # by which a picture of the tape names it
+    return tape.record(out, tuple(operands), backward, reads=tuple(operands))
+
+
+def _written(
+    function: Callable[..., Any],
+    given: _Given,
+    operands: list[Tensor[Any, Any, Any]],
+    shape: tuple[int, ...],
+    *,
+    is_taped: bool,
+) -> _Written:
+    """Writes down what a function computes, and what the tape that it leaves would compute."""
+    sheet = Sheet(shape)
+    leaves = [handle(sheet.argument(x.dtype)) for x in operands]  # first, so that they have the operands' places
+    tape = OwnedTape()
+    ours = tape.tape
+    with np.errstate(all="ignore"):  # of numbers that stand for any
+        result = given.call(function, [x.put_tape(tape) for x in leaves] if is_taped else leaves)
+        if result.owns_tape and not (is_taped and result.tape.tape is ours and not ours.leaves and not ours.watched):
+            raise TapeError(
+                "its result hangs on a tensor that is traced, or a parameter, and is not among its arguments"
+            )
+        step: Any = result.data
+        if not isinstance(step, Step):
+            raise ShapeError("its result is computed from none of its arguments")
+        forward = program([step])
+        kept = np.broadcast_shapes(*(operands[place].shape for place in forward.arguments))
+        seed = sheet.argument(step.dtype)
+        slopes: dict[int, Step] = {}
+        if result.owns_tape and result.is_float:
+            targets = [x for x in leaves if x.is_float]
+            grads = result.backward(wrt=targets, seed=handle(seed))
+            slopes = {place: _step(grads.ref(x), sheet) for place, x in enumerate(leaves) if x in grads}
+    return _Written(forward, kept, seed, slopes)
+
+
+def _op_by_op(
+    function: Callable[..., Any], given: _Given, operands: list[Tensor[Any, Any, Any]], wanted: list[int], dy: Any
+) -> list[Any]:
+    """Returns the gradients of some operands, by the ops of the function and as values of the engine of `dy`."""
+    tape = OwnedTape()
+    leaves = [handle(x.data) for x in operands]
+    result = given.call(function, [x.put_tape(tape) for x in leaves])
+    grads = result.backward(wrt=[leaves[place] for place in wanted], seed=handle(dy))
+    return [grads.ref(leaves[place]) for place in wanted]
+
+
+def _step(value: Any, sheet: Sheet) -> Step:
+    """Returns a step; a gradient that is one number everywhere is none yet."""
+    return value if isinstance(value, Step) else sheet.note(np.positive, value)
+
+
+def _is_array(x: Tensor[Any, Any, Any]) -> bool:
+    return isinstance(x.data, np.ndarray | np.generic)
+
+
+def _tensor(result: Any) -> Tensor[Any, Any, Any]:
+    if not isinstance(result, Tensor):
+        message = f"its result is {sentences.with_article(type(result).__name__)}, not a tensor"
+        raise DTypeError(message)
+    return result
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Puts the name of the function in front of what is said of a call."""
+    try:
+        yield
+    except (ShapeError, DTypeError, TapeError) as refusal:
+        named: Any = type(refusal)(f"{name}: {refusal}")
+        named.op = name  # the sentence is complete: an op around this one leaves it alone
+        raise named from None
