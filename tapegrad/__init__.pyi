@@ -8,6 +8,9 @@ from tapegrad import progress as progress
 from tapegrad import slot_tape as slot_tape
 from tapegrad import tapem as tapem
 from tapegrad import testing as testing
+from tapegrad.backend.fast import use_fast as use_fast
+from tapegrad.backend.threads import set_threads as set_threads
+from tapegrad.backend.threads import threads as threads
 from tapegrad.checkpoint import BalancedCheckpointing as BalancedCheckpointing
 from tapegrad.checkpoint import NoCheckpointing as NoCheckpointing
 from tapegrad.checkpoint import checkpoint as checkpoint

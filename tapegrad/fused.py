@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from tapegrad import sentences
+from tapegrad.backend import engine
 from tapegrad.backend.program import Program, program
 from tapegrad.backend.steps import Sheet, Step
 from tapegrad.dims import broadcast
@@ -103,14 +104,14 @@ class _Written(NamedTuple):
 
     def result(self, operands: list[Tensor[Any, Any, Any]]) -> Any:
         """Returns the result."""
-        (out,) = self.forward.run([operands[place].data for place in self.forward.arguments], self.shape)
+        (out,) = self.forward.run([operands[place].data for place in self.forward.arguments], self.shape, _compiler())
         return out
 
     def gradients(self, operands: list[Tensor[Any, Any, Any]], dy: Any, wanted: list[int]) -> list[Any]:
         """Returns the gradients of some operands, all of the result's shape."""
         back = program([self.slopes[place] for place in wanted])
         given = [dy if place == self.seed.place else operands[place].data for place in back.arguments]
-        return back.run(given, self.shape)
+        return back.run(given, self.shape, _compiler())
 
 
 def _recorded(function: Callable[..., Any], given: _Given) -> Any:
@@ -183,6 +184,12 @@ def _op_by_op(
 def _step(value: Any, sheet: Sheet) -> Step:
     """Returns a step; a gradient that is one number everywhere is none yet."""
     return value if isinstance(value, Step) else sheet.note(np.positive, value)
+
+
+def _compiler() -> Any:
+    """Returns what compiles programs for NumPy's arrays, if anything does."""
+    primitives: Any = engine(np.float32(0))
+    return primitives.compiler
 
 
 def _is_array(x: Tensor[Any, Any, Any]) -> bool:

@@ -4,7 +4,7 @@ import gc
 import re
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import OwnedTape, Tensor, fused, nn
+from tapegrad.backend.fast import use_fast
 from tapegrad.op import OPS
 from tapegrad.outline import Outline
 from tapegrad.tensor import handle
@@ -36,6 +37,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def numbers(*shape: int, seed: int = 0, scale: float = 1.0) -> Tensor[Any]:
     return tg.tensor(np.random.default_rng(seed).normal(0, scale, shape).astype(np.float32))
+
+
+@pytest.fixture(autouse=True)
+def without_kernels() -> Iterator[None]:
+    use_fast(False)  # noqa: FBT003  # its only argument
+    yield
+    use_fast(True)  # noqa: FBT003  # its only argument
 
 
 @fused
@@ -126,14 +134,20 @@ def test_gradients_of_every_order_and_of_operands_that_broadcast() -> None:
         ((1, 1), (1,)),
     ],
 )
-def test_tiles_of_any_shape_give_what_the_whole_does(shape: tuple[int, ...], other: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("is_fast", [False, True])
+def test_tiles_of_any_shape_give_what_the_whole_does(
+    shape: tuple[int, ...],
+    other: tuple[int, ...],
+    is_fast: bool,  # noqa: FBT001  # pytest's parameter
+) -> None:
+    use_fast(is_fast)
     x, y = numbers(*shape), numbers(*other, seed=1)
     seed = numbers(*shape, seed=2)
 
     grads = gate(x.trace(), y.trace()).backward(seed=seed)
 
     expected = unfused(x.trace(), y.trace()).backward(seed=seed)
-    np.testing.assert_array_equal(gate(x, y).numpy(), unfused(x, y).numpy())
+    np.testing.assert_allclose(gate(x, y).numpy(), unfused(x, y).numpy(), rtol=1e-5, atol=1e-6)
     for operand in (x, y):
         np.testing.assert_allclose(grads[operand].numpy(), expected[operand].numpy(), rtol=1e-5, atol=1e-3)
 

@@ -14,8 +14,8 @@ _numpy_types: set[type] = set()
 # floor above this one, and whoever only reads the rules of the ops needs no NumPy.
 _rooms = {
     "tapegrad.jax.traced.Traced": "tapegrad.jax.engine",
-    "numpy.generic": "tapegrad.backend.numpy",
-    "numpy.ndarray": "tapegrad.backend.numpy",
+    "numpy.generic": "tapegrad.backend.fast",
+    "numpy.ndarray": "tapegrad.backend.fast",
     "tapegrad.tensor.Tensor": "tapegrad.autodiff",
 }
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 # Moshier, Cephes 2.8, cprob/ndtr.c: erf(x) = x T(x²) / U(x²) below 1, and 1 - exp(-x²) P(x) / Q(x) above.
-_T: Final = (
+T: Final = (
     9.60497373987051638749e0,
     9.00260197203842689217e1,
     2.23200534594684319226e3,
     7.00332514112805075473e3,
     5.55923013010394962768e4,
 )
-_U: Final = (
+U: Final = (
     1.0,
     3.35617141647503099647e1,
     5.21357949780152679795e2,
@@ -27,7 +27,7 @@ _U: Final = (
     2.26290000613890934246e4,
     4.92673942608635921086e4,
 )
-_P: Final = (
+P: Final = (
     2.46196981473530512524e-10,
     5.64189564831068821977e-1,
     7.46321056442269912687e0,
@@ -38,7 +38,7 @@ _P: Final = (
     1.02755188689515710272e3,
     5.57535335369399327526e2,
 )
-_Q: Final = (
+Q: Final = (
     1.0,
     1.32281951154744992508e1,
     8.67072140885989742329e1,
@@ -57,8 +57,8 @@ def erf(x: Array) -> Array:
         return np.asarray(erf(x.astype(np.float32)).astype(x.dtype))
     positive = np.minimum(np.abs(x), 6)  # erf(6) rounds to 1
     square = positive * positive
-    near = positive * _polynomial(_T, square) / _polynomial(_U, square)
-    far = 1 - np.exp(-square) * _polynomial(_P, positive) / _polynomial(_Q, positive)
+    near = positive * _polynomial(T, square) / _polynomial(U, square)
+    far = 1 - np.exp(-square) * _polynomial(P, positive) / _polynomial(Q, positive)
     return np.copysign(np.where(positive < 1, near, far), x)
 
 

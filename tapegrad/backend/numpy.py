@@ -10,7 +10,6 @@ from typing_extensions import override
 
 from tapegrad.backend import rows
 from tapegrad.backend.convolution import convolve
-from tapegrad.backend.engines import register
 from tapegrad.backend.formulas import erf, ldexp, power, sigmoid, softplus
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.value import Backend, Elementwise, Pairwise
@@ -44,6 +43,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
     """The primitives over `numpy.ndarray`; results may be NumPy scalars, which serve as arrays of rank 0."""
 
     name = "numpy"
+    compiler: Any = None  # of the programs of elementwise functions, see `Program.run`
+    fused_from = 1 << 18  # elements; what is made of fewer stays in cache as it is
 
     # Any: mypy compares only the first overload of a ufunc with the primitive's signature.
     exp: Any = staticmethod(np.exp)
@@ -71,6 +72,16 @@ class NumPy(Backend[Floats, Whole, Truths]):
     def map(self, name: Elementwise, *operands: Array) -> Array:
         result: Array = ELEMENTWISE[name](*operands)
         return result
+
+    @override
+    def fuse(self, function: Callable[..., Any], *values: Array) -> Array:
+        first, *others = values
+        if first.size < self.fused_from or any(one.shape != first.shape for one in others):
+            result: Array = function(*values)
+            return result
+        from tapegrad.backend.program import computed  # which stands on this room
+
+        return computed(function, values, self.compiler)
 
     @override
     def pair(self, name: Pairwise, *operands: Array) -> tuple[Array, Array]:
@@ -339,6 +350,3 @@ def _are_apart(places: Sequence[Any]) -> bool:
     steps = {tuple(one.step for one in each) for each in slices}
     starts = {tuple(one.start % one.step for one in each) for each in slices}
     return len(steps) == 1 and len(starts) == len(places)
-
-
-register(NumPy(), np.ndarray, *np.sctypeDict.values())

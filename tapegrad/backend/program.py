@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.steps import Place, can_write
+from tapegrad.backend.steps import Place, Sheet, can_write
 from tapegrad.backend.threads import shared_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from tapegrad.backend.generated import Kernel
     from tapegrad.backend.steps import Line, Step
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Tile: TypeAlias = "tuple[int | slice, ...]"
+Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 
 _TILE: Final = 1 << 16  # elements; a quarter of a MiB of floats for each array and each buffer
 _MANY: Final = 1 << 20  # elements that are worth a second thread
@@ -31,6 +34,7 @@ class Instruction(NamedTuple):
     function: Any  # callable
     operands: tuple[Any, ...]
     place: Place
+    dtype: np.dtype[Any]
     buffer: int | None
 
 
@@ -47,39 +51,48 @@ class Program:
         self.buffers: list[np.dtype[Any]] = []
         self.instructions = self._arranged(lines, [place for place in needed if lines[place].function is not None])
 
-    def run(self, arrays: Sequence[Any], shape: tuple[int, ...]) -> list[Array]:
+    def run(self, arrays: Sequence[Any], shape: tuple[int, ...], compiler: Compiler | None = None) -> list[Array]:
         """Returns the values for some arguments.
 
         Args:
             arrays: The arguments that the program has, in their order; they broadcast to `shape`.
             shape: Of the values.
+            compiler: What may know a kernel that does the same for arrays of rank 1 and 0.
         """
-        given = [array.reshape(()) if array.size == 1 else np.broadcast_to(array, shape) for array in arrays]
+        given = [_one_number(array) if _is_one(array) else np.broadcast_to(array, shape) for array in arrays]
         results = {place: np.empty(shape, dtype) for place, dtype in self.computed.items()}
         whole = {place: np.broadcast_to(array, shape) for place, array in zip(self.arguments, arrays, strict=True)}
         if results:
-            self._run_tiles(given, [*results.values()], shape)
+            self._fill([*results.values()], given, compiler)
         return [results[place] if place in results else whole[place] for place in self.values]
 
-    def _run_tiles(self, given: list[Array], results: list[Array], shape: tuple[int, ...]) -> None:
+    def _fill(self, results: list[Array], given: list[Array], compiler: Compiler | None) -> None:
+        size, kernel = results[0].size, None
         if all(array.flags.c_contiguous for array in given):
             given = [array.reshape(-1) if array.ndim else array for array in given]
             results = [result.reshape(-1) for result in results]
-        tiles = _tiles(results[0].shape)
+            kernel = compiler(self, given) if compiler else None
+        if kernel is None:
+            self._run_tiles(given, results)
+        else:
+            shared_out(partial(kernel.run, given, results), size, is_worth_it=size >= _MANY)
+
+    def _run_tiles(self, given: list[Array], results: list[Array]) -> None:
+        size, tiles = results[0].size, _tiles(results[0].shape)
 
         def work(first: int, last: int) -> None:
-            room = [np.empty(min(_TILE, prod(shape)), dtype) for dtype in self.buffers]
+            room = [np.empty(min(_TILE, size), dtype) for dtype in self.buffers]
             for tile in tiles[first:last]:
                 parts = [array[tile] if array.ndim else array for array in given]
                 self._run_tile(parts, [result[tile] for result in results], room)
 
-        shared_out(work, len(tiles), is_worth_it=prod(shape) >= _MANY)
+        shared_out(work, len(tiles), is_worth_it=size >= _MANY)
 
     def _run_tile(self, given: list[Array], results: list[Array], room: list[Array]) -> None:
         shape, size = results[0].shape, results[0].size
         values: dict[Place, Any] = dict(zip(self.arguments, given, strict=True))
         written = dict(zip(self.computed, results, strict=True))
-        for function, operands, place, buffer in self.instructions:
+        for function, operands, place, _, buffer in self.instructions:
             out = written[place] if buffer is None else room[buffer][:size].reshape(shape)
             found = [values[one] if isinstance(one, Place) else one for one in operands]
             if can_write(function):
@@ -106,7 +119,7 @@ class Program:
                 free += done
             if buffer is not None:
                 held[place] = buffer
-            arranged.append(Instruction(function, operands, place, buffer))
+            arranged.append(Instruction(function, operands, place, dtype, buffer))
         return arranged
 
     def _buffer(self, dtype: np.dtype[Any], free: list[int]) -> int:
@@ -118,6 +131,15 @@ class Program:
         return len(self.buffers) - 1
 
 
+def _is_one(array: Array) -> bool:
+    """Says whether an array is one number everywhere, as the gradient of a sum is."""
+    return array.size == 1 or not (array.size == 0 or any(array.strides))
+
+
+def _one_number(array: Array) -> Array:
+    return array[(slice(1),) * array.ndim].reshape(())
+
+
 def program(values: Sequence[Step]) -> Program:
     """Returns what computes some steps of one sheet; the same one for a sheet that says the same."""
     sheet, places = values[0].sheet, tuple(value.place for value in values)
@@ -127,6 +149,15 @@ def program(values: Sequence[Step]) -> Program:
             del _programs[next(iter(_programs))]
         _programs[key] = Program(sheet.lines, places)
     return _programs[key]
+
+
+def computed(function: Callable[..., Any], values: Sequence[Array], compiler: Compiler | None = None) -> Array:
+    """Returns an elementwise function of arrays of one shape, by its program."""
+    sheet = Sheet(values[0].shape)
+    with np.errstate(all="ignore"):  # of numbers that stand for any
+        written = program([function(*(sheet.argument(value.dtype) for value in values))])
+    (result,) = written.run([values[place] for place in written.arguments], sheet.shape, compiler)
+    return result
 
 
 def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:

@@ -343,6 +343,11 @@ def converter(dtype: np.dtype[Any]) -> Function:
     return _CONVERTERS[dtype]
 
 
+def converted_to(function: Function | None) -> np.dtype[Any] | None:
+    """Returns the dtype that a function converts to, if it is a converter."""
+    return next((dtype for dtype, one in _CONVERTERS.items() if one is function), None)
+
+
 def _sheet(*operands: Any) -> Sheet:
     """Returns what the steps among some operands are written on."""
     return next(one.sheet for one in operands if isinstance(one, Step))

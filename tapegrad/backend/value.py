@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias
 from typing_extensions import TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 S = TypeVar("S", bound=tuple[Any, ...], covariant=True, default=Any)
 D = TypeVar("D", covariant=True, default=Any)
@@ -333,6 +333,10 @@ class Backend(ABC, Generic[V, I, B, Q]):
     # What follows is made of the primitives above; an engine that has a shorter way overrides it.
     # Any: values have operators, which the bound of V does not say.
 
+    def fuse(self, function: Callable[..., Any], *values: Any) -> Any:
+        """Computes an elementwise function of values of one shape, as large arrays are best gone through."""
+        return function(*values)
+
     def mean(self, x: Any, axis: int | tuple[int, ...] | None) -> Any:
         """Averages along axes, which stay with size one."""
         total: Any = self.sum(x, axis, keepdims=True)
@@ -369,3 +373,16 @@ class Backend(ABC, Generic[V, I, B, Q]):
             found.append(is_met if still_open is None else self.map("logical_and", is_met, still_open))
             still_open = is_other if still_open is None else self.map("logical_and", is_other, still_open)
         return found
+
+    def affine(self, x: Any, w: Any, b: Any) -> Any:
+        """Scales and shifts columns, `x w + b`, where `w` and `b` are vectors."""
+        return x * w + b
+
+    def affine_back(self, x: Any, w: Any, dy: Any, wanted: Sequence[bool]) -> tuple[Any, Any, Any]:
+        """Turns the gradient of what `affine` gave into those of `x`, `w` and `b`; None for what nobody wants."""
+        rows = tuple(range(dy.ndim - 1))
+        return (
+            dy * w if wanted[0] else None,
+            self.sum(dy * x, rows, keepdims=False) if wanted[1] else None,
+            self.sum(dy, rows, keepdims=False) if wanted[2] else None,
+        )

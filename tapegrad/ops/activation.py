@@ -149,15 +149,19 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     float_only(x)
     root = math.sqrt(2 / math.pi)
 
-    def below() -> Any:
-        return engine(x.data).tanh((x.data * x.data * (root * _CUBIC) + root) * x.data) * 0.5 + 0.5
+    def share(x: Any) -> Any:
+        return engine(x).tanh((x * x * (root * _CUBIC) + root) * x) * 0.5 + 0.5
 
-    out = handle(x.data * below())
+    def slope(dy: Any, x: Any) -> Any:
+        below = share(x)  # again, for it is as large as x
+        du = x * x * (6 * root * _CUBIC) + 2 * root
+        return dy * ((1 - below) * below * x * du + below)
+
+    out = handle(engine(x.data).fuse(lambda x: x * share(x), x.data))
 
     def backward(grads: Gradients) -> None:
-        share = below()  # again, for it is as large as x
-        du = x.data * x.data * (6 * root * _CUBIC) + 2 * root
-        grads.add(x, grads.take(out) * ((1 - share) * share * x.data * du + share))
+        dy = grads.take(out)
+        grads.add(x, engine(dy, x.data).fuse(slope, dy, x.data))
 
     return tape.record(out, (x,), backward, reads=(x,))
 

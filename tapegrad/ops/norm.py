@@ -28,6 +28,7 @@ from tapegrad.tensor import (
     on_one_tape,
     same_dtype,
     split,
+    split_all,
     tensor_only,
     values_of,
 )
@@ -132,7 +133,8 @@ def layer_norm(
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("layer_norm", eps)
     layer_norm_shape(x.shape, weight.shape, bias.shape)
-    return add(mul(_standardized(x, -1, eps, centred=True), weight), bias)
+    y: Tensor[S, Merge[T, Merge[T1, T2]], Float] = _affine(_standardized(x, -1, eps, centred=True), weight, bias)
+    return y
 
 
 @op(rms_norm_shape)
@@ -304,6 +306,23 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
         grads.add(x, engine(dy, out.data).standardize_back(out.data, factor.data, dy, axis, centred=centred))
 
     return tape.record(out, (x,), backward, reads=(out,))
+
+
+@remembered(memory_bound=True)
+def _affine(x: Any, weight: Any, bias: Any) -> Any:
+    """Scales and shifts each column, `w_i x_bi + c_i`."""
+    (x, weight, bias), tape = split_all([x, weight, bias], "operands")
+    out = handle(engine(x.data, weight.data, bias.data).affine(x.data, weight.data, bias.data))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        wanted = [grads.wants(operand) for operand in (x, weight, bias)]
+        found = engine(dy, x.data, weight.data).affine_back(x.data, weight.data, dy, wanted)
+        for operand, is_wanted, gradient in zip((x, weight, bias), wanted, found, strict=True):
+            if is_wanted:
+                grads.add(operand, gradient)
+
+    return tape.record(out, (x, weight, bias), backward, reads=(x, weight))
 
 
 def _divided(x: Any, axis: Axis, eps: float, *, centred: bool) -> tuple[Any, ...]:

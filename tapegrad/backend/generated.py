@@ -1,0 +1,164 @@
+"""Programs of elementwise steps as kernels: one loop over the elements, written down for Numba to compile."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from tapegrad.backend.formulas import erf, power, sigmoid
+from tapegrad.backend.steps import Place, chosen, converted_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.backend.program import Instruction, Program
+
+# A function that is not here is left to NumPy, whose loops are as good as Numba's over the C library.
+_WRITTEN: Final[dict[Any, str]] = {
+    np.absolute: "abs({0})",
+    np.add: "{0} + {1}",
+    np.equal: "{0} == {1}",
+    np.exp: "exp{bits}({0})",
+    np.greater: "{0} > {1}",
+    np.greater_equal: "{0} >= {1}",
+    np.less: "{0} < {1}",
+    np.less_equal: "{0} <= {1}",
+    np.logical_and: "{0} and {1}",
+    np.logical_not: "not {0}",
+    np.logical_or: "{0} or {1}",
+    np.maximum: "{0} if {0} > {1} or {0} != {0} else {1}",
+    np.minimum: "{0} if {0} < {1} or {0} != {0} else {1}",
+    np.multiply: "{0} * {1}",
+    np.negative: "-{0}",
+    np.not_equal: "{0} != {1}",
+    np.positive: "{0}",
+    np.reciprocal: "{dtype}(1) / {0}",
+    np.sqrt: "np.sqrt({0})",
+    np.square: "{0} * {0}",
+    np.subtract: "{0} - {1}",
+    np.tanh: "tanh{bits}({0})",
+    np.true_divide: "{0} / {1}",
+    chosen: "{1} if {0} else {2}",
+    erf: "erf{bits}({0})",
+    sigmoid: "{dtype}(1) / ({dtype}(1) + exp{bits}(-{0}))",
+}
+_POWERS: Final = {-1: "{dtype}(1) / {0}", 0.5: "np.sqrt({0})", 1: "{0}", 2: "{0} * {0}", 3: "{0} * {0} * {0}"}
+_KINDS: Final = {np.dtype(np.float32): "float32", np.dtype(np.float64): "float64", np.dtype(np.bool_): "bool_"}
+_HEAD: Final = """\
+import numpy as np
+
+from tapegrad.backend.kernels import compiled, erf32, erf64, exp32, exp64, tanh32, tanh64
+
+
+@compiled
+def kernel(count, {parameters}):
+    for place in range(count):
+"""
+_kernels: dict[str, Callable[..., None]] = {}
+
+
+class Kernel:
+    """What computes a program in one loop; the numbers in it are parameters, so that others need no other kernel."""
+
+    __slots__ = ("function", "numbers")
+
+    def __init__(self, source: str, numbers: list[Any]) -> None:
+        if source not in _kernels:
+            _kernels[source] = _loaded(source)
+        self.function = _kernels[source]
+        self.numbers = numbers
+
+    def run(self, given: Sequence[Any], results: Sequence[Any], first: int, last: int) -> None:
+        """Computes some elements; what is the same for all is of rank 0."""
+        arrays = [array[first:last] if array.ndim else array[()] for array in given]
+        self.function(last - first, *arrays, *self.numbers, *(result[first:last] for result in results))
+
+
+def kernel(program: Program, given: Sequence[Any]) -> Kernel | None:
+    """Returns the kernel of a program, or None where NumPy is as good.
+
+    Args:
+        program: What to compute.
+        given: Its arguments: arrays of rank 1, or of rank 0.
+    """
+    lines: list[str] = []
+    numbers: list[Any] = []
+    dtypes = {place: array.dtype for place, array in zip(program.arguments, given, strict=True)}
+    dtypes |= {one.place: one.dtype for one in program.instructions}
+    if not dtypes.keys() or not all(dtype in _KINDS for dtype in dtypes.values()):
+        return None
+    for place, array in zip(program.arguments, given, strict=True):
+        lines.append(f"v{place} = x{place}{'[place]' if array.ndim else ''}")
+    for one in program.instructions:
+        written = _expression(one, dtypes, numbers)
+        if written is None:
+            return None
+        lines.append(f"v{one.place} = np.{_KINDS[one.dtype]}({written})")
+    lines += [f"y{place}[place] = v{place}" for place in program.computed]
+    parameters = [f"x{place}" for place in program.arguments]
+    parameters += [f"n{place}" for place in range(len(numbers))]
+    parameters += [f"y{place}" for place in program.computed]
+    body = "".join(f"        {line}\n" for line in lines)
+    return Kernel(_HEAD.format(parameters=", ".join(parameters)) + body, numbers)
+
+
+def _expression(one: Instruction, dtypes: dict[Place, Any], numbers: list[Any]) -> str | None:
+    """Writes what an instruction computes, and notes the numbers in it."""
+    steps = [dtypes[operand] for operand in one.operands if isinstance(operand, Place)]
+    if one.function is power:
+        exponent = one.operands[1]
+        template = None if isinstance(exponent, Place) else _POWERS.get(float(exponent))
+        operands = one.operands[:1]
+    else:
+        template, operands = _WRITTEN.get(one.function), one.operands
+        if converted_to(one.function) is not None:
+            template = "{0}"
+    if template is None:
+        return None
+    width = next((dtype for dtype in (one.dtype, *steps) if dtype.kind == "f"), np.dtype(np.bool_))
+    if width.kind != "f" and any(not isinstance(operand, Place) for operand in operands):
+        return None
+    names = []
+    for operand in operands:
+        if isinstance(operand, Place):
+            names.append(f"v{operand}")
+        else:
+            # A number of Python's takes the dtype that it stands beside, as in NumPy.
+            numbers.append(width.type(operand) if isinstance(operand, float | int) else np.asarray(operand)[()])
+            names.append(f"n{len(numbers) - 1}")
+    return template.format(*names, bits=8 * width.itemsize, dtype=f"np.{_KINDS[width]}")
+
+
+def _loaded(source: str) -> Callable[..., None]:
+    """Returns the kernel that a text defines; Numba keeps what it compiled beside a file, so there is one."""
+    helpers = Path(import_module("tapegrad.backend.kernels").__file__ or "").read_bytes()
+    name = hashlib.sha256(source.encode() + helpers).hexdigest()[:24]
+    path = _folder() / f"fused_{name}.py"
+    if not path.exists() or path.read_text("utf-8") != source:
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+            file.write(source)
+        Path(file.name).replace(path)
+    # Numba imports the module again when it reads a kernel from the disk, and finds there what the kernel calls.
+    found: dict[str, Any] = {"__name__": "tapegrad.backend.kernels"}
+    exec(compile(source, path, "exec"), found)  # noqa: S102  # what was written above, and not what the file says
+    function: Callable[..., None] = found["kernel"]
+    return function
+
+
+def _folder() -> Path:
+    """Returns where kernels are kept between processes, or for this one where nothing may be written there."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(home) / "tapegrad"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    return Path(tempfile.mkdtemp(prefix="tapegrad-"))

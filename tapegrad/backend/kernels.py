@@ -1,0 +1,232 @@
+"""Kernels that Numba compiles: each runs over some rows of matrices, in one thread and without Python's lock.
+
+Exponentials are written out, for a loop that calls the C library does not become one over vectors.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from tapegrad.backend.formulas import P, Q, T, U
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Decorator: TypeAlias = "Callable[[Callable[..., Any]], Any]"
+
+numba: Final[Any] = import_module("numba")  # Any: of its types mypy would know none
+F: Final = np.float32
+
+OPTIONS: Final[dict[str, Any]] = {"nogil": True, "cache": True, "error_model": "numpy"}
+# Said aloud, for what is called by a kernel would otherwise be compiled with the liberties of its caller.
+compiled: Final[Decorator] = numba.njit(fastmath=False, **OPTIONS)
+# Sums may be taken in any order, which is what makes vectors of a row; NaN and infinity keep their meaning.
+summed: Final[Decorator] = numba.njit(fastmath={"reassoc", "contract", "nsz"}, **OPTIONS)
+
+
+@compiled
+def exp32(x: Any) -> Any:
+    """Computes e to the power `x`, to a unit in the last place.
+
+    Source:
+        Moshier, Cephes 2.8, single/expf.c.
+    """
+    # Outside, e ** x is 0 or infinite.
+    x = F(-104) if x < F(-104) else x  # noqa: FURB136  # NaN stays one
+    x = F(89) if x > F(89) else x  # noqa: FURB136  # NaN stays one
+    n = np.floor(x * F(1.44269504088896341) + F(0.5))
+    r = x - n * F(0.693359375) - n * F(-2.12194440e-4)
+    p = F(1.9875691500e-4)
+    p = p * r + F(1.3981999507e-3)
+    p = p * r + F(8.3334519073e-3)
+    p = p * r + F(4.1665795894e-2)
+    p = p * r + F(1.6666665459e-1)
+    p = p * r + F(5.0000001201e-1)
+    p = p * (r * r) + r + F(1)
+    # Two factors, for 2 to the power n may be no float where the product is one.
+    half = np.int32(n) >> 1
+    rest = np.int32(n) - half
+    return p * np.int32((half + 127) << 23).view(np.float32) * np.int32((rest + 127) << 23).view(np.float32)
+
+
+@compiled
+def exp64(x: Any) -> Any:
+    """Computes e to the power `x`, to a unit in the last place.
+
+    Source:
+        Moshier, Cephes 2.8, double/exp.c.
+    """
+    # Outside, e ** x is 0 or infinite.
+    x = -746.0 if x < -746.0 else x  # noqa: FURB136  # NaN stays one
+    x = 710.0 if x > 710.0 else x  # noqa: FURB136  # NaN stays one
+    n = np.floor(x * 1.4426950408889634073599 + 0.5)
+    r = x - n * 6.93145751953125e-1 - n * 1.42860682030941723212e-6
+    z = r * r
+    p = r * ((1.26177193074810590878e-4 * z + 3.02994407707441961300e-2) * z + 9.99999999999999999910e-1)
+    q = ((3.00198505138664455042e-6 * z + 2.52448340349684104192e-3) * z + 2.27265548208155028766e-1) * z + 2.0
+    half = np.int64(n) >> 1
+    rest = np.int64(n) - half
+    first, second = np.int64((half + 1023) << 52).view(np.float64), np.int64((rest + 1023) << 52).view(np.float64)
+    return (1.0 + 2.0 * (p / (q - p))) * first * second
+
+
+@compiled
+def tanh32(x: Any) -> Any:
+    """Computes the hyperbolic tangent.
+
+    Source:
+        Moshier, Cephes 2.8, single/tanhf.c.
+    """
+    z = x * x
+    p = F(-5.70498872745e-3)
+    p = p * z + F(2.06390887954e-2)
+    p = p * z + F(-5.37397155531e-2)
+    p = p * z + F(1.33314422036e-1)
+    p = p * z + F(-3.33332819422e-1)
+    far = F(1) - F(2) / (exp32(abs(x) + abs(x)) + F(1))
+    near = p * z * x + x if z > F(0) else x  # also of -0
+    return near if abs(x) < F(0.625) else (far if x > F(0) else -far)
+
+
+@compiled
+def tanh64(x: Any) -> Any:
+    """Computes the hyperbolic tangent.
+
+    Source:
+        Moshier, Cephes 2.8, double/tanh.c.
+    """
+    z = x * x
+    p = (-9.64399179425052238628e-1 * z - 9.92877231001918586564e1) * z - 1.61468768441708447952e3
+    q = ((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z + 4.84406305325125486048e3
+    far = 1.0 - 2.0 / (exp64(abs(x) + abs(x)) + 1.0)
+    near = x + x * z * (p / q) if z > 0.0 else x  # also of -0
+    return near if abs(x) < 0.625 else (far if x > 0.0 else -far)
+
+
+@compiled
+def erf32(x: Any) -> Any:
+    """Computes the error function, see `formulas.erf`."""
+    a = min(abs(x), F(6))
+    z = a * a
+    t, u, p, q = F(0), F(0), F(0), F(0)
+    for one in T:
+        t = t * z + F(one)
+    for one in U:
+        u = u * z + F(one)
+    for one in P:
+        p = p * a + F(one)
+    for one in Q:
+        q = q * a + F(one)
+    far = F(1) - exp32(-z) * p / q
+    found = a * t / u if a < F(1) else far
+    return found if x > F(0) else (-found if x < F(0) else x)  # -0 and NaN stay themselves
+
+
+@compiled
+def erf64(x: Any) -> Any:
+    """Computes the error function, see `formulas.erf`."""
+    a = min(abs(x), 6.0)
+    z = a * a
+    t, u, p, q = 0.0, 0.0, 0.0, 0.0
+    for one in T:
+        t = t * z + one
+    for one in U:
+        u = u * z + one
+    for one in P:
+        p = p * a + one
+    for one in Q:
+        q = q * a + one
+    far = 1.0 - exp64(-z) * p / q
+    found = a * t / u if a < 1.0 else far
+    return found if x > 0.0 else (-found if x < 0.0 else x)  # -0 and NaN stay themselves
+
+
+def exp(x: Any) -> Any:
+    """Computes e to the power of a float of either width; for kernels, which know the width."""
+    raise NotImplementedError
+
+
+@numba.extending.overload(exp, jit_options=OPTIONS)
+def _of_width(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Numba compares it with what it returns
+    return (lambda x: exp32(x)) if x == numba.float32 else (lambda x: exp64(x))  # noqa: PLW0108  # compiled, not called
+
+
+@summed
+def softmax(x: Any, peak: Any, y: Any) -> None:
+    """Turns rows of scores into probabilities; `peak` has the largest score of each."""
+    one = x.dtype.type(1)
+    for row in range(x.shape[0]):
+        total = one - one
+        for column in range(x.shape[1]):
+            power = exp(x[row, column] - peak[row, 0])
+            y[row, column] = power
+            total += power
+        share = one / total
+        for column in range(x.shape[1]):
+            y[row, column] *= share
+
+
+@summed
+def softmax_back(y: Any, dy: Any, dx: Any) -> None:
+    """Turns the gradients of rows of probabilities into those of their scores."""
+    for row in range(y.shape[0]):
+        total = y.dtype.type(0)
+        for column in range(y.shape[1]):
+            total += y[row, column] * dy[row, column]
+        for column in range(y.shape[1]):
+            dx[row, column] = y[row, column] * (dy[row, column] - total)
+
+
+@summed
+def standardize(x: Any, y: Any, factor: Any, eps: Any, centred: Any) -> None:
+    """Divides rows by the root of their mean square, `centred` ones by that of their distance from the mean."""
+    n, one = x.dtype.type(x.shape[1]), x.dtype.type(1)
+    for row in range(x.shape[0]):
+        mean = one - one
+        if centred:
+            for column in range(x.shape[1]):
+                mean += x[row, column]
+            mean /= n
+        total = one - one
+        for column in range(x.shape[1]):
+            total += (x[row, column] - mean) * (x[row, column] - mean)
+        share = one / np.sqrt(total / n + eps)
+        factor[row, 0] = share
+        for column in range(x.shape[1]):
+            y[row, column] = (x[row, column] - mean) * share
+
+
+@summed
+def standardize_back(y: Any, factor: Any, dy: Any, dx: Any, centred: Any) -> None:
+    """Turns the gradients of standardized rows into those of the rows as they were."""
+    n, zero = y.dtype.type(y.shape[1]), y.dtype.type(0)
+    for row in range(y.shape[0]):
+        along, total = zero, zero
+        for column in range(y.shape[1]):
+            along += y[row, column] * dy[row, column]
+            total += dy[row, column]
+        along, total = along / n, total / n if centred else zero
+        for column in range(y.shape[1]):
+            dx[row, column] = (dy[row, column] - y[row, column] * along - total) * factor[row, 0]
+
+
+@compiled
+def affine(x: Any, y: Any, w: Any, b: Any) -> None:
+    """Scales and shifts columns."""
+    for row in range(x.shape[0]):
+        for column in range(x.shape[1]):
+            y[row, column] = x[row, column] * w[column] + b[column]
+
+
+@compiled
+def affine_back(x: Any, dy: Any, dx: Any, w: Any, sums: Any) -> None:
+    """Turns the gradients of scaled and shifted columns into those of the columns, the scales and the shifts."""
+    for row in range(x.shape[0]):
+        for column in range(x.shape[1]):
+            slope = dy[row, column]
+            dx[row, column] = slope * w[column]
+            sums[0, column] += slope * x[row, column]
+            sums[1, column] += slope

@@ -1,0 +1,242 @@
+"""Compiled kernels: the same results as NumPy's within float tolerance, on several threads, and only where wanted."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad.backend import engine, fast
+from tapegrad.backend.fast import Fast, use_fast
+from tapegrad.backend.numpy import NumPy
+from tapegrad.backend.threads import set_threads, threads
+
+pytest.importorskip("numba")
+
+SHAPES = [(1, 1), (3, 5), (257, 129), (2, 3, 7, 33), (300, 1024)]
+TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
+
+
+@pytest.fixture(autouse=True)
+def for_arrays_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(fast, "_LARGE", 1)
+    monkeypatch.setattr(fast, "_MANY", 1)
+    yield
+    use_fast(True)  # noqa: FBT003  # its only argument
+    set_threads(None)
+
+
+def numbers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).normal(1, 3, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("count", [1, 3])
+def test_kernels_of_rows_give_what_numpy_does(shape: tuple[int, ...], dtype: Any, count: int) -> None:
+    set_threads(count)
+    x, dy = numbers(shape, dtype), numbers(shape, dtype, 1)
+    w, b = numbers(shape[-1:], dtype, 2), numbers(shape[-1:], dtype, 3)
+    plain, compiled = NumPy(), Fast()
+    y = plain.softmax(x, -1)
+    z, factor = plain.standardize(x, -1, 1e-5, centred=True)
+    pairs = {
+        "softmax": (plain.softmax(x, -1), compiled.softmax(x, -1)),
+        "softmax_back": (plain.softmax_back(y, dy, -1), compiled.softmax_back(y, dy, -1)),
+        "affine": (plain.affine(x, w, b), compiled.affine(x, w, b)),
+    }
+    for centred in (True, False):
+        expected = plain.standardize(x, -1, 1e-5, centred=centred)
+        found = compiled.standardize(x, -1, 1e-5, centred=centred)
+        pairs[f"standardize {centred}"], pairs[f"factor {centred}"] = zip(expected, found, strict=True)
+        pairs[f"standardize_back {centred}"] = (
+            plain.standardize_back(z, factor, dy, -1, centred=centred),
+            compiled.standardize_back(z, factor, dy, -1, centred=centred),
+        )
+    for place, pair in enumerate(
+        zip(plain.affine_back(x, w, dy, [True] * 3), compiled.affine_back(x, w, dy, [True] * 3), strict=True)
+    ):
+        pairs[f"affine_back {place}"] = pair
+
+    for name, (expected, found) in pairs.items():
+        assert found.dtype == dtype, name
+        assert found.shape == expected.shape, name
+        scale = max(1.0, float(np.abs(expected).max()))
+        np.testing.assert_allclose(found, expected, rtol=TOLERANCE[dtype], atol=scale * TOLERANCE[dtype], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "x", [[np.nan, 1, 2], [np.inf, 1, 2], [-np.inf, 1, 2], [-np.inf] * 3, [1e4, -1e4, 0], [-200, 0, 100]]
+)
+def test_softmax_of_what_is_no_number_is_what_numpy_gives(x: list[float]) -> None:
+    row = np.array([x], np.float32)
+
+    with np.errstate(invalid="ignore"):
+        expected = NumPy().softmax(row, -1)
+        found = Fast().softmax(row, -1)
+
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-30)
+
+
+@pytest.mark.parametrize(("name", "units"), [("exp", 2), ("tanh", 2)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_are_exact_to_two_units_in_the_last_place(name: str, units: int, dtype: Any) -> None:
+    wide = np.longdouble
+    limit = {np.float32: 100, np.float64: 740}[dtype]
+    x = np.concatenate([np.linspace(-limit, limit, 20_001), numbers((20_000,), dtype)]).astype(dtype)
+    function = getattr(import_module("tapegrad.backend.kernels"), f"{name}{8 * x.itemsize}")
+    with np.errstate(all="ignore"):
+        exact = getattr(np, name)(x.astype(wide))
+        rounded = exact.astype(dtype)
+
+        found = np.array([function(one) for one in x[::7]], dtype)
+
+    normal = np.isfinite(rounded) & (np.abs(rounded) >= np.finfo(dtype).tiny)
+    error = np.abs(found.astype(wide) - exact[::7])[normal[::7]] / np.spacing(np.abs(rounded))[::7][normal[::7]]
+    assert error.max() < units
+    np.testing.assert_allclose(found[~normal[::7]], rounded[::7][~normal[::7]], atol=np.finfo(dtype).tiny)
+
+
+@pytest.mark.parametrize("name", ["exp", "tanh", "erf"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_of_edges_are_numpys(name: str, dtype: Any) -> None:
+    kernels = import_module("tapegrad.backend.kernels")
+    edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, -1e-30, 0.625, -0.625, 1.0, 7.0, -7.0], dtype)
+    with np.errstate(all="ignore"):
+        expected = NumPy().map("erf", edges) if name == "erf" else getattr(np, name)(edges)
+        function = getattr(kernels, f"{name}{8 * edges.itemsize}")
+
+        found = np.array([function(one) for one in edges], dtype)
+
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+    np.testing.assert_array_equal(np.signbit(found)[[0, 1]], [False, True] if name != "exp" else [False, False])
+
+
+def test_sums_of_many_rows_are_the_same_bits_on_any_number_of_threads() -> None:
+    x, dy, w = numbers((1000, 65), np.float32), numbers((1000, 65), np.float32, 1), numbers((65,), np.float32, 2)
+    found = []
+
+    for count in (1, 2, 3):
+        set_threads(count)
+        found.append(Fast().affine_back(x, w, dy, [True] * 3))
+
+    for other in found[1:]:
+        for expected, result in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(result, expected)
+
+
+def test_a_fused_function_is_one_kernel_whatever_its_numbers() -> None:
+    generated = import_module("tapegrad.backend.generated")
+    scaled: Any = tg.fused(lambda x, factor: tg.tanh(x * factor) + factor)
+    x = numbers((3, 5), np.float32)
+    scaled(tg.tensor(x), 2.0)
+    before = len(generated._kernels)
+
+    found = [scaled(tg.tensor(x), factor).numpy() for factor in (0.5, 3.0)]
+
+    assert len(generated._kernels) == before
+    for factor, y in zip((0.5, 3.0), found, strict=True):
+        np.testing.assert_allclose(y, np.tanh(x * np.float32(factor)) + np.float32(factor), rtol=1e-6, atol=1e-6)
+
+
+def test_what_a_kernel_cannot_be_written_of_is_left_to_numpy() -> None:
+    x = numbers((40_000,), np.float32)
+
+    y = tg.fused(lambda x: tg.sin(x) + 1)(tg.tensor(x))
+
+    np.testing.assert_array_equal(y.numpy(), np.sin(x) + 1)
+
+
+def test_can_be_turned_off_and_on() -> None:
+    use_fast(False)  # noqa: FBT003  # its only argument
+    without = type(engine(np.ones(3)))
+    use_fast(True)  # noqa: FBT003  # its only argument
+
+    assert (without, type(engine(np.ones(3)))) == (NumPy, Fast)
+
+
+def test_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = "use_fast: compiled kernels need Numba, which the extra `fast` brings"
+
+    with monkeypatch.context() as without:
+        without.setattr(fast, "_has_numba", lambda: False)
+        with pytest.raises(ModuleNotFoundError, match=message):
+            use_fast(True)  # noqa: FBT003  # its only argument
+
+
+@pytest.mark.parametrize(("setting", "name"), [("0", "NumPy"), ("1", "Fast")])
+def test_a_variable_turns_it_off_and_no_import_loads_numba(setting: str, name: str) -> None:
+    program = (
+        "import os, sys; before = dict(os.environ); import tapegrad as tg; from tapegrad.backend import engine\n"
+        "x = tg.ones((3,)); print(type(engine(x.data)).__name__, 'numba' in sys.modules, before == dict(os.environ))"
+    )
+
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"TAPEGRAD_FAST": setting},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert run.stdout.split() == [name, "False", "True"]
+
+
+def test_kernels_are_found_on_the_disk_by_the_next_process(tmp_path: Path) -> None:
+    program = (
+        "import numpy as np, tapegrad as tg\n"
+        "from tapegrad.backend import generated\n"
+        "tg.fused(lambda x: tg.tanh(x) * 3 - x)(tg.ones((40_000,)))\n"
+        "((_, kernel),) = generated._kernels.items()\n"
+        "print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))"
+    )
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "TAPEGRAD_FAST": "1"}
+
+    said = [
+        subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+
+    assert [run.stdout.split() for run in said] == [["0", "1"], ["1", "0"]]
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_next_process_its_kernels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+
+    y = tg.fused(lambda x: tg.tanh(x) * 5 - 2 * x)(tg.ones((3, 5)))
+
+    np.testing.assert_allclose(y.numpy(), np.tanh(1) * 5 - 2, rtol=1e-6)
+
+
+def test_ops_pass_their_tests_with_kernels_for_arrays_of_any_size() -> None:
+    files = ["tests/ops/test_activation.py", "tests/ops/test_softmax.py", "tests/ops/test_norm.py"]
+
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files],
+        env=os.environ | {"TAPEGRAD_FAST": "all"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stdout[-2000:]
+
+
+def test_threads_are_set_in_one_place() -> None:
+    set_threads(3)
+    assert threads() == 3
+    set_threads(None)
+    assert threads() >= 1
+    with pytest.raises(ValueError, match="set_threads: count is 0 but at least 1 is expected"):
+        set_threads(0)
