@@ -41,9 +41,9 @@ def numbers(*shape: int, seed: int = 0, scale: float = 1.0) -> Tensor[Any]:
 
 @pytest.fixture(autouse=True)
 def without_kernels() -> Iterator[None]:
-    use_fast(False)  # noqa: FBT003  # its only argument
+    use_fast(is_on=False)
     yield
-    use_fast(True)  # noqa: FBT003  # its only argument
+    use_fast(is_on=True)
 
 
 @fused
@@ -140,7 +140,7 @@ def test_tiles_of_any_shape_give_what_the_whole_does(
     other: tuple[int, ...],
     is_fast: bool,  # noqa: FBT001  # pytest's parameter
 ) -> None:
-    use_fast(is_fast)
+    use_fast(is_on=is_fast)
     x, y = numbers(*shape), numbers(*other, seed=1)
     seed = numbers(*shape, seed=2)
 

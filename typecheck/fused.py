@@ -69,12 +69,6 @@ def reject_a_bias_of_another_length() -> None:
     shifted(tg.ones((3, 5)), tg.zeros((4,)))  # E: shifted: C is 5 in x but 4 in bias
 
 
-def reject_a_sum_where_a_shape_was_promised() -> None:
-    @fused
-    def total(x: Tensor[Shape[L[3], L[5]], T]) -> Tensor[Shape[L[3], L[5]], T]:
-        return x.sum(axis=1)  # E(mypy): Incompatible return value type (got "Tensor[tuple[Literal[3]], T, floating[_32Bit]]", expected "Tensor[tuple[Literal[3], Literal[5]], T, floating[_32Bit]]")
-
-
 def reject_a_body_whose_operands_do_not_broadcast() -> None:
     @fused
     def product(x: Tensor[Shape[L[3], L[5]], T], y: Tensor[Shape[L[5], L[4]], T]) -> Tensor[Any, T]:

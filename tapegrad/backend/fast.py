@@ -110,7 +110,7 @@ class Fast(numpy.NumPy):
         return dx, dw, db
 
 
-def use_fast(is_on: bool) -> None:  # noqa: FBT001  # a switch has no other argument
+def use_fast(*, is_on: bool) -> None:
     """Turns the compiled kernels of the extra `fast` on or off, for the whole process.
 
     They are on where Numba is installed, unless the variable TAPEGRAD_FAST is 0 when the first tensor is made. Results

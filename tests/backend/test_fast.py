@@ -28,7 +28,7 @@ def for_arrays_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(fast, "_LARGE", 1)
     monkeypatch.setattr(fast, "_MANY", 1)
     yield
-    use_fast(True)  # noqa: FBT003  # its only argument
+    use_fast(is_on=True)
     set_threads(None)
 
 
@@ -154,9 +154,9 @@ def test_what_a_kernel_cannot_be_written_of_is_left_to_numpy() -> None:
 
 
 def test_can_be_turned_off_and_on() -> None:
-    use_fast(False)  # noqa: FBT003  # its only argument
+    use_fast(is_on=False)
     without = type(engine(np.ones(3)))
-    use_fast(True)  # noqa: FBT003  # its only argument
+    use_fast(is_on=True)
 
     assert (without, type(engine(np.ones(3)))) == (NumPy, Fast)
 
@@ -167,7 +167,7 @@ def test_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as without:
         without.setattr(fast, "_has_numba", lambda: False)
         with pytest.raises(ModuleNotFoundError, match=message):
-            use_fast(True)  # noqa: FBT003  # its only argument
+            use_fast(is_on=True)
 
 
 @pytest.mark.parametrize(("setting", "name"), [("0", "NumPy"), ("1", "Fast")])
