@@ -79,9 +79,10 @@ oracle: $(VENV)/.ready ## install PyTorch and JAX, and compare every op with the
 	@$(BIN)/python -m pip install --quiet torch==2.13.0 jax==0.10.2
 	@$(BIN)/pytest tests/oracle
 
-bench: $(BENCH)/.ready ## install the rivals in .venv-bench, and time training beside them
+bench: $(BENCH)/.ready ## install the rivals in .venv-bench, and time training beside them; SHORT=1 for a glance
 	@mkdir -p build
-	@$(BENCH)/bin/python -m benchmarks.workloads --json build/workloads.json --plot build/workloads.png
+	@$(BENCH)/bin/python -m benchmarks.workloads --tuned $(if $(SHORT),--short) \
+		--json build/workloads.json --plot build/workloads.png
 
 compare: $(BENCH)/.ready ## ask PyTorch, jaxtyping and pyrefly again what docs/guide/comparison.md quotes
 	@$(BENCH)/bin/python -m pip install --quiet pyrefly==1.4.1 pyrefly-torch-stubs==1.4.0
@@ -124,5 +125,5 @@ $(VENV)/.ready: $(VENV)/.locked pyproject.toml
 $(BENCH)/.ready: pyproject.toml
 	@echo "== $(BENCH): the rivals, some minutes"
 	@$(PYTHON) -m venv --clear $(BENCH)
-	@$(BENCH)/bin/python -m pip install --quiet --editable ".[plot]" torch==2.13.0 jax==0.10.2 autograd==1.9.1
+	@$(BENCH)/bin/python -m pip install --quiet --editable ".[fast,plot]" torch==2.13.0 jax==0.10.2 autograd==1.9.1
 	@touch $@

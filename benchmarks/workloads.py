@@ -5,6 +5,10 @@ PyTorch; a number in milliseconds holds for the machine that is named above the 
 numbers, and their first results are compared.
 
     python -m benchmarks.workloads [a b …] [--short] [--tuned] [--json FILE] [--plot FILE]
+    python -m benchmarks.workloads --page
+
+The second form measures nothing: it writes the table of docs/guide/speed.md and its plot anew, from the numbers in
+benchmarks/workloads.json. To publish others, measure with `--json benchmarks/workloads.json` in a quiet hour first.
 """
 
 import argparse
@@ -35,12 +39,18 @@ WORKLOADS = {
     "f": "conv2d 64→64, 3×3, on 8×64×56×56",
     "g": "transformer block 256, 8 heads, 8×128 tokens, step",
     "h": "tanh(x)·sigmoid(x) + x² on 4 million",
+    "h fused": "the same as one function under `@fused`",
     "i": "layer_norm and softmax on (4096, 1024)",
     "j": "matmul 2048³",
     "k": "peak memory of 8 blocks of g, MiB",
 }
 REFERENCE = "torch"
+ROOT = Path(__file__).parent.parent
+NUMBERS = ROOT / "benchmarks" / "workloads.json"
+PAGE = ROOT / "docs" / "guide" / "speed.md"
+PICTURE = ROOT / "docs" / "images" / "speed.png"
 SAMPLE = 2e-3  # seconds that one sample takes at least
+BEGIN, END = "<!-- what --page writes begins here -->", "<!-- and ends here -->"
 # glibc maps each large array anew and faults in its pages; above these sizes, it keeps them.
 TUNED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 33)}
 
@@ -55,6 +65,18 @@ class Contestant:
     package: str
     programs: Callable[[], Programs]
     missing: str = "-"
+    before: Callable[[], None] = lambda: None  # is called before each of its turns
+    also: str = ""  # another package that it needs
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can run."""
+        return all(find_spec(package) for package in (self.package, self.also) if package)
+
+    def program(self, workload: str) -> Callable[[], Program] | None:
+        """Returns how to make a workload; who fuses nothing by name runs the same program in both places."""
+        programs = self.programs()
+        return programs[workload] if workload in programs else programs[workload.removesuffix(" fused")]
 
 
 @dataclass(frozen=True)
@@ -66,7 +88,15 @@ class Times:
 
 
 CONTESTANTS = {
-    "tapegrad": Contestant("tapegrad", lambda: _of("in_tapegrad").PROGRAMS, "not there yet"),
+    "tapegrad": Contestant(
+        "tapegrad", lambda: _of("in_tapegrad").PROGRAMS, before=lambda: _of("in_tapegrad").use_fast(is_on=False)
+    ),
+    "tapegrad fast": Contestant(
+        "tapegrad",
+        lambda: _of("in_tapegrad").PROGRAMS,
+        before=lambda: _of("in_tapegrad").use_fast(is_on=True),
+        also="numba",
+    ),
     "torch": Contestant("torch", lambda: _of("in_torch").EAGER),
     "torch.compile": Contestant("torch", lambda: _of("in_torch").COMPILED),
     "jax.jit": Contestant("jax", lambda: _of("in_functions").in_jax()),
@@ -85,15 +115,16 @@ def timed(workload: str, names: list[str], *, short: bool) -> dict[str, Times | 
     running: dict[str, tuple[Program, int]] = {}
     first: dict[str, float] = {}
     for name in names:
-        make = CONTESTANTS[name].programs()[workload]
+        make = CONTESTANTS[name].program(workload)
         if make is None:
             found[name] = CONTESTANTS[name].missing
             continue
+        CONTESTANTS[name].before()
         try:
             program = make()
             first[name] = program()
         except Exception as error:  # a rival that fails is a line of the table, not its end
-            if name == "tapegrad":
+            if CONTESTANTS[name].package == "tapegrad":
                 raise
             found[name] = f"failed: {type(error).__name__}"
             continue
@@ -106,6 +137,7 @@ def timed(workload: str, names: list[str], *, short: bool) -> dict[str, Times | 
     taken: dict[str, list[float]] = {name: [] for name in running}
     for _ in range(_rounds(running, short=short)):
         for name, (program, repeats) in running.items():
+            CONTESTANTS[name].before()
             taken[name].append(_seconds(program, repeats) * 1e3)
     return found | {name: Times(median(times), min(times)) for name, times in taken.items()}
 
@@ -138,15 +170,16 @@ def peak(name: str) -> float:
     """Returns by how many MiB three steps of workload k raise the peak above that of the imports."""
     make = CONTESTANTS[name].programs()["k"]
     assert make is not None
+    CONTESTANTS[name].before()
     Path("/proc/self/clear_refs").write_text("5", "ascii")  # forgets the peak, which an import may have set
-    before = _memory("VmRSS")
+    before = memory_of_process("VmRSS")
     program = make()
     for _ in range(3):
         program()
-    return _memory("VmHWM") - before
+    return memory_of_process("VmHWM") - before
 
 
-def _memory(name: str) -> float:
+def memory_of_process(name: str) -> float:
     """Returns what Linux says of this process's memory now (VmRSS) or at its peak (VmHWM), in MiB."""
     (line,) = [line for line in Path("/proc/self/status").read_text("ascii").splitlines() if line.startswith(name)]
     return int(line.split()[1]) / 1024
@@ -154,8 +187,9 @@ def _memory(name: str) -> float:
 
 def machine(names: list[str]) -> dict[str, str]:
     """Names what every number depends on."""
-    packages = sorted({CONTESTANTS[name].package for name in names} - {"tapegrad"} | {"numpy"})
+    packages = sorted({package for name in names for package in _packages(name)} - {"tapegrad"} | {"numpy"})
     return {
+        "date": time.strftime("%Y-%m-%d"),
         "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} cores",
         "Python": platform.python_version(),
         "versions": ", ".join(f"{package} {version(package)}" for package in packages),
@@ -164,6 +198,10 @@ def machine(names: list[str]) -> dict[str, str]:
         if all(name in os.environ for name in TUNED)
         else f"{'-'.join(platform.libc_ver())}, as it comes",
     }
+
+
+def _packages(name: str) -> list[str]:
+    return [package for package in (CONTESTANTS[name].package, CONTESTANTS[name].also) if package]
 
 
 def _processor() -> str:
@@ -230,6 +268,48 @@ def plot(results: Mapping[str, Mapping[str, Times | str]], names: list[str], pat
     figure.savefig(path, dpi=150)
 
 
+def head(names: list[str], facts: Mapping[str, str]) -> list[str]:
+    """Writes what all numbers depend on, and the head of the table."""
+    return [
+        *(f"- {name}: {fact}" for name, fact in facts.items()),
+        "",
+        f"| workload: **ratio to {REFERENCE}** and ms, each median/minimum | {' | '.join(names)} |",
+        "| --- " * (len(names) + 1) + "|",
+    ]
+
+
+def read(numbers: Mapping[str, Any]) -> dict[str, dict[str, Times | str]]:
+    """Returns the times that a file of numbers has."""
+    return {
+        workload: {name: one if isinstance(one, str) else Times(**one) for name, one in times.items()}
+        for workload, times in numbers["results"].items()
+    }
+
+
+def page(text: str, numbers: Mapping[str, Any]) -> str:
+    """Returns the page with the table of some numbers between its two marks."""
+    results = read(numbers)
+    names = list(next(iter(results.values())))
+    return written(
+        text, [*head(names, numbers["machine"]), *(row(workload, times) for workload, times in results.items())]
+    )
+
+
+def written(text: str, lines: list[str]) -> str:
+    """Returns a page with other lines between its two marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return "\n".join([f"{before}{BEGIN}", "", *lines, "", f"{END}{after}"])
+
+
+def write_page() -> None:
+    """Writes the table of the page and its plot, from the numbers that were measured last."""
+    numbers = json.loads(NUMBERS.read_text("utf-8"))
+    PAGE.write_text(page(PAGE.read_text("utf-8"), numbers), "utf-8")
+    results = read(numbers)
+    plot(results, list(next(iter(results.values()))), PICTURE)
+
+
 def main() -> None:
     """Prints the machine and the table, and writes what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
@@ -238,33 +318,35 @@ def main() -> None:
     parser.add_argument("--tuned", action="store_true", help="let the allocator keep its pages, for all contestants")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all times there")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios there; needs the extra plot")
+    parser.add_argument("--page", action="store_true", help="write the page of the docs from the numbers in the tree")
     parser.add_argument("--only", help="contestants to run, separated by commas")
     parser.add_argument("--memory-of", choices=CONTESTANTS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.memory_of:
         print(peak(options.memory_of))
         return
+    if options.page:
+        write_page()
+        return
     if options.tuned and any(name not in os.environ for name in TUNED):  # it reads them when a process starts
         os.execve(sys.executable, [sys.executable, "-m", "benchmarks.workloads", *sys.argv[1:]], os.environ | TUNED)  # noqa: S606  # this very program again
     chosen = options.only.split(",") if options.only else list(CONTESTANTS)
-    names = [name for name in chosen if find_spec(CONTESTANTS[name].package)]
+    names = [name for name in chosen if CONTESTANTS[name].is_installed]
     workloads = options.workloads or list(WORKLOADS)
 
     facts = machine(names)
-    print(*(f"{name}: {fact}" for name, fact in facts.items()), sep="\n", end="\n\n")
-    print(f"| workload: **ratio to {REFERENCE}** and ms, each median/minimum | {' | '.join(names)} |")
-    print("| --- " * (len(names) + 1) + "|")
+    print(*head(names, facts), sep="\n")
     results: dict[str, dict[str, Times | str]] = {}
     for workload in workloads:
         times = memory(names) if workload == "k" else timed(workload, names, short=options.short)
         results[workload] = {name: times[name] for name in names}
         print(row(workload, results[workload]), flush=True)
     if options.json:
-        written = {
+        times_by_name = {
             workload: {name: one if isinstance(one, str) else asdict(one) for name, one in times.items()}
             for workload, times in results.items()
         }
-        options.json.write_text(json.dumps({"machine": facts, "results": written}, indent=2) + "\n", "utf-8")
+        options.json.write_text(json.dumps({"machine": facts, "results": times_by_name}, indent=2) + "\n", "utf-8")
     if options.plot:
         plot(results, names, options.plot)
 

@@ -30,7 +30,7 @@ import pytest
 from typing_extensions import override
 
 import tapegrad
-from benchmarks import comparison
+from benchmarks import comparison, scale, workloads
 from docs import refusals
 from tapegrad import autodiff, backend, errors
 
@@ -422,3 +422,11 @@ def test_the_floors_show_every_room_with_its_words() -> None:
     for row in rows:
         below = [name.strip("` |") for name in row[3].split(", ")]
         assert all(heights[name] < heights[row[1].strip("`")] for name in below if name)
+
+
+@pytest.mark.parametrize("room", [workloads, scale])
+def test_a_page_of_numbers_shows_those_in_the_tree(room: Any) -> None:
+    numbers = json.loads(room.NUMBERS.read_text("utf-8"))
+
+    assert room.page(room.PAGE.read_text("utf-8"), numbers) == room.PAGE.read_text("utf-8")
+    assert room.PICTURE.exists()

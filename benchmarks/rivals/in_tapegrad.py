@@ -5,7 +5,9 @@ from typing import Any
 
 import tapegrad as tg
 from benchmarks.rivals import data
-from tapegrad import Tensor, nn, ops, optim
+from tapegrad import Tensor, nn, ops, optim, use_fast
+
+__all__ = ["PROGRAMS", "use_fast"]
 
 
 def parameter(array: Any) -> Any:
@@ -148,6 +150,21 @@ def elementwise() -> Callable[[], float]:
     return run
 
 
+@tg.fused
+def _gated(x: Any) -> Any:
+    return tg.tanh(x) * tg.sigmoid(x) + x * x
+
+
+def fused() -> Callable[[], float]:
+    """Workload h in a fused function."""
+    x = tg.tensor(data.numbers(4_000_000))
+
+    def run() -> float:
+        return float(_gated(x.trace()).sum().backward()[x].numpy()[0])
+
+    return run
+
+
 def normalized() -> Callable[[], float]:
     """Workload i."""
     x, target = map(tg.tensor, data.rows())
@@ -185,6 +202,7 @@ PROGRAMS = {
     "f": convolution if hasattr(ops, "conv2d") else None,
     "g": block,
     "h": elementwise,
+    "h fused": fused,
     "i": normalized,
     "j": product,
     "k": lambda: blocks(data.BLOCKS),
