@@ -42,8 +42,10 @@ def convolve(x: Array, w: Array, slide: Slide) -> Array:
     matrix, which holds a column for each of the others.
     """
     kernel, sizes = w.shape[3:], slide.sizes
+    shape = (*x.shape[:2], w.shape[1], *sizes)
     if not x.size * w.size * prod(sizes):
-        return np.zeros((*x.shape[:2], w.shape[1], *sizes), x.dtype)
+        return np.zeros(shape, x.dtype)
+    np.empty(shape, x.dtype)  # refused here if there is no room for it: the plan would be as long
     if len(sizes) == 1:
         flat = Slide(*((one, *numbers) for one, numbers in zip((1, 1, 1, 1, 0), slide, strict=True)))
         return convolve(x[..., None, :], w[..., None, :], flat)[..., 0, :]
