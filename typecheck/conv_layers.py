@@ -130,6 +130,20 @@ def accept_unknown_numbers() -> None:
     convolved(3, (3, 5), 1)
 
 
+def accept_unknown_numbers_of_pools() -> None:
+    def pooled(n: int, both: tuple[int, int], maybe: int | None) -> None:
+        assert_type(nn.MaxPool2d((2, n)), nn.MaxPool2d[L[2], L[2], L[0], Any, Any])
+        assert_type(nn.MaxPool2d((n, 2)), nn.MaxPool2d[Any, Any, L[0], L[2], L[2]])
+        assert_type(nn.MaxPool2d(2, stride=n), nn.MaxPool2d[L[2], Any])
+        assert_type(nn.MaxPool2d(2, stride=(n, 1)), nn.MaxPool2d[L[2], Any, L[0], L[2], L[1]])
+        assert_type(nn.MaxPool2d(2, stride=maybe)(images), Tensor[Shape[L[32], L[1], Any, Any], NoneTape])
+        assert_type(nn.MaxPool2d(both)(images), Tensor[Shape[L[32], L[1], Any, Any], NoneTape])
+        assert_type(nn.MaxPool2d(2, stride=both)(images), Tensor[Shape[L[32], L[1], Any, Any], NoneTape])
+        assert_type(nn.MaxPool1d(2, stride=n)(tg.ones((3, 28))), Tensor[Shape[L[3], Any], NoneTape])
+
+    pooled(3, (3, 5), None)
+
+
 def accept_pools() -> None:
     line = tg.ones((3, 28))
     assert_type(nn.MaxPool1d(3)(line), Tensor[Shape[L[3], L[9]], NoneTape])
@@ -145,6 +159,28 @@ def accept_pools() -> None:
     assert_type(nn.GlobalMaxPool1d()(line), Tensor[Shape[L[3]], NoneTape])
     assert_type(nn.GlobalAvgPool2d()(images), Tensor[Shape[L[32], L[1]], NoneTape])
     assert_type(nn.GlobalMaxPool2d()(images), Tensor[Shape[L[32], L[1]], NoneTape])
+
+
+def accept_a_number_for_each_axis_of_a_pool() -> None:
+    three: nn.MaxPool2d[L[2], L[2], L[0], L[3], L[3], L[0]] = nn.MaxPool2d((2, 3))
+    assert_type(three(images), Tensor[Shape[L[32], L[1], L[14], L[6]], NoneTape])
+    assert_type(nn.MaxPool2d((2, 3), stride=None), nn.MaxPool2d[L[2], L[2], L[0], L[3], L[3]])
+    assert_type(nn.MaxPool2d((2, 2)), nn.MaxPool2d[L[2]])
+    assert_type(nn.MaxPool2d((2, 3), stride=1)(images), Tensor[Shape[L[32], L[1], L[27], L[18]], NoneTape])
+    assert_type(nn.MinPool2d(2, stride=(1, 4))(images), Tensor[Shape[L[32], L[1], L[27], L[5]], NoneTape])
+    assert_type(nn.AvgPool2d((2, 3), padding=(1, 0))(images), Tensor[Shape[L[32], L[1], L[15], L[6]], NoneTape])
+    assert_type(nn.AvgPool2d((2, 3), padding=1)(images), Tensor[Shape[L[32], L[1], L[15], L[7]], NoneTape])
+    assert_type(nn.AvgPool2d(3, padding=(0, 1))(images), Tensor[Shape[L[32], L[1], L[9], L[7]], NoneTape])
+    assert_type(nn.SmoothMaxPool2d((2, 3), stride=(3, 1), padding=(1, 0))(images), Tensor[Shape[L[32], L[1], L[10], L[18]], NoneTape])
+    assert_type(nn.AdaptiveAvgPool2d((7, 3)), nn.AdaptiveAvgPool2d[L[7], L[3]])
+    assert_type(nn.AdaptiveAvgPool2d((7, 3))(images), Tensor[Shape[L[32], L[1], L[7], L[3]], NoneTape])
+
+
+def accept_a_number_for_each_axis_of_a_pool_in_a_model() -> None:
+    def pooled(x: Tensor[Shape[N, L[1], H, W], T]) -> Tensor[Shape[N, L[1], FloorDiv[H, L[2]], FloorDiv[W, L[3]]], T]:
+        return nn.Sequential(nn.ReLU(), nn.MaxPool2d((2, 3)))(x)
+
+    assert_type(pooled(images), Tensor[Shape[L[32], L[1], L[14], L[6]], NoneTape])
 
 
 def accept_exact_sizes_through_a_model() -> None:
@@ -197,6 +233,19 @@ def reject_a_kernel_longer_than_its_image() -> None:
 
 def reject_a_window_longer_than_its_line() -> None:
     nn.MaxPool1d(7)(tg.ones((3, 5)))  # E: MaxPool1d: a window of 7 is longer than the 5 cells it slides over [tapegrad-shape]
+
+
+def reject_a_window_longer_than_its_image_along_one_axis() -> None:
+    nn.MaxPool2d((2, 21))(images)  # E: MaxPool2d: a window of 21 is longer than the 20 cells it slides over [tapegrad-shape]
+
+
+def reject_more_padding_than_half_of_a_window_along_one_axis() -> None:
+    nn.MinPool2d((4, 2), padding=2)(images)  # E: MinPool2d: padding is 2, more than half of a window of 2 [tapegrad-shape]
+
+
+def reject_a_linear_behind_a_pool_with_a_number_for_each_axis() -> None:
+    model = nn.Sequential(nn.MaxPool2d((2, 3)), nn.Flatten(), nn.Linear(140, 10))
+    model(images)  # E: model[2] Linear(140, 10): x is (32, 84) but (..., 140) is expected: axis -1 is 84, not 140 [tapegrad-shape]
 
 
 def reject_a_model_that_shrinks_too_far() -> None:

@@ -74,6 +74,7 @@ from tapegrad.mypy.rules import op_in, op_named, op_of_method
 from tapegrad.mypy.signatures import Signature, is_op, is_overload, method_of_tensor, parameter_names, signature_of
 from tapegrad.mypy.unify import Bindings, Refusal
 from tapegrad.mypy.values import ValueUnknownError, index_of, is_whole, size_value, value_of
+from tapegrad.mypy.windows import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -245,7 +246,8 @@ def _judged(
             result = _op_result(ctx, signature, bindings, items)
             return result if asked is None or items is None or _is_several(items) else asked.kept(result)
         if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
-            result = _constructed(signature.result, bindings, ctx.default_return_type)
+            made = _constructed(signature.result, bindings, ctx.default_return_type)
+            result = stepped(made, [argument.type for argument in arguments.get("stride", [])])
         else:
             result = bindings.applied(signature.result, ctx.default_return_type)
         return result if asked is None else asked.kept(result)

@@ -250,8 +250,9 @@ class Bindings:
                 return size_type(self.size(p), self.make)
             # Left out, a size is its default, as it is where one number stands for several; given but unknown, it
             # stays unknown.
-            given = any(_mentions(formal, p.id) for formal in self.given) and not self._follows(p)
-            return _kept_size(answer) if given else self._default_size(p, answer)
+            given = [formal for formal in self.given if _mentions(formal, p.id)]
+            is_left_out = all(self._follows(p, formal) for formal in given)
+            return self._default_size(p, answer) if is_left_out else _kept_size(answer)
         if kind == "shape":
             return shape_type(shape_items(self.shapes[p.id][0]), self.make) if p.id in self.shapes else unknown()
         if kind == "tape":
@@ -263,9 +264,9 @@ class Bindings:
             return unknown() if any(_mentions(formal, p.id) for formal in self.given) else p.default
         return unknown() if answer is None or isinstance(answer, UninhabitedType) else answer
 
-    def _follows(self, p: TypeVarType) -> bool:
+    def _follows(self, p: TypeVarType, formal: Type) -> bool:
         default = get_proper_type(p.default)
-        return isinstance(default, TypeVarType) and default.id in self.sizes
+        return isinstance(default, TypeVarType) and default.id in self.sizes and _mentions(formal, default.id)
 
     def _default_size(self, p: TypeVarType, answer: ProperType | None) -> Type:
         default = get_proper_type(p.default)

@@ -1,4 +1,4 @@
-"""Convolutions and pools of the library: their op's rule says what no signature can, that a window finds no room."""
+"""Convolutions and pools of the library: what no signature says, that a window finds no room, or steps by itself."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import TypeInfo
+from mypy.types import Instance, NoneType, Type, get_proper_type
 
 from tapegrad.mypy.codec import Many, size_of
 from tapegrad.mypy.rules import op_named
@@ -14,11 +15,10 @@ from tapegrad.mypy.rules import op_named
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mypy.types import Instance
-
     from tapegrad.dims import Size
 
-ROOMS = frozenset({"tapegrad.nn.conv", "tapegrad.nn.conv_transpose", "tapegrad.nn.pool"})
+POOLS = "tapegrad.nn.pool"
+ROOMS = frozenset({"tapegrad.nn.conv", "tapegrad.nn.conv_transpose", POOLS})
 
 
 def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | None:
@@ -49,15 +49,25 @@ def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | Non
     return judge
 
 
+def stepped(layer: Type, stride: list[Type]) -> Type:
+    """Lets a pool that is told no stride step by its window along each axis, not by that of the first."""
+    is_told = any(not isinstance(get_proper_type(one), NoneType) for one in stride)
+    if is_told or not isinstance(layer, Instance) or layer.type.module_name != POOLS:
+        return layer
+    names = [variable.name for variable in layer.type.defn.type_vars]
+    sizes = dict(zip(names, layer.args, strict=True))
+    return layer.copy_modified(args=[sizes[name.replace("Stride", "Kernel")] for name in names])
+
+
 def _kernels(sizes: dict[str, Size], axes: int, *, transposed: bool) -> dict[str, Any]:
     ends = [sizes["out"], sizes["in"]]
     return {"w": (*(ends[::-1] if transposed else ends), *_along(axes, "kernel", sizes))}
 
 
 def _along(axes: int, name: str, sizes: dict[str, Size]) -> tuple[Size, ...]:
-    """Returns a number for each axis; a pool has one for all."""
+    """Returns a number for each axis."""
     later = ("h", "w") if axes == 3 else ("w",) * (axes - 1)
-    return (sizes[name], *(sizes.get(f"{name}_{axis}", sizes[name]) for axis in later))
+    return (sizes[name], *(sizes[f"{name}_{axis}"] for axis in later))
 
 
 def _snake(name: str) -> str:

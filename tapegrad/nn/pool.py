@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 Kernel = TypeVar("Kernel", bound=int, default=Any, covariant=True)
 Stride = TypeVar("Stride", bound=int, default=Kernel, covariant=True)
 Padding = TypeVar("Padding", bound=int, default=Literal[0], covariant=True)
+KernelW = TypeVar("KernelW", bound=int, default=Kernel, covariant=True)
+StrideW = TypeVar("StrideW", bound=int, default=Stride, covariant=True)
+PaddingW = TypeVar("PaddingW", bound=int, default=Padding, covariant=True)
 Size = TypeVar("Size", bound=int, default=Any, covariant=True)
+SizeW = TypeVar("SizeW", bound=int, default=Size, covariant=True)
 Batch = TypeVarTuple("Batch")
 H = TypeVar("H", bound=int)
 W = TypeVar("W", bound=int)
@@ -62,7 +66,7 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         self: MaxPool1d[Any, Any, Any],
         kernel: Kernel,
         *,
-        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | None = None,
         padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
@@ -75,23 +79,23 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         return max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
 
 
-class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
+class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
     r"""Keeps the largest number of each window.
 
     $$y_{ncij} = \max_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
     Args:
-        kernel: How long a window is along each axis, in pixels.
+        kernel: How long a window is along each axis, in pixels; one number, or one for each axis, here and below.
         stride: Pixels between neighbouring windows; None for as many as a window has.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.max_pool2d`.
     """
 
     def __init__(
-        self: MaxPool2d[Any, Any, Any],
-        kernel: Kernel,
+        self: MaxPool2d[Any, Any, Any, Any, Any, Any],
+        kernel: Kernel | tuple[Kernel, KernelW],
         *,
-        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
-        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | tuple[Stride, StrideW] | None = None,
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
 
@@ -99,7 +103,9 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
-        Shape[*Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, Kernel, Stride, Padding, Literal[1]]],
+        Shape[
+            *Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, KernelW, StrideW, PaddingW, Literal[1]]
+        ],
         T,
         Float,
     ]:
@@ -122,7 +128,7 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         self: MinPool1d[Any, Any, Any],
         kernel: Kernel,
         *,
-        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | None = None,
         padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
@@ -135,23 +141,23 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         return min_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
 
 
-class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
+class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
     r"""Keeps the smallest number of each window.
 
     $$y_{ncij} = \min_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
     Args:
-        kernel: How long a window is along each axis, in pixels.
+        kernel: How long a window is along each axis, in pixels; one number, or one for each axis, here and below.
         stride: Pixels between neighbouring windows; None for as many as a window has.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.min_pool2d`.
     """
 
     def __init__(
-        self: MinPool2d[Any, Any, Any],
-        kernel: Kernel,
+        self: MinPool2d[Any, Any, Any, Any, Any, Any],
+        kernel: Kernel | tuple[Kernel, KernelW],
         *,
-        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
-        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | tuple[Stride, StrideW] | None = None,
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
 
@@ -159,7 +165,9 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
-        Shape[*Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, Kernel, Stride, Padding, Literal[1]]],
+        Shape[
+            *Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, KernelW, StrideW, PaddingW, Literal[1]]
+        ],
         T,
         Float,
     ]:
@@ -183,7 +191,7 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         self: SmoothMaxPool1d[Any, Any, Any],
         kernel: Kernel,
         *,
-        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | None = None,
         padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
         beta: float = 1.0,
     ) -> None:
@@ -198,24 +206,24 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         return smooth_max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding, beta=self.beta)
 
 
-class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
+class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
     r"""Takes a maximum without corners of each window.
 
     $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+k-p,\,sj+l-p}}$$
 
     Args:
-        kernel: How long a window is along each axis, in pixels.
+        kernel: How long a window is along each axis, in pixels; one number, or one for each axis, here and below.
         stride: Pixels between neighbouring windows; None for as many as a window has.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.smooth_max_pool2d`.
         beta: How sharp it is, in one over the units of what comes in, finite and not 0.
     """
 
     def __init__(
-        self: SmoothMaxPool2d[Any, Any, Any],
-        kernel: Kernel,
+        self: SmoothMaxPool2d[Any, Any, Any, Any, Any, Any],
+        kernel: Kernel | tuple[Kernel, KernelW],
         *,
-        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
-        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | tuple[Stride, StrideW] | None = None,
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
         beta: float = 1.0,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
@@ -225,7 +233,9 @@ class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
-        Shape[*Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, Kernel, Stride, Padding, Literal[1]]],
+        Shape[
+            *Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, KernelW, StrideW, PaddingW, Literal[1]]
+        ],
         T,
         Float,
     ]:
@@ -249,7 +259,7 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         self: AvgPool1d[Any, Any, Any],
         kernel: Kernel,
         *,
-        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | None = None,
         padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
         count_include_pad: bool = True,
     ) -> None:
@@ -266,24 +276,24 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         )
 
 
-class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
+class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
     r"""Averages each window.
 
-    $$y_{ncij} = \frac{1}{K^2} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+    $$y_{ncij} = \frac{1}{KL} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
     Args:
-        kernel: How long a window is along each axis, in pixels.
+        kernel: How long a window is along each axis, in pixels; one number, or one for each axis, here and below.
         stride: Pixels between neighbouring windows; None for as many as a window has.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.avg_pool2d`.
         count_include_pad: Whether padded pixels count as numbers of their window.
     """
 
     def __init__(
-        self: AvgPool2d[Any, Any, Any],
-        kernel: Kernel,
+        self: AvgPool2d[Any, Any, Any, Any, Any, Any],
+        kernel: Kernel | tuple[Kernel, KernelW],
         *,
-        stride: Stride = None,  # type: ignore[assignment]  # the default of the size itself
-        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | tuple[Stride, StrideW] | None = None,
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
         count_include_pad: bool = True,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
@@ -293,7 +303,9 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
-        Shape[*Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, Kernel, Stride, Padding, Literal[1]]],
+        Shape[
+            *Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, KernelW, StrideW, PaddingW, Literal[1]]
+        ],
         T,
         Float,
     ]:
@@ -323,18 +335,18 @@ class AdaptiveAvgPool1d(Module, Generic[Size]):
         return f"AdaptiveAvgPool1d({self.size})"
 
 
-class AdaptiveAvgPool2d(Module, Generic[Size]):
+class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
     r"""Averages as many windows along each axis as are asked for; see `tapegrad.adaptive_avg_pool2d`.
 
     Args:
-        size: How many windows there are along each axis.
+        size: How many windows there are along each axis; one number, or one for each axis.
     """
 
-    def __init__(self: AdaptiveAvgPool2d[Any], size: Size) -> None:
+    def __init__(self: AdaptiveAvgPool2d[Any, Any], size: Size | tuple[Size, SizeW]) -> None:
         self.size = size
 
     @override
-    def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch, Size, Size], T, Float]:
+    def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch, Size, SizeW], T, Float]:
         """Computes `adaptive_avg_pool2d(x, size)` of `(N, C, H, W)` or `(C, H, W)`."""
         return adaptive_avg_pool2d(x, self.size)
 

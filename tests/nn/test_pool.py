@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,18 @@ def test_a_layer_is_its_op(rank: int, kind: str, options: Any) -> None:
     np.testing.assert_array_equal(y.numpy(), getattr(tg, f"{POOLS[kind]}{rank}d")(x, 3, **options).numpy())
 
 
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": None}, {"stride": 1}, {"stride": (1, 3), "padding": (0, 1)}, {"padding": 1}], ids=str
+)
+def test_a_layer_with_a_number_for_each_axis_is_its_op(kind: str, options: Any) -> None:
+    x = normal((2, 3, 7, 8), rng=0)
+
+    y = getattr(nn, f"{kind}2d")((3, 2), **options)(x)
+
+    np.testing.assert_array_equal(y.numpy(), getattr(tg, f"{POOLS[kind]}2d")(x, (3, 2), **options).numpy())
+
+
 def test_options_of_their_own_are_handed_on() -> None:
     x = normal((3, 7, 8), rng=0)
 
@@ -47,6 +60,7 @@ def test_adaptive_and_global_pools() -> None:
     x = normal((2, 3, 7, 8), rng=0)
 
     np.testing.assert_array_equal(nn.AdaptiveAvgPool2d(3)(x).numpy(), tg.adaptive_avg_pool2d(x, 3).numpy())
+    np.testing.assert_array_equal(nn.AdaptiveAvgPool2d((3, 5))(x).numpy(), tg.adaptive_avg_pool2d(x, (3, 5)).numpy())
     np.testing.assert_array_equal(nn.AdaptiveAvgPool1d(3)(x[0]).numpy(), tg.adaptive_avg_pool1d(x[0], 3).numpy())
     np.testing.assert_allclose(nn.GlobalAvgPool2d()(x).numpy(), x.numpy().mean((2, 3)), rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(nn.GlobalMaxPool2d()(x).numpy(), x.numpy().max((2, 3)))
@@ -63,9 +77,30 @@ def test_a_window_with_no_room_is_refused(rank: int, kind: str) -> None:
         layer(ones((3, *(4,) * rank)))
 
 
+@pytest.mark.parametrize("kind", POOLS)
+def test_a_window_with_no_room_along_one_axis_is_refused(kind: str) -> None:
+    layer = getattr(nn, f"{kind}2d")((2, 5))
+
+    with pytest.raises(ShapeError, match=f"{kind}2d: a window of 5 is longer than the 4 cells it slides over$"):
+        layer(ones((3, 6, 4)))
+
+
+def test_a_pickle_keeps_a_number_for_each_axis() -> None:
+    x = normal((3, 7, 8), rng=0)
+    layer = nn.MaxPool2d((2, 3), stride=(1, 2))
+
+    kept = pickle.loads(pickle.dumps(layer))  # noqa: S301  # its own bytes
+
+    assert repr(kept) == repr(layer)
+    np.testing.assert_array_equal(kept(x).numpy(), layer(x).numpy())
+
+
 def test_a_layer_says_what_it_is() -> None:
     assert repr(nn.MaxPool2d(2)) == "MaxPool2d(2)"
     assert repr(nn.AvgPool1d(3, stride=2, padding=1)) == "AvgPool1d(3, stride=2, padding=1)"
+    assert repr(nn.MaxPool2d((2, 3))) == "MaxPool2d((2, 3))"
+    assert repr(nn.AvgPool2d((2, 3), stride=1, padding=(1, 0))) == "AvgPool2d((2, 3), stride=1, padding=(1, 0))"
     assert repr(nn.AdaptiveAvgPool1d(3)) == "AdaptiveAvgPool1d(3)"
     assert repr(nn.AdaptiveAvgPool2d(3)) == "AdaptiveAvgPool2d(3)"
+    assert repr(nn.AdaptiveAvgPool2d((3, 5))) == "AdaptiveAvgPool2d((3, 5))"
     assert repr(nn.GlobalAvgPool2d()) == "GlobalAvgPool2d()"
