@@ -266,7 +266,7 @@ def quoted(text: Text, refusal: Refusal, program: str) -> str:
         return fenced("python", program) + fenced("text", said, "mypy and Python")
     quote = fenced("python", program) + fenced("text", said, "mypy")
     if raised is not None:
-        quote += fenced("text", traceback.format_exception_only(raised)[-1].rstrip(), "Python")
+        quote += fenced("text", traceback.format_exception_only(raised)[0].rstrip(), "Python")
     return quote
 
 
