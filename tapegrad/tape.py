@@ -18,7 +18,7 @@ from numpy import ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import picture
-from tapegrad.errors import Refusal, TapeError
+from tapegrad.errors import Refusal, SingularError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.mermaid import bundle
 
@@ -396,6 +396,8 @@ class GradientTape:
                     else:
                         out.forget()
                 wanted.difference_update(map(_out, newest))
+        except SingularError:
+            raise  # which says of itself whose way back it is
         except Refusal as error:
             raise error.saying(f"the way back of {picture.name_of(out, backward)}: {error}") from error
         finally:

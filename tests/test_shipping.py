@@ -88,7 +88,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(place: Place) -> None:
-    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tapegrad").rglob("*.py*") if path.suffix != ".pyc"}
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "tapegrad").rglob("*.py*")
+        if path.suffix in (".py", ".pyi")
+    }
     files |= {"tapegrad/py.typed", "tapegrad/notebook/mypy.ini", "tapegrad/project/mypy.ini"}
 
     names = set(zipfile.ZipFile(place.wheel).namelist())
