@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, override
@@ -133,18 +135,19 @@ class Optimizer(ABC, Generic[State]):
             DTypeError: A gradient has another dtype than its parameter.
         """
         name = f"{type(self).__name__}.step"
-        changes: list[tuple[AnyParam, Value[Any, Any], State]] = []
-        try:
-            for path, parameter, gradient in self._gradients(name, grads, allow_unused=allow_unused):
-                parameter.check(gradient, name, f"the gradient of {path}")
-                data, state = self._updated(parameter, gradient)
-                parameter.check(data, name, f"the update of {path}")
-                changes.append((parameter, data, state))
-        except Exception as error:
-            shorten(error)
-            raise
-        states = {parameter: state for parameter, _, state in changes}
-        replace_all([(parameter, data) for parameter, data, _ in changes], (self.state.update, states))
+        with _STEPPING:
+            changes: list[tuple[AnyParam, Value[Any, Any], State]] = []
+            try:
+                for path, parameter, gradient in self._gradients(name, grads, allow_unused=allow_unused):
+                    parameter.check(gradient, name, f"the gradient of {path}")
+                    data, state = self._updated(parameter, gradient)
+                    parameter.check(data, name, f"the update of {path}")
+                    changes.append((parameter, data, state))
+            except Exception as error:
+                shorten(error)
+                raise
+            states = {parameter: state for parameter, _, state in changes}
+            replace_all([(parameter, data) for parameter, data, _ in changes], (self.state.update, states))
 
     @abstractmethod
     def start(self, x: Value[Any, Any]) -> State:
@@ -291,3 +294,8 @@ def _by_path(name: str, paths: list[tuple[str, Any]]) -> dict[str, AnyParam]:
         message = f"{name}: there are no parameters"
         raise ValueError(message)
     return {path: parameter for parameter, path in first.items()}
+
+
+_STEPPING: Final = RLock()  # of threads that share parameters each steps from what the one before has left
+if hasattr(os, "register_at_fork"):  # a child has no thread that would open the lock again
+    os.register_at_fork(before=_STEPPING.acquire, after_in_child=_STEPPING.release, after_in_parent=_STEPPING.release)
