@@ -17,7 +17,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS, operated
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
-from tapegrad.traces import shorten
+from tapegrad.traces import leaving, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -160,16 +160,13 @@ class Tensor(Generic[S_co, T_co, D_co]):
             TapeError: The tensor has a tape already.
             DTypeError: `wrt` names what has no gradient.
         """
-        try:
+        with leaving:
             if self.owns_tape:
                 _refuse(TapeError(sentences.traced_twice(), op="trace"))
             tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint)
             if wrt is None and self.is_float and not self.frozen:
                 tape.leaves[self] = None
             return self._carrying(OwnedTape(tape))
-        except Exception as error:
-            shorten(error)
-            raise
 
     def traced(
         self: Untaped[S, D],
@@ -191,11 +188,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
             TapeError: The tensor has a tape already.
             DTypeError: `wrt` names what has no gradient.
         """
-        try:
+        with leaving:
             return self.trace(wrt, grads=grads, checkpoint=checkpoint)
-        except Exception as error:
-            shorten(error)
-            raise
 
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
         """Returns the same tensor without its tape, and the tape: what an op computes with, and what it records on."""
@@ -209,15 +203,12 @@ class Tensor(Generic[S_co, T_co, D_co]):
         Raises:
             TapeError: The tensor has a tape already, or `tape` is none.
         """
-        try:
+        with leaving:
             if self.owns_tape:
                 _refuse(TapeError(sentences.tape_unwanted("put_tape", "x"), op="put_tape"))
             if not isinstance(tape, Tape):
                 message = f"put_tape: tape is {_kind(tape)}, neither a NoneTape nor an OwnedTape"
                 _refuse(TapeError(message, op="put_tape"))
-        except TapeError as error:
-            shorten(error)
-            raise
         carrying: Any = self._carrying(tape) if tape.owns else self
         return carrying
 
@@ -239,13 +230,10 @@ class Tensor(Generic[S_co, T_co, D_co]):
             TapeError: `kind` is neither.
         """
         plain: Any = self.split_tape()[0]
-        try:
+        with leaving:
             if kind not in (NoneTape, OwnedTape):
                 message = f"retaped: kind is {getattr(kind, '__name__', kind)}, neither NoneTape nor OwnedTape"
                 _refuse(TapeError(message, op="retaped"))
-        except TapeError as error:
-            shorten(error)
-            raise
         retaped: Tensor[S_co, T, D_co] = plain._carrying(kind()) if kind.owns else plain
         return retaped
 
@@ -289,7 +277,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             ShapeError: The tensor is no scalar and has no seed, or the seed has another shape.
             DTypeError: The tensor is not a float, or the seed has another dtype.
         """
-        try:
+        with leaving:
             if seed is not None or self.shape != () or not self.owns_tape or not self.is_float:
                 self._check_seed(seed)
             recorded = self.tape.tape
@@ -297,9 +285,6 @@ class Tensor(Generic[S_co, T_co, D_co]):
             if hasattr(self.data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
                 value = self.data.like(value)
             return recorded.backward(self.handle, value, None if wrt is None else _targets(wrt))
-        except Exception as error:
-            shorten(error)
-            raise
 
     def _check_seed(self, seed: Any) -> None:
         facts: dict[str, Any] = {"op": "backward", "taped": {"x": self.owns_tape}, "dtypes": {"x": str(self.dtype)}}
@@ -338,36 +323,24 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def item(self) -> Any:
         """Returns the only element as a Python number."""
-        try:
+        with leaving:
             return self._only("item").item()
-        except ShapeError as error:
-            shorten(error)
-            raise
 
     def tolist(self) -> Any:
         """Returns nested lists of Python numbers."""
         return self.numpy().tolist()
 
     def __float__(self) -> float:
-        try:
+        with leaving:
             return float(self._only("float"))
-        except ShapeError as error:
-            shorten(error)
-            raise
 
     def __int__(self) -> int:
-        try:
+        with leaving:
             return int(self._only("int"))
-        except ShapeError as error:
-            shorten(error)
-            raise
 
     def __bool__(self) -> bool:
-        try:
+        with leaving:
             return bool(self._only("bool"))
-        except ShapeError as error:
-            shorten(error)
-            raise
 
     def __len__(self) -> int:
         if not self.shape:

@@ -6,6 +6,7 @@ A program is run on any part of the arrays, so that what is made on the way stay
 from __future__ import annotations
 
 import operator
+from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -120,8 +121,7 @@ class Step(Value[Any, Any]):
     @property
     @override
     def size(self) -> int:
-        size: int = np.prod(self.sheet.shape, dtype=int).item()
-        return size
+        return prod(self.sheet.shape)
 
     @override
     def __neg__(self) -> Step:
