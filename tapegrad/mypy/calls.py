@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import nullcontext
 from inspect import signature as parameters_of
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mypy.errorcodes import ErrorCode
-from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import (
-    ARG_STAR,
-    ARG_STAR2,
-    ArgKind,
     CallExpr,
     ComparisonExpr,
     Decorator,
     Expression,
     IndexExpr,
     LambdaExpr,
-    ListComprehension,
-    ListExpr,
     MemberExpr,
     OperatorAssignmentStmt,
     OpExpr,
-    StarExpr,
     UnaryExpr,
 )
 from mypy.plugin import MethodContext
-from mypy.types import (
-    AnyType,
-    CallableType,
-    Instance,
-    ProperType,
-    TupleType,
-    Type,
-    UnionType,
-    UnpackType,
-    get_proper_type,
-)
+from mypy.types import CallableType, Instance, TupleType, Type, UnionType, get_proper_type
 
 from tapegrad import sentences
-from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, assumed, is_unknown, named, surely_differ
+from tapegrad.dims import Dims, Size, assumed, surely_differ
 from tapegrad.divisions import CHECKS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy import INTERNAL
+from tapegrad.mypy.arguments import NUMBERS, Argument, Parts, arguments_of, known_value, listed, refined
+from tapegrad.mypy.asking import is_several, refuse_dtypes, ruled, shaped
+from tapegrad.mypy.bindings import Bindings, Refusal
 from tapegrad.mypy.bound import targets_of
 from tapegrad.mypy.codec import (
     ARRAY,
@@ -56,66 +40,39 @@ from tapegrad.mypy.codec import (
     Many,
     TensorParts,
     consumer_of,
-    dtype_name,
     is_behind,
     is_tape,
     kind_of,
     shape_items,
     shape_type,
-    size_type,
     tensor_parts,
-    unknown,
 )
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
 from tapegrad.mypy.memory import Answers, Call, answers_of, call_of
 from tapegrad.mypy.own_rules import RulesError, op_at
 from tapegrad.mypy.paths import End, consumed_by, consumed_in
+from tapegrad.mypy.reports import report
 from tapegrad.mypy.rules import op_in, op_named, op_of_method
 from tapegrad.mypy.signatures import Signature, is_op, is_overload, method_of_tensor, parameter_names, signature_of
-from tapegrad.mypy.unify import Bindings, Refusal
-from tapegrad.mypy.values import ValueUnknownError, index_of, is_whole, size_value, value_of
+from tapegrad.mypy.unify import unify, unify_tensor
+from tapegrad.mypy.values import ValueUnknownError
 from tapegrad.mypy.windows import stepped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from mypy.nodes import Context
     from mypy.plugin import AttributeContext, FunctionContext
 
     from tapegrad.op import Op
-
-CODES = {
-    kind: ErrorCode(f"tapegrad-{kind}", f"A {kind} does not fit", "tapegrad") for kind in ("shape", "tape", "dtype")
-}
 
 
 Rule: TypeAlias = "Callable[[list[Size | Many] | None], None]"
 
 
-class Argument(NamedTuple):
-    """One actual argument: its type, the expression it stands in where there is one, and what it is as a tensor."""
-
-    type: Type
-    expression: Expression | None
-    tensor: TensorParts | None
-    starred: bool = False  # one of any number, of which nothing is known
-
-
-class Thread:
-    """Which layer is being judged: how a sentence of its `forward` is told with the place where it stands."""
-
-    retold: Callable[[str], str] | None = None
-
-
-def report(api: Any, sentence: str, context: Context, kind: str) -> None:
-    """Prints a sentence at the user's line."""
-    api.fail(sentence if Thread.retold is None else Thread.retold(sentence), context, code=CODES[kind])
-
-
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
     """Types the call of a function: an op by its rule, any other by its signature."""
     signature = signature_of(declared)
-    return _judged(ctx, signature, _arguments(ctx, signature.names), _op_named(ctx, declared))
+    return _judged(ctx, signature, arguments_of(ctx, signature.names), _op_named(ctx, declared))
 
 
 def method_call(
@@ -123,13 +80,13 @@ def method_call(
 ) -> Type:
     """Types the call of a method by its signature; a rule says what of the first tensor's shape that leaves out."""
     signature = Signature(declared)
-    return _judged(ctx, signature, _arguments(ctx, signature.names), None, rule, asked)
+    return _judged(ctx, signature, arguments_of(ctx, signature.names), None, rule, asked)
 
 
 def signed_call(ctx: MethodContext, declared: CallableType) -> Type:
     """Types a call by the signature of the op that it stands for."""
     signature = Signature(declared)
-    return _judged(ctx, signature, _arguments(ctx, signature.names), _op_named(ctx, declared))
+    return _judged(ctx, signature, arguments_of(ctx, signature.names), _op_named(ctx, declared))
 
 
 def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: TensorParts) -> Type:
@@ -144,7 +101,7 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
     if function is None:
         return ctx.default_return_type
     signature, method = signature_of(function), method_of_tensor(declared)
-    given = _arguments(ctx, parameter_names(declared) if method is None else method.names)
+    given = arguments_of(ctx, parameter_names(declared) if method is None else method.names)
     receiver = [Argument(ctx.type, _receiver(ctx.context, reflected=reflected), tensor)]
     first, second = [*signature.names[:2], ""][:2]
     if reflected:
@@ -188,7 +145,7 @@ def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
         return ctx.default_attr_type
     parts = tensor_parts(receiver)
     try:
-        items = _shaped(op, {"x": shape_items(parts.shape) if parts is not None else None}, {})
+        items = shaped(op, {"x": shape_items(parts.shape) if parts is not None else None}, {})
     except ShapeError as refusal:
         report(ctx.api, f"{op.name}: {refusal}", ctx.context, "shape")
         items = None
@@ -220,8 +177,8 @@ def _judged(
             actuals, expected = arguments.get(name, []), signature.tensors[name]
             if op is not None and name in op.sequences:
                 bindings.given.append(formal)
-                for listed in _listed(op, name, actuals, ctx.api):
-                    _unify_parts(bindings, formal, name, listed)
+                for parts in listed(op, name, actuals, ctx.api):
+                    _unify_parts(bindings, formal, name, parts)
                 continue
             for position, argument in enumerate(actuals):
                 place = name if len(actuals) == 1 else f"{name}[{position}]"
@@ -229,9 +186,9 @@ def _judged(
                     _refuse_consumed(bindings.name, place, argument, ctx.api)
                 bindings.given.append(formal)
                 if argument.tensor is not None and expected is not None:
-                    bindings.unify_tensor(expected, argument.tensor, place)
+                    unify_tensor(bindings, expected, argument.tensor, place)
                 elif not _is_refused_lambda(argument, formal):
-                    bindings.unify(formal, _refined(argument, ctx.api), place)
+                    unify(bindings, formal, refined(argument, ctx.api), place)
         if op is not None:
             _refuse_no_tensor(op, signature, arguments)
         bindings.finish(raw=_raw_receiver(ctx) is not None)
@@ -239,12 +196,12 @@ def _judged(
             _refuse_by(rule, arguments)
         if signature.declared.is_type_obj():
             _refuse_numbers(signature, bindings, arguments, ctx.api)
-        items = _ruled(op, signature, arguments, ctx.api) if op is not None else None
+        items = ruled(op, signature, arguments, ctx.api) if op is not None else None
         if op is not None and op.dtypes is not None and items is not None:
-            _refuse_dtypes(op, op.dtypes, arguments, ctx.api)
+            refuse_dtypes(op, op.dtypes, arguments, ctx.api)
         if op is not None:
             result = _op_result(ctx, signature, bindings, items)
-            return result if asked is None or items is None or _is_several(items) else asked.kept(result)
+            return result if asked is None or items is None or is_several(items) else asked.kept(result)
         if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
             made = _constructed(signature.result, bindings, ctx.default_return_type)
             result = stepped(made, [argument.type for argument in arguments.get("stride", [])])
@@ -281,7 +238,7 @@ def layer_asked(ctx: MethodContext, declared: CallableType, layer: Instance) -> 
     answers = answers_of(declared.definition) if layer.type.fullname.startswith("tapegrad.nn.") else None
     if answers is None:
         return None
-    arguments = _arguments(ctx, parameter_names(declared))
+    arguments = arguments_of(ctx, parameter_names(declared))
     return _call(answers, arguments, frozenset(), ctx.api, layer=layer, default=ctx.default_return_type)
 
 
@@ -312,7 +269,7 @@ def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Ar
     """Returns what the rule of an op says against sizes that its signature refuses: Python will say that."""
     try:
         if op is not None:
-            _ruled(op, signature, arguments, api)
+            ruled(op, signature, arguments, api)
     except ShapeError as refusal:
         return f"{op.name}: {refusal}" if op is not None else None
     return None
@@ -345,25 +302,11 @@ def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
         bindings.refuse_too_small(signature.declared.variables)
     for check in CHECKS.get(owner.fullname, ()):
         try:
-            check(**{name: _known(arguments.get(name, []), api) for name in parameters_of(check).parameters})
+            check(**{name: known_value(arguments.get(name, []), api) for name in parameters_of(check).parameters})
         except ShapeError as refusal:
             raise Refusal(str(refusal)) from None
         except ValueUnknownError:
             continue
-
-
-def _known(actuals: list[Argument], api: Any) -> Any:
-    """Returns the numbers or the word that an argument is.
-
-    Raises:
-        ValueUnknownError: It is left out, or some of it is unknown.
-    """
-    if not actuals:
-        raise ValueUnknownError
-    value = value_of(actuals[0].type, actuals[0].expression, api)
-    if not all(isinstance(part, int | str) for part in (value if isinstance(value, tuple) else (value,))):
-        raise ValueUnknownError
-    return value
 
 
 def _op_result(
@@ -371,7 +314,7 @@ def _op_result(
 ) -> Type:
     declared = signature.result
     # Several may be none.
-    if items is not None and (_is_several(items) or not (items or tensor_parts(declared))):
+    if items is not None and (is_several(items) or not (items or tensor_parts(declared))):
         return _several(bindings.applied(declared, ctx.default_return_type), items, bindings.make)
     if items is not None and signature.is_open:
         return _raw(ctx, bindings.applied_beside(shape_type(items, bindings.make), declared))
@@ -387,10 +330,6 @@ def _several(result: Type, items: list[Dims], make: Make) -> Type:
     if not isinstance(p, Instance) or p.type.fullname != "builtins.tuple":
         return result
     return TupleType([_with_shape(p.args[0], shape_type(dims, make)) for dims in items], p)
-
-
-def _is_several(answer: Sequence[Any]) -> bool:
-    return any(isinstance(one, tuple) and not isinstance(one, Many) for one in answer)
 
 
 def _raw(ctx: FunctionContext | MethodContext, result: Type) -> Type:
@@ -443,30 +382,6 @@ def _call_name(declared: CallableType, op: Op | None) -> str:
     return sentences.callee(qualname)
 
 
-def _arguments(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[str, list[Argument]]:
-    """Returns the actual arguments by parameter; of one that hides behind a star nothing is known."""
-    return {
-        name: list(map(_argument, types, expressions, kinds))
-        for name, types, expressions, kinds in zip(names, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True)
-        if types
-    }
-
-
-def _argument(t: Type, expression: Expression, kind: ArgKind) -> Argument:
-    if kind in (ARG_STAR, ARG_STAR2):
-        return Argument(unknown(), None, None, starred=True)
-    return Argument(t, expression, tensor_parts(t))
-
-
-def _refined(argument: Argument, api: Any) -> Type:
-    """Returns an argument's type, with the size that its expression still knows where the type forgot it."""
-    p = get_proper_type(argument.type)
-    if isinstance(p, Instance) and p.type.fullname == "builtins.int" and p.last_known_value is None:
-        size = size_value(p, argument.expression, api)
-        return argument.type if is_unknown(size) else size_type(size, make(api))
-    return argument.type
-
-
 def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None:
     if argument.tensor is None:
         return
@@ -515,237 +430,10 @@ def _op_named(ctx: FunctionContext | MethodContext, declared: CallableType) -> O
         return None
 
 
-class Parts(NamedTuple):
-    """The tensors of a tuple or a list; of one of unknown length, one in the place of any number."""
-
-    types: list[Type]
-    counted: bool
-
-
-def _parts(argument: Argument, api: Any) -> Parts:
-    p, expression = get_proper_type(argument.type), argument.expression
-    if isinstance(expression, ListExpr) and not any(isinstance(item, StarExpr) for item in expression.items):
-        return Parts([api.get_expression_type(item) for item in expression.items], counted=True)
-    if isinstance(p, TupleType) and not any(isinstance(item, UnpackType) for item in p.items):
-        return Parts(list(p.items), counted=True)
-    items = _items(p)
-    if isinstance(expression, CallExpr | ListComprehension) and _tells_nothing(items):
-        items = _items(get_proper_type(api.get_expression_type(expression)))  # not as the op expects it
-    return Parts(items, counted=False)
-
-
-def _items(p: ProperType) -> list[Type]:
-    """Returns the type of whatever is in a sequence."""
-    if isinstance(p, Instance):
-        for base in p.type.mro:
-            if base.fullname == "typing.Sequence":
-                return list(map_instance_to_supertype(p, base).args)
-    return [unknown()]
-
-
-def _tells_nothing(items: list[Type]) -> bool:
-    parts = tensor_parts(items[0])
-    return parts is not None and all(isinstance(get_proper_type(part), AnyType) for part in parts)
-
-
-def _listed(op: Op, name: str, actuals: list[Argument], api: Any) -> list[Parts]:
-    """Returns the tensors that stand in one argument, or one by one in the place of a parameter with a star."""
-    if name != op.star:
-        return [_parts(argument, api) for argument in actuals]
-    return [Parts([argument.type for argument in actuals], counted=True)]
-
-
 def _unify_parts(bindings: Bindings, formal: Type, name: str, parts: Parts) -> None:
     p = get_proper_type(formal)
     for position, part in enumerate(parts.types):
         place = f"{name}[{position}]" if parts.counted else name
         _refuse_consumed(bindings.name, place, Argument(part, None, tensor_parts(part)), None)
         if isinstance(p, Instance):
-            bindings.unify(formal if tensor_parts(p) is not None else p.args[0], part, place)
-
-
-def _ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> list[Any] | None:
-    """Returns the sizes that the op's rule gives, or None where it needs to know more or mypy itself has refused.
-
-    Raises:
-        ShapeError: The rule refuses.
-    """
-    shapes: dict[str, Any] = {}
-    values: dict[str, Any] = {}
-    uncounted = ""
-    if not signature.required <= arguments.keys():
-        return None
-    annotations = op.rule.__annotations__
-    for name in op.parameters:
-        if name not in arguments:
-            continue
-        argument, *more = arguments[name]
-        if name == op.star and any(one.starred for one in arguments[name]):
-            return None
-        if name in op.sequences:
-            (parts,) = _listed(op, name, arguments[name], api)
-            shapes[name] = tuple(_operand_shape(part, tensor_parts(part)) for part in parts.types)
-            uncounted = uncounted if parts.counted else name
-            continue
-        if name in op.operands:
-            shapes[name] = _operand_shape(argument.type, argument.tensor)
-            continue
-        if more or not accepts(signature.formals[name], argument.type):
-            return None
-        try:
-            read = index_of if annotations.get(name) == "Index" else value_of
-            values[name] = read(argument.type, argument.expression, api)
-        except ValueUnknownError:
-            kind = annotations.get(name)
-            if kind not in _OPEN or (kind == "Dims | Size" and not is_whole(argument.type)):
-                return None
-            values[name] = _OPEN[kind]
-    if uncounted:
-        return _for_any_count(op, shapes, values, uncounted)
-    return _shaped(op, shapes, values)
-
-
-def _refuse_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:
-    """Asks the dtype rule of an op, unless something that it looks at is unknown."""
-    from tapegrad.op import Typed
-
-    given: dict[str, Any] = {}
-    for name in parameters_of(rule).parameters:
-        if name not in arguments:
-            continue
-        (argument,) = arguments[name]
-        if name not in op.operands:
-            try:
-                given[name] = value_of(argument.type, argument.expression, api)
-            except ValueUnknownError:
-                return
-            continue
-        shape = _operand_shape(argument.type, argument.tensor)
-        dtype = dtype_name(argument.tensor.dtype) if argument.tensor is not None else "?"
-        if shape is None or any(isinstance(item, Many) for item in shape) or not _CONCRETE.fullmatch(dtype):
-            return
-        given[name] = Typed(len(shape), dtype)
-    try:
-        rule(**given)
-    except DTypeError as refusal:
-        raise Refusal(f"{op.name}: {refusal}", "dtype") from None
-
-
-def _for_any_count(op: Op, shapes: dict[str, Any], values: dict[str, Any], name: str) -> list[Any] | None:
-    """Asks the rule what becomes of one, two and three tensors, and keeps what does not depend on their number."""
-    answers: list[list[Any] | None] = []
-    refusals: list[ShapeError] = []
-    for count in range(1, 4):
-        try:
-            answers.append(_shaped(op, shapes | {name: shapes[name] * count}, values))
-        except ShapeError as refusal:
-            refusals.append(refusal)
-    if len(refusals) == 3:
-        raise refusals[0]
-    known = [answer for answer in answers if answer is not None]
-    if len(known) < 3 or any(len(answer) != len(known[0]) or _is_several(answer) for answer in known):
-        return None
-    return [sizes[0] if all(_is_one(sizes[0], n) for n in sizes) else UNKNOWN for sizes in zip(*known, strict=True)]
-
-
-def _is_one(n: Size | Many, m: Size | Many) -> bool:
-    if isinstance(n, Many) or isinstance(m, Many):
-        return n is m
-    return not is_unknown(n) and not is_unknown(m) and not surely_differ(n, m)
-
-
-def _shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] | None:
-    many: dict[Many, None] = {}
-    for shape in shapes.values():
-        for one in shape if isinstance(shape, tuple) else (shape,):
-            for item in one or ():
-                if isinstance(item, Many):
-                    many[item] = None
-    if many:
-        return _for_any_rank(op, shapes, values, many)
-    dims = {name: tuple(shape) if isinstance(shape, list) else _as_dims(shape) for name, shape in shapes.items()}
-    return _answer(op, dims | values if values else dims)
-
-
-def _answer(op: Op, arguments: dict[str, Any]) -> list[Any] | None:
-    try:
-        return list(op.rule(**arguments))
-    except RankUnknownError:
-        return None
-
-
-def _for_any_rank(
-    op: Op, shapes: dict[str, Any], values: dict[str, Any], many: dict[Many, None]
-) -> list[Size | Many] | None:
-    """Asks the rule what becomes of none, one and two sizes in the place of `*Sizes`, and folds the answers again."""
-    answers: list[Dims | None] = []
-    refusals: list[ShapeError] = []
-    spelled: list[dict[Many, Dims]] = []
-    for count in range(3):
-        stand_ins: dict[Many, Dims] = {
-            one: tuple(named("...", f"{one.variable.id}.{position}") for position in range(count)) for one in many
-        }
-        spelled.append(stand_ins)
-        arguments = {name: _as_dims(shape, stand_ins) for name, shape in shapes.items()}
-        try:
-            answer = _answer(op, arguments | values)
-        except ShapeError as refusal:
-            refusals.append(refusal)
-            answer = None
-        if answer is not None and _is_several(answer):
-            return None
-        answers.append(None if answer is None else tuple(one for one in answer if not isinstance(one, Many)))
-    if len(refusals) == len(answers):
-        raise refusals[1]
-    if any(answer is None for answer in answers):
-        return None
-    folded = _folded(answers[1] or (), spelled[1])
-    agree = all(_same(_as_dims(folded, stand_ins), answer) for stand_ins, answer in zip(spelled, answers, strict=True))
-    return folded if agree else None
-
-
-def _folded(dims: Dims, stand_ins: dict[Many, Dims]) -> list[Size | Many]:
-    by_size = {one[0]: many for many, one in stand_ins.items()}
-    return [next((many for one, many in by_size.items() if not surely_differ(one, n)), n) for n in dims]
-
-
-def _same(dims: Any, answer: Dims | None) -> bool:
-    return (
-        answer is not None
-        and len(dims) == len(answer)
-        and all(is_unknown(m) or not surely_differ(n, m) for n, m in zip(dims, answer, strict=True))
-    )
-
-
-def _as_dims(shape: Any, stand_ins: dict[Many, Dims] | None = None) -> Any:
-    if isinstance(shape, tuple):
-        return tuple(_as_dims(part, stand_ins) for part in shape)
-    if shape is None:
-        return UnknownDims()
-    if stand_ins is None:
-        return tuple(shape)
-    dims: list[Size] = []
-    for item in shape:
-        if isinstance(item, Many):
-            dims += stand_ins[item]
-        else:
-            dims.append(item)
-    return tuple(dims)
-
-
-def _operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | None:
-    """Returns the sizes of whatever stands where a tensor may: a number has none."""
-    if parts is not None:
-        return shape_items(parts.shape)
-    p = get_proper_type(t)
-    if isinstance(p, Instance) and p.type.fullname == ARRAY:
-        return shape_items(p.args[0]) if isinstance(get_proper_type(p.args[0]), TupleType) else None
-    if isinstance(p, Instance) and (p.type.fullname in NUMBERS or p.type.has_base("numpy.generic")):
-        return []
-    return None
-
-
-# What stands for a value that nobody knows, by what a rule calls its kind: it asks of no number which one it is.
-_OPEN = {"Size": UNKNOWN, Size: UNKNOWN, "Dims | Size": UNKNOWN, "Scalar": 0.0}
-_CONCRETE = re.compile(r"bool|b?float\d+|u?int\d+")
-NUMBERS = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
+            unify(bindings, formal if tensor_parts(p) is not None else p.args[0], part, place)

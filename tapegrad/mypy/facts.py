@@ -24,7 +24,6 @@ from tapegrad.dims import (
     surely_divides,
 )
 from tapegrad.mypy.bound import inside
-from tapegrad.mypy.calls import report
 from tapegrad.mypy.codec import (
     CONSUMED_TAPE,
     NONE_TAPE,
@@ -39,6 +38,7 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import make, narrow, note, outermost_scope
+from tapegrad.mypy.reports import report
 from tapegrad.mypy.values import ValueUnknownError, size_value, value_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
 
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, product
-from tapegrad.mypy.calls import report
 from tapegrad.mypy.codec import (
     CONSUMED_TAPE,
     GIVEN_UP_TAPE,
@@ -25,6 +24,7 @@ from tapegrad.mypy.codec import (
 )
 from tapegrad.mypy.internals import make, narrow
 from tapegrad.mypy.paths import End, consumed_by
+from tapegrad.mypy.reports import report
 from tapegrad.mypy.values import ValueUnknownError, index_of
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from mypy.expandtype import expand_type
 from mypy.types import CallableType, Instance, TupleType, Type, TypeVarTupleType, UnpackType, get_proper_type
 
 from tapegrad import sentences
-from tapegrad.mypy.calls import Thread, layer_asked, method_call
+from tapegrad.mypy.calls import layer_asked, method_call
 from tapegrad.mypy.codec import MODULE, TENSOR, shape_items, shape_type, size_of, tensor_parts, unknown
 from tapegrad.mypy.internals import Argument, accepts, make, method_signature
 from tapegrad.mypy.passage import WAYS, Passage, RefusedError, container, retold
 from tapegrad.mypy.places import called_as, is_forward, shown
+from tapegrad.mypy.reports import Thread
 from tapegrad.mypy.windows import rule_of
 
 if TYPE_CHECKING:

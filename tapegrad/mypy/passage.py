@@ -12,7 +12,6 @@ from mypy.types import AnyType, Instance, TupleType, Type, UnpackType, get_prope
 
 from tapegrad import sentences
 from tapegrad.dims import is_unknown, surely_differ
-from tapegrad.mypy.calls import CODES, Thread
 from tapegrad.mypy.codec import (
     MODULE,
     TENSOR,
@@ -28,6 +27,7 @@ from tapegrad.mypy.codec import (
 )
 from tapegrad.mypy.internals import Argument, accepts, make, needs_others, tried_method
 from tapegrad.mypy.places import shown
+from tapegrad.mypy.reports import CODES, Thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,0 +1,120 @@
+"""What a call was given: each argument with its type, its expression, and what it is as a tensor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mypy.maptype import map_instance_to_supertype
+from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, CallExpr, Expression, ListComprehension, ListExpr, StarExpr
+from mypy.types import AnyType, Instance, ProperType, TupleType, Type, UnpackType, get_proper_type
+
+from tapegrad.dims import Size, is_unknown
+from tapegrad.mypy.codec import ARRAY, Many, TensorParts, shape_items, size_type, tensor_parts, unknown
+from tapegrad.mypy.internals import make
+from tapegrad.mypy.values import ValueUnknownError, size_value, value_of
+
+if TYPE_CHECKING:
+    from mypy.plugin import FunctionContext, MethodContext
+
+    from tapegrad.op import Op
+
+NUMBERS = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
+
+
+class Argument(NamedTuple):
+    """One actual argument: its type, the expression it stands in where there is one, and what it is as a tensor."""
+
+    type: Type
+    expression: Expression | None
+    tensor: TensorParts | None
+    starred: bool = False  # one of any number, of which nothing is known
+
+
+class Parts(NamedTuple):
+    """The tensors of a tuple or a list; of one of unknown length, one in the place of any number."""
+
+    types: list[Type]
+    counted: bool
+
+
+def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[str, list[Argument]]:
+    """Returns the actual arguments by parameter; of one that hides behind a star nothing is known."""
+    return {
+        name: list(map(_argument, types, expressions, kinds))
+        for name, types, expressions, kinds in zip(names, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True)
+        if types
+    }
+
+
+def _argument(t: Type, expression: Expression, kind: ArgKind) -> Argument:
+    if kind in (ARG_STAR, ARG_STAR2):
+        return Argument(unknown(), None, None, starred=True)
+    return Argument(t, expression, tensor_parts(t))
+
+
+def refined(argument: Argument, api: Any) -> Type:
+    """Returns an argument's type, with the size that its expression still knows where the type forgot it."""
+    p = get_proper_type(argument.type)
+    if isinstance(p, Instance) and p.type.fullname == "builtins.int" and p.last_known_value is None:
+        size = size_value(p, argument.expression, api)
+        return argument.type if is_unknown(size) else size_type(size, make(api))
+    return argument.type
+
+
+def known_value(actuals: list[Argument], api: Any) -> Any:
+    """Returns the numbers or the word that an argument is.
+
+    Raises:
+        ValueUnknownError: It is left out, or some of it is unknown.
+    """
+    if not actuals:
+        raise ValueUnknownError
+    value = value_of(actuals[0].type, actuals[0].expression, api)
+    if not all(isinstance(part, int | str) for part in (value if isinstance(value, tuple) else (value,))):
+        raise ValueUnknownError
+    return value
+
+
+def listed(op: Op, name: str, actuals: list[Argument], api: Any) -> list[Parts]:
+    """Returns the tensors that stand in one argument, or one by one in the place of a parameter with a star."""
+    if name != op.star:
+        return [_parts(argument, api) for argument in actuals]
+    return [Parts([argument.type for argument in actuals], counted=True)]
+
+
+def _parts(argument: Argument, api: Any) -> Parts:
+    p, expression = get_proper_type(argument.type), argument.expression
+    if isinstance(expression, ListExpr) and not any(isinstance(item, StarExpr) for item in expression.items):
+        return Parts([api.get_expression_type(item) for item in expression.items], counted=True)
+    if isinstance(p, TupleType) and not any(isinstance(item, UnpackType) for item in p.items):
+        return Parts(list(p.items), counted=True)
+    items = _items(p)
+    if isinstance(expression, CallExpr | ListComprehension) and _tells_nothing(items):
+        items = _items(get_proper_type(api.get_expression_type(expression)))  # not as the op expects it
+    return Parts(items, counted=False)
+
+
+def _items(p: ProperType) -> list[Type]:
+    """Returns the type of whatever is in a sequence."""
+    if isinstance(p, Instance):
+        for base in p.type.mro:
+            if base.fullname == "typing.Sequence":
+                return list(map_instance_to_supertype(p, base).args)
+    return [unknown()]
+
+
+def _tells_nothing(items: list[Type]) -> bool:
+    parts = tensor_parts(items[0])
+    return parts is not None and all(isinstance(get_proper_type(part), AnyType) for part in parts)
+
+
+def operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | None:
+    """Returns the sizes of whatever stands where a tensor may: a number has none."""
+    if parts is not None:
+        return shape_items(parts.shape)
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and p.type.fullname == ARRAY:
+        return shape_items(p.args[0]) if isinstance(get_proper_type(p.args[0]), TupleType) else None
+    if isinstance(p, Instance) and (p.type.fullname in NUMBERS or p.type.has_base("numpy.generic")):
+        return []
+    return None

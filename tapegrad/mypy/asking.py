@@ -1,0 +1,204 @@
+"""The rule of an op asked about one call: what it knows of sizes, values and dtypes, for any rank and any count."""
+
+from __future__ import annotations
+
+import re
+from inspect import signature as parameters_of
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.mypy.arguments import Argument, listed, operand_shape
+from tapegrad.mypy.bindings import Refusal
+from tapegrad.mypy.codec import Many, dtype_name, tensor_parts
+from tapegrad.mypy.internals import accepts
+from tapegrad.mypy.values import ValueUnknownError, index_of, is_whole, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.mypy.signatures import Signature
+    from tapegrad.op import Op
+
+# What stands for a value that nobody knows, by what a rule calls its kind: it asks of no number which one it is.
+_OPEN = {"Size": UNKNOWN, Size: UNKNOWN, "Dims | Size": UNKNOWN, "Scalar": 0.0}
+_CONCRETE = re.compile(r"bool|b?float\d+|u?int\d+")
+
+
+def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> list[Any] | None:
+    """Returns the sizes that the op's rule gives, or None where it needs to know more or mypy itself has refused.
+
+    Raises:
+        ShapeError: The rule refuses.
+    """
+    shapes: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    uncounted = ""
+    if not signature.required <= arguments.keys():
+        return None
+    annotations = op.rule.__annotations__
+    for name in op.parameters:
+        if name not in arguments:
+            continue
+        argument, *more = arguments[name]
+        if name == op.star and any(one.starred for one in arguments[name]):
+            return None
+        if name in op.sequences:
+            (parts,) = listed(op, name, arguments[name], api)
+            shapes[name] = tuple(operand_shape(part, tensor_parts(part)) for part in parts.types)
+            uncounted = uncounted if parts.counted else name
+            continue
+        if name in op.operands:
+            shapes[name] = operand_shape(argument.type, argument.tensor)
+            continue
+        if more or not accepts(signature.formals[name], argument.type):
+            return None
+        try:
+            read = index_of if annotations.get(name) == "Index" else value_of
+            values[name] = read(argument.type, argument.expression, api)
+        except ValueUnknownError:
+            kind = annotations.get(name)
+            if kind not in _OPEN or (kind == "Dims | Size" and not is_whole(argument.type)):
+                return None
+            values[name] = _OPEN[kind]
+    if uncounted:
+        return _for_any_count(op, shapes, values, uncounted)
+    return shaped(op, shapes, values)
+
+
+def refuse_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:
+    """Asks the dtype rule of an op, unless something that it looks at is unknown."""
+    from tapegrad.op import Typed
+
+    given: dict[str, Any] = {}
+    for name in parameters_of(rule).parameters:
+        if name not in arguments:
+            continue
+        (argument,) = arguments[name]
+        if name not in op.operands:
+            try:
+                given[name] = value_of(argument.type, argument.expression, api)
+            except ValueUnknownError:
+                return
+            continue
+        shape = operand_shape(argument.type, argument.tensor)
+        dtype = dtype_name(argument.tensor.dtype) if argument.tensor is not None else "?"
+        if shape is None or any(isinstance(item, Many) for item in shape) or not _CONCRETE.fullmatch(dtype):
+            return
+        given[name] = Typed(len(shape), dtype)
+    try:
+        rule(**given)
+    except DTypeError as refusal:
+        raise Refusal(f"{op.name}: {refusal}", "dtype") from None
+
+
+def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] | None:
+    """Asks the rule of an op; None where what it needs is unknown.
+
+    Raises:
+        ShapeError: The rule refuses.
+    """
+    many: dict[Many, None] = {}
+    for shape in shapes.values():
+        for one in shape if isinstance(shape, tuple) else (shape,):
+            for item in one or ():
+                if isinstance(item, Many):
+                    many[item] = None
+    if many:
+        return _for_any_rank(op, shapes, values, many)
+    dims = {name: tuple(shape) if isinstance(shape, list) else _as_dims(shape) for name, shape in shapes.items()}
+    return _answer(op, dims | values if values else dims)
+
+
+def _answer(op: Op, arguments: dict[str, Any]) -> list[Any] | None:
+    try:
+        return list(op.rule(**arguments))
+    except RankUnknownError:
+        return None
+
+
+def _for_any_count(op: Op, shapes: dict[str, Any], values: dict[str, Any], name: str) -> list[Any] | None:
+    """Asks the rule what becomes of one, two and three tensors, and keeps what does not depend on their number."""
+    answers: list[list[Any] | None] = []
+    refusals: list[ShapeError] = []
+    for count in range(1, 4):
+        try:
+            answers.append(shaped(op, shapes | {name: shapes[name] * count}, values))
+        except ShapeError as refusal:
+            refusals.append(refusal)
+    if len(refusals) == 3:
+        raise refusals[0]
+    known = [answer for answer in answers if answer is not None]
+    if len(known) < 3 or any(len(answer) != len(known[0]) or is_several(answer) for answer in known):
+        return None
+    return [sizes[0] if all(_is_one(sizes[0], n) for n in sizes) else UNKNOWN for sizes in zip(*known, strict=True)]
+
+
+def _is_one(n: Size | Many, m: Size | Many) -> bool:
+    if isinstance(n, Many) or isinstance(m, Many):
+        return n is m
+    return not is_unknown(n) and not is_unknown(m) and not surely_differ(n, m)
+
+
+def _for_any_rank(
+    op: Op, shapes: dict[str, Any], values: dict[str, Any], many: dict[Many, None]
+) -> list[Size | Many] | None:
+    """Asks the rule what becomes of none, one and two sizes in the place of `*Sizes`, and folds the answers again."""
+    answers: list[Dims | None] = []
+    refusals: list[ShapeError] = []
+    spelled: list[dict[Many, Dims]] = []
+    for count in range(3):
+        stand_ins: dict[Many, Dims] = {
+            one: tuple(named("...", f"{one.variable.id}.{position}") for position in range(count)) for one in many
+        }
+        spelled.append(stand_ins)
+        arguments = {name: _as_dims(shape, stand_ins) for name, shape in shapes.items()}
+        try:
+            answer = _answer(op, arguments | values)
+        except ShapeError as refusal:
+            refusals.append(refusal)
+            answer = None
+        if answer is not None and is_several(answer):
+            return None
+        answers.append(None if answer is None else tuple(one for one in answer if not isinstance(one, Many)))
+    if len(refusals) == len(answers):
+        raise refusals[1]
+    if any(answer is None for answer in answers):
+        return None
+    folded = _folded(answers[1] or (), spelled[1])
+    agree = all(_same(_as_dims(folded, stand_ins), answer) for stand_ins, answer in zip(spelled, answers, strict=True))
+    return folded if agree else None
+
+
+def _folded(dims: Dims, stand_ins: dict[Many, Dims]) -> list[Size | Many]:
+    by_size = {one[0]: many for many, one in stand_ins.items()}
+    return [next((many for one, many in by_size.items() if not surely_differ(one, n)), n) for n in dims]
+
+
+def _same(dims: Any, answer: Dims | None) -> bool:
+    return (
+        answer is not None
+        and len(dims) == len(answer)
+        and all(is_unknown(m) or not surely_differ(n, m) for n, m in zip(dims, answer, strict=True))
+    )
+
+
+def _as_dims(shape: Any, stand_ins: dict[Many, Dims] | None = None) -> Any:
+    if isinstance(shape, tuple):
+        return tuple(_as_dims(part, stand_ins) for part in shape)
+    if shape is None:
+        return UnknownDims()
+    if stand_ins is None:
+        return tuple(shape)
+    dims: list[Size] = []
+    for item in shape:
+        if isinstance(item, Many):
+            dims += stand_ins[item]
+        else:
+            dims.append(item)
+    return tuple(dims)
+
+
+def is_several(answer: Sequence[Any]) -> bool:
+    """Says whether a rule gave the shapes of several tensors."""
+    return any(isinstance(one, tuple) and not isinstance(one, Many) for one in answer)

@@ -1,0 +1,452 @@
+"""What the type variables of one call stand for: bound, solved where they are computed, and put into its result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    LiteralType,
+    ProperType,
+    TupleType,
+    Type,
+    TypeAliasType,
+    TypeType,
+    TypeVarId,
+    TypeVarTupleType,
+    TypeVarType,
+    UninhabitedType,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
+
+from tapegrad import sentences
+from tapegrad.dims import UNKNOWN, Floor, Name, Size, is_unknown, named, surely_differ, surely_less
+from tapegrad.mypy.codec import (
+    MERGED,
+    PRODUCT,
+    QUOTIENT,
+    SUM,
+    TENSOR,
+    Make,
+    Many,
+    dtype_name,
+    is_endless,
+    item_types,
+    merged_tape,
+    shape_items,
+    shape_type,
+    size_of,
+    size_type,
+    unknown,
+)
+from tapegrad.mypy.internals import accepts
+from tapegrad.mypy.solving import OPEN, LeavesRestError, linear, linear_in_floor, names_in, replaced, solved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mypy.types import TypeVarLikeType
+
+    from tapegrad.mypy.signatures import Signature
+
+
+class Refusal(Exception):  # noqa: N818  # no error: a sentence on its way to the user
+    """An argument does not fit; carries the sentence and the kind of misfit."""
+
+    def __init__(self, sentence: str, kind: str = "shape") -> None:
+        super().__init__(sentence)
+        self.kind = kind
+
+
+class Computed(NamedTuple):
+    """A size declared by arithmetic, beside the one that is there; judged when all names are bound."""
+
+    declared: Type
+    actual: Size
+    where: str
+    refusal: Callable[[Size | None], str]
+
+
+class Bindings:
+    """What the type variables of one call stand for."""
+
+    def __init__(self, name: str, signature: Signature, make: Make) -> None:
+        self.name = name
+        self.make = make
+        self.own = signature.kinds
+        self.bounds = signature.bounds
+        self.classes = signature.classes
+        self.merged = signature.merged
+        self.sizes: dict[TypeVarId, tuple[Size, str]] = {}
+        self.many: dict[TypeVarId, tuple[list[Size | Many], str]] = {}
+        self.shapes: dict[TypeVarId, tuple[Type, str]] = {}
+        self.dtypes: dict[TypeVarId, tuple[Type, str]] = {}
+        self.tapes: dict[TypeVarId, list[Type]] = {}
+        self.given: list[Type] = []
+        self._bounded: dict[TypeVarId, None] = {}
+        self.beside: list[tuple[TypeVarId, str, str]] = []
+        self.computed: list[Computed] = []
+        self._open: dict[Name, TypeVarType] = {}
+        self._floors: dict[Floor, Size] = {}
+
+    def bind(self, variable: TypeVarType, given: ProperType, where: str) -> None:
+        """Binds a name of whichever kind.
+
+        Raises:
+            Refusal: It stands for something else.
+        """
+        kind = self.own.get(variable.id)
+        if kind == "size":
+            self.bind_size(variable, size_of(given), where)
+        elif kind == "shape":
+            self.bind_shape(variable, given, where)
+        elif kind == "dtype":
+            self.bind_dtype(variable, given, where)
+        elif kind == "tape":
+            self.bind_tape(variable, given)
+
+    def bind_size(self, variable: TypeVarType, size: Size, where: str) -> None:
+        """Binds a size.
+
+        Raises:
+            Refusal: Another size was bound.
+        """
+        bound, place = self.sizes.get(variable.id, (UNKNOWN, where))
+        if surely_differ(bound, size):
+            raise Refusal(sentences.conflict(self.name, variable.name, bound, place, size, where))
+        if is_unknown(bound):
+            self.sizes[variable.id] = size, where
+
+    def bind_many(self, many: Size | Many, items: list[Size | Many], where: str) -> None:
+        """Binds any number of sizes.
+
+        Raises:
+            Refusal: Others were bound.
+        """
+        if not isinstance(many, Many) or many.variable.id not in self.own:
+            return
+        variable = many.variable
+        bound, place = self.many.setdefault(variable.id, (items, where))
+        if _differ(bound, items):
+            raise Refusal(
+                sentences.conflict(
+                    self.name, f"*{variable.name}", sentences.shown(bound), place, sentences.shown(items), where
+                )
+            )
+
+    def bind_shape(self, variable: TypeVarType, shape: ProperType, where: str) -> None:
+        """Binds a whole shape.
+
+        Raises:
+            Refusal: Another shape was bound.
+        """
+        if isinstance(shape, AnyType):
+            return
+        if variable.id not in self.shapes:
+            self.shapes[variable.id] = shape, where
+            return
+        bound, place = self.shapes[variable.id]
+        ours, theirs = shape_items(bound), shape_items(shape)
+        if ours is None or theirs is None:
+            if get_proper_type(bound) != shape and (
+                isinstance(get_proper_type(bound), TypeVarType) or isinstance(shape, TypeVarType)
+            ):
+                raise Refusal(
+                    sentences.conflict(self.name, variable.name, shape_name(bound), place, shape_name(shape), where)
+                )
+        elif _differ(ours, theirs):
+            raise Refusal(
+                sentences.conflict(
+                    self.name, variable.name, sentences.shown(ours), place, sentences.shown(theirs), where
+                )
+            )
+
+    def bind_dtype(self, variable: TypeVarType, dtype: ProperType, where: str) -> None:
+        """Binds a dtype, and remembers to ask for its bound.
+
+        Raises:
+            Refusal: Another dtype was bound.
+        """
+        if isinstance(dtype, AnyType | UninhabitedType):
+            return
+        bound, place = self.dtypes.setdefault(variable.id, (dtype, where))
+        if bound != dtype and not accepts(bound, dtype) and not accepts(dtype, bound):
+            ours, theirs = dtype_name(bound), dtype_name(dtype)
+            raise Refusal(sentences.mixed_dtypes(self.name, ours, place, theirs, where), "dtype")
+        self._bounded[variable.id] = None
+
+    def bind_tape(self, variable: TypeVarType, tape: Type) -> None:
+        """Adds one to the tapes that a name stands for: what comes of them is on all."""
+        self.tapes.setdefault(variable.id, []).append(tape)
+
+    def is_open(self, declared: Type) -> bool:
+        """Says whether a declared type names anything that this call decides on."""
+        return any(_mentions(declared, variable) for variable in self.own)
+
+    def finish(self, *, raw: bool = False) -> None:
+        """Compares computed sizes and bounds of dtypes, now that all names are bound.
+
+        Args:
+            raw: Whether values without a tensor around them are computed with, whose dtypes are NumPy's affair.
+
+        Raises:
+            Refusal: One comes to another size than is there.
+        """
+        waiting: list[Computed] = []
+        while self.computed and len(waiting) != len(self.computed):
+            waiting, self.computed = self.computed, []
+            for one in waiting:
+                self._settle(one)
+        for one in self.computed:
+            self._settle_floor(one)
+        if raw:
+            return
+        for variable, number, where in self.beside:
+            self._refuse_number(variable, number, where)
+        for variable in self._bounded:
+            dtype, where = self.dtypes[variable]
+            bound, kind = self.bounds[variable], self.classes[variable]
+            if not (kind and isinstance(dtype, Instance) and dtype.type.has_base(kind)) and not accepts(bound, dtype):
+                expected = dtype_name(bound)
+                raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
+
+    def refuse_too_small(self, variables: Sequence[TypeVarLikeType]) -> None:
+        """Refuses a number below the least that its name may stand for, as the guard of a constructor does.
+
+        Raises:
+            Refusal: One is.
+        """
+        for variable in variables:
+            size, where = self.sizes.get(variable.id, (UNKNOWN, ""))
+            least = next((name.least for name in names_in(size_of(variable))), 1)
+            if isinstance(size, int) and size < least:
+                raise Refusal(sentences.too_small(self.name, variable.name, size, where, least))
+
+    def size(self, t: Type, unbound: Callable[[TypeVarType], Size] = lambda _: UNKNOWN) -> Size:
+        """Reads a declared size with the names bound."""
+        p = get_proper_type(t)
+        if isinstance(p, TypeVarType) and p.id in self.own:
+            bound, _ = self.sizes.get(p.id, (UNKNOWN, ""))
+            return unbound(p) if is_unknown(bound) else bound
+        if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+            left, right = (self.size(argument, unbound) for argument in p.args)
+            if p.type.fullname == SUM:
+                return left + right
+            return left * right if p.type.fullname == PRODUCT else left // right
+        return size_of(p)
+
+    def applied(self, declared: Type, default: Type | None) -> Type:
+        """Returns a declared type with everything bound; `default`, mypy's own answer, fills in the rest."""
+        if isinstance(declared, TypeAliasType) and is_endless(declared):
+            return default if default is not None else declared
+        p, answer = get_proper_type(declared), get_proper_type(default) if default is not None else None
+        if isinstance(p, Instance):
+            return self._applied_instance(p, answer) if p.args else p
+        if isinstance(p, TypeVarType):
+            return self._applied_variable(p, answer)
+        if isinstance(p, TupleType):
+            return self._applied_tuple(p, answer)
+        if isinstance(p, UnionType):
+            items = p.items
+            answers = answer.items if isinstance(answer, UnionType) else []
+            if len(answers) == len(items):
+                return UnionType([self.applied(one, other) for one, other in zip(items, answers, strict=True)])
+            return UnionType([self.applied(one, None) for one in items])
+        if isinstance(p, CallableType):
+            arguments = list(answer.arg_types) if isinstance(answer, CallableType) else []
+            if isinstance(answer, CallableType) and len(arguments) == len(p.arg_types):
+                types = [self.applied(one, other) for one, other in zip(p.arg_types, arguments, strict=True)]
+                return answer.copy_modified(arg_types=types, ret_type=self.applied(p.ret_type, answer.ret_type))
+        return default if default is not None else p
+
+    def applied_beside(self, shape: Type, declared: Type) -> Type:
+        """Returns a declared tensor with tape and dtype bound, beside a shape that is known."""
+        p = get_proper_type(declared)
+        if not isinstance(p, Instance):
+            return p
+        _, tape, *others = p.args
+        return p.copy_modified(args=[shape, self._result_tape(tape), *[self.applied(one, None) for one in others]])
+
+    def _result_tape(self, declared: Type) -> Type:
+        if self.merged is None:
+            return self.applied(declared, None)
+        return merged_tape([tape for one in self.merged for tape in self.tapes.get(one) or [unknown()]], self.make)
+
+    def _applied_variable(self, p: TypeVarType, answer: ProperType | None) -> Type:
+        kind = self.own.get(p.id)
+        if kind is None:
+            return p
+        if kind == "size":
+            if p.id in self.sizes:
+                return size_type(self.size(p), self.make)
+            # Left out, a size is its default, as it is where one number stands for several; given but unknown, it
+            # stays unknown.
+            given = [formal for formal in self.given if _mentions(formal, p.id)]
+            is_left_out = all(self._follows(p, formal) for formal in given)
+            return self._default_size(p, answer) if is_left_out else _kept_size(answer)
+        if kind == "shape":
+            return shape_type(shape_items(self.shapes[p.id][0]), self.make) if p.id in self.shapes else unknown()
+        if kind == "tape":
+            return merged_tape(self.tapes[p.id], self.make) if p.id in self.tapes else unknown()
+        if kind == "dtype":
+            if p.id in self.dtypes:
+                return self.dtypes[p.id][0]
+            # Left out, a dtype is the default one; given but unknown, it stays unknown.
+            return unknown() if any(_mentions(formal, p.id) for formal in self.given) else p.default
+        return unknown() if answer is None or isinstance(answer, UninhabitedType) else answer
+
+    def _follows(self, p: TypeVarType, formal: Type) -> bool:
+        default = get_proper_type(p.default)
+        return isinstance(default, TypeVarType) and default.id in self.sizes and _mentions(formal, default.id)
+
+    def _default_size(self, p: TypeVarType, answer: ProperType | None) -> Type:
+        default = get_proper_type(p.default)
+        if isinstance(default, LiteralType):
+            return default
+        if isinstance(default, TypeVarType) and default.id in self.own:
+            return self._applied_variable(default, None)
+        return _kept_size(answer)
+
+    def _applied_tuple(self, p: TupleType, answer: ProperType | None) -> Type:
+        others = answer.items if isinstance(answer, TupleType) and len(answer.items) == len(p.items) else None
+        items: list[Type] = []
+        for position, item in enumerate(p.items):
+            if isinstance(item, UnpackType):
+                inner = get_proper_type(item.type)
+                if not isinstance(inner, TypeVarTupleType) or inner.id not in self.own:
+                    items.append(item)
+                elif inner.id in self.many:
+                    items += item_types(self.many[inner.id][0], self.make)
+                else:
+                    return unknown()
+            else:
+                items.append(self.applied(item, others[position] if others is not None else None))
+        return p.copy_modified(items=items)
+
+    def _applied_instance(self, p: Instance, answer: ProperType | None) -> Type:
+        if p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+            return size_type(self._closed(p), self.make)
+        if p.type.fullname == MERGED:
+            return merged_tape([tape for argument in p.args for tape in self._tapes_of(argument)], self.make)
+        others = answer.args if isinstance(answer, Instance) and answer.type is p.type else ()
+        others = others if len(others) == len(p.args) else [None] * len(p.args)
+        args = [self.applied(one, other) for one, other in zip(p.args, others, strict=True)]
+        if p.type.fullname == TENSOR:
+            self._refuse_negative(args[0])
+        return p.copy_modified(args=args)
+
+    def _refuse_negative(self, shape: Type) -> None:
+        """Refuses a result with a size below 0, which no tensor has, whatever the body would say."""
+        p = get_proper_type(shape)
+        for axis, item in enumerate(p.items if isinstance(p, TupleType) else ()):
+            if isinstance(item, LiteralType) and isinstance(item.value, int) and item.value < 0:
+                raise Refusal(sentences.below_zero(self.name, shape_items(p) or [], axis))
+
+    def _tapes_of(self, declared: Type) -> list[Type]:
+        p = get_proper_type(declared)
+        if isinstance(p, TypeVarType) and p.id in self.tapes:
+            return self.tapes[p.id]
+        return [self.applied(p, None)]
+
+    def _settle(self, computed: Computed) -> None:
+        """Compares a computed size, or solves it for its one open name; with several it waits on."""
+        equation = linear(self.size(computed.declared, self._left_open))
+        if equation is None:
+            value = self.size(computed.declared)
+            if surely_differ(value, computed.actual):
+                raise Refusal(computed.refusal(value))
+            if is_unknown(value):
+                self.computed.append(computed)
+            return
+        if not isinstance(equation.name, Name):
+            return
+        variable = self._open[equation.name]
+        try:
+            solution = solved(equation, computed.actual)
+        except LeavesRestError:
+            raise Refusal(computed.refusal(None)) from None
+        if solution is None:
+            return
+        (name,) = names_in(size_of(variable))
+        if surely_less(solution, name.least):
+            raise Refusal(sentences.too_small(self.name, variable.name, solution, computed.where, name.least))
+        self.bind_size(variable, solution, computed.where)
+
+    def _settle_floor(self, computed: Computed) -> None:
+        """Takes a floor division whose name stays open for what it comes to: `M // 2` is 3, be M 6 or 7."""
+        size = self.size(computed.declared, self._left_open)
+        value = replaced(size, self._floors)
+        if surely_differ(value, computed.actual):
+            raise Refusal(computed.refusal(value))
+        equation = linear_in_floor(size) if is_unknown(value) else None
+        if equation is None or not isinstance(equation.name, Floor):
+            return
+        try:
+            solution = solved(equation, computed.actual)
+        except LeavesRestError:
+            raise Refusal(computed.refusal(None)) from None
+        if solution is not None and not is_unknown(solution):
+            self._floors[equation.name] = solution
+
+    def _closed(self, t: Type) -> Size:
+        """Reads a computed size with all that is known of its names, and of what they are divided by."""
+        size = self.size(t)
+        return replaced(self.size(t, self._left_open), self._floors) if self._floors and is_unknown(size) else size
+
+    def _left_open(self, variable: TypeVarType) -> Size:
+        # A name of its own: in the body of a function that calls itself, `N` may be bound to `N`.
+        name = Name(variable.name, f"{OPEN} {variable.id.raw_id}@{variable.id.namespace}")
+        self._open[name] = variable
+        return named(name.label, name.scope)
+
+    def _refuse_number(self, variable: TypeVarId, number: str, where: str) -> None:
+        """Refuses a number that the dtype it would be turned into cannot hold."""
+        dtype, place = self.dtypes.get(variable, (unknown(), where))
+        p = get_proper_type(dtype)
+        if not isinstance(p, Instance) or number == "bool":
+            return
+        if p.type.has_base("numpy.bool") or (number != "int" and p.type.has_base("numpy.integer")):
+            name = sentences.with_article(number)
+            raise Refusal(sentences.mixed_dtypes(self.name, name, where, dtype_name(p), place), "dtype")
+
+
+def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
+    if any(isinstance(item, Many) for item in (*ours, *theirs)):
+        return [str(item) for item in ours] != [str(item) for item in theirs]
+    if len(ours) != len(theirs):
+        return True
+    return any(
+        surely_differ(n, m)
+        for n, m in zip(ours, theirs, strict=True)
+        if not isinstance(n, Many) and not isinstance(m, Many)
+    )
+
+
+def shape_name(shape: Type) -> str:
+    """Writes a shape, of which its name may be all that is known."""
+    p = get_proper_type(shape)
+    if isinstance(p, TypeVarType):
+        return p.name
+    items = shape_items(p)
+    return "(...)" if items is None else sentences.shown(items)
+
+
+def _mentions(t: Type, variable: TypeVarId) -> bool:
+    p = get_proper_type(t)
+    if is_endless(t):
+        return False
+    if isinstance(p, TypeVarType):
+        return p.id == variable
+    if isinstance(p, TypeType):
+        return _mentions(p.item, variable)
+    parts = p.args if isinstance(p, Instance) else p.items if isinstance(p, UnionType | TupleType) else ()
+    return any(_mentions(part, variable) for part in parts)
+
+
+def _kept_size(answer: ProperType | None) -> Type:
+    """Keeps what mypy itself inferred for a size, unless it forgot which."""
+    return unknown() if answer is None or is_unknown(size_of(answer)) else answer
