@@ -9,7 +9,7 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Never, NoReturn, Protocol, TypeAlias, Union, overload
 
 import numpy as np
-from typing_extensions import TypeAliasType, TypeVar, override
+from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, override
 
 from tapegrad import sentences
 from tapegrad.dims import Dim
@@ -43,6 +43,7 @@ T2 = TypeVar("T2", bound=Tape, default=Any)
 D = TypeVar("D", bound=np.generic, default=np.float32)
 D1 = TypeVar("D1", bound=np.generic, default=np.float32)
 D2 = TypeVar("D2", bound=np.generic, default=np.float32)
+Rest = TypeVarTuple("Rest")  # the sizes of a row
 _ALONE: Final = object()  # the second operand of an op that has one
 G = TypeVar("G", bound=np.generic)
 Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
@@ -355,7 +356,13 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def __getitem__(self, index: Index[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
         return CALLS["getitem"](self, index)
 
-    def __iter__(self) -> Iterator[Tensor[Any, T_co, D_co]]:
+    @overload
+    def __iter__(  # pyright: ignore[reportOverlappingOverload]  # mypy lets a tensor of shape () come here, to say so
+        self: Tensor[tuple[Any, *Rest], T_co, D_co],
+    ) -> Iterator[Tensor[tuple[*Rest], T_co, D_co]]: ...
+    @overload
+    def __iter__(self) -> Iterator[Tensor[Any, T_co, D_co]]: ...
+    def __iter__(self) -> Iterator[Any]:
         for row in range(len(self)):
             yield CALLS["getitem"](self, row)
 

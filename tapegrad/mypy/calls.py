@@ -124,8 +124,8 @@ def _receiver(call: Any, *, reflected: bool) -> Expression | None:
 
 
 def rows(ctx: MethodContext, declared: CallableType) -> Type:
-    """Types `iter(x)`: whatever is left of the shape without its first axis."""
-    result, parts = get_proper_type(method_call(ctx, declared)), tensor_parts(ctx.type)
+    """Types `iter(x)`, once it is clear that there are rows, and as many as an assignment shares them out to."""
+    parts = tensor_parts(ctx.type)
     items = shape_items(parts.shape) if parts is not None else None
     if items == []:
         report(ctx.api, "len: a tensor of shape () has no length", ctx.context, "shape")
@@ -133,9 +133,7 @@ def rows(ctx: MethodContext, declared: CallableType) -> Type:
         count = targets_of(ctx.context, ctx.api)
         if count is not None and not isinstance(items[0], Many) and surely_differ(items[0], count):
             report(ctx.api, sentences.other_count(items, count), ctx.context, "shape")
-    if not items or isinstance(items[0], Many) or not isinstance(result, Instance):
-        return result
-    return result.copy_modified(args=[_with_shape(result.args[0], shape_type(items[1:], make(ctx.api)))])
+    return method_call(ctx, declared)
 
 
 def transposed(ctx: AttributeContext, receiver: Instance) -> Type:

@@ -9,6 +9,7 @@ import tapegrad as tg
 from tapegrad import NoneTape, OwnedTape, Shape, Sub, Tensor
 
 N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
 
 x = tg.ones((2, 3, 5))
 rows = tg.tensor([1, 0, 1, 1])
@@ -56,6 +57,21 @@ def accept_rows() -> None:
         assert_type(row, Tensor[Shape[L[3], L[5]], NoneTape])
     _, second = x.trace()
     assert_type(second, Tensor[Shape[L[3], L[5]], OwnedTape])
+    for _position, row in enumerate(x):
+        assert_type(row, Tensor[Shape[L[3], L[5]], NoneTape])
+    for row, scalar in zip(x, x[0, 0], strict=False):
+        assert_type((row, scalar), tuple[Tensor[Shape[L[3], L[5]], NoneTape], Tensor[Shape[()], NoneTape]])
+    assert_type(list(x), list[Tensor[Shape[L[3], L[5]], NoneTape]])
+    assert_type(next(iter(x)), Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_rows_of_named_and_unknown_sizes() -> None:
+    def listed(a: Tensor[Shape[N, M], NoneTape], b: Tensor[Any, NoneTape]) -> None:
+        assert_type(list(a), list[Tensor[Shape[M], NoneTape]])
+        for row in b:
+            assert_type(row.sum(0, keepdims=True), Tensor[Any, NoneTape])
+
+    listed(tg.ones((2, 3)), x)
 
 
 def accept_values_in_place() -> None:

@@ -47,6 +47,13 @@ def tapes(x: Matrix, t: Traced, loss: Scalar) -> None:
     assert_type(gradients.get(x), Matrix | None)
 
 
+def rows(x: Matrix, t: Traced) -> None:
+    for row in x:
+        assert_type(row, Tensor[Shape[L[3]], NoneTape])
+    first, _ = t
+    assert_type(first, Tensor[Shape[L[3]], OwnedTape])
+
+
 def ops_that_keep_the_shape(x: Matrix, t: Traced) -> None:
     assert_type(-t, Traced)
     assert_type(tg.exp(x), Matrix)
