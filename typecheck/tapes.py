@@ -204,6 +204,23 @@ def reject_a_second_backward_behind_a_branch() -> None:
     differentiated(row, early=False)
 
 
+def accept_a_comprehension_of_one_backward_each() -> None:
+    losses = [row.trace().sum() for _ in range(2)]
+    assert len([loss.backward() for loss in losses]) == 2
+    loss = row.trace().sum()
+    assert len(next(loss.backward() for _ in range(2))) == 1
+
+
+def reject_backward_in_a_comprehension_around_one_forward() -> None:
+    loss = row.trace().sum()
+    _ = [loss.backward() for _ in range(2)]  # E(mypy): backward: loss was consumed by backward on line {-0} [tapegrad-tape]
+
+
+def reject_backward_in_the_condition_of_a_comprehension() -> None:
+    loss = row.trace().sum()
+    _ = {k: k for k in range(2) if len(loss.backward())}  # E(mypy): backward: loss was consumed by backward on line {-0} [tapegrad-tape]
+
+
 def reject_backward_in_a_loop_around_one_forward() -> None:
     loss = row.trace().sum()
     for _ in range(1):

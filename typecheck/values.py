@@ -175,6 +175,24 @@ def accept_a_name_by_its_last_line() -> None:
         assert_type(tg.zeros((n, 2)), Tensor[Shape[L[5], L[2]], NoneTape])
 
 
+def accept_names_that_are_bound_in_pairs() -> None:
+    n, m = 6, 8
+    (a, [b, c]), d = (2, [len(x.shape), 3]), 4
+    assert_type(tg.zeros((n, m)), Tensor[Shape[L[6], L[8]], NoneTape])
+    assert_type(tg.zeros((a, b, c, d)), Tensor[Shape[L[2], L[3], L[3], L[4]], NoneTape])
+    n, m = m, n
+    assert_type(tg.zeros((n, m)), Tensor[Shape[Any, Any], NoneTape])
+    n, m = 5, n
+    assert_type(tg.zeros((n, m)), Tensor[Shape[L[5], Any], NoneTape])
+    first, *others = 1, 2, 3
+    assert_type(tg.zeros((first, len(others))), Tensor[Shape[Any, Any], NoneTape])
+
+
+def reject_an_index_past_a_size_bound_in_a_pair() -> None:
+    n, m = 6, 8
+    tg.zeros((n, m))[0, 9]  # E: getitem: index 9 is out of range for axis 1 of x (6, 8)
+
+
 def accept_a_name_that_branches_agree_on() -> None:
     def counted(a: Tensor[Shape[N, B], NoneTape], *, long: bool) -> None:
         if long:
@@ -207,6 +225,9 @@ def accept_a_name_that_something_else_may_bind() -> None:
         k = int("five")
     except ValueError:
         assert_type(tg.zeros((k, 2)), Tensor[Shape[Any, L[2]], NoneTape])
+    k = 3
+    _ = [k := 4 for _ in range(2)]
+    assert_type(tg.zeros((k, 2)), Tensor[Shape[Any, L[2]], NoneTape])
     n = 5
     changed()
     assert_type(tg.zeros((n, 2)), Tensor[Shape[Any, L[2]], NoneTape])

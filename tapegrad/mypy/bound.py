@@ -56,7 +56,7 @@ _PARTS = (
     *("defs", "func", "body", "else_body", "finally_body", "handlers", "bodies", "guards", "patterns", "subject"),
     *("expr", "rvalue", "items", "args", "callee", "left", "right", "operands", "base", "index", "value", "values"),
     *("begin_index", "end_index", "stride", "if_expr", "cond", "else_expr", "left_expr", "sequences", "condlists"),
-    *("pattern", "keys", "positionals", "keyword_values", "from_expr", "msg"),
+    *("generator", "pattern", "keys", "positionals", "keyword_values", "from_expr", "msg"),
 )
 _VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
 
@@ -139,9 +139,9 @@ def _last_in(statements: list[Any], name: Node | None) -> tuple[list[Expression]
     """Returns what the last statement that binds a name gives it, and whether there is one that does so for sure."""
     for statement in reversed(statements):
         if isinstance(statement, AssignmentStmt):
-            for target in statement.lvalues:
-                if isinstance(target, NameExpr) and target.node is name:
-                    return [statement.rvalue], True
+            for target, value in _assigned(statement):
+                if value is not None and target.node is name:
+                    return [value], True
         if isinstance(statement, IfStmt) and statement.else_body is not None and _binds(statement, name):
             ends = [_last_in(block.body, name) for block in (*statement.body, statement.else_body)]
             each = all(values for values, _ in ends)
@@ -268,12 +268,30 @@ _bound = OfScope(_bindings)
 
 def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
     if isinstance(node, AssignmentStmt):
-        for target in node.lvalues:
-            yield from ((name.node, node.rvalue if name is target else None) for name in _names(target))
+        yield from ((name.node, value) for name, value in _assigned(node))
     elif isinstance(node, FuncItem):
         yield from ((argument.variable, None) for argument in node.arguments)
     elif type(node).__name__ in _BINDERS:
         yield from ((name.node, None) for name in _names(getattr(node, _BINDERS[type(node).__name__])))
+
+
+def _assigned(statement: AssignmentStmt) -> Iterator[tuple[NameExpr, Expression | None]]:
+    """Yields each name that is assigned to beside the expression it gets; None where a value is shared out."""
+    for target in statement.lvalues:
+        yield from _paired(target, statement.rvalue)
+
+
+def _paired(target: Expression, value: Expression) -> Iterator[tuple[NameExpr, Expression | None]]:
+    if isinstance(target, NameExpr):
+        yield target, value
+        return
+    ours = target.items if isinstance(target, TupleExpr | ListExpr) else []
+    theirs = value.items if isinstance(value, TupleExpr | ListExpr) else []
+    if len(ours) != len(theirs) or any(isinstance(one, StarExpr) for one in (*ours, *theirs)):
+        yield from ((name, None) for name in _names(target))
+        return
+    for one, other in zip(ours, theirs, strict=True):
+        yield from _paired(one, other)
 
 
 def _names(target: Any) -> list[NameExpr]:

@@ -19,11 +19,14 @@ from mypy.nodes import (
     ContinueStmt,
     Decorator,
     DelStmt,
+    DictionaryComprehension,
     Expression,
     ForStmt,
     FuncItem,
+    GeneratorExpr,
     IfStmt,
     LambdaExpr,
+    ListComprehension,
     MatchStmt,
     MemberExpr,
     MypyFile,
@@ -33,6 +36,7 @@ from mypy.nodes import (
     OverloadedFuncDef,
     RaiseStmt,
     ReturnStmt,
+    SetComprehension,
     TryStmt,
     Var,
     WhileStmt,
@@ -152,6 +156,19 @@ class _Walk:
         left = None if _is_endless(node) else entry if is_for else self._read(node.expr, entry)
         return _joined([self.through(node.else_body, left), *breaks])
 
+    def _turns(self, node: GeneratorExpr | DictionaryComprehension, state: State) -> State:
+        entry = self._read(node.sequences[0], state)
+        while (again := _joined([entry, self._turn(node, entry)])) != entry:
+            entry = again
+        return entry
+
+    def _turn(self, node: GeneratorExpr | DictionaryComprehension, state: State) -> State:
+        """Returns what may be consumed once a comprehension has come to its value."""
+        for position, index in enumerate(node.indices):
+            sequence = node.sequences[position] if position else None  # the first was read before all turns
+            state = self._read(node.condlists[position], self._bound(index, self._read(sequence, state)))
+        return self._read([node.left_expr] if isinstance(node, GeneratorExpr) else [node.key, node.value], state)
+
     def _try(self, node: TryStmt, state: State) -> State:
         inside_it = [state]
         self._tries.append(inside_it)
@@ -177,6 +194,12 @@ class _Walk:
         match expression:
             case LambdaExpr():
                 return state  # its body runs when it is called
+            case ListComprehension(generator=turns) | SetComprehension(generator=turns):
+                return self._turns(turns, state)
+            case DictionaryComprehension():
+                return self._turns(expression, state)
+            case GeneratorExpr():
+                return self._turn(expression, self._read(expression.sequences[0], state))  # `next` asks for one
             case AssignmentExpr(target=target, value=value):
                 return self._bound(target, self._read(value, state))
             case CallExpr(callee=callee, args=arguments):
