@@ -30,8 +30,11 @@ sys.modules[__name__].__class__ = _Face
 def __getattr__(name: str) -> Any:
     """Imports a public name when it is first used."""
     if name not in _rooms:
+        from tapegrad.traces import leaving
+
         message = f"module 'tapegrad' has no attribute {name!r}"
-        raise AttributeError(message)
+        with leaving:
+            raise AttributeError(message)
     room = importlib.import_module(_rooms[name])
     value = importlib.import_module(f"{_rooms[name]}.{name}") if _rooms[name] == __name__ else getattr(room, name)
     globals()[name] = value

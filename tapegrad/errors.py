@@ -1,7 +1,8 @@
 """The errors tapegrad raises: four, each of them also one of Python's own, and the facts that they carry.
 
-The traceback of one ends in the line that called the library. With `tapegrad.errors.full_tracebacks = True`, or
-`TAPEGRAD_FULL_TRACEBACKS=1` in the environment, it goes on to the line inside that raised it.
+The traceback of one ends in the line that called the library, and so does that of an error of Python's own that the
+library raises. With `tapegrad.errors.full_tracebacks = True`, or `TAPEGRAD_FULL_TRACEBACKS=1` in the environment, it
+goes on to the line inside that raised it.
 
 Below the sentence of a `ShapeError` stands a picture of the shapes that clash. It is a note: no part of `str(error)`,
 but of what `pytest.raises(match=...)` reads. `tapegrad.errors.pictures = False` leaves it out.

@@ -11,7 +11,7 @@ from tapegrad import picture, sentences
 from tapegrad.backend import engine
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError
-from tapegrad.traces import edge, shorten
+from tapegrad.traces import edge, leaving, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -74,6 +74,7 @@ class Gradients:
         """Says whether anybody needs the gradient of `x`; a closure asks before it spends time."""
         return x in self.wanted or (x.tape.owns and x.handle in self.wanted)
 
+    @edge
     def ref(self, x: Tensor[S, Any, D]) -> Value[S, D]:
         """Returns the gradient accumulated for `x` so far, a raw value, and keeps it.
 
@@ -86,6 +87,7 @@ class Gradients:
         value: Value[S, D] = self.values_by_node[node]
         return value
 
+    @edge
     def mut(self, x: Tensor[S, Any, D]) -> Accumulator[S, D]:
         """Returns the gradient of `x` to add to, `dx += dy`, which starts at zero where none has been added.
 
@@ -99,6 +101,7 @@ class Gradients:
             self.values_by_node[node] = engine(node.data).zeros(node.shape, node.dtype)
         return Accumulator(self, node)
 
+    @edge
     def mut_and_ref(self, x: Tensor[S, Any, D], result: Tensor[S2, Any, D2]) -> tuple[Accumulator[S, D], Value[S2, D2]]:
         """Returns the gradient of an operand to add to and that of a result to read: all that a closure needs.
 
@@ -166,7 +169,8 @@ class Gradients:
         try:
             value: Any = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
         except KeyError:
-            raise MissingGradientError(_unreached(x)) from None
+            with leaving:
+                raise MissingGradientError(_unreached(x)) from None
         gradient: Value[S, D] = value
         return gradient
 
@@ -178,6 +182,7 @@ class Gradients:
         """Says whether there is neither an infinity nor a NaN in any gradient."""
         return all(math.isfinite(float(array.min(initial=0)) + float(array.max(initial=0))) for array in self._arrays())
 
+    @edge
     def clip_norm(self, limit: float) -> Gradients:
         """Returns the gradients with `norm` at most `limit`: all of them scaled down alike, or none.
 
@@ -203,6 +208,7 @@ class Gradients:
         factor = limit / norm if math.isfinite(norm) else math.nan
         return self._mapped(lambda value: value * factor)
 
+    @edge
     def clip_value(self, limit: float) -> Gradients:
         """Returns the gradients with each element between `-limit` and `limit`; a NaN stays one.
 

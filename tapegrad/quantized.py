@@ -107,6 +107,7 @@ class Affine(Scheme):
         return Steps(values.astype(np.int8), scale, zero, self)
 
 
+@edge
 @dataclass(frozen=True, slots=True)
 class BlockSymmetric(Scheme):
     r"""A scale for each block of elements, in row-major order: one large element costs the others no digits.

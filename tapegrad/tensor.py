@@ -17,7 +17,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS, operated
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
-from tapegrad.traces import leaving, shorten
+from tapegrad.traces import edge, leaving, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -309,12 +309,14 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Returns the values as a NumPy array: a read-only view, or a copy of your own."""
         # A tensor of tensors gives up all its levels, whatever tapes they have.
         data = self.data.numpy() if isinstance(self.data, Tensor) else self.data
-        array = np.array(data, copy=True) if copy else np.asarray(data).view()
+        with leaving:
+            array = np.array(data, copy=True) if copy else np.asarray(data).view()
         array.flags.writeable = copy
         return array  # type: ignore[return-value]  # NumPy's stubs forget the shape of what they copy
 
     if not TYPE_CHECKING:  # a checker that saw this would believe that numpy_array + x is an array
 
+        @edge
         def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:  # noqa: FBT001  # NumPy's protocol
             if self.owns_tape:
                 message = "the tensor has a tape, which a NumPy array would lose; detach it first"
@@ -346,12 +348,14 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def __len__(self) -> int:
         if not self.shape:
             message = "len: a tensor of shape () has no length"
-            raise TypeError(message)
+            with leaving:
+                raise TypeError(message)
         length: int = self.shape[0]
         return length
 
     def __setitem__(self, index: object, value: Never) -> None:  # behind a NoReturn checkers read no further
-        raise TypeError(sentences.immutable(sentences.written_index(index)))
+        with leaving:
+            raise TypeError(sentences.immutable(sentences.written_index(index)))
 
     def __getitem__(self, index: Index[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
         return CALLS["getitem"](self, index)
@@ -363,8 +367,9 @@ class Tensor(Generic[S_co, T_co, D_co]):
     @overload
     def __iter__(self) -> Iterator[Tensor[Any, T_co, D_co]]: ...
     def __iter__(self) -> Iterator[Any]:
-        for row in range(len(self)):
-            yield CALLS["getitem"](self, row)
+        with leaving:
+            for row in range(len(self)):
+                yield CALLS["getitem"](self, row)
 
     def at_set(self, index: Index[T1], value: Operand[T2]) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
         """Puts other values at the places that an index names, see `tapegrad.at_set`."""
@@ -718,6 +723,7 @@ def split_tape(x: Tensor[S, T, D]) -> tuple[Tensor[S, NoneTape, D], T]: ...
 def split_tape(
     x: Tensor[S, T, D] | Number, y: Tensor[S2, T2, D2] | Number
 ) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]: ...
+@edge
 def split_tape(x: Any, y: Any = _ALONE) -> Any:
     """Returns the operands without their tapes, and the one tape they make together, as the face has it.
 

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import functools
-from types import TracebackType
+from inspect import isgeneratorfunction
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tapegrad import errors
-from tapegrad.errors import Refusal
+import tapegrad.errors  # by this name: the face asks here what to do with a name that it lacks, as a room is at first
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType, TracebackType
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
 _HOUSE: Final = __file__.removesuffix("traces.py")
+_BINDERS: Final = (__file__, f"{_HOUSE}op.py")  # what a call goes through before it reaches the function it means
+_ENGINES: Final = {"numpy", "jax"}  # whose frames, where the library called them, are the library's own affair
+_DOORS: Final = {"__init__", "__call__", "__getitem__", "__setitem__", "__len__", "__iter__", "__array__"}
 
 
 def shorten(error: BaseException | None) -> None:
     """Takes the library's own frames out of the traceback of an error of its own, which leaves it by a bare `raise`.
 
-    For a frame that raises so is not entered into the traceback again, as it is by `raise error`. An `IndexError` of
-    Python's is tapegrad's own where an op has put its name in it.
+    For a frame that raises so is not entered into the traceback again, as it is by `raise error`.
     """
-    is_ours = isinstance(error, Refusal) or hasattr(error, "op")
-    if error is not None and is_ours and not errors.full_tracebacks:
+    if error is not None and not tapegrad.errors.full_tracebacks and _is_ours(error):
         error.__traceback__ = _outside(error.__traceback__)
         shorten(error.__cause__)
 
@@ -41,27 +43,76 @@ class _Leaving:
 leaving: Final = _Leaving()
 
 
-def edge(function: F) -> F:
-    """Lets the traceback of an error end at whoever called a function of the library."""
+def edge(thing: F) -> F:
+    """Lets the traceback of an error end at whoever called a function of the library, or a public method of a class."""
+    if isinstance(thing, type):
+        for name, member in list(vars(thing).items()):
+            if isinstance(member, FunctionType) and (name in _DOORS or not name.startswith("_")):
+                setattr(thing, name, edge(member))
+        return thing
 
-    @functools.wraps(function)
+    @functools.wraps(thing)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            return thing(*args, **kwargs)
         except Exception as error:
             shorten(error)
             raise
 
-    return call  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
+    @functools.wraps(thing)
+    def walk(*args: Any, **kwargs: Any) -> Any:
+        with leaving:
+            yield from thing(*args, **kwargs)
+
+    return walk if isgeneratorfunction(thing) else call  # type: ignore[return-value]  # with the signature of `thing`
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Says whether the library itself refuses: by an error of its own, by one of Python's that it raises, by a call.
+
+    An error of Python's is tapegrad's own where it has an `op`, if only an empty one: it goes by the frame that raised
+    it, which the innermost edge takes away, and on its way out it may meet others.
+    """
+    if not hasattr(error, "op") and _is_raised_inside(error):
+        error.__dict__["op"] = ""
+    return hasattr(error, "op")
+
+
+def _is_raised_inside(error: BaseException) -> bool:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not _is_inside(trace.tb_frame):
+        return False
+    is_binding = isinstance(error, TypeError) and trace.tb_frame.f_code.co_filename in _BINDERS
+    return is_binding or _raises(trace.tb_frame, trace.tb_lasti)
+
+
+def _raises(frame: FrameType, at: int) -> bool:
+    """Says whether an error began with a `raise` there, and not in what was called there."""
+    import opcode
+
+    return opcode.opname[frame.f_code.co_code[at]] == "RAISE_VARARGS"
+
+
+def _is_inside(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_HOUSE) or _package(frame) == "tapegrad"
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def _outside(trace: TracebackType | None) -> TracebackType | None:
-    kept = []
+    """Returns a traceback without the frames of the library, and of the engines that it called."""
+    kept: list[TracebackType] = []
+    inside = False
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(_HOUSE):
+        inside = _is_inside(trace.tb_frame) or (inside and _package(trace.tb_frame) in _ENGINES)
+        if not inside:
             kept.append(trace)
         trace = trace.tb_next
     below: TracebackType | None = None
     for one in reversed(kept):
-        below = TracebackType(below, one.tb_frame, one.tb_lasti, one.tb_lineno)
+        below = type(one)(below, one.tb_frame, one.tb_lasti, one.tb_lineno)
     return below

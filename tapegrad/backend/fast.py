@@ -18,6 +18,7 @@ from typing_extensions import override
 from tapegrad.backend import numpy
 from tapegrad.backend.engines import register
 from tapegrad.backend.threads import shared_out
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,6 +111,7 @@ class Fast(numpy.NumPy):
         return dx, dw, db
 
 
+@edge
 def use_fast(*, is_on: bool) -> None:
     """Turns the compiled kernels of the extra `fast` on or off, for the whole process.
 

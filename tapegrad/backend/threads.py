@@ -8,6 +8,8 @@ from itertools import pairwise
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from tapegrad.traces import edge
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -22,6 +24,7 @@ def threads() -> int:
     return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
 
 
+@edge
 def set_threads(count: int | None) -> None:
     """Sets how many threads tapegrad's own work on large arrays takes.
 

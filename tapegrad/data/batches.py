@@ -48,6 +48,7 @@ class Dataset(Protocol[Item]):
         """Returns an example, from 0 on."""
 
 
+@edge
 class Batches(Generic[Item]):
     """Goes through examples batch by batch, as often as it is iterated; made by `batches`.
 

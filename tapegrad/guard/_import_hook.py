@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from typing_extensions import override
 
 from tapegrad.guard._loader import is_guarding, with_guard
+from tapegrad.traces import leaving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,10 +73,11 @@ def install_import_hook(*packages: str) -> ImportHook:
     Warns:
         RuntimeWarning: A module of a package is imported already, hence stays unguarded.
     """
-    if not packages:
-        raise TypeError("install_import_hook: a name of a package is expected")
-    for package in packages:
-        _check_name(package)
+    with leaving:
+        if not packages:
+            raise TypeError("install_import_hook: a name of a package is expected")
+        for package in packages:
+            _check_name(package)
     hook = ImportHook(frozenset(packages))
     unguarded = sorted(name for name, module in list(sys.modules.items()) if _is_late(hook, name, module))
     if unguarded:

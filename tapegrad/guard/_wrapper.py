@@ -24,7 +24,7 @@ from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
 from tapegrad.sentences import RESULT, callee
-from tapegrad.traces import shorten
+from tapegrad.traces import leaving, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,8 @@ def guarded(function: F) -> F:
     """
     if not isinstance(function, FunctionType):
         kind = "a class" if isinstance(function, type) else kind_of(function)
-        raise TypeError(f"guarded: {getattr(function, '__name__', function)} is {kind}, not a function")
+        with leaving:
+            raise TypeError(f"guarded: {getattr(function, '__name__', function)} is {kind}, not a function")
     if is_guarded(function):  # by the import hook, with more indulgence
         function = function.__wrapped__  # type: ignore[attr-defined]  # a wrapper of ours has it
     wrapper: F = Guard(function, mentioned(function, sys._getframe(1))).wrapper

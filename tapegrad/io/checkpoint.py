@@ -14,6 +14,7 @@ from tapegrad.generator import state_of
 from tapegrad.io import torch_layout
 from tapegrad.io.formats import Array, FileError, Header, format_of, legible, read, write
 from tapegrad.nn import Module
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     import os
@@ -43,6 +44,7 @@ class Part(NamedTuple):
     passed: frozenset[str] = frozenset()  # names that may be in the file as well
 
 
+@edge
 def save(saved: Saved, path: str | os.PathLike[str]) -> None:
     """Writes the tensors of a module, or the state of an optimizer, or several such things by name, to one file.
 
@@ -68,6 +70,7 @@ def save(saved: Saved, path: str | os.PathLike[str]) -> None:
     write("save", path, _all("save", _parts("save", saved)))
 
 
+@edge
 def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegrad") -> None:
     """Reads what `save` wrote back into the same kind of thing; on any error, nothing has changed.
 

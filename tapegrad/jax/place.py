@@ -14,6 +14,7 @@ from tapegrad.jax.library import exact, jax
 from tapegrad.nn import Module
 from tapegrad.nn.param import State
 from tapegrad.tensor import Tensor
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
@@ -23,6 +24,7 @@ D = TypeVar("D", bound=np.generic)
 P = TypeVar("P", bound=Module | Tensor[Any, Any, Any])
 
 
+@edge
 def place(target: P, devices: Any, *axes: Axis) -> P:
     """Says on which devices a tensor lies, or the parameters and buffers of a module.
 
@@ -68,6 +70,7 @@ def place(target: P, devices: Any, *axes: Axis) -> P:
     return target
 
 
+@edge
 def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor[Any, NoneTape, D]:
     """Makes one tensor of what every process has of it, such as its own images of a batch.
 

@@ -11,6 +11,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.nn.container import check_module
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import replace_all
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.nn.param import State
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound=Module, default=Any, covariant=True)
 
 
+@edge
 class ModelEMA(Module, Generic[Model]):
     r"""Keeps a copy of a model whose parameters follow those of the model slowly: it often predicts better.
 

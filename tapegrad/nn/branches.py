@@ -10,6 +10,7 @@ from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn.container import Container, check_modules
 from tapegrad.ops import add
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 
 
+@edge
 class SplitInto(Container, Generic[*Layers]):
     r"""Gives every layer the same argument, and all their results as a tuple.
 
@@ -48,6 +50,7 @@ class SplitInto(Container, Generic[*Layers]):
         return len(self.layers)
 
 
+@edge
 class AddInto(Container, Generic[*Layers]):
     r"""Gives each layer an argument of its own, and adds their results up.
 

@@ -10,6 +10,7 @@ from typing_extensions import override
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
 from tapegrad.ops import dropout
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Float, S, T, Tensor
@@ -38,6 +39,7 @@ class Dropout(Module):
         Srivastava et al., [Dropout](https://jmlr.org/papers/v15/srivastava14a.html), §4; scaled while training, §10.
     """
 
+    @edge
     def __init__(self, p: float = 0.5, *, rng: RNG = None) -> None:
         if not 0 <= p < 1:
             message = f"Dropout: p is {p} but must be from 0 to below 1"

@@ -11,6 +11,7 @@ from tapegrad.dims import show
 from tapegrad.errors import ShapeError
 from tapegrad.generator import RNG, generator
 from tapegrad.tensor import handle
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.nn.param import Param
@@ -19,6 +20,7 @@ Weight: TypeAlias = "Param[Any, Any]"
 Fan: TypeAlias = Literal["in", "out"]
 
 
+@edge
 def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
     r"""Fills a weight for a layer in front of a rectifier, evenly.
 
@@ -40,6 +42,7 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
     _fill_uniform(weight, sqrt(3) * _deviation_for_rectifier("kaiming_uniform", weight, fan, negative_slope), rng)
 
 
+@edge
 def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
     r"""Fills a weight for a layer in front of a rectifier, from the normal distribution.
 
@@ -60,6 +63,7 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
     _fill_normal(weight, _deviation_for_rectifier("kaiming_normal", weight, fan, negative_slope), rng)
 
 
+@edge
 def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     r"""Fills a weight so that signals and gradients both about keep their size, evenly.
 
@@ -80,6 +84,7 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
     _fill_uniform(weight, gain * sqrt(3) * _deviation_for_both("xavier_uniform", weight), rng)
 
 
+@edge
 def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     r"""Fills a weight so that signals and gradients both about keep their size, from the normal distribution.
 
@@ -100,6 +105,7 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
     _fill_normal(weight, gain * _deviation_for_both("xavier_normal", weight), rng)
 
 
+@edge
 def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     r"""Fills a weight so that its rows, or where it has fewer columns those, stand at right angles to one another.
 

@@ -64,15 +64,15 @@ class Module:
             """Computes `forward`; what it refuses says by which name it was called."""
             try:
                 return self.forward(*args, **kwargs)
-            except IndexError as error:
-                shorten(error)
-                raise
             except Refusal as error:
                 frame = sys._getframe(1)
                 place = called_as(self, frame)
                 self._place(error, place)
                 if place.isidentifier() and (holder := held_by(self, frame)):
                     error.came_through(holder)  # of what a loop goes over mypy knows no index
+                shorten(error)
+                raise
+            except Exception as error:
                 shorten(error)
                 raise
 

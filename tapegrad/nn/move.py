@@ -10,6 +10,7 @@ from tapegrad.dims import show
 from tapegrad.errors import ShapeError
 from tapegrad.nn.module import Module
 from tapegrad.ops import flatten, reshape
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.dims import Mul
@@ -82,6 +83,7 @@ class Unflatten(Module, Generic[Behind]):
         ShapeError: A size is negative.
     """
 
+    @edge
     def __init__(self, shape: Behind) -> None:
         if any(size < 0 for size in shape):
             message = f"Unflatten: shape {show(shape)} has a negative size"
@@ -124,6 +126,7 @@ class Reshape(Module, Generic[Whole]):
         ShapeError: A size is negative.
     """
 
+    @edge
     def __init__(self, shape: Whole) -> None:
         if any(size < 0 for size in shape):
             message = f"Reshape: shape {show(shape)} has a negative size"

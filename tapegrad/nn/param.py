@@ -15,7 +15,7 @@ from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.tape import NONE, NoneTape
 from tapegrad.tensor import D, D_co, S, S_co, Tensor, values_of
-from tapegrad.traces import edge
+from tapegrad.traces import edge, leaving
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +36,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
     version: int  # type: ignore[misc]  # all other tensors share one None
     on_device: Any  # the same values as `jit` has them, or None
 
+    @edge
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co]) -> None:
         super().__init__(_owned(tensor, type(self).__name__, "tensor"), NONE)
         self.version = 0
@@ -97,7 +98,8 @@ class State(Tensor[S_co, NoneTape, D_co]):
         """Is asked for `data` alone, when a step under `jit` has left new values on a device."""
         if name != "data":
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(message)
+            with leaving:
+                raise AttributeError(message)
         values: Any = np.array(self.on_device, order="C")
         self.data = values
         fetched.append(ref(self))
@@ -123,6 +125,7 @@ class Param(State[S_co, D_co]):
 
     frozen: bool  # type: ignore[misc]  # all other tensors share one False
 
+    @edge
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co], *, frozen: bool = False) -> None:
         super().__init__(tensor)
         if not self.is_float:

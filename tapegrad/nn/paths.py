@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tapegrad.errors import TapeError
 from tapegrad.quantized import Quantized
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +32,7 @@ def check_pattern(call: str, pattern: str, paths: Iterable[str]) -> None:
         raise ValueError(message)
 
 
+@edge
 def freeze(module: Module, *patterns: str) -> None:
     """Freezes parameters by path: they get no gradient, and no optimizer changes them.
 
@@ -46,6 +48,7 @@ def freeze(module: Module, *patterns: str) -> None:
     _set("freeze", module, patterns, frozen=True)
 
 
+@edge
 def unfreeze(module: Module, *patterns: str) -> None:
     """Undoes `freeze`.
 

@@ -9,6 +9,7 @@ from typing_extensions import TypeVar, override
 from tapegrad.nn.container import Container, check_module, check_modules
 from tapegrad.nn.module import Module
 from tapegrad.ops import add, mul
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ Second = TypeVar("Second", bound=Module, default=Any, covariant=True)
 Times = TypeVar("Times", bound=int, default=Any, covariant=True)
 
 
+@edge
 class Residual(Container, Generic[Layer]):
     r"""Adds what a layer makes of its argument to the argument: $y = x + f(x)$.
 
@@ -45,6 +47,7 @@ class Residual(Container, Generic[Layer]):
         return add(x, y)
 
 
+@edge
 class ResidualMul(Container, Generic[Layer]):
     r"""Multiplies its argument by what a layer makes of it: $y = x \, f(x)$.
 
@@ -66,6 +69,7 @@ class ResidualMul(Container, Generic[Layer]):
         return mul(x, y)
 
 
+@edge
 class GeneralizedAdd(Container, Generic[First, Second]):
     r"""Adds what two layers make of one argument: $y = f(x) + g(x)$.
 
@@ -97,6 +101,7 @@ class GeneralizedAdd(Container, Generic[First, Second]):
         return add(y, z)
 
 
+@edge
 class GeneralizedMul(Container, Generic[First, Second]):
     r"""Multiplies what two layers make of one argument: $y = f(x) \, g(x)$.
 
@@ -128,6 +133,7 @@ class GeneralizedMul(Container, Generic[First, Second]):
         return mul(y, z)
 
 
+@edge
 class Repeated(Container, Generic[Layer, Times]):
     r"""Passes its argument through layers of one kind, each with parameters of its own.
 

@@ -38,6 +38,7 @@ class Sequential(Container, Generic[*Layers]):
         self.layers = layers
 
     @override
+    @edge
     def forward(self, x: Tensor[Any, T, Any] | tuple[Any, ...]) -> Tensor[Any, T, Any]:
         """Computes the last layer's result."""
         layers: tuple[Any, ...] = self.layers

@@ -20,7 +20,7 @@ from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.sentences import with_article
 from tapegrad.tensor import Tensor
-from tapegrad.traces import shorten
+from tapegrad.traces import edge, shorten
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -76,6 +76,7 @@ class Group:
 Groups: TypeAlias = Mapping[str, Group]
 
 
+@edge
 class Optimizer(ABC, Generic[State]):
     """Changes parameters by their gradients: a subclass says how one array follows from another, in `update`.
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
 
 
+@edge
 class LossScaler:
     r"""Multiplies a loss before `backward`, and divides the gradients of the parameters before a step.
 

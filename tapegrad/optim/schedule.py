@@ -10,6 +10,8 @@ from collections.abc import Callable
 from math import cos, pi
 from typing import TypeAlias
 
+from tapegrad.traces import edge
+
 Schedule: TypeAlias = Callable[[int], float]
 
 
@@ -18,6 +20,7 @@ def constant(lr: float) -> Schedule:
     return lambda _: lr
 
 
+@edge
 def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
     r"""Multiplies the step size from time to time.
 
@@ -45,6 +48,7 @@ def exponential(lr: float, *, factor: float) -> Schedule:
     return lambda t: lr * factor**t
 
 
+@edge
 def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
     r"""Lowers the step size along half a wave.
 
@@ -65,6 +69,7 @@ def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
     return lambda t: _wave(lr, end, t / steps)
 
 
+@edge
 def warmup(schedule: Schedule, *, steps: int) -> Schedule:
     r"""Rises in a straight line to where another schedule starts, then follows it.
 
@@ -83,6 +88,7 @@ def warmup(schedule: Schedule, *, steps: int) -> Schedule:
     return lambda t: schedule(0) * (t + 1) / (steps + 1) if t < steps else schedule(t - steps)
 
 
+@edge
 def one_cycle(lr: float, *, steps: int, rise: float = 0.3, start: float = 1 / 25, end: float = 1 / 250_000) -> Schedule:
     r"""Raises the step size along half a wave, and lowers it along a longer one to almost nothing.
 

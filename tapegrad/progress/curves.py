@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.io.atomic import write_atomically
 from tapegrad.progress.log import OF_THE_LOG, read
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     import os
 
 
+@edge
 def curves(log: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
     """Draws the numbers of a log over its epochs.
 

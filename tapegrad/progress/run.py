@@ -15,6 +15,7 @@ from tapegrad.io.atomic import remove_leftovers
 from tapegrad.io.formats import format_of, headers
 from tapegrad.progress.display import Display, display, written
 from tapegrad.progress.log import OF_THE_LOG, Log
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     import os
@@ -37,6 +38,7 @@ class Passes(Protocol[Item]):
         """Begins a pass."""
 
 
+@edge
 class Epoch(Generic[Item]):
     """One pass over the batches of a run, which is gone through once, and what is noted of it.
 
@@ -93,6 +95,7 @@ class Epoch(Generic[Item]):
         return {name: total / count for name, (total, count) in self._sums.items()}
 
 
+@edge
 class Run(Generic[Item]):
     """Epoch after epoch; made by `track`.
 
@@ -210,6 +213,7 @@ class Run(Generic[Item]):
         return ", ".join(filter(None, parts))
 
 
+@edge
 def track(
     batches: Passes[Item],
     *,

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tapegrad.traces import edge
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+@edge
 class EarlyStopping:
     """Ends a run when a number that its epochs note has not become better for some epochs.
 

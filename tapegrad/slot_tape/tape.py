@@ -24,6 +24,7 @@ from tapegrad.slot_tape.checks import (
     floats,
 )
 from tapegrad.slot_tape.pullback import Pullback, Unseen, of_function, of_op
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,7 @@ class Step(NamedTuple):
     pull: Pullback
 
 
+@edge
 class SlotTape:
     """Records which op made which slot of which others, and fills a gradient buffer for each slot.
 
