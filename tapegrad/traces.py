@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from inspect import isgeneratorfunction
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -17,7 +18,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 _HOUSE: Final = __file__.removesuffix("traces.py")
 _BINDERS: Final = (__file__, f"{_HOUSE}op.py")  # what a call goes through before it reaches the function it means
-_ENGINES: Final = {"numpy", "jax"}  # whose frames, where the library called them, are the library's own affair
+_BELOW: Final = sys.stdlib_module_names | {"numpy", "jax"}  # whose frames, under the library's, are its own affair
 _DOORS: Final = {"__init__", "__call__", "__getitem__", "__setitem__", "__len__", "__iter__", "__array__"}
 
 
@@ -104,11 +105,11 @@ def _package(frame: FrameType) -> str:
 
 
 def _outside(trace: TracebackType | None) -> TracebackType | None:
-    """Returns a traceback without the frames of the library, and of the engines that it called."""
+    """Returns a traceback without the frames of the library, and of the packages that it called."""
     kept: list[TracebackType] = []
     inside = False
     while trace is not None:
-        inside = _is_inside(trace.tb_frame) or (inside and _package(trace.tb_frame) in _ENGINES)
+        inside = _is_inside(trace.tb_frame) or (inside and _package(trace.tb_frame) in _BELOW)
         if not inside:
             kept.append(trace)
         trace = trace.tb_next

@@ -27,7 +27,7 @@ from docs.reference import names
 from tapegrad import errors, nn, optim, traces
 from tapegrad.data import batches
 from tapegrad.errors import Refusal
-from tapegrad.io import load
+from tapegrad.io import FileError, load
 from tapegrad.progress import EarlyStopping, track
 from tapegrad.slot_tape import SlotTape
 
@@ -215,6 +215,16 @@ def test_plain_errors_of_the_library_end_at_the_caller_too(call: Callable[[], An
         call()
 
     assert {Path(frame.f_code.co_filename).name for frame in frames(caught.value)} == {Path(__file__).name}
+
+
+def test_a_damaged_file_is_no_matter_of_the_packages_that_read_it(tmp_path: Path) -> None:
+    (tmp_path / "model.npz").write_text("a letter")
+
+    with pytest.raises(FileError, match="no npz file") as caught:
+        load(nn.Linear(3, 2), tmp_path / "model.npz")
+
+    assert frames(caught.value) == []
+    assert caught.value.__suppress_context__
 
 
 def test_what_the_library_did_not_raise_keeps_its_frames() -> None:

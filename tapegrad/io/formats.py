@@ -60,9 +60,9 @@ def format_of(call: str, path: Path) -> Format:
     if path.suffix == ".safetensors":
         try:
             _safetensors()
-        except ImportError as error:
+        except ImportError:
             message = f'{call}: {path.name} needs the package safetensors: pip install "tapegrad[safetensors]"'
-            raise ImportError(message) from error
+            raise ImportError(message) from None
     return _FORMATS[path.suffix]
 
 
@@ -80,9 +80,9 @@ def write(call: str, path: Path, arrays: dict[str, Array]) -> None:
         write_atomically(path, lambda file: form.write(file, arrays))
     except OSError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # of any kind: its words are passed on
         message = f"{call}: {path.name} cannot hold what is to be saved ({legible(str(error))})"
-        raise FileError(message) from error
+        raise FileError(message) from None
 
 
 def read(call: str, path: Path, accept: Callable[[dict[str, Header]], Iterable[str]]) -> dict[str, Array]:
@@ -146,10 +146,10 @@ def _blaming(call: str, path: Path) -> Iterator[None]:
     try:
         with warnings.catch_warnings(action="ignore"):  # of Python's parser, which reads a header of NumPy's
             yield
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # of any kind: its words are passed on
         reason = f"{type(error).__name__}: {legible(str(error))}" if str(error) else type(error).__name__
         message = f"{call}: {path.name} is damaged or no {path.suffix[1:]} file ({reason})"
-        raise FileError(message) from error
+        raise FileError(message) from None
 
 
 def _write_npz(file: IO[bytes], arrays: dict[str, Array]) -> None:

@@ -57,6 +57,6 @@ def _figure(**options: Any) -> Any:
     try:
         # Not pyplot, which looks for a screen. By its name, so that no checker reads all of matplotlib for a user.
         return importlib.import_module("matplotlib.figure").Figure(**options)
-    except ImportError as error:
+    except ImportError:
         message = 'curves: a picture needs the package matplotlib: pip install "tapegrad[plot]"'
-        raise ImportError(message) from error
+        raise ImportError(message) from None
