@@ -95,7 +95,7 @@ def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, N
         x: Where the derivatives are taken, of any shape.
 
     Returns:
-        The shape of `x` twice: behind the axes of the first derivative stand those of the second.
+        The shape of `x` twice, the axes of the first derivative in front of those of the second.
 
     Raises:
         ShapeError: `f` gives no scalar.

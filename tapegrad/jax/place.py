@@ -80,7 +80,7 @@ def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor
         axes: For each axis the axis of the mesh that divides it, see `place`.
 
     Returns:
-        The whole: along the axis that the processes divide as many times as long as `x` as there are processes.
+        The whole, along the axis that the processes divide as many times as long as `x` as there are processes.
 
     Raises:
         ShapeError: The parts cannot be divided so.

@@ -173,8 +173,8 @@ def multi_head_attention(
 def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 10_000.0) -> Tensor[S, T, Float]:
     r"""Turns pairs of columns by angles that grow with the row, so that products of rows see their distance only.
 
-    $$\begin{aligned} y_{n,2i} &= x_{n,2i} \cos \theta_{ni} - x_{n,2i+1} \sin \theta_{ni} \\
-    y_{n,2i+1} &= x_{n,2i} \sin \theta_{ni} + x_{n,2i+1} \cos \theta_{ni} \end{aligned} \qquad
+    $$\begin{split} y_{n,2i} &= x_{n,2i} \cos \theta_{ni} - x_{n,2i+1} \sin \theta_{ni} \\
+    y_{n,2i+1} &= x_{n,2i} \sin \theta_{ni} + x_{n,2i+1} \cos \theta_{ni} \end{split} \qquad
     \theta_{ni} = (n + o) \, b^{-2i/E}$$
 
     Args:

@@ -265,7 +265,7 @@ def cosine(
         reduction: `mean`, `sum`, or `none` for the loss of each row.
 
     Returns:
-        A scalar, or `(...)` where nothing is reduced: 0 for one direction, 1 for a right angle, 2 for opposites.
+        A scalar, or `(...)` where nothing is reduced; 0 for one direction, 1 for a right angle, 2 for opposites.
 
     Raises:
         ShapeError: The shapes differ, or there is no axis.

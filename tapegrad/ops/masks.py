@@ -107,7 +107,7 @@ def nonzero(x: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, NoneTape, np.int64], 
         x: Any shape with at least one axis; NaN is not zero, and neither is True.
 
     Returns:
-        For each axis a tensor of indices, int64, without a tape: together they are an index, and `x[nonzero(x)]` is
+        For each axis a tensor of indices, int64, without a tape. Together they are an index, and `x[nonzero(x)]` is
         what is not zero. Only the run time knows how long they are.
 
     Raises:

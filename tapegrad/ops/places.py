@@ -87,7 +87,7 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
             axes between, None adds one, a bool tensor picks along as many axes as it has.
 
     Returns:
-        As NumPy has it: numbers drop their axis, slices clamp and keep it, tensors of indices broadcast with one
+        What NumPy gives. Numbers drop their axis, slices clamp and keep it, tensors of indices broadcast with one
         another and stand where the first of them stood, or in front where others stand between.
 
     Raises:

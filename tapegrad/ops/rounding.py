@@ -104,7 +104,7 @@ def sign(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
         x: Any shape.
 
     Returns:
-        The shape and dtype of `x`, without a tape: -1, 0 or 1, and NaN of NaN.
+        The shape and dtype of `x`, without a tape; -1, 0 or 1, and NaN of NaN.
 
     Raises:
         DTypeError: `x` is bool.

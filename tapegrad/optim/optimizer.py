@@ -158,7 +158,7 @@ class Optimizer(ABC, Generic[State]):
             x: Its values.
 
         Returns:
-            None, or a dataclass of whole numbers and arrays: that is what is saved.
+            None, or a dataclass of whole numbers and arrays, which is what is saved.
         """
 
     @abstractmethod

@@ -127,7 +127,7 @@ class SlotTape:
             b_mat: Its value, `(K, M)`.
 
         Returns:
-            The slot of the product, flattened: its length is N M.
+            The slot of the product, flattened, of length N M.
         """
         x, y = self._value("record_matmul", a, a_mat, "a"), self._value("record_matmul", b, b_mat, "b")
         check_alike("record_matmul", self._slots[a], self._slots[b], by_length=False)
