@@ -27,7 +27,7 @@ repos:
     hooks:
       - id: mypy
         name: mypy
-        entry: python -m mypy
+        entry: python -m mypy .
         language: system
         types: [python]
         pass_filenames: false

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -131,6 +133,17 @@ def test_a_mypy_of_another_python_is_found(
 
 def test_the_page_shows_the_hook_that_is_advised() -> None:
     assert f'```yaml title=".pre-commit-config.yaml"\n{HOOK}```' in PAGE.read_text("utf-8")
+
+
+def test_the_command_of_hook_and_workflow_needs_no_other_settings_than_are_advised(folder: Path, cache: str) -> None:
+    (folder / "pyproject.toml").write_text(MISSING + cache, "utf-8")
+    (folder / "train.py").write_text("import tapegrad as tg\n\ntg.ones((2, 3)) @ tg.ones((2, 3))\n", "utf-8")
+    (command,) = re.findall(r"entry: python (.*)", HOOK)
+
+    done = subprocess.run([sys.executable, *command.split()], capture_output=True, text=True, check=False)
+
+    assert f"      - run: python {command}\n" in PAGE.read_text("utf-8")
+    assert done.stdout.startswith("train.py:3: error: matmul: inner sizes differ: x (2, 3) has 3 columns")
 
 
 def test_reading_settings_leaves_the_environment_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
