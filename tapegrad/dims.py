@@ -14,7 +14,7 @@ from functools import reduce
 from itertools import combinations, zip_longest
 from math import prod
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, SupportsIndex, TypeAlias
 
 from typing_extensions import TypeAliasType, TypeVar, override
 
@@ -356,14 +356,15 @@ def value_of(size: Size, names: Mapping[Name, int]) -> int | None:
     return total
 
 
-def normal_axis(axis: int, dims: Dims, name: str = "x") -> int:
+def normal_axis(axis: SupportsIndex | Dim, dims: Dims, name: str = "x") -> int:
     """Returns `axis` counted from the front; of an unknown one nothing follows."""
-    if isinstance(one_axis(axis), Dim):
+    place = one_int(axis)
+    if isinstance(place, Dim):
         raise RankUnknownError
-    if not -len(dims) <= axis < len(dims):
-        message = f"axis {axis} is out of range for {name} {show(dims)}"
+    if not -len(dims) <= place < len(dims):
+        message = f"axis {place} is out of range for {name} {show(dims)}"
         raise ShapeError(message)
-    return axis % len(dims)
+    return place % len(dims)
 
 
 def normal_axes(axis: int | tuple[int, ...] | None, dims: Dims, name: str = "x") -> tuple[int, ...]:
@@ -377,16 +378,16 @@ def normal_axes(axis: int | tuple[int, ...] | None, dims: Dims, name: str = "x")
     return axes
 
 
-def one_axis(axis: int, name: str = "axis") -> int:
-    """Returns an axis, which is no truth value and no array.
+def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
+    """Returns an axis or a count, which is no truth value and no array; of NumPy's ints, Python's.
 
     Raises:
         DTypeError: It is not an int, of Python or of NumPy.
     """
-    if not is_int(axis):
-        message = f"{name} is {axis!r} but an int is expected"
+    if not is_int(number):
+        message = f"{name} is {number!r} but an int is expected"
         raise DTypeError(message)
-    return axis
+    return number if isinstance(number, int | Dim) else int(number)
 
 
 def several_axes(axis: int | tuple[int, ...]) -> tuple[int, ...]:

@@ -508,7 +508,7 @@ def test_axes_are_counted_from_either_end() -> None:
     with pytest.raises(ShapeError, match=r"^axis 2 is out of range for w \(3, N\)$"):
         normal_axes((0, 2), (3, N), "w")
     with pytest.raises(RankUnknownError):
-        normal_axis(N, (3, 5))  # type: ignore[arg-type]  # an axis that is known by name only
+        normal_axis(N, (3, 5))
     with pytest.raises(ShapeError, match=r"^axis \(0, -2\) names an axis of x \(3, 5\) twice$"):
         normal_axes((0, -2), (3, 5))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import Slide, engine
-from tapegrad.dims import Dim, Dims, Size, show, surely_less
+from tapegrad.dims import Dims, Size, one_int, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import remembered
 from tapegrad.ops._broadcast import summed_to
@@ -31,7 +31,8 @@ def check_rank(x: Dims, rank: int, name: str = "x") -> Dims:
 
 def numbers(value: Any, rank: int, name: str, least: int) -> Dims:
     """Returns a number for each axis, of which one may stand for all."""
-    each: Dims = (value,) * rank if isinstance(value, int | Dim) else tuple(value)
+    given = value if isinstance(value, list | tuple) else (value,) * rank
+    each: Dims = tuple(one_int(number, name) for number in given)
     if len(each) != rank:
         message = f"{name} {show(each)} has {len(each)} numbers, not {rank}"
         raise ShapeError(message)

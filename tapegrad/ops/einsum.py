@@ -17,7 +17,7 @@ from tapegrad.dims import (
     broadcast,
     is_unknown,
     normal_axes,
-    one_axis,
+    one_int,
     show,
     surely_differ,
 )
@@ -272,7 +272,7 @@ def _dot_sizes(spelled: tuple[str, ...], operands: tuple[Dims, ...], dots: str) 
 def _summed_axes(x: Dims, y: Dims, axes: int | Paired) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the axes of `x` and those of `y` that go with them, counted from the front."""
     if not isinstance(axes, tuple):
-        one_axis(axes, "axes")
+        one_int(axes, "axes")
         for name, dims in {"x": x, "y": y}.items():
             if not 0 <= axes <= len(dims):
                 message = f"axes is {axes} but {name} {show(dims)} has rank {len(dims)}"

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, Size, is_unknown, normal_axis, show, surely_differ
+from tapegrad.dims import Dims, Size, is_unknown, normal_axis, product, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.ops._index import along, check_range
+from tapegrad.ops._index import OutOfRangeError, along, check_range
 from tapegrad.ops.create import sizes_of
 from tapegrad.ops.places import getitem
 from tapegrad.tensor import T1, T2, D, T, Tensor, handle, known, split_mixed, tensor_only
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 
 def take_shape(x: Dims, indices: Dims, axis: int = 0) -> Dims:
-    """Puts the sizes of the indices in the place of the axis."""
+    """Puts the sizes of the indices in the place of the axis, of which there is something to pick."""
     axis = normal_axis(axis, x)
+    _check_filled(x, indices, axis)
     return (*x[:axis], *indices, *x[axis + 1 :])
 
 
@@ -47,6 +48,7 @@ def gather_shape(x: Dims, indices: Dims, axis: int = 0) -> Dims:
             message = f"indices {show(indices)} has {m} along axis {position} but x {show(x)} has {n}"
             raise ShapeError(message)
         sizes.append(m if position == axis or is_unknown(n) else n)
+    _check_filled(x, indices, axis)
     return tuple(sizes)
 
 
@@ -78,7 +80,7 @@ def take(
     Raises:
         ShapeError: The axis is out of range.
         DTypeError: `indices` are not whole numbers.
-        IndexError: An index is out of range.
+        IndexError: An index is out of range; of an axis of size 0 a `ShapeError` too.
     """
     _not_a_number(indices)
     x, indices, tape = split_mixed(x, indices)
@@ -137,7 +139,7 @@ def gather(
     Raises:
         ShapeError: The axis is out of range, or `x` and `indices` differ along another.
         DTypeError: `indices` are not whole numbers.
-        IndexError: An index is out of range.
+        IndexError: An index is out of range; of an axis of size 0 a `ShapeError` too.
     """
     _not_a_number(indices)
     tensor_only(x, "x")
@@ -168,7 +170,7 @@ def scatter_add(
     Raises:
         ShapeError: The updates do not have the shape that a take would have.
         DTypeError: `indices` are not whole numbers.
-        IndexError: An index is out of range.
+        IndexError: An index is out of range; of an axis of size 0 a `ShapeError` too.
     """
     _not_a_number(indices)
     updates, indices, tape = split_mixed(updates, indices)
@@ -189,6 +191,13 @@ def _not_a_number(indices: object) -> None:
     """Refuses a number, which the other operand would turn into its own dtype; an array serves as it is."""
     if isinstance(indices, bool | int | float):
         tensor_only(indices, "indices")
+
+
+def _check_filled(x: Dims, indices: Dims, axis: int) -> None:
+    """Refuses to pick something where nothing is."""
+    if surely_less(x[axis], 1) and surely_less(0, product(indices)):
+        message = f"x {show(x)} has no element along axis {axis}"
+        raise OutOfRangeError(message)
 
 
 def _check_indices(indices: Tensor[Any, Any, Any], size: int, axis: int) -> None:

@@ -12,7 +12,7 @@ from tapegrad.dims import (
     Size,
     is_unknown,
     normal_axis,
-    one_axis,
+    one_int,
     show,
     surely_differ,
     surely_divides,
@@ -43,7 +43,7 @@ def concat_shape(tensors: tuple[Dims, ...], axis: int = 0) -> Dims:
 def stack_shape(tensors: tuple[Dims, ...], axis: int = 0) -> Dims:
     """Puts the number of tensors at the axis; all sizes are the same."""
     first = _first(tensors)
-    if not -len(first) - 1 <= one_axis(axis) <= len(first):
+    if not -len(first) - 1 <= one_int(axis) <= len(first):
         message = f"axis {axis} is out of range for a stack of {show(first)}"
         raise ShapeError(message)
     sizes = _common(tensors, None)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad import sentences
 from tapegrad.backend import engine
-from tapegrad.dims import UNKNOWN, Dims, Size, is_unknown, surely_differ, surely_less
+from tapegrad.dims import UNKNOWN, Dims, Size, is_unknown, one_int, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops.create import filled_shape, float_dtype_only
@@ -17,24 +17,28 @@ from tapegrad.tensor import D, Float, Tensor, handle, known, split
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
+    from tapegrad.tensor import Count, Scalar
 
 
-def eye_shape(n: Size, m: Size | None = None) -> Dims:
+def eye_shape(n: Size | Count, m: Size | Count | None = None) -> Dims:
     """Gives a square, or rows and columns."""
-    return filled_shape((n, n if m is None else m))
+    rows = one_int(n, "n")
+    return filled_shape((rows, rows if m is None else one_int(m, "m")))
 
 
-def linspace_shape(start: float, stop: float, num: Size = 50) -> Dims:  # noqa: ARG001  # the op's parameters
+def linspace_shape(start: Scalar, stop: Scalar, num: Size | Count = 50) -> Dims:  # noqa: ARG001  # the op's parameters
     """Gives as many numbers as asked for."""
-    if surely_less(num, 0):
-        message = f"num is {num}, below 0"
+    count = one_int(num, "num")
+    if surely_less(count, 0):
+        message = f"num is {count}, below 0"
         raise ShapeError(message)
-    return (num,)
+    return (count,)
 
 
-def arange_shape(start: Size, stop: Size | None = None, step: Size = 1) -> Dims:
+def arange_shape(start: Size | Count, stop: Size | Count | None = None, step: Size | Count = 1) -> Dims:
     """Counts the whole numbers from `start` on that come before `stop`."""
-    first, last = (0, start) if stop is None else (start, stop)
+    first, last = (0, one_int(start, "start")) if stop is None else (one_int(start, "start"), one_int(stop, "stop"))
+    step = one_int(step, "step")
     if not surely_differ(step, 0) and not is_unknown(step):
         message = "step is 0"
         raise ShapeError(message)
@@ -45,16 +49,17 @@ def arange_shape(start: Size, stop: Size | None = None, step: Size = 1) -> Dims:
     return (UNKNOWN,)
 
 
-def one_hot_shape(indices: Dims, size: Size) -> Dims:
+def one_hot_shape(indices: Dims, size: Size | Count) -> Dims:
     """Adds an axis of the size asked for."""
-    if surely_less(size, 0):
-        message = f"size is {size}, below 0"
+    length = one_int(size, "size")
+    if surely_less(length, 0):
+        message = f"size is {length}, below 0"
         raise ShapeError(message)
-    return (*indices, size)
+    return (*indices, length)
 
 
 @op(eye_shape)
-def eye(n: int, m: int | None = None, *, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def eye(n: Count, m: Count | None = None, *, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes an identity matrix.
 
     $$y_{ij} = [i = j]$$
@@ -69,14 +74,14 @@ def eye(n: int, m: int | None = None, *, dtype: type[D] | np.dtype[D] = np.float
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: `dtype` is no dtype.
+        DTypeError: A size is no int, or `dtype` is no dtype.
     """
-    eye_shape(n, m)  # NumPy takes a negative size for none
-    return handle(np.eye(n, m, dtype=scalar_type(dtype)))
+    sizes: Any = eye_shape(n, m)  # NumPy takes a negative size for none
+    return handle(np.eye(*sizes, dtype=scalar_type(dtype)))
 
 
 @op(arange_shape)
-def arange(start: int, stop: int | None = None, step: int = 1) -> Tensor[Any, NoneTape, np.int64]:
+def arange(start: Count, stop: Count | None = None, step: Count = 1) -> Tensor[Any, NoneTape, np.int64]:
     r"""Counts in whole numbers; `linspace` divides an interval.
 
     $$y_i = a + i s$$
@@ -91,17 +96,17 @@ def arange(start: int, stop: int | None = None, step: int = 1) -> Tensor[Any, No
 
     Raises:
         ShapeError: The step is 0.
+        DTypeError: A number is no int.
     """
-    if step == 0:
-        arange_shape(start, stop, step)
+    arange_shape(start, stop, step)  # NumPy would count from and to fractions
     return handle(np.arange(*((0, start) if stop is None else (start, stop)), step, dtype=np.int64))
 
 
 @op(linspace_shape)
 def linspace(
-    start: float,
-    stop: float,
-    num: int = 50,
+    start: Scalar,
+    stop: Scalar,
+    num: Count = 50,
     *,
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
 ) -> Tensor[Any, NoneTape, Float]:
@@ -120,16 +125,21 @@ def linspace(
 
     Raises:
         ShapeError: `num` is negative.
-        DTypeError: `dtype` is not a float.
+        DTypeError: `start` or `stop` is no number, `num` no int, or `dtype` not a float.
     """
     float_dtype_only(dtype)
-    return handle(np.linspace(start, stop, num, dtype=scalar_type(dtype)))
+    shape: Any = linspace_shape(start, stop, num)  # NumPy takes a truth value for a count
+    for name, end in (("start", start), ("stop", stop)):
+        if not isinstance(end, int | float | np.floating | np.integer):
+            message = f"{name} is {end!r} but a number is expected"
+            raise DTypeError(message)
+    return handle(np.linspace(start, stop, *shape, dtype=scalar_type(dtype)))
 
 
 @op(one_hot_shape)
 def one_hot(
     indices: Tensor[Any, Any, np.integer[Any]],
-    size: int,
+    size: Count,
     *,
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
 ) -> Tensor[Any, NoneTape, D]:
@@ -147,16 +157,16 @@ def one_hot(
 
     Raises:
         ShapeError: `size` is negative.
-        DTypeError: `indices` are not whole numbers, or `dtype` is no dtype.
+        DTypeError: `indices` are not whole numbers, `size` is no int, or `dtype` is no dtype.
         IndexError: An index is out of range.
     """
     indices, _ = split(indices)
     if indices.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "indices", str(indices.dtype), "integer"))
-    one_hot_shape(indices.shape, size)
+    length: Any = one_hot_shape(indices.shape, size)[-1]
     numbers = known(indices)
-    outside = np.zeros(0) if numbers is None else numbers[(numbers < 0) | (numbers >= size)]
+    outside = np.zeros(0) if numbers is None else numbers[(numbers < 0) | (numbers >= length)]
     if outside.size:
-        message = f"index {outside.flat[0]} is out of range for rows of {size}"
+        message = f"index {outside.flat[0]} is out of range for rows of {length}"
         raise IndexError(message)
-    return handle(engine(indices.data).one_hot(indices.data, size, scalar_type(dtype)))
+    return handle(engine(indices.data).one_hot(indices.data, length, scalar_type(dtype)))

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, Size, normal_axes, show, surely_less
+from tapegrad.dims import Dims, normal_axes, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import Typed, op
+from tapegrad.ops._lowering import numbers
 from tapegrad.ops.elementwise import is_fraction
 from tapegrad.tensor import Axis, D, S, T, Tensor, handle, split
 
@@ -128,7 +129,7 @@ def pad(
 
     Raises:
         ShapeError: A width is negative, or the pairs are not as many as the axes.
-        DTypeError: `value` is a float and `x` is not.
+        DTypeError: A width is no int, or `value` is a float and `x` is not.
     """
     x, tape = split(x)
     pad_dtypes(Typed(x.ndim, str(x.dtype)), value)
@@ -153,20 +154,11 @@ def _rolled(x: Any, moves: Iterable[tuple[int, int]]) -> Any:
     return x
 
 
-def _widths(x: Dims, pad_width: Any) -> list[tuple[Size, Size]]:
+def _widths(x: Dims, pad_width: Any) -> list[Dims]:
     """Returns a pair for each axis."""
-    if not isinstance(pad_width, tuple):
-        pairs = [(pad_width, pad_width)] * len(x)
-    elif len(pad_width) == 2 and not any(isinstance(pair, tuple) for pair in pad_width):
-        pairs = [pad_width] * len(x)
-    else:
-        pairs = list(pad_width)
-    if len(pairs) != len(x):
-        message = f"x {show(x)} has rank {len(x)} but pad_width has {len(pairs)} pairs"
+    if not isinstance(pad_width, tuple) or (len(pad_width) == 2 and not any(isinstance(n, tuple) for n in pad_width)):
+        return [numbers(pad_width, 2, "pad_width", 0)] * len(x)
+    if len(pad_width) != len(x):
+        message = f"x {show(x)} has rank {len(x)} but pad_width has {len(pad_width)} pairs"
         raise ShapeError(message)
-    for axis, pair in enumerate(pairs):
-        for width in pair:
-            if surely_less(width, 0):
-                message = f"pad_width is {width} along axis {axis}, below 0"
-                raise ShapeError(message)
-    return pairs
+    return [numbers(pair, 2, f"pad_width along axis {axis}", 0) for axis, pair in enumerate(pad_width)]

@@ -18,9 +18,10 @@ from tapegrad.tensor import D, S, T, Tensor, handle, split, tensor_only
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
     from tapegrad.tape import NoneTape
+    from tapegrad.tensor import Count
 
 
-def tri_shape(n: Size, m: Size | None = None) -> Dims:
+def tri_shape(n: Size | Count, m: Size | Count | None = None) -> Dims:
     """Gives a square, or rows and columns."""
     return eye_shape(n, m)
 
@@ -42,7 +43,7 @@ def diag_shape(x: Dims, *, k: int = 0) -> Dims:
 
 
 @op(tri_shape)
-def tri(n: int, m: int | None = None, *, k: int = 0, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def tri(n: Count, m: Count | None = None, *, k: int = 0, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a matrix of ones on and below a diagonal, and zeros above.
 
     $$y_{ij} = [j \le i + k]$$
@@ -58,9 +59,11 @@ def tri(n: int, m: int | None = None, *, k: int = 0, dtype: type[D] = np.float32
 
     Raises:
         ShapeError: A size is negative.
+        DTypeError: A size is no int.
     """
-    tri_shape(n, m)  # NumPy takes a negative size for none
-    return handle(np.tri(n, m, k, dtype))
+    sizes: Any = tri_shape(n, m)  # NumPy takes a negative size for none
+    rows, columns = sizes
+    return handle(np.tri(rows, columns, k, dtype))
 
 
 @op(triangle_shape, memory_bound=True)

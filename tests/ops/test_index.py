@@ -89,8 +89,17 @@ def test_indices_out_of_range_are_refused() -> None:
         take(real(3, 5), whole([0, 5]), 1)
     with pytest.raises(IndexError, match=r"^take: index -4 is out of range for axis 0 of size 3$"):
         take(real(3, 5), whole([[-4]]))
-    with pytest.raises(IndexError, match=r"^take: index 0 is out of range for axis 0 of size 0$"):
+
+
+def test_where_nothing_is_nothing_is_picked() -> None:
+    with pytest.raises(IndexError, match=r"^take: x \(0, 5\) has no element along axis 0$"):
         take(zeros((0, 5)), whole([0]))
+    with pytest.raises(ShapeError, match=r"^gather: x \(2, 0\) has no element along axis 1$"):
+        gather(zeros((2, 0)), whole([[0], [0]]), 1)
+    with pytest.raises(ShapeError, match=r"^scatter_add: x \(2, 0\) has no element along axis 1$"):
+        scatter_add(zeros((2, 3)), whole([0, 0, 0]), (2, 0), 1)
+    assert take(zeros((0, 5)), whole([])).shape == (0, 5)
+    check_shape_rule(take, ((2, 0), (0,), 1), ((2, 0), (3, 0), 1))
 
 
 def test_indices_that_are_not_whole_numbers_are_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tapegrad.dims import named, show
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import arange, eye, linspace, one_hot, tensor, zeros
+from tapegrad.ops import arange, eye, linspace, one_hot, tensor, tri, zeros
 from tapegrad.ops.ranges import arange_shape
 from tapegrad.testing import check_shape_rule
 
@@ -62,3 +62,38 @@ def test_what_does_not_fit_is_refused() -> None:
     floats: Any = tensor([0.0])
     with pytest.raises(DTypeError, match=r"^one_hot: indices is float32 but integer is expected$"):
         one_hot(floats, 3)
+
+
+@pytest.mark.parametrize(
+    ("f", "arguments", "sentence"),
+    [
+        (arange, (2.5,), "arange: start is 2.5 but an int is expected"),
+        (arange, (True,), "arange: start is True but an int is expected"),
+        (arange, (0, "a"), "arange: stop is 'a' but an int is expected"),
+        (arange, (0, 3, np.float32(1)), "arange: step is np.float32(1.0) but an int is expected"),
+        (arange, (tensor(3),), "arange: start is Tensor(3, shape=(), int64, no tape) but an int is expected"),
+        (eye, (2.5,), "eye: n is 2.5 but an int is expected"),
+        (eye, (2, "a"), "eye: m is 'a' but an int is expected"),
+        (tri, (True,), "tri: n is True but an int is expected"),
+        (linspace, ("a", 1), "linspace: start is 'a' but a number is expected"),
+        (linspace, (0, [1, 2]), "linspace: stop is [1, 2] but a number is expected"),
+        (linspace, (0, 1j), "linspace: stop is 1j but a number is expected"),
+        (linspace, (0, 1, 2.5), "linspace: num is 2.5 but an int is expected"),
+        (linspace, (0, 1, True), "linspace: num is True but an int is expected"),
+        (one_hot, (tensor([0]), 2.5), "one_hot: size is 2.5 but an int is expected"),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_what_is_no_number_is_refused(f: Any, arguments: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(DTypeError) as refused:
+        f(*arguments)
+
+    assert str(refused.value) == sentence
+
+
+def test_numbers_of_numpy_count() -> None:
+    assert arange(np.int64(2), np.int8(9), np.uint8(3)).tolist() == [2, 5, 8]
+    assert eye(np.int64(2), np.int8(3)).shape == (2, 3)
+    assert tri(np.int64(2)).tolist() == [[1, 0], [1, 1]]
+    assert linspace(np.float32(0), np.float64(1), np.int64(3)).tolist() == [0, 0.5, 1]
+    assert one_hot(tensor([1]), np.int64(2)).tolist() == [[0, 1]]

@@ -56,7 +56,10 @@ def test_every_shift_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tu
         (roll, (1, 3), "roll: axis 3 is out of range for x (2, 3, 5)"),
         (roll, ((1, 2), 0), "roll: shift (1, 2) has 2 numbers but axis 0 names 1"),
         (roll, ((1, 2),), "roll: shift (1, 2) has 2 numbers but axis is None"),
-        (pad, (-1,), "pad: pad_width is -1 along axis 0, below 0"),
+        (pad, (-1,), "pad: pad_width is -1, below 0"),
+        (pad, ((1, -2),), "pad: pad_width is -2, below 0"),
+        (pad, (((1, 0), (0, -3), (1, 1)),), "pad: pad_width along axis 1 is -3, below 0"),
+        (pad, (((1, 0), (0, 1, 2), (1, 1)),), "pad: pad_width along axis 1 (0, 1, 2) has 3 numbers, not 2"),
         (pad, (((1, 0), (0, 1)),), "pad: x (2, 3, 5) has rank 3 but pad_width has 2 pairs"),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
@@ -73,6 +76,20 @@ def test_a_scalar_is_left_as_it_is() -> None:
     assert roll(zeros((0, 3)), 2, 0).shape == (0, 3)
     assert flip(tensor(3.0)).item() == 3
     assert pad(tensor(3.0), 2).item() == 3
+
+
+def test_a_scalar_is_not_padded_by_less_than_nothing() -> None:
+    with pytest.raises(ShapeError, match=r"^pad: pad_width is -1, below 0$"):
+        pad(tensor(3.0), -1)  # type: ignore[tapegrad-shape]  # the mistake under test
+
+
+def test_a_width_that_is_no_int_is_refused() -> None:
+    width: Any = 1.5
+
+    with pytest.raises(DTypeError, match=r"^pad: pad_width is 1\.5 but an int is expected$"):
+        pad(zeros((2, 3)), width)
+    width = np.int64(1)
+    assert pad(zeros((2, 3)), width).shape == (4, 5)
 
 
 def test_of_nothing_and_of_one_element() -> None:

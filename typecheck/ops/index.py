@@ -125,6 +125,18 @@ def reject_taking_of_a_scalar() -> None:
     tg.take(tg.ones(()).trace(), row)  # E: take: axis 0 is out of range for x () [tapegrad-shape]
 
 
+def accept_nothing_of_nothing() -> None:
+    assert_type(tg.take(tg.ones((0, 5)), tg.arange(0)), Tensor[Shape[L[0], L[5]], NoneTape])
+
+
+def reject_taking_of_nothing() -> None:
+    tg.take(tg.ones((0, 5)), row)  # E: take: x (0, 5) has no element along axis 0 [tapegrad-shape]
+
+
+def reject_gathering_of_nothing() -> None:
+    tg.gather(tg.ones((2, 0)), block, 1)  # E: gather: x (2, 0) has no element along axis 1 [tapegrad-shape]
+
+
 def reject_taking_along_no_axis_of_named_sizes() -> None:
     def looked_up(w: Tensor[Shape[N, M]]) -> None:
         tg.take(w, row, axis=-3)  # E(mypy): take: axis -3 is out of range for x (N, M) [tapegrad-shape]

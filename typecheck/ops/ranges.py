@@ -27,12 +27,26 @@ def accept_counts_that_only_the_run_time_knows() -> None:
     counted(3)
 
 
+def accept_numbers_of_numpy() -> None:
+    assert_type(tg.arange(np.int64(5)), Tensor[Shape[L[5]], NoneTape, np.int64])
+    assert_type(tg.eye(np.int64(2), np.int8(3)), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.linspace(np.float32(0.0), np.float64(1.0), np.int64(7)), Tensor[Shape[L[7]], NoneTape])
+
+
 def accept_rows_with_a_one() -> None:
     assert_type(tg.one_hot(tg.tensor([0, 4]), 5), Tensor[Shape[L[2], L[5]], NoneTape])
 
 
 def reject_arange() -> None:
     tg.arange(0, 5, 0)  # E: arange: step is 0 [tapegrad-shape]
+
+
+def reject_a_truth_value_for_a_count() -> None:
+    tg.arange(0, 5, step=True)  # E: arange: step is True but an int is expected [tapegrad-dtype]
+
+
+def reject_a_truth_value_for_a_size() -> None:
+    tg.eye(2, m=True)  # E: eye: m is True but an int is expected [tapegrad-dtype]
 
 
 def reject_linspace() -> None:

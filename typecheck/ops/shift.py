@@ -43,6 +43,14 @@ def reject_pad() -> None:
     tg.pad(x, ((1, 0), (0, 1)))  # E: pad: x (2, 3, 5) has rank 3 but pad_width has 2 pairs [tapegrad-shape]
 
 
+def reject_a_scalar_padded_by_less_than_nothing() -> None:
+    tg.pad(tg.ones(()), -1)  # E: pad: pad_width is -1, below 0 [tapegrad-shape]
+
+
+def reject_less_than_nothing_along_one_axis() -> None:
+    tg.pad(x, ((1, 0), (0, -3), (1, 1)))  # E: pad: pad_width along axis 1 is -3, below 0 [tapegrad-shape]
+
+
 def reject_roll() -> None:
     tg.roll(x, (1, 2), 0)  # E: roll: shift (1, 2) has 2 numbers but axis 0 names 1 [tapegrad-shape]
 
