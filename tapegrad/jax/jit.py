@@ -34,7 +34,8 @@ def jit(step: F) -> F:
     A call runs the function once for its shapes and dtypes, and notes what it computes; every call runs what JAX has
     compiled of that. What the function changes is carried through: parameters, buffers, what optimizers remember,
     generators. It stays on the device until its numbers are read, and the memory of the old values is given away. A
-    step size may change from call to call; any other number, or attribute, that changes is compiled for anew.
+    step size may change from call to call; any other number, or attribute, that changes is compiled for anew. An object
+    that is no module, optimizer, dataclass or container counts as itself: what changes inside it is not seen.
 
     Generators give a seed for each call, and `jax.random` draws: reproducible, but other numbers than NumPy's. What an
     op refuses for its numbers, such as a label that is no class, is refused only where they are known while the
