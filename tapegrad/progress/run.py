@@ -209,7 +209,8 @@ class Run(Generic[Item]):
         count = self.done * len(self.batches) + self.passed - self._before[0]
         rate = count * getattr(self.batches, "size", 1) / max(time.monotonic() - self._since, 1e-9)
         unit = "rows" if hasattr(self.batches, "size") else "batches"
-        parts = (f"epoch {epoch.number}/{self.epochs}", written(epoch.means), f"{rate:,.0f} {unit}/s")
+        pace = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+        parts = (f"epoch {epoch.number}/{self.epochs}", written(epoch.means), f"{pace} {unit}/s")
         return ", ".join(filter(None, parts))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +176,20 @@ def test_without_a_terminal_each_epoch_is_a_line_and_rich_is_not_imported(tmp_pa
     assert re.fullmatch(line.format(1) + line.format(2), done.stderr)
     assert done.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_slow_run_shows_fractions_of_a_batch(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = itertools.count(0.0, 7.0)
+    monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
+
+    for epoch in track(range(2)):
+        list(epoch)
+
+    shown = re.findall(r"([\d.]+) batches/s", capsys.readouterr().err)
+    assert shown
+    assert 0 < float(shown[-1]) < 1
 
 
 def test_nothing_is_shown_if_nothing_is_to_be_seen(capsys: pytest.CaptureFixture[str]) -> None:
