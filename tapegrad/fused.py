@@ -99,7 +99,7 @@ class _Written(NamedTuple):
 
     forward: Program
     shape: tuple[int, ...]  # of the result
-    seed: Step
+    dy: Step
     slopes: dict[int, Step]  # by the places of the operands
 
     def result(self, operands: list[Tensor[Any, Any, Any]]) -> Any:
@@ -110,7 +110,7 @@ class _Written(NamedTuple):
     def gradients(self, operands: list[Tensor[Any, Any, Any]], dy: Any, wanted: list[int]) -> list[Any]:
         """Returns the gradients of some operands, all of the result's shape."""
         back = program([self.slopes[place] for place in wanted])
-        given = [dy if place == self.seed.place else operands[place].data for place in back.arguments]
+        given = [dy if place == self.dy.place else operands[place].data for place in back.arguments]
         return back.run(given, self.shape, _compiler())
 
 
@@ -161,13 +161,18 @@ def _written(
             raise ShapeError("its result is computed from none of its arguments")
         forward = program([step])
         kept = np.broadcast_shapes(*(operands[place].shape for place in forward.arguments))
-        seed = sheet.argument(step.dtype)
+        dy = sheet.argument(step.dtype)
         slopes: dict[int, Step] = {}
         if result.owns_tape and result.is_float:
             targets = [x for x in leaves if x.is_float]
+            # Of a gradient of 1 most factors drop out; but what was scaled up for half precision has to stay so.
+            is_one = step.dtype.itemsize > 2 and all(x.dtype == step.dtype for x in targets)
+            seed = sheet.number(np.ones((), step.dtype)) if is_one else dy
             grads = result.backward(wrt=targets, seed=handle(seed))
             slopes = {place: _step(grads.ref(x), sheet) for place, x in enumerate(leaves) if x in grads}
-    return _Written(forward, kept, seed, slopes)
+            if is_one:
+                slopes = {place: dy * slope for place, slope in slopes.items()}
+    return _Written(forward, kept, dy, slopes)
 
 
 def _op_by_op(

@@ -13,6 +13,7 @@ import pytest
 import tapegrad as tg
 from tapegrad import OwnedTape, Tensor, fused, nn
 from tapegrad.backend.fast import use_fast
+from tapegrad.backend.steps import Sheet
 from tapegrad.op import OPS
 from tapegrad.outline import Outline
 from tapegrad.tensor import handle
@@ -221,6 +222,37 @@ def test_result_of_some_arguments_has_their_shape() -> None:
     assert z.shape == (3,)
     assert x not in grads
     np.testing.assert_array_equal(grads[y].numpy(), y.numpy() * 2)
+
+
+def test_what_is_multiplied_by_one_stays_as_it_is_and_numbers_are_computed_at_once() -> None:
+    sheet = Sheet((3,))
+    x, one = sheet.argument(np.dtype(np.float32)), sheet.number(np.ones((), np.float32))
+
+    kept = [(x * one).place, (one * x).place, (x * 1.0).place]
+    doubled = x * (one + one)
+
+    assert kept == [x.place] * 3
+    assert [np.asarray(operand).item() for operand in sheet.lines[doubled.place].operands] == [x.place, 2]
+    assert (x * np.float64(1)).dtype == np.float64
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_gradient_scaled_up_for_half_precision_stays_so_all_the_way() -> None:
+    tiny: Any = fused(lambda x: x * 1e-4 * 1e-4)
+    x = tg.ones((3,), np.float16)
+
+    grads = tiny(x.trace()).backward(seed=tg.full((3,), 1e4, np.float16))
+
+    np.testing.assert_allclose(grads[x].numpy(), 1e-4, rtol=1e-3)
+
+
+def test_a_gradient_that_passes_through_another_dtype_is_that_of_the_ops() -> None:
+    steep: Any = fused(lambda x: tg.exp(x.astype(np.float64)))
+    x = tg.tensor([100.0, 1.0])
+
+    grads = steep(x.trace()).backward(seed=tg.tensor([1e-40, 1.0], dtype=np.float64))
+
+    np.testing.assert_allclose(grads[x].numpy(), [np.exp(100) * 1e-40, np.e], rtol=1e-6)
 
 
 def test_an_argument_comes_back_as_it_is() -> None:

@@ -22,7 +22,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Tile: TypeAlias = "tuple[int | slice, ...]"
 Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 
-_TILE: Final = 1 << 16  # elements; a quarter of a MiB of floats for each array and each buffer
+_CACHE: Final = 1 << 21  # bytes of a tile of all arrays and buffers
 _MANY: Final = 1 << 20  # elements that are worth a second thread
 _KEPT: Final = 256  # programs: a number that is another at each call makes one each time
 _programs: dict[Any, Program] = {}
@@ -38,10 +38,18 @@ class Instruction(NamedTuple):
     buffer: int | None
 
 
+class Call(NamedTuple):
+    """A function that takes `out=`, and where its operands and its result stand."""
+
+    function: Any  # callable
+    operands: tuple[int, ...]
+    out: int
+
+
 class Program:
     """The lines that some values need, in order; where two values are not needed at once they share a buffer."""
 
-    __slots__ = ("arguments", "buffers", "computed", "instructions", "values")
+    __slots__ = ("_calls", "_numbers", "arguments", "buffers", "computed", "instructions", "values")
 
     def __init__(self, lines: Sequence[Line], values: Sequence[Place]) -> None:
         self.values = values
@@ -50,6 +58,8 @@ class Program:
         self.arguments = [place for place in needed if lines[place].function is None]
         self.buffers: list[np.dtype[Any]] = []
         self.instructions = self._arranged(lines, [place for place in needed if lines[place].function is not None])
+        self._numbers: list[Any] = []
+        self._calls = self._linked(lines)
 
     def run(self, arrays: Sequence[Any], shape: tuple[int, ...], compiler: Compiler | None = None) -> list[Array]:
         """Returns the values for some arguments.
@@ -78,28 +88,29 @@ class Program:
             shared_out(partial(kernel.run, given, results), size, is_worth_it=size >= _MANY)
 
     def _run_tiles(self, given: list[Array], results: list[Array]) -> None:
-        size, tiles = results[0].size, _tiles(results[0].shape)
+        size, count = results[0].size, self._in_cache([array for array in given if array.ndim])
+        tiles = _tiles(results[0].shape, count)
 
         def work(first: int, last: int) -> None:
-            room = [np.empty(min(_TILE, size), dtype) for dtype in self.buffers]
+            room = [np.empty(min(count, size), dtype) for dtype in self.buffers]
             for tile in tiles[first:last]:
                 parts = [array[tile] if array.ndim else array for array in given]
                 self._run_tile(parts, [result[tile] for result in results], room)
 
         shared_out(work, len(tiles), is_worth_it=size >= _MANY)
 
+    def _in_cache(self, given: list[Array]) -> int:
+        """Returns how many elements of all that a tile reads and writes have room in a cache."""
+        dtypes = [*(array.dtype for array in given), *self.computed.values(), *self.buffers]
+        return max(1, _CACHE // sum(dtype.itemsize for dtype in dtypes))
+
     def _run_tile(self, given: list[Array], results: list[Array], room: list[Array]) -> None:
         shape, size = results[0].shape, results[0].size
-        values: dict[Place, Any] = dict(zip(self.arguments, given, strict=True))
-        written = dict(zip(self.computed, results, strict=True))
-        for function, operands, place, _, buffer in self.instructions:
-            out = written[place] if buffer is None else room[buffer][:size].reshape(shape)
-            found = [values[one] if isinstance(one, Place) else one for one in operands]
-            if can_write(function):
-                function(*found, out=out)
-            else:
-                np.copyto(out, function(*found))
-            values[place] = out
+        if room and room[0].shape != shape:
+            room = [buffer[:size].reshape(shape) for buffer in room]
+        arrays = [*given, *results, *room, *self._numbers]
+        for function, operands, out in self._calls:
+            function(*[arrays[one] for one in operands], out=arrays[out])
 
     def _arranged(self, lines: Sequence[Line], places: Sequence[Place]) -> list[Instruction]:
         """Gives each result a buffer, which is free again behind its last reader."""
@@ -121,6 +132,24 @@ class Program:
                 held[place] = buffer
             arranged.append(Instruction(function, operands, place, dtype, buffer))
         return arranged
+
+    def _linked(self, lines: Sequence[Line]) -> list[Call]:
+        """Says of each instruction where its arrays stand: among arguments, results, buffers and numbers."""
+        stand = {place: index for index, place in enumerate((*self.arguments, *self.computed))}
+        first = len(stand)
+        stand |= {one.place: first + one.buffer for one in self.instructions if one.buffer is not None}
+        first += len(self.buffers)
+        linked = []
+        for one in self.instructions:
+            places = []
+            for operand in one.operands:
+                if isinstance(operand, Place):
+                    places.append(stand[operand])
+                else:
+                    places.append(first + len(self._numbers))
+                    self._numbers.append(_beside(operand, one, lines))
+            linked.append(Call(_writing(one.function), tuple(places), stand[one.place]))
+        return linked
 
     def _buffer(self, dtype: np.dtype[Any], free: list[int]) -> int:
         for buffer in reversed(free):
@@ -169,10 +198,22 @@ def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:
     return sorted(needed)
 
 
-def _tiles(shape: tuple[int, ...]) -> list[Tile]:
-    """Cuts an array into tiles: some rows of the first axis whose rows are small enough."""
-    axis = next(axis for axis in range(len(shape)) if prod(shape[axis + 1 :]) <= _TILE)
-    rows = max(1, _TILE // max(1, prod(shape[axis + 1 :])))
+def _writing(function: Any) -> Any:
+    """Returns a function that writes what another gives into an array."""
+    return function if can_write(function) else lambda *operands, out: np.copyto(out, function(*operands))
+
+
+def _beside(number: Any, one: Instruction, lines: Sequence[Line]) -> Any:
+    """Returns a number as an array of the dtype that it takes beside floats, of which NumPy makes one at each call."""
+    kinds = {lines[operand].dtype for operand in one.operands if isinstance(operand, Place)}
+    is_like_them = isinstance(one.function, np.ufunc) and type(number) in (int, float) and len(kinds) == 1
+    return np.asarray(number, kinds.pop()) if is_like_them and {*"efdg"} >= {kind.char for kind in kinds} else number
+
+
+def _tiles(shape: tuple[int, ...], count: int) -> list[Tile]:
+    """Cuts an array into tiles of so many elements at most: some rows of the first axis whose rows are small enough."""
+    axis = next(axis for axis in range(len(shape)) if prod(shape[axis + 1 :]) <= count)
+    rows = max(1, count // max(1, prod(shape[axis + 1 :])))
     return [
         (*index, slice(start, start + rows))
         for index in product(*map(range, shape[:axis]))

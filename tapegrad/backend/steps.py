@@ -43,16 +43,19 @@ class Line(NamedTuple):
 class Sheet:
     """What a function computed, line by line; what was computed before is not written again.
 
+    What is one number everywhere is computed at once, and what is multiplied by 1 stays as it is.
+
     Args:
         shape: Of all that is computed.
     """
 
-    __slots__ = ("_places", "lines", "shape")
+    __slots__ = ("_numbers", "_places", "lines", "shape")
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
         self.lines: list[Line] = []
         self._places: dict[Any, Place] = {}  # by what tells lines apart
+        self._numbers: dict[Place, Array] = {}
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -63,6 +66,12 @@ class Sheet:
         """Returns a value that is given when the program runs."""
         return self._written((None, len(self.lines), dtype), Line(None, (), dtype))
 
+    def number(self, number: Array) -> Step:
+        """Returns a float that is the same for all elements, an array of rank 0."""
+        step = self._noted(np.positive, (number,), number.dtype)
+        self._numbers[step.place] = number
+        return step
+
     def note(self, function: Function, *operands: Any) -> Step:
         """Returns the value of a function of steps and of numbers.
 
@@ -70,24 +79,30 @@ class Sheet:
             ShapeError: An operand has elements of its own.
             TapeError: An operand was written on another sheet.
         """
-        found: list[Place | Number] = []
-        key: list[Any] = [function]
-        for value in operands:
-            if isinstance(value, Step):
-                if value.sheet is not self:
-                    message = "a tensor has left the fused function that it was computed in"
-                    raise TapeError(message)
-                found.append(value.place)
-                key.append(value.place)
-            else:
-                number = _number(value)
-                found.append(number)
-                key.append(_bits(number))
-        place = self._places.get(tuple(key))
+        found = tuple(map(self._found, operands))
+        dtype = _dtype(function, *(self.lines[one].dtype if isinstance(one, Place) else one for one in found))
+        places = [one for one in found if isinstance(one, Place)]
+        if not places and dtype.kind == "f":
+            return self.number(np.asarray(function(*found)))
+        if function is np.multiply and len(places) == 1 and self.lines[places[0]].dtype == dtype and _has_one(found):
+            return Step(self, places[0], dtype)
+        return self._noted(function, found, dtype)
+
+    def _found(self, value: Any) -> Place | Number:
+        """Returns where a value is written, or which number it is."""
+        if not isinstance(value, Step):
+            return _number(value)
+        if value.sheet is not self:
+            message = "a tensor has left the fused function that it was computed in"
+            raise TapeError(message)
+        return self._numbers.get(value.place, value.place)
+
+    def _noted(self, function: Function, operands: tuple[Place | Number, ...], dtype: np.dtype[Any]) -> Step:
+        key = (function, *(one if isinstance(one, Place) else _bits(one) for one in operands))
+        place = self._places.get(key)
         if place is None:
-            dtype = _dtype(function, *(self.lines[one].dtype if isinstance(one, Place) else one for one in found))
-            return self._written(tuple(key), Line(function, tuple(found), dtype))
-        return Step(self, place, self.lines[place].dtype)
+            return self._written(key, Line(function, operands, dtype))
+        return Step(self, place, dtype)
 
     def _written(self, key: Any, line: Line) -> Step:
         place = self._places[key] = Place(len(self.lines))
@@ -362,6 +377,10 @@ def _number(value: Any) -> Number:
         value = value[(0,) * value.ndim]
     number: Number = value
     return number
+
+
+def _has_one(operands: tuple[Place | Number, ...]) -> bool:
+    return any(one == 1 for one in operands if not isinstance(one, Place))
 
 
 def _bits(number: Number) -> Any:
