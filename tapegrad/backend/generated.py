@@ -46,14 +46,14 @@ _WRITTEN: Final[dict[Any, str]] = {
     np.true_divide: "{0} / {1}",
     chosen: "{1} if {0} else {2}",
     erf: "erf{bits}({0})",
-    sigmoid: "{dtype}(1) / ({dtype}(1) + exp{bits}(-{0}))",
+    sigmoid: "sigmoid{bits}({0})",
 }
 _POWERS: Final = {-1: "{dtype}(1) / {0}", 0.5: "np.sqrt({0})", 1: "{0}", 2: "{0} * {0}", 3: "{0} * {0} * {0}"}
 _KINDS: Final = {np.dtype(np.float32): "float32", np.dtype(np.float64): "float64", np.dtype(np.bool_): "bool_"}
 _HEAD: Final = """\
 import numpy as np
 
-from tapegrad.backend.kernels import compiled, erf32, erf64, exp32, exp64, tanh32, tanh64
+from tapegrad.backend.kernels import compiled, erf32, erf64, exp32, exp64, sigmoid32, sigmoid64, tanh32, tanh64
 
 
 @compiled

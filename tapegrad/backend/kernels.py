@@ -21,22 +21,20 @@ numba: Final[Any] = import_module("numba")  # Any: of its types mypy would know 
 F: Final = np.float32
 
 OPTIONS: Final[dict[str, Any]] = {"nogil": True, "cache": True, "error_model": "numpy"}
-# Said aloud, for what is called by a kernel would otherwise be compiled with the liberties of its caller.
-compiled: Final[Decorator] = numba.njit(fastmath=False, **OPTIONS)
+# A product may go into a sum unrounded, in one instruction. Said aloud, for what a kernel calls would otherwise be
+# compiled with the liberties of its caller.
+compiled: Final[Decorator] = numba.njit(fastmath={"contract"}, **OPTIONS)
 # Sums may be taken in any order, which is what makes vectors of a row; NaN and infinity keep their meaning.
 summed: Final[Decorator] = numba.njit(fastmath={"reassoc", "contract", "nsz"}, **OPTIONS)
 
 
 @compiled
-def exp32(x: Any) -> Any:
-    """Computes e to the power `x`, to a unit in the last place.
+def power32(x: Any) -> Any:
+    """Returns n and q, where `e ** x = 2 ** n * (1 + q)` and n is whole.
 
     Source:
         Moshier, Cephes 2.8, single/expf.c.
     """
-    # Outside, e ** x is 0 or infinite.
-    x = F(-104) if x < F(-104) else x  # noqa: FURB136  # NaN stays one
-    x = F(89) if x > F(89) else x  # noqa: FURB136  # NaN stays one
     n = np.floor(x * F(1.44269504088896341) + F(0.5))
     r = x - n * F(0.693359375) - n * F(-2.12194440e-4)
     p = F(1.9875691500e-4)
@@ -45,65 +43,99 @@ def exp32(x: Any) -> Any:
     p = p * r + F(4.1665795894e-2)
     p = p * r + F(1.6666665459e-1)
     p = p * r + F(5.0000001201e-1)
-    p = p * (r * r) + r + F(1)
-    # Two factors, for 2 to the power n may be no float where the product is one.
-    half = np.int32(n) >> 1
-    rest = np.int32(n) - half
-    return p * np.int32((half + 127) << 23).view(np.float32) * np.int32((rest + 127) << 23).view(np.float32)
+    return n, p * (r * r) + r
 
 
 @compiled
-def exp64(x: Any) -> Any:
-    """Computes e to the power `x`, to a unit in the last place.
+def power64(x: Any) -> Any:
+    """Returns n, p and q, where `e ** x = 2 ** n * (q + p) / (q - p)` and n is whole.
 
     Source:
         Moshier, Cephes 2.8, double/exp.c.
     """
-    # Outside, e ** x is 0 or infinite.
-    x = -746.0 if x < -746.0 else x  # noqa: FURB136  # NaN stays one
-    x = 710.0 if x > 710.0 else x  # noqa: FURB136  # NaN stays one
     n = np.floor(x * 1.4426950408889634073599 + 0.5)
     r = x - n * 6.93145751953125e-1 - n * 1.42860682030941723212e-6
     z = r * r
     p = r * ((1.26177193074810590878e-4 * z + 3.02994407707441961300e-2) * z + 9.99999999999999999910e-1)
     q = ((3.00198505138664455042e-6 * z + 2.52448340349684104192e-3) * z + 2.27265548208155028766e-1) * z + 2.0
-    half = np.int64(n) >> 1
-    rest = np.int64(n) - half
-    first, second = np.int64((half + 1023) << 52).view(np.float64), np.int64((rest + 1023) << 52).view(np.float64)
-    return (1.0 + 2.0 * (p / (q - p))) * first * second
+    return n, p, q
+
+
+@compiled
+def two32(n: Any) -> Any:
+    """Returns 2 to a power that is whole, from -126 to 128, where it is infinite."""
+    return np.int32((np.int32(n) + 127) << 23).view(np.float32)
+
+
+@compiled
+def two64(n: Any) -> Any:
+    """Returns 2 to a power that is whole, from -1022 to 1024, where it is infinite."""
+    return np.int64((np.int64(n) + 1023) << 52).view(np.float64)
+
+
+@compiled
+def exp32(x: Any) -> Any:
+    """Computes e to the power `x`, to a unit in the last place."""
+    # Outside, e ** x is 0 or infinite.
+    x = F(-104) if x < F(-104) else x  # noqa: FURB136  # NaN stays one
+    x = F(89) if x > F(89) else x  # noqa: FURB136  # NaN stays one
+    n, q = power32(x)
+    # Two factors, for 2 to the power n may be no float where the product is one.
+    half = np.floor(n * F(0.5))
+    return (F(1) + q) * two32(half) * two32(n - half)
+
+
+@compiled
+def exp64(x: Any) -> Any:
+    """Computes e to the power `x`, to a unit in the last place."""
+    # Outside, e ** x is 0 or infinite.
+    x = -746.0 if x < -746.0 else x  # noqa: FURB136  # NaN stays one
+    x = 710.0 if x > 710.0 else x  # noqa: FURB136  # NaN stays one
+    n, p, q = power64(x)
+    half = np.floor(n * 0.5)
+    return (1.0 + 2.0 * (p / (q - p))) * two64(half) * two64(n - half)
+
+
+@compiled
+def sigmoid32(x: Any) -> Any:
+    """Computes `1 / (1 + e ** -x)`, to three units in the last place."""
+    # Beyond 87 it rounds to 1, and below -88.4 it is 0 or no normal number.
+    x = F(87) if x > F(87) else x  # noqa: FURB136  # NaN stays one
+    x = F(-89) if x < F(-89) else x  # noqa: FURB136  # NaN stays one
+    n, q = power32(-x)
+    return F(1) / (F(1) + (F(1) + q) * two32(n))
+
+
+@compiled
+def sigmoid64(x: Any) -> Any:
+    """Computes `1 / (1 + e ** -x)`, to three units in the last place."""
+    # Beyond 708 it rounds to 1, and below -709.4 it is 0 or no normal number.
+    x = 708.0 if x > 708.0 else x  # noqa: FURB136  # NaN stays one
+    x = -710.0 if x < -710.0 else x  # noqa: FURB136  # NaN stays one
+    n, p, q = power64(-x)
+    return (q - p) / (q - p + two64(n) * (q + p))
 
 
 @compiled
 def tanh32(x: Any) -> Any:
-    """Computes the hyperbolic tangent.
-
-    Source:
-        Moshier, Cephes 2.8, single/tanhf.c.
-    """
-    z = x * x
-    p = F(-5.70498872745e-3)
-    p = p * z + F(2.06390887954e-2)
-    p = p * z + F(-5.37397155531e-2)
-    p = p * z + F(1.33314422036e-1)
-    p = p * z + F(-3.33332819422e-1)
-    far = F(1) - F(2) / (exp32(abs(x) + abs(x)) + F(1))
-    near = p * z * x + x if z > F(0) else x  # also of -0
-    return near if abs(x) < F(0.625) else (far if x > F(0) else -far)
+    """Computes the hyperbolic tangent, `e / (e + 2)` of `e = e ** 2x - 1`, to three units in the last place."""
+    a = abs(x) + abs(x)
+    n, q = power32(F(20) if a > F(20) else a)  # noqa: FURB136  # NaN stays one; tanh(10) rounds to 1
+    e = two32(n) * q + (two32(n) - F(1))  # near 0 all of it is q
+    y = e / (e + F(2))
+    return y if x > F(0) else (-y if x < F(0) else x)  # -0 and NaN stay themselves
 
 
 @compiled
 def tanh64(x: Any) -> Any:
-    """Computes the hyperbolic tangent.
-
-    Source:
-        Moshier, Cephes 2.8, double/tanh.c.
-    """
-    z = x * x
-    p = (-9.64399179425052238628e-1 * z - 9.92877231001918586564e1) * z - 1.61468768441708447952e3
-    q = ((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z + 4.84406305325125486048e3
-    far = 1.0 - 2.0 / (exp64(abs(x) + abs(x)) + 1.0)
-    near = x + x * z * (p / q) if z > 0.0 else x  # also of -0
-    return near if abs(x) < 0.625 else (far if x > 0.0 else -far)
+    """Computes the hyperbolic tangent, `(e - 1) / (e + 1)` of `e = e ** 2x`, to four units in the last place."""
+    a = abs(x) + abs(x)
+    n, p, q = power64(40.0 if a > 40.0 else a)  # noqa: FURB136  # NaN stays one; tanh(20) rounds to 1
+    less, more = two64(n) - 1.0, two64(n) + 1.0
+    # What is near 1 is exact by how far it is from there; near 0 all of it is p / q.
+    y = (2.0 * (q - p) if n > 1.0 else q * less + p * more) / (q * more + p * less)
+    y = 1.0 - y if n > 1.0 else y
+    return y if x > 0.0 else (-y if x < 0.0 else x)  # -0 and NaN stay themselves
 
 
 @compiled
