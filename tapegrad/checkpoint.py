@@ -54,8 +54,8 @@ class BalancedCheckpointing(Checkpointing):
     """Saves what took time to compute, and computes again what only took memory.
 
     Elementwise ops and changes of shape run again on the way back, each at most once and only where a gradient needs
-    its value: `add`, `exp`, `gelu`, `reshape`, slices and their kin. Products of matrices, reductions, norms, gathers
-    and all that draws random numbers are saved. So is what has no tape, such as masks and parameters.
+    its value: `add`, `exp`, `gelu`, `layer_norm`, `reshape`, slices and their kin. Products of matrices, reductions,
+    gathers and all that draws random numbers are saved. So is what has no tape, such as masks and parameters.
 
     Source:
         Chen et al., [Training deep nets with sublinear memory cost](https://arxiv.org/abs/1604.06174), §3; which ops

@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from tapegrad.backend import numpy
 from tapegrad.backend.engines import register
+from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.threads import shared_out
 from tapegrad.traces import edge
 
@@ -31,7 +32,7 @@ Axis: TypeAlias = "int | tuple[int, ...] | None"
 
 _SETTING: Final = os.environ.get("TAPEGRAD_FAST", "1")  # 0 for no kernels, and `all` for small arrays too, in tests
 _LARGE: Final = 1 if _SETTING == "all" else 1 << 15  # elements; below, NumPy is done before a kernel is found
-_ROWS: Final = 64  # that are added up at a time
+_BLOCK: Final = 1 << 18  # elements whose rows a kernel goes through at a time, and adds up
 _MANY: Final = 1 << 18  # elements that are worth a second thread
 _PROGRAMS: Final = 1 if _SETTING == "all" else 1 << 16  # elements that are worth writing a program down
 
@@ -54,16 +55,20 @@ class Fast(numpy.NumPy):
     def softmax(self, x: Array, axis: int) -> Array:
         if not _are_rows(axis, x):
             return super().softmax(x, axis)
-        y = np.empty(x.shape, x.dtype)
-        # NumPy finds the largest faster than a loop that has to mind NaN, which no order has.
-        _run("softmax", x, np.maximum.reduce(x, axis=-1, keepdims=True), y)
+        y, kernel = ROOMS.empty(x.shape, x.dtype), _kernel("softmax")
+
+        def work(_: int, x: Array, y: Array) -> None:
+            # NumPy finds the largest faster than a loop that has to mind NaN, which no order has.
+            kernel(x, np.maximum.reduce(x, axis=-1, keepdims=True), y)
+
+        _over_rows(work, x, y)
         return y
 
     @override
     def softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
         if not _are_rows(axis, y, dy):
             return super().softmax_back(y, dy, axis)
-        dx = np.empty(y.shape, y.dtype)
+        dx = ROOMS.empty(y.shape, y.dtype)
         _run("softmax_back", y, dy, dx)
         return dx
 
@@ -71,7 +76,7 @@ class Fast(numpy.NumPy):
     def standardize(self, x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
         if not (isinstance(eps, float) and _are_rows(axis, x)):
             return super().standardize(x, axis, eps, centred=centred)
-        y, factor = np.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
+        y, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
         _run("standardize", x, y, factor, options=(x.dtype.type(eps), centred))
         return y, factor
 
@@ -79,36 +84,31 @@ class Fast(numpy.NumPy):
     def standardize_back(self, y: Array, factor: Array, dy: Array, axis: Axis, *, centred: bool) -> Array:
         if not _are_rows(axis, y, dy):
             return super().standardize_back(y, factor, dy, axis, centred=centred)
-        dx = np.empty(y.shape, y.dtype)
+        dx = ROOMS.empty(y.shape, y.dtype)
         _run("standardize_back", y, factor, dy, dx, options=(centred,))
         return dx
 
     @override
-    def affine(self, x: Array, w: Array, b: Array) -> Array:
-        if not _are_rows(-1, x) or not w.dtype == b.dtype == x.dtype:
-            return x * w + b
-        y = np.empty(x.shape, x.dtype)
-        _run("affine", x, y, options=(w, b))
-        return y
+    def layer_norm(self, x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
+        if not (isinstance(eps, float) and _are_rows(-1, x)):
+            return super().layer_norm(x, w, b, eps)
+        y, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
+        _run("layer_norm", x, y, factor, options=(w, b, x.dtype.type(eps)))
+        return y, factor
 
     @override
-    def affine_back(self, x: Array, w: Array, dy: Array, wanted: Sequence[bool]) -> tuple[Any, Any, Any]:
-        if not (all(wanted) and _are_rows(-1, x, dy) and w.dtype == x.dtype):
-            return super().affine_back(x, w, dy, wanted)
-        dx = np.empty(x.shape, x.dtype)
-        matrices = [array.reshape(-1, x.shape[-1]) for array in (x, dy, dx)]
-        # Some rows have sums of their own, whatever the threads: so each run gives the same bits.
-        sums = np.zeros((-(-len(matrices[0]) // _ROWS), 2, x.shape[-1]), x.dtype)
-        kernel = import_module("tapegrad.backend.kernels").affine_back
-
-        def work(first: int, last: int) -> None:
-            for block in range(first, last):
-                rows = slice(block * _ROWS, (block + 1) * _ROWS)
-                kernel(*(matrix[rows] for matrix in matrices), w, sums[block])
-
-        shared_out(work, len(sums), is_worth_it=x.size >= _MANY)
+    def layer_norm_back(
+        self, x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bool]
+    ) -> tuple[Any, Any, Any, Array]:
+        if not (isinstance(eps, float) and all(wanted) and _are_rows(-1, x, dy)):
+            return super().layer_norm_back(x, w, dy, eps, wanted)
+        dx, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
+        kernel, eps = _kernel("layer_norm_back"), x.dtype.type(eps)
+        # Each block has sums of its own, whatever the threads: so each run gives the same bits.
+        sums = np.zeros((_blocks(x), 2, x.shape[-1]), x.dtype)
+        _over_rows(lambda block, *rows: kernel(*rows, w, eps, sums[block]), x, dy, dx, factor)
         dw, db = np.add.reduce(sums, axis=0)
-        return dx, dw, db
+        return dx, dw, db, factor
 
 
 @edge
@@ -148,14 +148,34 @@ def _are_rows(axis: Axis, *arrays: Array) -> bool:
 
 
 def _run(name: str, *arrays: Array, options: tuple[Any, ...] = ()) -> None:
-    """Runs a kernel over the rows of some arrays, on several threads."""
+    """Runs a kernel over the rows of some arrays."""
+    kernel = _kernel(name)
+    _over_rows(lambda _, *rows: kernel(*rows, *options), *arrays)
+
+
+def _kernel(name: str) -> Callable[..., None]:
     kernel: Callable[..., None] = getattr(import_module("tapegrad.backend.kernels"), name)
-    matrices = [array.reshape(-1, array.shape[-1]) for array in arrays]
+    return kernel
 
-    def work(first: int, last: int) -> None:
-        kernel(*(matrix[first:last] for matrix in matrices), *options)
 
-    shared_out(work, len(matrices[0]), is_worth_it=arrays[0].size >= _MANY)
+def _over_rows(work: Callable[..., None], *arrays: Array) -> None:
+    """Works on a block of rows at a time, which has a number, on several threads."""
+    matrices, step = [array.reshape(-1, array.shape[-1]) for array in arrays], _in_block(arrays[0])
+
+    def part(first: int, last: int) -> None:
+        for block in range(first, last):
+            work(block, *(matrix[block * step : (block + 1) * step] for matrix in matrices))
+
+    shared_out(part, _blocks(arrays[0]), is_worth_it=arrays[0].size >= _MANY)
+
+
+def _in_block(x: Array) -> int:
+    """Returns how many rows of an array make a block."""
+    return max(1, _BLOCK // int(x.shape[-1]))
+
+
+def _blocks(x: Array) -> int:
+    return -(-x.size // (int(x.shape[-1]) * _in_block(x)))
 
 
 use_fast(is_on=_SETTING != "0" and _has_numba())

@@ -245,20 +245,44 @@ def standardize_back(y: Any, factor: Any, dy: Any, dx: Any, centred: Any) -> Non
             dx[row, column] = (dy[row, column] - y[row, column] * along - total) * factor[row, 0]
 
 
-@compiled
-def affine(x: Any, y: Any, w: Any, b: Any) -> None:
-    """Scales and shifts columns."""
-    for row in range(x.shape[0]):
-        for column in range(x.shape[1]):
-            y[row, column] = x[row, column] * w[column] + b[column]
+@summed
+def _mean_and_factor(x: Any, row: Any, eps: Any) -> Any:
+    """Returns the mean of a row, and one over the root of its variance."""
+    n, one = x.dtype.type(x.shape[1]), x.dtype.type(1)
+    mean, total = one - one, one - one
+    for column in range(x.shape[1]):
+        mean += x[row, column]
+    mean /= n
+    for column in range(x.shape[1]):
+        total += (x[row, column] - mean) * (x[row, column] - mean)
+    return mean, one / np.sqrt(total / n + eps)
 
 
-@compiled
-def affine_back(x: Any, dy: Any, dx: Any, w: Any, sums: Any) -> None:
-    """Turns the gradients of scaled and shifted columns into those of the columns, the scales and the shifts."""
+@summed
+def layer_norm(x: Any, y: Any, factor: Any, w: Any, b: Any, eps: Any) -> None:
+    """Standardizes rows, then scales and shifts columns."""
     for row in range(x.shape[0]):
+        mean, share = _mean_and_factor(x, row, eps)
+        factor[row, 0] = share
         for column in range(x.shape[1]):
-            slope = dy[row, column]
-            dx[row, column] = slope * w[column]
-            sums[0, column] += slope * x[row, column]
-            sums[1, column] += slope
+            y[row, column] = (x[row, column] - mean) * share * w[column] + b[column]
+
+
+@summed
+def layer_norm_back(x: Any, dy: Any, dx: Any, factor: Any, w: Any, eps: Any, sums: Any) -> None:
+    """Turns gradients into those of the rows as they were, and adds up those of the scales and the shifts."""
+    n, zero = x.dtype.type(x.shape[1]), x.dtype.type(0)
+    for row in range(x.shape[0]):
+        mean, share = _mean_and_factor(x, row, eps)
+        factor[row, 0], along, total = share, zero, zero
+        for column in range(x.shape[1]):
+            z, slope = (x[row, column] - mean) * share, dy[row, column] * w[column]
+            along += z * slope
+            total += slope
+            dx[row, column] = slope
+            sums[0, column] += dy[row, column] * z
+            sums[1, column] += dy[row, column]
+        along, total = along / n, total / n
+        for column in range(x.shape[1]):
+            z = (x[row, column] - mean) * share
+            dx[row, column] = (dx[row, column] - z * along - total) * share

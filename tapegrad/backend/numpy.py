@@ -212,6 +212,16 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return rows.standardize_back(y, factor, dy, axis, centred=centred)
 
     @override
+    def layer_norm(self, x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
+        return rows.layer_norm(x, w, b, eps)
+
+    @override
+    def layer_norm_back(
+        self, x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bool]
+    ) -> tuple[Any, Any, Any, Array]:
+        return rows.layer_norm_back(x, w, dy, eps, wanted)
+
+    @override
     def zeros(self, shape: Sequence[int], dtype: Any) -> Array:
         return np.zeros(shape, dtype)
 

@@ -20,7 +20,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _LARGE: Final = 1 << 18  # bytes from which on an array stands in a room
 _ALL: Final = 1 << 28  # bytes of all rooms; what is larger or more comes from the allocator
-_LOOKS: Final = 8  # rooms to look into at either end of a row, however many there are
+_LOOKS: Final = 32  # rooms to look into at either end of a row, however many there are
 _COUNTS: Final = getattr(sys, "_is_gil_enabled", lambda: True)()  # whether a count of references is exact
 
 

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from tapegrad.backend.rooms import ROOMS
+from tapegrad.backend.threads import shared_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Axis: TypeAlias = "int | tuple[int, ...] | None"
 
 _BYTES: Final = 1 << 20  # of an array at a time
+_SMALL: Final = 1 << 12  # elements that are not worth being made a matrix
+_MANY: Final = 1 << 20  # elements that are worth a second thread
 _SHORT: Final = 1 << 14  # elements; of longer rows NumPy adds up halves of halves, and BLAS one element to the other
 _ROWS: Final = (1,)  # the axis that is left where the arrays have been made matrices
 
@@ -57,6 +60,26 @@ def standardize_back(y: Array, factor: Array, dy: Array, axis: Axis, *, centred:
     return dx
 
 
+def layer_norm(x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
+    """Standardizes rows, scales and shifts columns, see `Backend.layer_norm`."""
+    y, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
+    work = partial(_layer_norm, w=w, b=b, eps=eps)
+    if isinstance(eps, float):
+        _in_parts(work, -1, x, y, factor)
+    else:
+        work(-1, x, y, factor)
+    return y, factor
+
+
+def layer_norm_back(x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bool]) -> tuple[Any, Any, Any, Array]:
+    """Returns the gradients of rows, scales and shifts, see `Backend.layer_norm_back`."""
+    dx, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
+    work = partial(_layer_norm_back, w=w, eps=eps, wanted=wanted)
+    parts = _in_parts(work, -1, x, dy, dx, factor) if isinstance(eps, float) else [work(-1, x, dy, dx, factor)]
+    dw, db = (None if sums[0] is None else np.add.reduce(sums) for sums in zip(*parts, strict=True))
+    return dx if wanted[0] else None, dw, db, factor
+
+
 def _softmax(axis: Axis, x: Array, y: Array) -> None:
     # Shift by the max first: exp(89) overflows float32.
     np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True), out=y)
@@ -84,6 +107,34 @@ def _standardize_back(axis: Axis, y: Array, factor: Array, dy: Array, dx: Array,
     if centred:
         np.subtract(dx, _sum(dy, axis) * share, out=dx)
     np.multiply(dx, factor, out=dx)
+
+
+def _layer_norm(axis: Axis, x: Array, y: Array, factor: Array, *, w: Array, b: Array, eps: Any) -> None:
+    _standardize(axis, x, y, factor, eps=eps, centred=True)
+    np.multiply(y, w, out=y)
+    np.add(y, b, out=y)
+
+
+def _layer_norm_back(
+    axis: Axis, x: Array, dy: Array, dx: Array, factor: Array, *, w: Array, eps: Any, wanted: Sequence[bool]
+) -> tuple[Any, Any]:
+    share = factor.size / x.size if x.size else nan
+    z, dyz = dx, ROOMS.empty(x.shape, x.dtype)
+    _standardize(axis, x, z, factor, eps=eps, centred=True)
+    np.multiply(dy, z, out=dyz)
+    dw, db = (_columns(one) if is_wanted else None for one, is_wanted in zip((dyz, dy), wanted[1:], strict=True))
+    if wanted[0]:
+        np.multiply(z, _dot(dyz, w, axis) * share, out=dx)
+        np.add(dx, _dot(dy, w, axis) * share, out=dx)
+        np.subtract(np.multiply(dy, w, out=dyz), dx, out=dx)
+        np.multiply(dx, factor, out=dx)
+    return dw, db
+
+
+def _columns(x: Array) -> Array:
+    """Adds up along all axes but the last."""
+    total: Array = np.add.reduce(x, axis=tuple(range(x.ndim - 1)))
+    return total
 
 
 def _sum(x: Array, axis: Axis) -> Array:
@@ -118,17 +169,22 @@ def _is_short(x: Array, axis: Axis) -> bool:
     return axis == _ROWS and x.ndim == 2 and x.shape[1] <= _SHORT and x.dtype.char in "fd"
 
 
-def _in_parts(work: Callable[..., None], axis: Axis, *arrays: Array) -> None:
-    """Works on some rows of all arrays at a time, where rows are what the axes span."""
-    shape, nbytes = arrays[0].shape, arrays[0].nbytes
-    if nbytes <= _BYTES or not _stand_last(_spanned(shape, axis), len(shape)):
-        work(axis, *arrays)
-        return
+def _in_parts(work: Callable[..., Any], axis: Axis, *arrays: Array) -> list[Any]:
+    """Works on some rows of all arrays at a time, where rows are what the axes span; returns what each time gave."""
+    shape, size = arrays[0].shape, arrays[0].size
+    if size <= _SMALL or not _stand_last(_spanned(shape, axis), len(shape)):
+        return [work(axis, *arrays)]
     count = prod(_left(shape, axis))
     rows = [array.reshape(count, -1) for array in arrays]
-    step = max(1, _BYTES * count // nbytes)
-    for first in range(0, count, step):
-        work(_ROWS, *(array[first : first + step] for array in rows))
+    step = max(1, _BYTES * count // arrays[0].nbytes)
+    found: list[Any] = [None] * -(-count // step)
+
+    def part(first: int, last: int) -> None:
+        for place in range(first, last):
+            found[place] = work(_ROWS, *(array[place * step : (place + 1) * step] for array in rows))
+
+    shared_out(part, len(found), is_worth_it=size >= _MANY)
+    return found
 
 
 def _left(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:

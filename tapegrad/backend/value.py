@@ -374,15 +374,21 @@ class Backend(ABC, Generic[V, I, B, Q]):
             still_open = is_other if still_open is None else self.map("logical_and", is_other, still_open)
         return found
 
-    def affine(self, x: Any, w: Any, b: Any) -> Any:
-        """Scales and shifts columns, `x w + b`, where `w` and `b` are vectors."""
-        return x * w + b
+    def layer_norm(self, x: Any, w: Any, b: Any, eps: Any) -> tuple[Any, Any]:
+        """Returns `z w + b` and `1 / s`, where `standardize` gives `z` and `1 / s` of rows whose mean is taken away."""
+        z, factor = self.standardize(x, -1, eps, centred=True)
+        return z * w + b, factor
 
-    def affine_back(self, x: Any, w: Any, dy: Any, wanted: Sequence[bool]) -> tuple[Any, Any, Any]:
-        """Turns the gradient of what `affine` gave into those of `x`, `w` and `b`; None for what nobody wants."""
+    def layer_norm_back(self, x: Any, w: Any, dy: Any, eps: Any, wanted: Sequence[bool]) -> tuple[Any, Any, Any, Any]:
+        """Turns the gradient of what `layer_norm` gave into those of `x`, `w` and `b`; returns `1 / s` as well.
+
+        In the place of a gradient that nobody wants there is None.
+        """
+        z, factor = self.standardize(x, -1, eps, centred=True)
         rows = tuple(range(dy.ndim - 1))
         return (
-            dy * w if wanted[0] else None,
-            self.sum(dy * x, rows, keepdims=False) if wanted[1] else None,
+            self.standardize_back(z, factor, dy * w, -1, centred=True) if wanted[0] else None,
+            self.sum(dy * z, rows, keepdims=False) if wanted[1] else None,
             self.sum(dy, rows, keepdims=False) if wanted[2] else None,
+            factor,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ from tapegrad.tensor import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tapegrad.gradients import Gradients
     from tapegrad.tape import Merge
 
@@ -104,14 +107,18 @@ def normalize(x: Tensor[S, T, Float], axis: Axis = -1, *, eps: float = 1e-5) -> 
     return _standardized(x, axis, eps, centred=True)
 
 
-@op(layer_norm_shape)
+@op(layer_norm_shape, memory_bound=True)
 def layer_norm(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
     r"""Gives each row a mean of zero and a variance of one, then scales and shifts each column.
 
-    $$y_{bi} = w_i \frac{x_{bi} - \bar x_b}{s_b} + c_i, \quad
-    s_b = \sqrt{\frac{1}{n} \sum_j (x_{bj} - \bar x_b)^2 + \epsilon}$$
+    $$y_{bi} = w_i \, z_{bi} + c_i, \quad z_{bi} = \frac{x_{bi} - \bar x_b}{s_b}, \quad
+    s_b = \sqrt{\frac{1}{n} \sum_j (x_{bj} - \bar x_b)^2 + \epsilon},$$
+
+    $$dx_{bi} = \frac{1}{s_b} \Big( w_i \, dy_{bi} - \frac{1}{n} \sum_j w_j \, dy_{bj}
+    - \frac{z_{bi}}{n} \sum_j w_j \, z_{bj} \, dy_{bj} \Big), \quad
+    dw_i = \sum_b z_{bi} \, dy_{bi}, \quad dc_i = \sum_b dy_{bi}$$
 
     Args:
         x: `(..., N)`, a float dtype.
@@ -133,8 +140,27 @@ def layer_norm(
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("layer_norm", eps)
     layer_norm_shape(x.shape, weight.shape, bias.shape)
-    y: Tensor[S, Merge[T, Merge[T1, T2]], Float] = _affine(_standardized(x, -1, eps, centred=True), weight, bias)
-    return y
+    operands, tape = split_all([x, weight, bias], "operands")
+    (x, weight, bias), primitives = operands, engine(*(operand.data for operand in operands))
+    y, _ = _in_range(x.data, -1, eps, lambda x, eps: primitives.layer_norm(x, weight.data, bias.data, eps), (0, -1))
+    out = handle(y)
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.take(out)
+        wanted = [grads.wants(operand) for operand in operands]
+        primitives = engine(dy, x.data, weight.data)
+
+        def slopes(x: Any, eps: Any) -> tuple[Any, ...]:
+            found = primitives.layer_norm_back(x, weight.data, dy, eps, wanted)
+            return tuple(one for one in found if one is not None)
+
+        units = tuple(unit for unit, is_wanted in zip((-1, 0, 0), wanted, strict=True) if is_wanted)
+        found = _in_range(x.data, -1, eps, slopes, (*units, -1))
+        for operand, gradient in zip(compress(operands, wanted), found, strict=False):
+            grads.add(operand, gradient)
+
+    normed: Tensor[S, Merge[T, Merge[T1, T2]], Float] = tape.record(out, (x, weight, bias), backward, reads=(x, weight))
+    return normed
 
 
 @op(rms_norm_shape)
@@ -298,7 +324,9 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
     x, tape = split(x)
     float_only(x)
     check_axis(x, axis)
-    y, one_over_s = _divided(x.data, axis, eps, centred=centred)
+    y, one_over_s = _in_range(
+        x.data, axis, eps, lambda x, eps: engine(x).standardize(x, axis, eps, centred=centred), (0, -1)
+    )
     out, factor = handle(y), handle(one_over_s)
 
     def backward(grads: Gradients) -> None:
@@ -308,36 +336,21 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
     return tape.record(out, (x,), backward, reads=(out,))
 
 
-@remembered(memory_bound=True)
-def _affine(x: Any, weight: Any, bias: Any) -> Any:
-    """Scales and shifts each column, `w_i x_bi + c_i`."""
-    (x, weight, bias), tape = split_all([x, weight, bias], "operands")
-    out = handle(engine(x.data, weight.data, bias.data).affine(x.data, weight.data, bias.data))
-
-    def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
-        wanted = [grads.wants(operand) for operand in (x, weight, bias)]
-        found = engine(dy, x.data, weight.data).affine_back(x.data, weight.data, dy, wanted)
-        for operand, is_wanted, gradient in zip((x, weight, bias), wanted, found, strict=True):
-            if is_wanted:
-                grads.add(operand, gradient)
-
-    return tape.record(out, (x, weight, bias), backward, reads=(x, weight))
-
-
-def _divided(x: Any, axis: Axis, eps: float, *, centred: bool) -> tuple[Any, ...]:
-    """Returns the result and what it was multiplied by, one over the root."""
+def _in_range(
+    x: Any, axis: Axis, eps: float, normed: Callable[[Any, Any], tuple[Any, ...]], units: tuple[int, ...]
+) -> tuple[Any, ...]:
+    """Returns what a norm makes of `x`, the last one over the root; what is -1 in `units` is in units of `1 / x`."""
     with np.errstate(over="ignore", invalid="ignore"):
-        y, factor = engine(x).standardize(x, axis, eps, centred=centred)
+        found = normed(x, eps)
 
-        def in_units() -> tuple[Any, Any]:
+        def in_units() -> tuple[Any, ...]:
             # A square overflowed: that of 1e20 does in float32. The result is the same in any unit, so measure each row
             # by its largest element, whose own gradient cancels: it may be read off the numbers.
             unit = np.maximum(np.abs(values_of(x)).max(axis, keepdims=True), 1)
-            y, factor = engine(x).standardize(x / unit, axis, (sqrt(eps) / unit) ** 2, centred=centred)
-            return y, factor / unit
+            others = normed(x / unit, (sqrt(eps) / unit) ** 2)
+            return tuple(one / unit if power else one for one, power in zip(others, units, strict=True))
 
-        return (y, factor) if not x.size else rescued(values_of(factor) > 0, (y, factor), in_units)
+        return found if not x.size else rescued(values_of(found[-1]) > 0, found, in_units)
 
 
 def _as_wide(x: Dims, axis: int, **others: Dims) -> None:

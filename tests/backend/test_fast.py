@@ -27,6 +27,7 @@ TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 def for_arrays_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(fast, "_LARGE", 1)
     monkeypatch.setattr(fast, "_MANY", 1)
+    monkeypatch.setattr(fast, "_BLOCK", 4096)
     yield
     use_fast(is_on=True)
     set_threads(None)
@@ -49,7 +50,6 @@ def test_kernels_of_rows_give_what_numpy_does(shape: tuple[int, ...], dtype: Any
     pairs = {
         "softmax": (plain.softmax(x, -1), compiled.softmax(x, -1)),
         "softmax_back": (plain.softmax_back(y, dy, -1), compiled.softmax_back(y, dy, -1)),
-        "affine": (plain.affine(x, w, b), compiled.affine(x, w, b)),
     }
     for centred in (True, False):
         expected = plain.standardize(x, -1, 1e-5, centred=centred)
@@ -59,10 +59,10 @@ def test_kernels_of_rows_give_what_numpy_does(shape: tuple[int, ...], dtype: Any
             plain.standardize_back(z, factor, dy, -1, centred=centred),
             compiled.standardize_back(z, factor, dy, -1, centred=centred),
         )
-    for place, pair in enumerate(
-        zip(plain.affine_back(x, w, dy, [True] * 3), compiled.affine_back(x, w, dy, [True] * 3), strict=True)
-    ):
-        pairs[f"affine_back {place}"] = pair
+    normed = plain.layer_norm(x, w, b, 1e-5), compiled.layer_norm(x, w, b, 1e-5)
+    back = [one.layer_norm_back(x, w, dy, 1e-5, [True] * 3) for one in (plain, compiled)]
+    pairs |= {f"layer_norm {place}": pair for place, pair in enumerate(zip(*normed, strict=True))}
+    pairs |= {f"layer_norm_back {place}": pair for place, pair in enumerate(zip(*back, strict=True))}
 
     for name, (expected, found) in pairs.items():
         assert found.dtype == dtype, name
@@ -124,7 +124,7 @@ def test_sums_of_many_rows_are_the_same_bits_on_any_number_of_threads() -> None:
 
     for count in (1, 2, 3):
         set_threads(count)
-        found.append(Fast().affine_back(x, w, dy, [True] * 3))
+        found.append(Fast().layer_norm_back(x, w, dy, 1e-5, [True] * 3))
 
     for other in found[1:]:
         for expected, result in zip(found[0], other, strict=True):

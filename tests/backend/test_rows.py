@@ -8,6 +8,7 @@ import pytest
 from tapegrad.backend import Backend
 from tapegrad.backend import rows as by_parts
 from tapegrad.backend.numpy import NumPy
+from tapegrad.backend.threads import set_threads
 
 ENGINE: Any = NumPy()
 LARGE = (37, 3, 5, 1031)  # 2.2 MiB, and not a whole number of parts
@@ -49,6 +50,50 @@ def test_the_gradient_of_scores_is_that_of_the_formula(axis: int) -> None:
     np.testing.assert_allclose(
         ENGINE.softmax_back(y, dy, axis), Backend.softmax_back(ENGINE, y, dy, axis), rtol=1e-4, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (2, 0), LARGE, (1 << 11, 1 << 10)])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_layer_norm_by_parts_is_that_of_the_formulas(shape: tuple[int, ...], dtype: Any) -> None:
+    x, dy = numbers(shape, dtype), numbers(shape, dtype, seed=1)
+    w, b = numbers(shape[-1:], dtype, seed=2), numbers(shape[-1:], dtype, seed=3)
+    within: Any = {"rtol": 1e-2, "atol": 2e-2} if dtype is np.float16 else {"rtol": 1e-4, "atol": 1e-5}
+
+    found = ENGINE.layer_norm(x, w, b, 1e-5)
+    expected = Backend.layer_norm(ENGINE, x, w, b, 1e-5)
+    back = ENGINE.layer_norm_back(x, w, dy, 1e-5, [True] * 3)
+    expected_back = Backend.layer_norm_back(ENGINE, x, w, dy, 1e-5, [True] * 3)
+
+    for ours, theirs in zip((*found, *back), (*expected, *expected_back), strict=True):
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        scale = max(1.0, float(np.abs(theirs).max(initial=0)))
+        np.testing.assert_allclose(ours / scale, theirs / scale, **within)
+
+
+def test_layer_norm_gives_only_the_gradients_that_are_wanted() -> None:
+    x, w = numbers((3, 5), np.float32), numbers((5,), np.float32)
+    every = ENGINE.layer_norm_back(x, w, x, 1e-5, [True] * 3)
+
+    for wanted in ([True, False, False], [False, True, False], [False, False, True]):
+        found = ENGINE.layer_norm_back(x, w, x, 1e-5, wanted)
+
+        assert [one is not None for one in found] == [*wanted, True]
+        for ours, theirs in zip(found, every, strict=True):
+            assert ours is None or np.array_equal(ours, theirs)
+
+
+def test_parts_on_several_threads_give_the_same_bits() -> None:
+    x, w = numbers((1 << 11, 1 << 10), np.float32), numbers((1 << 10,), np.float32)
+    found = []
+
+    for count in (1, 3):
+        set_threads(count)
+        y, _ = ENGINE.layer_norm(x, w, w, 1e-5)
+        found.append([ENGINE.softmax(x, -1), y, *ENGINE.layer_norm_back(x, w, y, 1e-5, [True] * 3)])
+    set_threads(None)
+
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_an_array_that_lies_in_another_order_is_read_as_it_stands() -> None:
