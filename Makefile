@@ -79,9 +79,9 @@ oracle: $(VENV)/.ready ## install PyTorch and JAX, and compare every op with the
 	@$(BIN)/python -m pip install --quiet torch==2.13.0 jax==0.10.2
 	@$(BIN)/pytest tests/oracle
 
-bench: $(BENCH)/.ready ## install the rivals in .venv-bench, and time training beside them; SHORT=1 for a glance
+bench: $(BENCH)/.ready ## install the rivals in .venv-bench, and time training beside them; SHORT=1 for a glance, AVX2=1
 	@mkdir -p build
-	@$(BENCH)/bin/python -m benchmarks.workloads --tuned $(if $(SHORT),--short) \
+	@$(BENCH)/bin/python -m benchmarks.workloads --tuned $(if $(SHORT),--short) $(if $(AVX2),--avx2) \
 		--json build/workloads.json --plot build/workloads.png
 
 compare: $(BENCH)/.ready ## ask PyTorch, jaxtyping and pyrefly again what docs/guide/comparison.md quotes

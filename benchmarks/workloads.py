@@ -4,11 +4,13 @@ Each round runs every contestant once, so that a noisy machine slows all alike. 
 PyTorch; a number in milliseconds holds for the machine that is named above the table. Contestants start from the same
 numbers, and their first results are compared.
 
-    python -m benchmarks.workloads [a b …] [--short] [--tuned] [--json FILE] [--plot FILE]
+    python -m benchmarks.workloads [a b …] [--short] [--tuned] [--avx2] [--json FILE] [--plot FILE]
     python -m benchmarks.workloads --page
 
-The second form measures nothing: it writes the table of docs/guide/speed.md and its plot anew, from the numbers in
-benchmarks/workloads.json. To publish others, measure with `--json benchmarks/workloads.json` in a quiet hour first.
+The second form measures nothing: it writes the tables of docs/guide/speed.md and the plot anew, from the numbers in
+benchmarks/workloads.json, and in benchmarks/workloads-avx2.json where there are such. To publish others, measure with
+`--tuned --json benchmarks/workloads.json` and `--tuned --avx2 --json benchmarks/workloads-avx2.json` in a quiet hour
+first.
 """
 
 import argparse
@@ -47,12 +49,15 @@ WORKLOADS = {
 REFERENCE = "torch"
 ROOT = Path(__file__).parent.parent
 NUMBERS = ROOT / "benchmarks" / "workloads.json"
+HELD = ROOT / "benchmarks" / "workloads-avx2.json"
 PAGE = ROOT / "docs" / "guide" / "speed.md"
 PICTURE = ROOT / "docs" / "images" / "speed.png"
 SAMPLE = 2e-3  # seconds that one sample takes at least
 BEGIN, END = "<!-- what --page writes begins here -->", "<!-- and ends here -->"
 # glibc maps each large array anew and faults in its pages; above these sizes, it keeps them.
 TUNED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 33)}
+# Holds OpenBLAS to what it does on a processor without AVX-512; the BLAS of torch and of XLA choose by themselves.
+AVX2 = {"OPENBLAS_CORETYPE": "Haswell"}
 
 Program = Callable[[], float]
 Programs = Mapping[str, Callable[[], Program] | None]
@@ -287,12 +292,18 @@ def read(numbers: Mapping[str, Any]) -> dict[str, dict[str, Times | str]]:
 
 
 def page(text: str, numbers: Mapping[str, Any]) -> str:
-    """Returns the page with the table of some numbers between its two marks."""
+    """Returns the page with the tables of some numbers, and of those with OpenBLAS held to AVX2, between its marks."""
+    lines = table(numbers)
+    if HELD.exists():
+        lines += ["", "The same with NumPy's BLAS held to AVX2:", "", *table(json.loads(HELD.read_text("utf-8")))]
+    return written(text, lines)
+
+
+def table(numbers: Mapping[str, Any]) -> list[str]:
+    """Writes what some numbers depend on, and their table."""
     results = read(numbers)
     names = list(next(iter(results.values())))
-    return written(
-        text, [*head(names, numbers["machine"]), *(row(workload, times) for workload, times in results.items())]
-    )
+    return [*head(names, numbers["machine"]), *(row(workload, times) for workload, times in results.items())]
 
 
 def written(text: str, lines: list[str]) -> str:
@@ -303,7 +314,7 @@ def written(text: str, lines: list[str]) -> str:
 
 
 def write_page() -> None:
-    """Writes the table of the page and its plot, from the numbers that were measured last."""
+    """Writes the tables of the page and the plot, from the numbers that were measured last."""
     numbers = json.loads(NUMBERS.read_text("utf-8"))
     PAGE.write_text(page(PAGE.read_text("utf-8"), numbers), "utf-8")
     results = read(numbers)
@@ -316,6 +327,7 @@ def main() -> None:
     parser.add_argument("workloads", nargs="*", metavar="workload", help=f"some of {' '.join(WORKLOADS)}; else all")
     parser.add_argument("--short", action="store_true", help="fewer rounds")
     parser.add_argument("--tuned", action="store_true", help="let the allocator keep its pages, for all contestants")
+    parser.add_argument("--avx2", action="store_true", help="hold NumPy's BLAS to AVX2, for all contestants")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all times there")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios there; needs the extra plot")
     parser.add_argument("--page", action="store_true", help="write the page of the docs from the numbers in the tree")
@@ -328,8 +340,9 @@ def main() -> None:
     if options.page:
         write_page()
         return
-    if options.tuned and any(name not in os.environ for name in TUNED):  # it reads them when a process starts
-        os.execve(sys.executable, [sys.executable, "-m", "benchmarks.workloads", *sys.argv[1:]], os.environ | TUNED)  # noqa: S606  # this very program again
+    asked = (TUNED if options.tuned else {}) | (AVX2 if options.avx2 else {})
+    if asked.items() - os.environ.items():  # which are read when a process starts
+        os.execve(sys.executable, [sys.executable, "-m", "benchmarks.workloads", *sys.argv[1:]], os.environ | asked)  # noqa: S606  # this very program again
     chosen = options.only.split(",") if options.only else list(CONTESTANTS)
     names = [name for name in chosen if CONTESTANTS[name].is_installed]
     workloads = options.workloads or list(WORKLOADS)
