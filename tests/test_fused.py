@@ -12,6 +12,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import OwnedTape, Tensor, fused, nn
+from tapegrad.backend import engine
 from tapegrad.backend.fast import use_fast
 from tapegrad.backend.steps import Sheet
 from tapegrad.op import OPS
@@ -253,6 +254,20 @@ def test_a_gradient_that_passes_through_another_dtype_is_that_of_the_ops() -> No
     grads = steep(x.trace()).backward(seed=tg.tensor([1e-40, 1.0], dtype=np.float64))
 
     np.testing.assert_allclose(grads[x].numpy(), [np.exp(100) * 1e-40, np.e], rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (1 << 19,)])
+def test_an_engine_goes_through_large_arrays_once_for_several_results(shape: tuple[int, ...]) -> None:
+    x, dx, mean = (numbers(*shape, seed=seed).numpy() for seed in range(3))
+
+    def update(x: Any, dx: Any, mean: Any) -> Any:
+        mean = mean + (dx - mean) * 0.1
+        return x - mean * 0.5, mean
+
+    for is_on in (False, True):
+        use_fast(is_on=is_on)
+        for found, expected in zip(engine(x).fuse(update, x, dx, mean), update(x, dx, mean), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_an_argument_comes_back_as_it_is() -> None:

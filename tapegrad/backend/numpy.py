@@ -74,11 +74,10 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return result
 
     @override
-    def fuse(self, function: Callable[..., Any], *values: Array) -> Array:
+    def fuse(self, function: Callable[..., Any], *values: Array) -> Any:
         first, *others = values
         if first.size < self.fused_from or any(one.shape != first.shape for one in others):
-            result: Array = function(*values)
-            return result
+            return function(*values)
         from tapegrad.backend.program import computed  # which stands on this room
 
         return computed(function, values, self.compiler)

@@ -180,13 +180,14 @@ def program(values: Sequence[Step]) -> Program:
     return _programs[key]
 
 
-def computed(function: Callable[..., Any], values: Sequence[Array], compiler: Compiler | None = None) -> Array:
-    """Returns an elementwise function of arrays of one shape, by its program."""
+def computed(function: Callable[..., Any], values: Sequence[Array], compiler: Compiler | None = None) -> Any:
+    """Returns what an elementwise function of arrays of one shape gives, one result or a tuple, by its program."""
     sheet = Sheet(values[0].shape)
     with np.errstate(all="ignore"):  # of numbers that stand for any
-        written = program([function(*(sheet.argument(value.dtype) for value in values))])
-    (result,) = written.run([values[place] for place in written.arguments], sheet.shape, compiler)
-    return result
+        found = function(*(sheet.argument(value.dtype) for value in values))
+        written = program(found if isinstance(found, tuple) else [found])
+    results = written.run([values[place] for place in written.arguments], sheet.shape, compiler)
+    return tuple(results) if isinstance(found, tuple) else results[0]
 
 
 def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:

@@ -334,7 +334,12 @@ class Backend(ABC, Generic[V, I, B, Q]):
     # Any: values have operators, which the bound of V does not say.
 
     def fuse(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Computes an elementwise function of values of one shape, as large arrays are best gone through."""
+        """Computes an elementwise function of values of one shape, as large arrays are best gone through.
+
+        Args:
+            function: Gives a value or a tuple of several, by operators and elementwise primitives alone.
+            values: What it is given.
+        """
         return function(*values)
 
     def mean(self, x: Any, axis: int | tuple[int, ...] | None) -> Any:

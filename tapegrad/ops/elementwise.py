@@ -2,7 +2,7 @@ r"""Ops of one operand that treat each element by itself, and the rules of all s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from tapegrad.tensor import Float, G, Real, S, T, Tensor, handle, split
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
+
+_FEW: Final = 1 << 16  # elements, of which to ask the engine for one go takes as long as several
 
 
 def elementwise_shape(x: Dims) -> Dims:
@@ -174,7 +176,8 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy, y = grads.take(out), out.data
-        grads.add(x, dy - dy * y * y)  # 1 - y² takes longer: NumPy makes an array of the 1
+        # 1 - y² takes longer: NumPy makes an array of the 1.
+        grads.add(x, dy - dy * y * y if y.size < _FEW else engine(dy, y).fuse(lambda dy, y: dy - dy * y * y, dy, y))
 
     return tape.record(out, (x,), backward, reads=(out,))
 
