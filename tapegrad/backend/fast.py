@@ -53,16 +53,7 @@ class Fast(numpy.NumPy):
 
     @override
     def softmax(self, x: Array, axis: int) -> Array:
-        if not _are_rows(axis, x):
-            return super().softmax(x, axis)
-        y, kernel = ROOMS.empty(x.shape, x.dtype), _kernel("softmax")
-
-        def work(_: int, x: Array, y: Array) -> None:
-            # NumPy finds the largest faster than a loop that has to mind NaN, which no order has.
-            kernel(x, np.maximum.reduce(x, axis=-1, keepdims=True), y)
-
-        _over_rows(work, x, y)
-        return y
+        return _from_peaks("softmax", x) if _are_rows(axis, x) else super().softmax(x, axis)
 
     @override
     def softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
@@ -70,6 +61,18 @@ class Fast(numpy.NumPy):
             return super().softmax_back(y, dy, axis)
         dx = ROOMS.empty(y.shape, y.dtype)
         _run("softmax_back", y, dy, dx)
+        return dx
+
+    @override
+    def log_softmax(self, x: Array, axis: int) -> Array:
+        return _from_peaks("log_softmax", x) if _are_rows(axis, x) else super().log_softmax(x, axis)
+
+    @override
+    def log_softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
+        if not _are_rows(axis, y, dy):
+            return super().log_softmax_back(y, dy, axis)
+        dx = ROOMS.empty(y.shape, y.dtype)
+        _run("log_softmax_back", y, dy, dx)
         return dx
 
     @override
@@ -145,6 +148,18 @@ def _are_rows(axis: Axis, *arrays: Array) -> bool:
             array.dtype == first.dtype and array.shape == first.shape and array.flags.c_contiguous for array in arrays
         )
     )
+
+
+def _from_peaks(name: str, x: Array) -> Array:
+    """Runs a kernel that is given the largest score of each row."""
+    y, kernel = ROOMS.empty(x.shape, x.dtype), _kernel(name)
+
+    def work(_: int, x: Array, y: Array) -> None:
+        # NumPy finds the largest faster than a loop that has to mind NaN, which no order has.
+        kernel(x, np.maximum.reduce(x, axis=-1, keepdims=True), y)
+
+    _over_rows(work, x, y)
+    return y
 
 
 def _run(name: str, *arrays: Array, options: tuple[Any, ...] = ()) -> None:

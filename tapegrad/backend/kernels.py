@@ -212,6 +212,35 @@ def softmax_back(y: Any, dy: Any, dx: Any) -> None:
             dx[row, column] = y[row, column] * (dy[row, column] - total)
 
 
+@compiled
+def _less(x: Any, peak: Any, total: Any) -> Any:
+    """Takes the larger one away first: beside it the other would lose its digits."""
+    return (x - peak) - total
+
+
+@summed
+def log_softmax(x: Any, peak: Any, y: Any) -> None:
+    """Turns rows of scores into logarithms of probabilities; `peak` has the largest score of each."""
+    for row in range(x.shape[0]):
+        total = x.dtype.type(0)
+        for column in range(x.shape[1]):
+            total += exp(x[row, column] - peak[row, 0])
+        total = np.log(total)
+        for column in range(x.shape[1]):
+            y[row, column] = _less(x[row, column], peak[row, 0], total)
+
+
+@summed
+def log_softmax_back(y: Any, dy: Any, dx: Any) -> None:
+    """Turns the gradients of rows of logarithms of probabilities into those of their scores."""
+    for row in range(y.shape[0]):
+        total = y.dtype.type(0)
+        for column in range(y.shape[1]):
+            total += dy[row, column]
+        for column in range(y.shape[1]):
+            dx[row, column] = dy[row, column] - exp(y[row, column]) * total
+
+
 @summed
 def standardize(x: Any, y: Any, factor: Any, eps: Any, centred: Any) -> None:
     """Divides rows by the root of their mean square, `centred` ones by that of their distance from the mean."""

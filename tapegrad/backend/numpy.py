@@ -199,6 +199,14 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return rows.softmax_back(y, dy, axis)
 
     @override
+    def log_softmax(self, x: Array, axis: int) -> Array:
+        return rows.log_softmax(x, axis)
+
+    @override
+    def log_softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
+        return rows.log_softmax_back(y, dy, axis)
+
+    @override
     def standardize(
         self, x: Array, axis: int | tuple[int, ...] | None, eps: Any, *, centred: bool
     ) -> tuple[Array, Array]:

@@ -41,6 +41,20 @@ def softmax_back(y: Array, dy: Array, axis: Axis) -> Array:
     return dx
 
 
+def log_softmax(x: Array, axis: Axis) -> Array:
+    """Turns scores into logarithms of probabilities, see `Backend.log_softmax`."""
+    out = ROOMS.empty(x.shape, x.dtype)
+    _in_parts(_log_softmax, axis, x, out)
+    return out
+
+
+def log_softmax_back(y: Array, dy: Array, axis: Axis) -> Array:
+    """Returns the gradient of scores, see `Backend.log_softmax_back`."""
+    dx = ROOMS.empty(dy.shape, dy.dtype)
+    _in_parts(_log_softmax_back, axis, y, dy, dx)
+    return dx
+
+
 def standardize(x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
     """Divides by the root of the mean square, see `Backend.standardize`."""
     y = _room(x, axis)
@@ -90,6 +104,17 @@ def _softmax(axis: Axis, x: Array, y: Array) -> None:
 def _softmax_back(axis: Axis, y: Array, dy: Array, dx: Array) -> None:
     np.subtract(dy, _dot(dy, y, axis), out=dx)
     np.multiply(dx, y, out=dx)
+
+
+def _log_softmax(axis: Axis, x: Array, y: Array) -> None:
+    np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True), out=y)
+    powers = np.exp(y, out=ROOMS.empty(y.shape, y.dtype))
+    np.subtract(y, np.log(_sum(powers, axis)), out=y)
+
+
+def _log_softmax_back(axis: Axis, y: Array, dy: Array, dx: Array) -> None:
+    np.multiply(np.exp(y, out=dx), _sum(dy, axis), out=dx)
+    np.subtract(dy, dx, out=dx)
 
 
 def _standardize(axis: Axis, x: Array, y: Array, factor: Array, *, eps: Any, centred: bool) -> None:

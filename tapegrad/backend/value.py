@@ -351,6 +351,17 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Turns the gradient of probabilities into that of their scores: `y (dy - sum(y dy))`."""
         return (dy - self.sum(dy * y, axis, keepdims=True)) * y
 
+    def log_softmax(self, x: Any, axis: int) -> Any:
+        """Turns scores into logarithms of probabilities along an axis that has elements."""
+        # Shift by the max first: exp(89) overflows float32.
+        shifted: Any = x - self.max(x, axis, keepdims=True)
+        return shifted - self.log(self.sum(self.exp(shifted), axis, keepdims=True))
+
+    def log_softmax_back(self, y: Any, dy: Any, axis: int) -> Any:
+        """Turns the gradient of logarithms of probabilities into that of their scores: `dy - exp(y) sum(dy)`."""
+        powers: Any = self.exp(y)
+        return dy - powers * self.sum(dy, axis, keepdims=True)
+
     def standardize(self, x: Any, axis: int | tuple[int, ...] | None, eps: Any, *, centred: bool) -> tuple[Any, Any]:
         """Returns `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` takes the mean of `x` away first."""
         if centred:

@@ -108,9 +108,8 @@ def cross_entropy(
 
     def backward(grads: Gradients) -> None:
         dlogs = probabilities * of_rows(grads.take(out) * -weight, x.shape, reduction)
-        primitives = engine(dlogs)
         logs = log_normalized(x.data, -1)
-        grads.add(x, dlogs - engine(logs).exp(logs) * primitives.sum(dlogs, -1, keepdims=True))
+        grads.add(x, engine(dlogs, logs).log_softmax_back(logs, dlogs, -1))
 
     return tape.record(out, (x,), backward)
 

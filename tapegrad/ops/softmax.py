@@ -76,19 +76,11 @@ def log_softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        grads.add(x, dy - engine(out.data).exp(out.data) * engine(dy).sum(dy, axis, keepdims=True))
+        grads.add(x, engine(dy, out.data).log_softmax_back(out.data, dy, axis))
 
     return tape.record(out, (x,), backward, reads=(out,))
 
 
 def log_normalized(x: Any, axis: int) -> Any:
-    """Computes the logarithm of the softmax of a raw value."""
-    primitives = engine(x)
-    shifted = _shifted(x, axis)
-    total = primitives.sum(primitives.exp(shifted), axis, keepdims=True)
-    return shifted - primitives.log(total) if x.size else shifted  # an empty axis adds up to 0, which has no log
-
-
-def _shifted(x: Any, axis: int) -> Any:
-    # Shift by the max first: exp(89) overflows float32. An empty axis has no max, and nothing to shift.
-    return x - engine(x).max(x, axis, keepdims=True) if x.size else x
+    """Computes the logarithm of the softmax of a raw value; an empty axis adds up to 0, which has no log."""
+    return engine(x).log_softmax(x, axis) if x.size else x

@@ -49,6 +49,11 @@ def test_kernels_of_rows_give_what_numpy_does(shape: tuple[int, ...], dtype: Any
     z, factor = plain.standardize(x, -1, 1e-5, centred=True)
     pairs = {
         "softmax": (plain.softmax(x, -1), compiled.softmax(x, -1)),
+        "log_softmax": (plain.log_softmax(x, -1), compiled.log_softmax(x, -1)),
+        "log_softmax_back": (
+            plain.log_softmax_back(np.log(y), dy, -1),
+            compiled.log_softmax_back(np.log(y), dy, -1),
+        ),
         "softmax_back": (plain.softmax_back(y, dy, -1), compiled.softmax_back(y, dy, -1)),
     }
     for centred in (True, False):
@@ -78,10 +83,11 @@ def test_softmax_of_what_is_no_number_is_what_numpy_gives(x: list[float]) -> Non
     row = np.array([x], np.float32)
 
     with np.errstate(invalid="ignore"):
-        expected = NumPy().softmax(row, -1)
-        found = Fast().softmax(row, -1)
+        expected = NumPy().softmax(row, -1), NumPy().log_softmax(row, -1)
+        found = Fast().softmax(row, -1), Fast().log_softmax(row, -1)
 
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-30)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-30)
 
 
 @pytest.mark.parametrize(("name", "units"), [("exp", 2), ("sigmoid", 3), ("tanh", 4)])
@@ -219,7 +225,12 @@ def test_a_folder_that_cannot_be_written_costs_only_the_next_process_its_kernels
 
 
 def test_ops_pass_their_tests_with_kernels_for_arrays_of_any_size() -> None:
-    files = ["tests/ops/test_activation.py", "tests/ops/test_softmax.py", "tests/ops/test_norm.py"]
+    files = [
+        "tests/ops/test_activation.py",
+        "tests/ops/test_softmax.py",
+        "tests/ops/test_norm.py",
+        "tests/ops/test_likelihood.py",
+    ]
 
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files],

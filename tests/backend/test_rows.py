@@ -70,6 +70,18 @@ def test_layer_norm_by_parts_is_that_of_the_formulas(shape: tuple[int, ...], dty
         np.testing.assert_allclose(ours / scale, theirs / scale, **within)
 
 
+@pytest.mark.parametrize("axis", [-1, 0, 2])
+def test_logarithms_of_probabilities_are_those_of_the_formula(axis: int) -> None:
+    x, dy = numbers(LARGE, np.float32), numbers(LARGE, np.float32, seed=1)
+
+    y = ENGINE.log_softmax(x, axis)
+
+    np.testing.assert_allclose(y, Backend.log_softmax(ENGINE, x, axis), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        ENGINE.log_softmax_back(y, dy, axis), Backend.log_softmax_back(ENGINE, y, dy, axis), rtol=1e-4, atol=1e-4
+    )
+
+
 def test_layer_norm_gives_only_the_gradients_that_are_wanted() -> None:
     x, w = numbers((3, 5), np.float32), numbers((5,), np.float32)
     every = ENGINE.layer_norm_back(x, w, x, 1e-5, [True] * 3)
