@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 BY_VALUE: Final = (bool, int, float, complex, str, bytes, type(None), type)
-MOVING: Final = frozenset({"lr", "parameters", "state", "_groups_of"})  # of an optimizer: its inputs and what they are
+MOVING: Final = frozenset(
+    {"lr", "parameters", "state", "_groups_of", "_layout"}
+)  # of an optimizer: its inputs and what they are
 
 
 class Survey:

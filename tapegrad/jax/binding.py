@@ -15,6 +15,7 @@ from tapegrad.jax.draws import NO_SEED, seed_of
 from tapegrad.jax.landed import Landed
 from tapegrad.jax.library import exact, jax, jnp
 from tapegrad.nn.param import State, fetched
+from tapegrad.optim.flat import Layout
 from tapegrad.optim.optimizer import OnDevice
 from tapegrad.tape import NONE
 from tapegrad.tensor import Tensor
@@ -100,6 +101,8 @@ class Binding:
         self._views = (*self.survey.views,)
         self._getters = self.survey.getters
         self._is_new = True
+        for opt in self.survey.optimizers:
+            opt._layout = Layout()  # lets go of what parameters had here
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
         """Runs the program, takes over what it has changed, and returns its result.

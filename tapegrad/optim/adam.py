@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.optim.flat import elementwise
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 from tapegrad.traces import edge
 
@@ -75,6 +76,7 @@ class Adam(Optimizer[Moments]):
         return Moments(0, np.zeros_like(x), np.zeros_like(x))
 
     @override
+    @elementwise
     def update(
         self, x: Value[Any, Any], dx: Value[Any, Any], state: Moments, lr: float
     ) -> tuple[Value[Any, Any], Moments]:

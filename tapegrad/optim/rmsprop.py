@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.optim.flat import elementwise
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 from tapegrad.traces import edge
 
@@ -85,6 +86,7 @@ class RMSprop(Optimizer[Squares]):
         return RollingSquares(zeros, zeros) if self.momentum else Squares(zeros)
 
     @override
+    @elementwise
     def update(
         self, x: Value[Any, Any], dx: Value[Any, Any], state: Squares, lr: float
     ) -> tuple[Value[Any, Any], Squares]:

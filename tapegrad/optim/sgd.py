@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.optim.flat import elementwise
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 from tapegrad.traces import edge
 
@@ -74,6 +75,7 @@ class SGD(Optimizer[Velocity | None]):
         return Velocity(np.zeros_like(x)) if self.momentum else None
 
     @override
+    @elementwise
     def update(
         self, x: Value[Any, Any], dx: Value[Any, Any], state: Velocity | None, lr: float
     ) -> tuple[Value[Any, Any], Velocity | None]:

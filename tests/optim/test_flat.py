@@ -1,0 +1,228 @@
+"""Small parameters are updated end to end in one array: faster, and to the same bits."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from typing_extensions import override
+
+from tapegrad.errors import ShapeError
+from tapegrad.gradients import Gradients
+from tapegrad.nn import Param
+from tapegrad.ops import tensor
+from tapegrad.optim import SGD, Adam, AdamW, Group, Optimizer, RMSprop, elementwise
+
+SHAPES: list[tuple[int, ...]] = [(3, 5), (7,), (), (1, 2, 3), (0, 4), (90, 95), (33, 31)]  # the last but one is large
+
+
+def alone(kind: Any) -> Any:
+    """Returns the same optimizer, which is given each parameter by itself."""
+
+    def update(self: Any, x: Any, dx: Any, state: Any, lr: float) -> Any:
+        return kind.update(self, x, dx, state, lr)
+
+    return type(kind.__name__, (kind,), {"update": update})
+
+
+def groups() -> Any:
+    return {"bias*": Group(lr=0.3), "*5": Group(weight_decay=0.5)}
+
+
+OPTIMIZERS: list[tuple[Any, dict[str, Any]]] = [
+    (SGD, {"lr": 0.1}),
+    (SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
+    (SGD, {"lr": 0.1, "weight_decay": 0.1, "decoupled": True}),
+    (Adam, {"lr": 0.01}),
+    (AdamW, {"lr": 0.01}),
+    (RMSprop, {"lr": 0.01}),
+    (RMSprop, {"lr": 0.01, "momentum": 0.5}),
+]
+any_optimizer = pytest.mark.parametrize(("kind", "options"), OPTIMIZERS)
+
+
+def parameters(dtype: Any = np.float32) -> dict[str, Param[Any, Any]]:
+    rng = np.random.default_rng(3)
+    found: dict[str, Param[Any, Any]] = {}
+    for place, shape in enumerate(SHAPES):
+        values: Any = tensor(rng.normal(size=shape).astype(dtype if place % 3 else np.float32))
+        found[f"{'bias' if place % 2 else 'weight'}{place}"] = Param(values)
+    return found
+
+
+def gradients(of: Any, seed: int) -> Gradients:
+    grads, rng = Gradients(), np.random.default_rng(seed)
+    for parameter in of.values():
+        dx: Any = np.asarray(rng.normal(size=parameter.shape), parameter.dtype)
+        grads.add(parameter, dx)
+    return grads
+
+
+def of_one_number(of: list[Param[Any, Any]], number: float) -> Gradients:
+    grads = Gradients()
+    for parameter in of:
+        dx: Any = np.full(parameter.shape, number, np.float32)
+        grads.add(parameter, dx)
+    return grads
+
+
+def base(parameter: Param[Any, Any]) -> Any:
+    """Returns the array that the values of a parameter are a part of."""
+    data: Any = parameter.data
+    return data.base
+
+
+def bits(optimizer: Optimizer[Any]) -> dict[str, bytes]:
+    values = {path: parameter.numpy().tobytes() for path, parameter in optimizer.parameters.items()}
+    return values | {name: array.tobytes() for name, array in optimizer.arrays().items()}
+
+
+def trained(make: Callable[[Any], Any], of: dict[str, Param[Any, Any]]) -> dict[str, bytes]:
+    """Takes nine steps: with other step sizes, then without some of the parameters, then with all."""
+    optimizer = make(of)
+    for step in range(9):
+        optimizer.lr = 0.1 / (step + 1)
+        of["bias1"].frozen = step in (3, 4)
+        grads = gradients(of, step)
+        if step in (5, 6):
+            grads.remove(of["weight0"])
+        optimizer.step(grads, allow_unused=step in (5, 6))
+    return bits(optimizer)
+
+
+@any_optimizer
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_parameters_side_by_side_are_updated_to_the_bits_of_each_alone(kind: Any, options: Any, dtype: Any) -> None:
+    together = trained(lambda of: kind(of, **options, groups=groups()), parameters(dtype))
+    apart = trained(lambda of: alone(kind)(of, **options, groups=groups()), parameters(dtype))
+
+    assert together == apart
+
+
+@any_optimizer
+def test_small_parameters_are_parts_of_one_array_and_a_large_one_is_not(kind: Any, options: Any) -> None:
+    of = parameters()
+    kind(of, **options).step(gradients(of, 0))
+
+    bases = {path: base(x) for path, x in of.items()}
+
+    assert bases.pop("bias5") is None
+    assert len({id(array) for array in bases.values()}) == 1
+
+
+def test_an_update_that_overrides_an_elementwise_one_is_given_each_parameter_alone() -> None:
+    seen: list[tuple[int, ...]] = []
+
+    class Trusting(SGD):
+        @override
+        def update(self, x: Any, dx: Any, state: Any, lr: float) -> Any:
+            seen.append(x.shape)
+            return super().update(x, dx, state, lr)
+
+    of = parameters()
+    Trusting(of, lr=0.1).step(gradients(of, 0))
+
+    assert seen == SHAPES
+
+
+def test_an_update_that_says_so_is_given_all_at_once() -> None:
+    seen: list[tuple[int, ...]] = []
+
+    class Signed(SGD):
+        @override
+        @elementwise
+        def update(self, x: Any, dx: Any, state: Any, lr: float) -> Any:
+            seen.append(x.shape)
+            return super().update(x, np.sign(dx), state, lr)
+
+    of = [Param(tensor(np.ones(shape, np.float32))) for shape in ((2, 3), (5,))]
+    Signed(of, lr=0.5).step(of_one_number(of, -7))
+
+    assert seen == [(11,)]
+    assert [x.tolist() for x in of] == [[[1.5] * 3] * 2, [1.5] * 5]
+
+
+def test_rows_stay_small_however_many_parameters_there_are() -> None:
+    of = {str(place): Param(tensor(np.ones(5000, np.float32))) for place in range(13)}  # 20,000 bytes each
+    SGD(of, lr=0.5).step(gradients(of, 0))
+
+    rows = {id(base(x)): base(x).nbytes for x in of.values()}
+
+    assert sorted(rows.values()) == [20_000, 80_000, 80_000, 80_000]
+
+
+@any_optimizer
+def test_what_was_put_in_the_place_of_values_is_what_the_next_step_starts_from(kind: Any, options: Any) -> None:
+    nine: Any = tensor(np.full((1, 2, 3), 9, np.float32))
+
+    def changed(make: Callable[[Any], Any]) -> dict[str, bytes]:
+        of = parameters()
+        optimizer = make(of)
+        optimizer.step(gradients(of, 0))
+        of["bias3"].assign(nine)
+        optimizer.step(gradients(of, 1))
+        optimizer.restore({name: array * 2 for name, array in optimizer.arrays().items()})
+        optimizer.step(gradients(of, 2))
+        del optimizer.state[of["bias1"]]
+        optimizer.step(gradients(of, 3))
+        return bits(optimizer)
+
+    assert changed(lambda of: kind(of, **options)) == changed(lambda of: alone(kind)(of, **options))
+
+
+def test_what_is_written_into_a_state_is_what_the_next_step_goes_on_from() -> None:
+    x: Param[Any, Any] = Param(tensor([1.0, 2.0]))
+    y: Param[Any, Any] = Param(tensor([3.0]))
+    optimizer, grads = SGD([x, y], lr=1.0, momentum=0.5), of_one_number([x, y], 1)
+    optimizer.step(grads)  # the velocity is 1
+    state: Any = optimizer.state[x]
+    state.velocity[0] = 9
+
+    optimizer.step(grads)
+
+    assert x.tolist() == [0 - (9 * 0.5 + 1), 1 - 1.5]
+    assert y.tolist() == [2 - 1.5]
+
+
+@any_optimizer
+def test_a_copy_of_model_and_optimizer_goes_its_own_way(kind: Any, options: Any) -> None:
+    of = parameters()
+    optimizer = kind(of, **options)
+    optimizer.step(gradients(of, 0))
+    other, its_own = copy.deepcopy((optimizer, of))
+    before = bits(optimizer)
+    for state in other.state.values():
+        if hasattr(state, "velocity"):
+            state.velocity[...] = 0
+
+    other.step(gradients(its_own, 1))
+
+    assert bits(optimizer) == before
+    for state in optimizer.state.values():
+        if hasattr(state, "velocity"):
+            state.velocity[...] = 0
+    optimizer.step(gradients(of, 1))
+    assert bits(other) == bits(optimizer)
+
+
+def test_an_elementwise_update_of_another_size_is_refused_in_the_sizes_of_the_parameter() -> None:
+    class Broken(SGD):
+        @override
+        @elementwise
+        def update(self, x: Any, dx: Any, state: Any, lr: float) -> Any:
+            new, state = super().update(x, dx, state, lr)
+            first: Any = new
+            return first[:1], state
+
+    x: Param[Any, Any] = Param(tensor([1.0]))
+    y: Param[Any, Any] = Param(tensor([3.0, 4.0]))
+
+    message = "Broken.step: the update of [1] is (1,) but (2,) is expected: axis 0 is 1, not 2"
+    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
+        Broken([x, y], lr=1.0).step(of_one_number([x, y], 1))
+
+    assert (x.tolist(), y.tolist()) == ([1.0], [3.0, 4.0])
