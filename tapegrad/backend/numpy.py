@@ -183,7 +183,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def place(self, shape: Sequence[int], index: Any, value: Array) -> Array:
-        out = np.zeros(shape, value.dtype)
+        out = ROOMS.empty(shape, value.dtype)
+        out.fill(0)
         if _is_basic(index):
             out[index] = value
         else:

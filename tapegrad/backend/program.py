@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.steps import Place, Sheet, can_write
 from tapegrad.backend.threads import shared_out
 
@@ -70,7 +71,7 @@ class Program:
             compiler: What may know a kernel that does the same for arrays of rank 1 and 0.
         """
         given = [_one_number(array) if _is_one(array) else np.broadcast_to(array, shape) for array in arrays]
-        results = {place: np.empty(shape, dtype) for place, dtype in self.computed.items()}
+        results = {place: ROOMS.empty(shape, dtype) for place, dtype in self.computed.items()}
         whole = {place: np.broadcast_to(array, shape) for place, array in zip(self.arguments, arrays, strict=True)}
         if results:
             self._fill([*results.values()], given, compiler)
