@@ -34,8 +34,10 @@ def engine(value: Any, *others: Any) -> Backend[Any]:
         TypeError: No engine computes with a value of this type.
     """
     kind = type(value)
-    if others:
-        kind = next((type(other) for other in others if type(other) not in _numpy_types), kind)
+    for other in others:
+        if type(other) not in _numpy_types:
+            kind = type(other)
+            break
     try:
         return _by_type[kind]
     except KeyError:

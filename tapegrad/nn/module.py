@@ -11,12 +11,13 @@ from typing_extensions import TypeVar, override
 
 from tapegrad import sentences
 from tapegrad.errors import Refusal
+from tapegrad.guard._memory import MEMORY
 from tapegrad.nn.param import Buffer, Param
 from tapegrad.nn.places import called, called_as, held_by, shown
 from tapegrad.traces import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from tapegrad.nn.valid import Valid
 
@@ -79,18 +80,19 @@ class Module:
     def parameters(self) -> dict[str, AnyParam]:
         """Returns each parameter once, under the first of its paths, in the order in which attributes were set."""
         first: dict[AnyParam, str] = {}
-        for path, parameter in self.paths():
-            first.setdefault(parameter, path)
+        for path, leaf in _leaves(self):
+            if isinstance(leaf, Param):
+                first.setdefault(leaf, path)
         return {path: parameter for parameter, path in first.items()}
 
     def paths(self) -> list[tuple[str, AnyParam]]:
         """Returns every path with the parameter it leads to: a parameter in two places has two."""
-        return [(path, leaf) for path, leaf in _walk(self, "", (self,)) if isinstance(leaf, Param)]
+        return [(path, leaf) for path, leaf in _leaves(self) if isinstance(leaf, Param)]
 
     def buffers(self) -> dict[str, AnyBuffer]:
         """Returns each buffer once, under the first of its paths."""
         first: dict[AnyBuffer, str] = {}
-        for path, leaf in _walk(self, "", (self,)):
+        for path, leaf in _leaves(self):
             if isinstance(leaf, Buffer):
                 first.setdefault(leaf, path)
         return {path: buffer for buffer, path in first.items()}
@@ -98,7 +100,7 @@ class Module:
     def generators(self) -> dict[str, np.random.Generator]:
         """Returns each random generator once, under the first of its paths."""
         first: dict[np.random.Generator, str] = {}
-        for path, leaf in _walk(self, "", (self,)):
+        for path, leaf in _leaves(self):
             if isinstance(leaf, np.random.Generator):
                 first.setdefault(leaf, path)
         return {path: generator for generator, path in first.items()}
@@ -126,14 +128,6 @@ class Module:
         return f"{type(self).__name__}(\n{inside})" if inside else f"{type(self).__name__}()"
 
 
-def _walk(module: Module, prefix: str, above: tuple[Module, ...]) -> Iterator[tuple[str, Leaf]]:
-    for path, child in children(module):
-        if not isinstance(child, Module):
-            yield prefix + path, child
-        elif not any(child is one for one in above):  # a child that knows its parent is no second path
-            yield from _walk(child, f"{prefix}{path}.", (*above, child))
-
-
 def children(module: Module) -> list[tuple[str, Leaf | Module]]:
     """Returns what the attributes of a module hold, by path: what is inside a list or a tuple or a dict as well."""
     found: list[tuple[str, Leaf | Module]] = []
@@ -141,17 +135,40 @@ def children(module: Module) -> list[tuple[str, Leaf | Module]]:
     return found
 
 
-def _gather(found: list[tuple[str, Leaf | Module]], prefix: str, items: Iterable[tuple[Any, Any]]) -> None:
+def _leaves(module: Module) -> list[tuple[str, Leaf]]:
+    """Returns what the modules inside hold as well."""
+    found: list[tuple[str, Any]] = []  # Any: of modules there are none
+    _gather(found, "", vars(module).items(), (module,))
+    return found
+
+
+def _gather(
+    found: list[tuple[str, Leaf | Module]],
+    prefix: str,
+    items: Iterable[tuple[Any, Any]],
+    above: tuple[Module, ...] | None = None,
+) -> None:
+    """Notes what is held; below a module that is `above` another, in the place of that other what it holds."""
     for name, value in items:
-        if isinstance(value, _HELD):
+        if type(value) in _PLAIN or name == MEMORY:
+            continue
+        if isinstance(value, _LEAVES):
             found.append((f"{prefix}{name}", value))
-        elif isinstance(value, list | tuple):
-            _gather(found, f"{prefix}{name}.", enumerate(value))
+        elif isinstance(value, Module):
+            if above is None:
+                found.append((f"{prefix}{name}", value))
+            elif not any(value is one for one in above):  # a child that knows its parent is no second path
+                _gather(found, f"{prefix}{name}.", vars(value).items(), (*above, value))
+        elif isinstance(value, _SEQUENCES):
+            _gather(found, f"{prefix}{name}.", enumerate(value), above)
         elif isinstance(value, dict):
-            _gather(found, f"{prefix}{name}.", value.items())
+            _gather(found, f"{prefix}{name}.", value.items(), above)
 
 
-_HELD: Final = (Param, Buffer, Module, np.random.Generator)  # made once: each step of an optimizer asks of all
+# Made once, for each `backward(wrt=model)` asks of all attributes; most are numbers.
+_PLAIN: Final = frozenset({int, float, bool, str, type(None)})
+_LEAVES: Final = (Param, Buffer, np.random.Generator)
+_SEQUENCES: Final = (list, tuple)
 
 
 def _shown(child: Leaf | Module) -> str:

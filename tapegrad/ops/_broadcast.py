@@ -19,8 +19,9 @@ def summed_to(gradient: Any, x: Any) -> Any:
         return gradient
     new = gradient.ndim - len(shape)
     stretched = [new + axis for axis, n in enumerate(shape) if n == 1 and gradient.shape[new + axis] != 1]
-    total = engine(gradient).sum(gradient, (*range(new), *stretched), keepdims=True)
-    return total.reshape(shape)
+    if not stretched:
+        return engine(gradient).sum(gradient, tuple(range(new)), keepdims=False)
+    return engine(gradient).sum(gradient, (*range(new), *stretched), keepdims=True).reshape(shape)
 
 
 def adder(x: Any, y: Any) -> Callable[[Gradients, Any, Any], None]:

@@ -87,8 +87,14 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
     out = handle(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
-        rows, columns = _as_matrix(x.data, 0), _as_matrix(y.data, 1)
+        dz, rows, columns = grads.take(out), x.data, y.data
+        if rows.ndim == columns.ndim == 2:  # as in most layers: nothing has to be brought into another shape
+            if grads.wants(x):
+                grads.add(x, dz @ columns.T)
+            if grads.wants(y):
+                grads.add(y, rows.T @ dz)
+            return
+        rows, columns = _as_matrix(rows, 0), _as_matrix(columns, 1)
         dz = dz.reshape(_product_shape(dz, x, y))
         if columns.ndim == 2:  # one product of all rows, in the place of one for each matrix of the stack and their sum
             rows, dz = _stacked(rows), _stacked(dz)
