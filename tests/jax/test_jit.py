@@ -82,6 +82,19 @@ def assert_same(model: Any, other: Any) -> None:
 # What a step computes
 
 
+def test_no_values_stay_here_when_a_step_has_left_others_on_a_device() -> None:
+    model = mlp()
+    opt, jitted = optim.Adam(model), jit(step)
+    jitted(model, opt, *batch(0))
+    step(model, opt, *batch(1))
+    gone = [weakref.ref(parameter.data) for parameter in model.parameters().values()]
+
+    jitted(model, opt, *batch(2))  # which is traced no more
+    gc.collect()
+
+    assert [reference() for reference in gone] == [None] * 4
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_model_is_trained_as_numpy_trains_it_and_traced_once(name: str, dtype: Any) -> None:
