@@ -7,6 +7,7 @@ import multiprocessing
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import io, nn, optim
+from tapegrad.backend import program
 from tapegrad.errors import TapeError
 
 COUNT = 8
@@ -221,6 +223,26 @@ def test_workers_train_what_they_are_sent(tmp_path: Path, method: str) -> None:
     )
 
     assert done.stdout == "the same\n", done.stderr
+
+
+class Slow(dict[Any, Any]):
+    """Lets another thread come in before anything is dropped."""
+
+    def __delitem__(self, key: Any) -> None:
+        time.sleep(0.001)
+        super().__delitem__(key)
+
+
+def test_threads_that_make_more_programs_than_are_kept_get_each_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "_programs", Slow())
+    monkeypatch.setattr(program, "_KEPT", 1)
+    scaled: Any = tg.fused(lambda x, factor: x * factor)
+
+    def multiplied(number: int) -> list[float]:
+        factors = [float(1000 * number + step) for step in range(10)]
+        return [factor for factor in factors if scaled(tg.ones((2,)), factor).tolist() != [factor] * 2]
+
+    assert in_threads(multiplied) == [[]] * COUNT
 
 
 def test_threads_that_save_to_one_path_leave_one_whole_file(tmp_path: Path) -> None:

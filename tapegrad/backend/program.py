@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import product
 from math import prod
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ _CACHE: Final = 1 << 21  # bytes of a tile of all arrays and buffers
 _MANY: Final = 1 << 20  # elements that are worth a second thread
 _KEPT: Final = 256  # programs: a number that is another at each call makes one each time
 _programs: dict[Any, Program] = {}
+_keeping = Lock()  # a thread that drops the first program must be the only one
 
 
 class Instruction(NamedTuple):
@@ -174,11 +176,13 @@ def program(values: Sequence[Step]) -> Program:
     """Returns what computes some steps of one sheet; the same one for a sheet that says the same."""
     sheet, places = values[0].sheet, tuple(value.place for value in values)
     key = (places, sheet.key)
-    if key not in _programs:
-        if len(_programs) >= _KEPT:
-            del _programs[next(iter(_programs))]
-        _programs[key] = Program(sheet.lines, places)
-    return _programs[key]
+    found = _programs.get(key)
+    if found is None:
+        with _keeping:
+            if len(_programs) >= _KEPT:
+                del _programs[next(iter(_programs))]
+            found = _programs[key] = Program(sheet.lines, places)
+    return found
 
 
 def computed(function: Callable[..., Any], values: Sequence[Array], compiler: Compiler | None = None) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice, repeat, starmap
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,9 +12,10 @@ import numpy as np
 
 from tapegrad.generator import generator
 from tapegrad.jax.arguments import parts_of
-from tapegrad.jax.draws import NO_SEED, seed_of
+from tapegrad.jax.draws import NO_SEED, seeds_of
 from tapegrad.jax.landed import Landed
 from tapegrad.jax.library import exact, jax, jnp
+from tapegrad.jax.moment import at_once
 from tapegrad.nn.param import State, fetched
 from tapegrad.optim.flat import Layout
 from tapegrad.optim.optimizer import OnDevice
@@ -21,7 +23,7 @@ from tapegrad.tape import NONE
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tapegrad.jax.arguments import Survey
     from tapegrad.jax.program import Program
@@ -50,7 +52,7 @@ class Binding:
         self.cells = _cells(survey)
         self.numbers: list[Any] = [*survey.optimizers, *(group for group in survey.groups if group.lr is not None)]
         self.generators = list(survey.generators.values())
-        self.tensors = [tensor for _, tensor in survey.tensors.values()]
+        self.tensors: list[Any] = [tensor for _, tensor in survey.tensors.values()]
         self.survey = survey
         self.home = _home([*(state.on_device for state in self.states), *map(_array_of, self.tensors)])
 
@@ -128,37 +130,59 @@ class Binding:
 
     def run(self) -> Any:
         """Runs the program with the tensors that it has, takes over what it has changed, and returns its result."""
-        program = self.program
         if self.survey.states:
-            outs = program.call(*self._inputs())
-            for state, array in zip(self._changed, outs, strict=False):
-                state.on_device = array
-                state.version += 1
-            if self._moved:
-                for cell, array in zip(self._moved, outs[len(self._changed) :], strict=False):
-                    cell.array = array
-            if self._is_new or fetched:
-                self._forget()
+            outs = self._carried_over()
         else:
-            outs = program.call(*(self._inputs() if program.seeded else self._there))
-        return program.result(outs, self)
+            arrays, draws = self._inputs()
+            deque(draws, maxlen=0)
+            outs = self.program.call(*arrays)
+        return self.program.result(outs, self)
 
-    def _inputs(self) -> list[Any]:
-        """Returns every array that the program takes."""
+    def _carried_over(self) -> list[Any]:
+        """Runs the program and takes over what it has changed at once, for JAX gives away the memory of the old."""
+        outs: list[Any] = []
+        arrays, draws = self._inputs()
+        versions = [state.version + 1 for state in self._changed]
+        at_once(
+            draws,
+            map(outs.extend, starmap(self.program.call, [arrays])),
+            map(setattr, self._changed, repeat("on_device"), outs),
+            map(setattr, self._changed, repeat("version"), versions),
+            map(setattr, self._moved, repeat("array"), islice(outs, len(self._changed), None)),
+            map(delattr, self._here(), repeat("data")),
+        )
+        if fetched:
+            fetched[:] = [one for one in fetched if (state := one()) is not None and _has_data(state)]
+        self._is_new = False
+        return outs
+
+    def _here(self) -> list[State[Any, Any]]:
+        """Returns what changes and has values in this memory, which are then those of before."""
+        if not (self._is_new or fetched):
+            return []
+        known = {id(reference()) for reference in fetched}
+        return [state for state in self._changed if (self._is_new or id(state) in known) and _has_data(state)]
+
+    def _inputs(self) -> tuple[list[Any], Iterable[object]]:
+        """Returns every array that the program takes, and what draws those among them that are seeds."""
         arrays = [state.on_device for state in self.states]
         if self.cells:
             arrays += [cell.array for cell in self.cells]
         for place, holder in enumerate(self.numbers):
             if holder.lr is not self._rates[place]:
-                self._rates[place] = holder.lr
+                self._rates[place] = _END  # an interrupt leaves what is uploaded again
                 self._rates_there[place] = self._uploaded(float(holder.lr))
+                self._rates[place] = holder.lr
         arrays += self._rates_there
+        draws: Iterable[object] = ()
         if self.program.seeded:
             if any(array is None for array in arrays):
                 raise TypeError  # before anything is drawn
-            arrays += self._drawn()
+            first, count = len(arrays), len(self.program.seeded)
+            arrays += [None] * count
+            draws = map(arrays.__setitem__, range(first, first + count), self._drawn())
         arrays += self._there
-        return arrays
+        return arrays, draws
 
     def _takes(self, leaf: int, tensor: Any) -> bool:
         """Puts another tensor in the place of one; not what has a tape, or is another argument as well."""
@@ -167,6 +191,7 @@ class Binding:
         array, before = self._tensor_there(tensor), self._there[leaf]
         if array.shape != before.shape or array.dtype != before.dtype:
             return False
+        self.tensors[leaf] = _END  # an interrupt leaves no tensor with the numbers of another
         self._there[leaf] = array
         self.tensors[leaf] = tensor
         return True
@@ -174,18 +199,10 @@ class Binding:
     def _held(self) -> list[Any]:
         return [*(state.on_device for state in self.states), *(cell.array for cell in self.cells)]
 
-    def _drawn(self) -> list[Any]:
+    def _drawn(self) -> Iterator[Any]:
         sources = [*self.generators, None]
-        return [self._placed(seed_of(generator(sources[place]))) for place in self.program.seeded]
-
-    def _forget(self) -> None:
-        """Empties what the parameters that have changed have in this memory."""
-        known = {id(reference()) for reference in fetched}
-        for state in self._changed:
-            if (self._is_new or id(state) in known) and _has_data(state):
-                del state.data
-        fetched[:] = [one for one in fetched if (state := one()) is not None and _has_data(state)]
-        self._is_new = False
+        seeds = seeds_of([generator(sources[place]) for place in self.program.seeded])
+        return seeds if self.home is None else map(jax.device_put, seeds, repeat(self.home))
 
     def _arguments(self, args: tuple[Any, ...] | None) -> None:
         """Sorts the arguments of a call: which are tensors, if no tensor is anywhere else, and the rest."""
@@ -220,9 +237,6 @@ class Binding:
                     cell = next(cells)
                     is_alike = np.shape(cell.array) == parameter.on_device.shape
                     yield cell, parameter.on_device.sharding if is_alike else None
-
-    def _placed(self, seed: Any) -> Any:
-        return seed if self.home is None else jax.device_put(seed, self.home)
 
 
 def _cells(survey: Survey) -> list[OnDevice]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+from operator import call
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,7 +14,7 @@ from tapegrad.jax.library import jax
 from tapegrad.jax.traced import Traced, computed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tapegrad.generator import RNG
 
@@ -20,9 +22,13 @@ SEED_BYTES: Final = 8
 NO_SEED: Final = np.zeros(SEED_BYTES // 4, np.uint32)
 
 
-def seed_of(generator: np.random.Generator) -> np.ndarray[Any, Any]:
-    """Draws what `jax.random` starts from, once a call; so a generator that is saved and loaded goes on as it would."""
-    return np.frombuffer(generator.bytes(SEED_BYTES), np.uint32)
+def seeds_of(generators: Sequence[np.random.Generator]) -> Iterator[np.ndarray[Any, Any]]:
+    """Draws what `jax.random` starts from, once a call; so a generator that is saved and loaded goes on as it would.
+
+    They are drawn as they are asked for, by no Python between them.
+    """
+    draws = [generator.bytes for generator in generators]
+    return map(np.frombuffer, map(call, draws, repeat(SEED_BYTES)), repeat(np.uint32))
 
 
 class Draws:

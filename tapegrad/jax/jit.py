@@ -20,6 +20,7 @@ from tapegrad.traces import shorten
 F = TypeVar("F", bound=Callable[..., Any])
 
 _tracing = RLock()  # while a step is traced its parameters hold what is traced
+_running = RLock()  # between taking what a step is given and having taken over what it has changed
 
 
 def jit(step: F) -> F:
@@ -66,9 +67,11 @@ def jit(step: F) -> F:
         nonlocal bound
         if stand_in.get() is not None:
             return step(*args, **kwargs)  # inside a step that is being traced, this is a part of it
-        if bound is not None and not kwargs:
+        known = bound
+        if known is not None and not kwargs:
             try:
-                result = bound(args)
+                with _running:
+                    result = known(args)
             except (TypeError, ValueError):  # a shape, a dtype or a place is another: JAX has not begun
                 result = MISS
             if result is not MISS:
@@ -77,7 +80,8 @@ def jit(step: F) -> F:
             bound = None
             try:
                 fresh = _bound(step, programs, args, kwargs)
-                result = fresh.run()
+                with _running:
+                    result = fresh.run()
             except Exception as error:
                 shorten(error)
                 raise

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
+from itertools import starmap
+from operator import call
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,13 +18,14 @@ from tapegrad.jax.arguments import Survey, parts_of, rebuilt
 from tapegrad.jax.draws import NO_SEED, Draws, StandIns
 from tapegrad.jax.landed import Landed, LandedWithTape
 from tapegrad.jax.library import exact, jax, jnp
+from tapegrad.jax.moment import at_once
 from tapegrad.jax.traced import Traced, UntraceableError
 from tapegrad.nn import Module
 from tapegrad.optim import Group, Optimizer
 from tapegrad.tensor import Tensor, handle, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from tapegrad.jax.binding import Binding
     from tapegrad.nn.param import State
@@ -68,8 +70,12 @@ def traced_program(
     outcome = _Outcome()
     structs, first = binding.structs()
     with exact():
-        with _unharmed(step, args, kwargs, survey):
-            noted = _noted(lambda *arrays: _run(step, args, kwargs, survey, binding, arrays, outcome), structs)
+        noted = _unharmed(
+            lambda: _noted(lambda *arrays: _run(step, args, kwargs, survey, binding, arrays, outcome), structs),
+            lambda: Survey(step, args, kwargs),
+            survey,
+            binding,
+        )
         carried = [*outcome.changed, *(place + len(binding.states) for place in outcome.moved)]
         unseeded = [first + at for at in range(len(binding.generators) + 1) if at not in outcome.seeded]
         structs = [struct for at, struct in enumerate(structs) if at not in unseeded]
@@ -126,23 +132,47 @@ def _same_memory(given: Any, found: Any) -> bool:
     return (given.shape, given.dtype) == (found.shape, found.dtype)
 
 
-@contextmanager
-def _unharmed(
-    step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], survey: Survey
-) -> Iterator[None]:
-    """Leaves attributes and containers as they were, and refuses a step that sets them to what cannot be carried."""
-    before = [(container, container.copy()) for container in survey.containers]
-    fixed = dict(survey.fixed)
+def _unharmed(note: Callable[[], Any], again: Callable[[], Survey], survey: Survey, binding: Binding) -> Any:
+    """Notes a step, leaves everything as it was, and refuses a step that sets attributes to what cannot be carried.
+
+    Wherever an interrupt comes in, it is behind this or puts back once more.
+    """
+    standing, fixed = _as_before(survey, binding), dict(survey.fixed)
+    held = [one for container in survey.containers for one in _held_before(container)]
     try:
-        yield
-        after = Survey(step, args, kwargs)
+        noted = note()
+        at_once(starmap(call, standing))
+        after = again()
         _refuse_changes(fixed, dict(after.fixed))
         _refuse_kinds(survey, after)
     except BaseException:
-        for container, copied in before:
-            container.clear()
-            container.extend(copied) if isinstance(container, list) else container.update(copied)
+        at_once(starmap(call, standing), starmap(call, held))
         raise
+    return noted
+
+
+def _as_before(survey: Survey, binding: Binding) -> list[tuple[Any, ...]]:
+    """Returns calls of no function that Python is in which put back all in whose place traced values stand."""
+    calls: list[tuple[Any, ...]] = [(stand_in.set, stand_in.get())]
+    for state in binding.states:
+        calls += _values_before(state)
+        calls += [(setattr, state, "version", state.version), (setattr, state, "on_device", state.on_device)]
+    for opt in survey.optimizers:
+        calls += _held_before(opt.state)
+    return calls + [(setattr, holder, "lr", holder.lr) for holder in binding.numbers]
+
+
+def _values_before(state: State[Any, Any]) -> list[tuple[Any, ...]]:
+    slots: Any = vars(Tensor)["data"]
+    try:
+        return [(setattr, state, "data", slots.__get__(state))]
+    except AttributeError:  # they are on the device only
+        return [(setattr, state, "data", None), (delattr, state, "data")]
+
+
+def _held_before(container: Any) -> list[tuple[Any, ...]]:
+    put = container.extend if isinstance(container, list) else container.update
+    return [(container.clear,), (put, container.copy())]
 
 
 def _refuse_kinds(before: Survey, after: Survey) -> None:
@@ -189,25 +219,26 @@ def _run(
     def replaced(x: Any) -> Any:
         return handles.get(id(x), x)
 
-    with ExitStack() as stack:
-        for state, value in zip(binding.states, states, strict=True):
-            stack.enter_context(_standing_in(state, value))
-        stack.enter_context(_remembering(survey.optimizers, cells))
-        for holder, rate in zip(binding.numbers, rates, strict=True):
-            stack.enter_context(_stepping(holder, rate))
-        by_generator = {id(source): one for source, one in zip(binding.generators, draws, strict=False)}
-        token = stand_in.set(StandIns(by_generator, draws[-1]))
-        stack.callback(stand_in.reset, token)
+    for state, value in zip(binding.states, states, strict=True):
+        state.data = value
+    _remember(survey.optimizers, cells)
+    for holder, rate in zip(binding.numbers, rates, strict=True):
+        holder.lr = rate
+    by_generator = {id(source): one for source, one in zip(binding.generators, draws, strict=False)}
+    stand_in.set(StandIns(by_generator, draws[-1]))
 
-        result = step(*rebuilt(args, replaced), **rebuilt(kwargs, replaced))
+    result = step(*rebuilt(args, replaced), **rebuilt(kwargs, replaced))
 
-        values = [values_of(state) for state in binding.states]
-        outcome.changed = tuple(at for at, (new, old) in enumerate(zip(values, states, strict=True)) if new is not old)
-        parts = [part for opt in survey.optimizers for state in opt.state.values() for _, part in parts_of(state)]
-        if len(parts) != len(cells):
-            message = "jit: the step changes for which parameters an optimizer remembers something"
-            raise TapeError(message)
-        outcome.moved = tuple(at for at, (new, old) in enumerate(zip(parts, cells, strict=True)) if new is not old)
+    if any(holder.lr is not rate for holder, rate in zip(binding.numbers, rates, strict=True)):
+        message = "jit: the step sets lr, which happens but once; set it between the steps"
+        raise TapeError(message)
+    values = [values_of(state) for state in binding.states]
+    outcome.changed = tuple(at for at, (new, old) in enumerate(zip(values, states, strict=True)) if new is not old)
+    parts = [part for opt in survey.optimizers for state in opt.state.values() for _, part in parts_of(state)]
+    if len(parts) != len(cells):
+        message = "jit: the step changes for which parameters an optimizer remembers something"
+        raise TapeError(message)
+    outcome.moved = tuple(at for at, (new, old) in enumerate(zip(parts, cells, strict=True)) if new is not old)
     outcome.seeded = tuple(at for at, one in enumerate(draws) if one.is_used)
     outs = [*(values[at] for at in outcome.changed), *(parts[at] for at in outcome.moved)]
     keeper = _Keeper(survey, binding, handles, outs)
@@ -220,53 +251,13 @@ def _copied(array: Any, arrays: Sequence[Any]) -> Any:
     return jnp.copy(array) if any(array is one for one in arrays) else array
 
 
-@contextmanager
-def _standing_in(state: State[Any, Any], value: Traced) -> Iterator[None]:
-    """Lets a traced value stand for the values of a parameter."""
-    slots: Any = vars(Tensor)["data"]
-    try:
-        kept = (slots.__get__(state),)
-    except AttributeError:
-        kept = ()  # they are on the device only
-    version, on_device = state.version, state.on_device
-    state.data = value
-    try:
-        yield
-    finally:
-        del state.data
-        if kept:
-            (state.data,) = kept
-        state.version, state.on_device = version, on_device
-
-
-@contextmanager
-def _remembering(optimizers: list[Optimizer[Any]], cells: list[Traced]) -> Iterator[None]:
+def _remember(optimizers: list[Optimizer[Any]], cells: list[Traced]) -> None:
     """Lets traced values stand for what optimizers remember."""
-    kept = [dict(opt.state) for opt in optimizers]
     rest = iter(cells)
     for opt in optimizers:
         for parameter, state in opt.state.items():
             if parts_of(state):
                 opt.state[parameter] = replace(state, **{name: next(rest) for name, _ in parts_of(state)})
-    try:
-        yield
-    finally:
-        for opt, states in zip(optimizers, kept, strict=True):
-            opt.state.clear()
-            opt.state.update(states)
-
-
-@contextmanager
-def _stepping(holder: Any, rate: Traced) -> Iterator[None]:
-    """Lets a traced number stand for a step size."""
-    kept, holder.lr = holder.lr, rate
-    try:
-        yield
-        if holder.lr is not rate:
-            message = "jit: the step sets lr, which happens but once; set it between the steps"
-            raise TapeError(message)
-    finally:
-        holder.lr = kept
 
 
 class _Keeper:

@@ -103,8 +103,8 @@ class State(Tensor[S_co, NoneTape, D_co]):
             with leaving:
                 raise AttributeError(message)
         values: Any = np.array(self.on_device, order="C")
+        fetched.append(ref(self))  # first: what an interrupt leaves out here would be read for ever
         self.data = values
-        fetched.append(ref(self))
         return values
 
 
