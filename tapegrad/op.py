@@ -348,7 +348,7 @@ def _star(function: Callable[..., Any]) -> str:
 def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         expected = entry.sizes(*args, **kwargs)
-    except (AttributeError, TypeError, ShapeError) as refusal:
+    except (AttributeError, OverflowError, TypeError, ShapeError) as refusal:
         raise _explained(entry, args, kwargs, refusal) from None
     result = call(*args, **kwargs)
     several = isinstance(result, tuple)
@@ -383,6 +383,8 @@ def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: 
         return _named(entry, refusal, args, kwargs)
     except (AttributeError, IndexError, TypeError, ValueError):
         return error  # the call does not fit the signature: Python's own words are the right ones
+    except OverflowError:
+        sizes = ()  # more results than can be counted
     if isinstance(error, _OURS):
         return _named(entry, error, args, kwargs)
     if (shape := _overflowing(sizes)) is not None:

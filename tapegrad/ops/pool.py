@@ -14,8 +14,10 @@ from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._windows import Windows, pool_shape
 from tapegrad.ops.elementwise import float_only
+from tapegrad.ops.index import take
 from tapegrad.ops.join import concat
 from tapegrad.ops.places import getitem
+from tapegrad.ops.ranges import countable
 from tapegrad.ops.reduce import mean
 from tapegrad.tensor import Float, T, Tensor, handle, split, tensor_only, values_of
 
@@ -468,8 +470,13 @@ def _adaptive(rank: int, x: Tensor[Any, T, Float], size: Any) -> Tensor[Any, T, 
     sizes: Any = _adapted(rank, x.shape, size)[-rank:]
     y: Any = x
     for axis, count in zip(range(-rank, 0), sizes, strict=True):
-        n, behind = y.shape[axis], (slice(None),) * (-axis - 1)
-        windows = [slice(i * n // count, -(-(i + 1) * n // count)) for i in range(count)]
-        y = concat([mean(getitem(y, (..., one, *behind)), axis, keepdims=True) for one in windows], axis)
+        countable(count)
+        n, behind, places = y.shape[axis], (slice(None),) * (-axis - 1), np.arange(count)
+        spans = np.stack([places * n // count, -(-(places + 1) * n // count)], axis=1)
+        windows, which = np.unique(spans, axis=0, return_inverse=True)  # of many, most are the same
+        cells = [getitem(y, (..., slice(*window), *behind)) for window in windows.tolist()]
+        y = concat([mean(one, axis, keepdims=True) for one in cells], axis)
+        if len(windows) < count:
+            y = take(y, handle(which.reshape(-1)), axis)
     result: Tensor[Any, T, Float] = y
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +59,13 @@ def one_hot_shape(indices: Dims, size: Size | Count) -> Dims:
     return (*indices, length)
 
 
+def countable(size: int) -> None:
+    """Refuses a size where NumPy's own count of it is another, about which it says nothing."""
+    if size > sys.maxsize // 16:
+        message = f"a size is {size}"
+        raise OverflowError(message)  # which `@op` says in the words of the shape
+
+
 @op(eye_shape)
 def eye(n: Count, m: Count | None = None, *, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes an identity matrix.
@@ -96,10 +104,21 @@ def arange(start: Count, stop: Count | None = None, step: Count = 1) -> Tensor[A
 
     Raises:
         ShapeError: The step is 0.
-        DTypeError: A number is no int.
+        DTypeError: A number is no int, or too large for int64.
     """
     arange_shape(start, stop, step)  # NumPy would count from and to fractions
-    return handle(np.arange(*((0, start) if stop is None else (start, stop)), step, dtype=np.int64))
+    numbers = range(*map(int, (0, start) if stop is None else (start, stop)), int(step))
+    countable(len(numbers))
+    if not numbers:
+        return handle(np.empty(0, np.int64))
+    first, last = numbers[0], numbers[-1]
+    if not -(2**63) <= last < 2**63:
+        message = f"the last is {last}"
+        raise OverflowError(message)
+    if max(abs(first), abs(last), abs(numbers.step)) < 2**52:
+        return handle(np.arange(numbers.start, numbers.stop, numbers.step, dtype=np.int64))
+    # NumPy counts in floats, which do not tell larger numbers from their neighbours.
+    return handle(np.arange(len(numbers)) * (numbers.step if len(numbers) > 1 else 1) + first)
 
 
 @op(linspace_shape)
@@ -129,6 +148,7 @@ def linspace(
     """
     float_dtype_only(dtype)
     shape: Any = linspace_shape(start, stop, num)  # NumPy takes a truth value for a count
+    countable(*shape)
     for name, end in (("start", start), ("stop", stop)):
         if not isinstance(end, int | float | np.floating | np.integer):
             message = f"{name} is {end!r} but a number is expected"
@@ -164,6 +184,7 @@ def one_hot(
     if indices.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "indices", str(indices.dtype), "integer"))
     length: Any = one_hot_shape(indices.shape, size)[-1]
+    countable(length)
     numbers = known(indices)
     outside = np.zeros(0) if numbers is None else numbers[(numbers < 0) | (numbers >= length)]
     if outside.size:

@@ -87,7 +87,8 @@ def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]
     shape: Any = tile_shape(x.shape, reps)
     sizes, times = _aligned(x.shape, reps)
     narrow = tuple(one for n in sizes for one in (1, n))
-    wide = tuple(one for n, many in zip(sizes, times, strict=True) for one in (many, n))
+    often = times if all(x.shape) else (1,) * len(times)  # NumPy counts how often nothing stands there
+    wide = tuple(one for n, many in zip(sizes, often, strict=True) for one in (many, n))
     return _copied(x, narrow, wide, shape)
 
 

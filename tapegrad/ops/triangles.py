@@ -12,7 +12,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.ops.create import zeros
 from tapegrad.ops.places import at_set, getitem
-from tapegrad.ops.ranges import eye_shape
+from tapegrad.ops.ranges import countable, eye_shape
 from tapegrad.tensor import D, S, T, Tensor, handle, split, tensor_only
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def tri(n: Count, m: Count | None = None, *, k: int = 0, dtype: type[D] = np.flo
         DTypeError: A size is no int.
     """
     sizes: Any = tri_shape(n, m)  # NumPy takes a negative size for none
+    countable(max(sizes))
     rows, columns = sizes
     return handle(np.tri(rows, columns, k, dtype))
 

@@ -194,6 +194,16 @@ def test_the_law_of_adaptive_rules(name: str) -> None:
     check_shape_rule(ADAPTIVE[name], (shape, 1), (shape, 9), (shape[1:], (4, 3)[-rank_of(name) :]))
 
 
+def test_an_adaptive_pool_to_a_million_cells_averages_the_windows_that_there_are() -> None:
+    x = tensor([[1.0, 3.0, 8.0]], np.float64).trace()
+
+    y = adaptive_avg_pool1d(x, 1_000_000)
+
+    assert [y[0, at].item() for at in (0, 333_333, 333_334, 666_666, 999_999)] == [1, 2, 3, 5.5, 8]
+    # Of the cells in the middle two see a neighbour too, and share with it.
+    assert y.sum().backward()[x].tolist() == [[333_333.5, 333_333, 333_333.5]]
+
+
 WHOLE: dict[int, Any] = {1: ones((2, 3), np.int64), 2: ones((2, 3, 5), np.int64)}  # mypy refuses it before it runs
 NUMBER: Any = 2.0
 

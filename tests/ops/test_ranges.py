@@ -21,6 +21,23 @@ def test_arange_is_numpys(arguments: tuple[int, ...]) -> None:
     check_shape_rule(arange, arguments)
 
 
+FAR = [(2**63 - 2, 2**63), (0, 2**63, 2**62), (-(2**63), -(2**63) + 3), (2**63 - 1, -(2**63), -(2**62)), (0, 5, 2**70)]
+FAR += [(10**30, 0), (0, -(10**30)), (2**53, 2**53 + 3)]
+
+
+@pytest.mark.parametrize("arguments", FAR, ids=str)
+def test_arange_counts_where_floats_do_not(arguments: tuple[int, ...]) -> None:
+    assert arange(*arguments).tolist() == list(range(*arguments))
+
+
+@pytest.mark.parametrize("arguments", [(2**63 - 2, 2**63 + 2), (2**70, 2**70 + 3), (0, 2**64, 2**63)], ids=str)
+def test_arange_refuses_what_int64_does_not_hold(arguments: tuple[int, ...]) -> None:
+    with pytest.raises(
+        DTypeError, match=r"^arange: a number is too large for its dtype or its place \(the last is \d+\)$"
+    ):
+        arange(*arguments)
+
+
 def test_arange_counts_up_to_a_name() -> None:
     assert show(arange_shape(named("N"))) == "(N,)"
     assert show(arange_shape(0, named("N"), 2)) == "((N + 1) // 2,)"
