@@ -1,5 +1,6 @@
 """What a program claims of sizes: mypy believes it, Python checks it."""
 
+from contextlib import suppress
 from typing import Any, assert_type
 from typing import Literal as L
 
@@ -7,7 +8,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import FloorDiv, Mul, NoneTape, Shape, Tensor
+from tapegrad import FloorDiv, Mul, NoneTape, Shape, ShapeError, Tensor
 
 B = TypeVar("B", bound=int)
 T = TypeVar("T", bound=int)
@@ -83,6 +84,15 @@ def accept_a_claim_of_some_sizes() -> None:
         rows = y.shape[0]
         tg.assert_shape(y, (rows, 5))
         assert_type(y, Tensor[Shape[N, L[5]], NoneTape])
+
+    measured(tg.ones((3, 5)))
+
+
+def accept_a_claim_of_no_size_for_python_to_refuse() -> None:
+    def measured(y: Tensor[Shape[N, Any], NoneTape]) -> None:
+        rows = y.shape[0], 3
+        with suppress(ShapeError):
+            tg.assert_shape(y, (rows, 5))
 
     measured(tg.ones((3, 5)))
 

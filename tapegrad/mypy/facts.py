@@ -142,7 +142,9 @@ def _claimed(ctx: FunctionContext) -> Dims | None:
         claimed = value_of(ctx.arg_types[1][0], ctx.args[1][0], ctx.api) if all(ctx.arg_types) else None
     except ValueUnknownError:
         return None
-    return claimed if isinstance(claimed, tuple) and not isinstance(claimed, UnknownDims) else None
+    if isinstance(claimed, UnknownDims) or not isinstance(claimed, tuple):
+        return None
+    return claimed if all(isinstance(n, int | Dim) for n in claimed) else None  # Python refuses what is no size
 
 
 def _sizes(shape: Type) -> Dims | None:
