@@ -6,6 +6,7 @@ fitted.
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.scale [--json FILE] [--plot FILE]
     python -m benchmarks.scale --stack 64
+    python -m benchmarks.scale --collector
     python -m benchmarks.scale --page
 
 The last form measures nothing: it writes the table of docs/guide/scale.md and its plot anew, from the numbers in
@@ -13,6 +14,7 @@ benchmarks/scale.json. To publish others, measure with `--json benchmarks/scale.
 """
 
 import argparse
+import gc
 import json
 import time
 from collections.abc import Callable
@@ -157,6 +159,21 @@ def stack(count: int) -> str:
     )
 
 
+def collector() -> list[str]:
+    """Times chains of ops with the collector of cycles and without it, and writes microseconds an op."""
+    lines = ["| ops | with the collector, µs an op | without, µs an op |", "| --- | --- | --- |"]
+    chain(1_000)
+    for count in (1_000, 10_000, 100_000, 300_000):
+        collected = best(partial(chain, count), 3) / count
+        gc.disable()
+        try:
+            alone = best(partial(chain, count), 3) / count
+        finally:
+            gc.enable()
+        lines.append(f"| {count:,} | {collected * 1e6:.1f} | {alone * 1e6:.1f} |")
+    return lines
+
+
 def table(facts: dict[str, str], costs: Machine, found: list[Point]) -> list[str]:
     """Writes machine, model and points, as they are printed and as the page shows them."""
     lines = [f"- {name}: {fact}" for name, fact in facts.items()]
@@ -183,12 +200,17 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all points there")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there; needs the extra plot")
     parser.add_argument("--stack", type=int, metavar="BLOCKS", help="train so many blocks instead")
+    parser.add_argument("--collector", action="store_true", help="measure what the collector of cycles costs instead")
     parser.add_argument("--page", action="store_true", help="write the page of the docs from the numbers in the tree")
     options = parser.parse_args()
     if options.page:
         numbers = json.loads(NUMBERS.read_text("utf-8"))
         PAGE.write_text(page(PAGE.read_text("utf-8"), numbers), "utf-8")
         plot([Point(**one) for one in numbers["points"]], PICTURE)
+        return
+    if options.collector:
+        tg.set_threads(1)
+        print(*collector(), sep="\n")
         return
     if options.stack:
         print(stack(options.stack))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
