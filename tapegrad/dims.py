@@ -89,7 +89,9 @@ class Floor:
 
     @override
     def __str__(self) -> str:
-        above = f"({self.numerator})" if len(self.numerator.terms or ()) > 1 else str(self.numerator)
+        above = str(self.numerator)
+        if len(self.numerator.terms or ()) > 1 or above.startswith("-"):
+            above = f"({above})"  # behind another term `-1 // N` would be read as a difference
         below = str(self.denominator)
         return f"{above} // {below if below.isidentifier() or below.isdecimal() else f'({below})'}"
 

@@ -69,6 +69,7 @@ NUMPY: dict[str, Any] = {
 FREER = {
     "bmm": "it multiplies matrices of any rank",
     "dot": "it takes matrices",
+    "einsum": "a letter may be 1 in one operand and another size in the next",
     "masked_fill": "what is filled broadcasts",
     "outer": "it takes matrices for the vectors of their elements",
     "pad": "one pair stands for all axes",

@@ -293,6 +293,7 @@ def test_a_size_answers_no_bool() -> None:
         (1 - N // 2, "-(N // 2) + 1"),
         (5 // (2 * N), "5 // (2*N)"),
         (N // M // 2, "N // M // 2"),
+        ((1 + N) * (-1 // N), "((-1) // N)*N + (-1) // N"),
     ],
 )
 def test_a_size_reads_as_the_arithmetic_that_it_is(size: Size, text: str) -> None:
