@@ -123,7 +123,7 @@ def wrong(name: str, written: str, size: int, program: Any) -> str:
 
 def peak() -> int:
     """Returns the most memory that this process has held, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) << 10
 
 
 def main() -> None:
