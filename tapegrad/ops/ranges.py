@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,7 +107,8 @@ def arange(start: Count, stop: Count | None = None, step: Count = 1) -> Tensor[A
         DTypeError: A number is no int, or too large for int64.
     """
     arange_shape(start, stop, step)  # NumPy would count from and to fractions
-    numbers = range(*map(int, (0, start) if stop is None else (start, stop)), int(step))
+    begin, end = (0, start) if stop is None else (start, stop)
+    numbers = range(int(begin), int(end), int(step))
     countable(len(numbers))
     if not numbers:
         return handle(np.empty(0, np.int64))
