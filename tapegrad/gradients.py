@@ -261,7 +261,7 @@ class Gradients:
         for node in self.values_by_node.keys() - self._kept:
             del self.values_by_node[node]
         for node, value in self.values_by_node.items():
-            if value.dtype is not node.data.dtype and value.dtype != node.dtype:
+            if value.dtype != node.dtype:  # not of `node.data`, which may be given up
                 raise DTypeError(
                     sentences.mixed_dtypes("Gradients.add", str(node.dtype), "x", str(value.dtype), "gradient")
                 )
