@@ -1,16 +1,18 @@
 """Breaks the library in one small way after another, and lists what no test notices.
 
-    python tests/mutants.py dims tape rules closures [--sample 200] [--seed 0]
+    python tests/mutants.py dims tape rules closures [--only conv] [--sample 200] [--seed 0]
 
-The ways are mutmut's; `make mutants` installs it. By itself it leaves out whatever has a decorator, which each op has:
-here a process is forked for each mutant, reads the one file broken, and runs the tests that stand in PARTS. What
-survives is printed as a change of a line; those of `equivalent_mutants.toml` change nothing that anybody can see, for
-the reason that stands there.
+The ways are mutmut's; `make mutants` installs it. By itself it leaves out whatever has a decorator, which each op has.
+Here the tests of a part are collected once, and coverage says which of them reach which line. Then a process is forked
+for each mutant: the functions that live are given the broken code, and the tests that reach it run until one fails.
+What ran while modules were imported is imported broken once more, before it counts as a survivor. Survivors are written
+to build/mutants.md; those of `equivalent_mutants.toml` change nothing that anybody can see, for the reason there.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -19,30 +21,39 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from difflib import unified_diff
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np  # noqa: F401  # each fork has it
 import pytest
+from hypothesis import Phase, settings
 
 HOUSE = Path(__file__).parent.parent
 KNOWN = Path(__file__).with_name("equivalent_mutants.toml")
-OPTIONS = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
-SETTINGS = ["-o", "addopts=--import-mode=importlib"]  # without the plugins that a fork would load anew
-SLOWEST = 10  # times what the tests take of what is whole, and 10 s: who takes longer never ends
+REPORT = HOUSE / "build" / "mutants.md"
+OPTIONS = ["-x", "-q", "-s", "--no-header", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
+SETTINGS = ["-o", "addopts=--import-mode=importlib", "--hypothesis-profile=mutants"]  # no plugin that nobody uses
+SLOWEST, SPARE = 10, 5  # times what its tests take of what is whole, and seconds: who takes longer never ends
+SURVIVED, NOTICED, ENDLESS, EQUIVALENT = "survived", "noticed", "endless", "equivalent"
+SENSELESS, DOUBTFUL = 100, 101  # the status of what is no Python, or no change, and of what has to be imported
 
 cst: Any = import_module("libcst")
 positions: Any = import_module("libcst.metadata")
 mutators: Any = import_module("mutmut.mutation.mutators")
+coverage: Any = import_module("coverage")
+
+shortest = [Phase.explicit, Phase.generate]  # one example that fails is enough, however long
+settings.register_profile("mutants", derandomize=True, deadline=None, database=None, phases=shortest)
 
 
 class Part(NamedTuple):
@@ -109,7 +120,7 @@ class Mutant:
 
     file: str
     function: str
-    line: int
+    lines: range  # of the statement around the place, or of its head
     module: Any
     node: Any
     other: Any
@@ -127,7 +138,7 @@ class Mutant:
         return "\n".join(line[0] + " " + line[1:].strip() for line in lines if not line.startswith("@@"))
 
     @property
-    def is_python(self) -> bool:
+    def is_sensible(self) -> bool:
         """Whether it can be compiled, and is another file at all."""
         try:
             compile(self.code, "mutant", "exec")
@@ -141,21 +152,55 @@ def mutants_of(file: str, chosen: Callable[[list[Any]], bool]) -> Iterator[Mutan
     wrapper = positions.MetadataWrapper(cst.parse_module((HOUSE / file).read_text("utf-8")))
     module, places = wrapper.module, wrapper.resolve(positions.PositionProvider)
 
-    def walk(node: Any, around: list[Any], names: list[str]) -> Iterator[Mutant]:
+    def walk(node: Any, around: list[Any], names: list[str], lines: range) -> Iterator[Mutant]:
         if isinstance(node, cst.Annotation | cst.Decorator):
             return
+        if isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement):
+            end = places[node.body].start if isinstance(node, cst.BaseCompoundStatement) else places[node].end
+            lines = range(places[node].start.line, end.line + 1)
         if around and chosen(around):
             for kind, mutate in mutators.mutation_operators:
                 for other in mutate(node) if isinstance(node, kind) else ():
-                    yield Mutant(file, ".".join(names), places[node].start.line, module, node, other)
+                    yield Mutant(file, ".".join(names), lines, module, node, other)
         if isinstance(node, cst.FunctionDef):
             around = [*around, node]
         if isinstance(node, cst.FunctionDef | cst.ClassDef):
             names = [*names, node.name.value]
         for child in node.children:
-            yield from walk(child, around, names)
+            yield from walk(child, around, names, lines)
 
-    yield from walk(module, [], [])
+    yield from walk(module, [], [], range(0))
+
+
+# In the place of what lives
+
+
+def codes(outer: CodeType) -> dict[tuple[str, int], CodeType]:
+    """Returns the code of all functions in another by name, and by number among those of one name."""
+    found: dict[tuple[str, int], CodeType] = {}
+    names = Counter[str]()
+    waiting = [outer]
+    while waiting:
+        inner = [one for one in waiting.pop(0).co_consts if isinstance(one, CodeType)]
+        for one in inner:
+            found[one.co_qualname, names[one.co_qualname]] = one
+            names[one.co_qualname] += 1
+        waiting += inner
+    return found
+
+
+def take_the_place(mutant: Mutant, living: list[FunctionType]) -> bool:
+    """Gives the functions that live the code of a mutant, and says whether all of them could take it."""
+    whole, broken = (
+        codes(compile(text, mutant.file, "exec", dont_inherit=True)) for text in (mutant.module.code, mutant.code)
+    )
+    changed = {whole[key]: broken[key] for key in whole.keys() & broken.keys() if whole[key] != broken[key]}
+    old = [function for function in living if function.__code__ in changed]
+    fits = [len(function.__code__.co_freevars) == len(changed[function.__code__].co_freevars) for function in old]
+    for function, does_fit in zip(old, fits, strict=True):
+        if does_fit:
+            function.__code__ = changed[function.__code__]
+    return all(fits)
 
 
 class Broken(SourceFileLoader):
@@ -175,128 +220,238 @@ class Broken(SourceFileLoader):
         return spec_from_file_location(name, self.path, loader=self) if name == self.name else None
 
 
-class Shortest:
-    """Runs the tests in the order of how long they took of what is whole, for most mutants fail most tests."""
-
-    def __init__(self, kept: Path) -> None:
-        self.kept = kept
-        self.seconds: dict[str, float] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Sorts the tests."""
-        items.sort(key=lambda item: self.seconds.get(item.nodeid, 0.0))
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Notes how long a test took."""
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
-
-    def keep(self) -> None:
-        """Writes it down for the forks to come."""
-        self.kept.write_text(json.dumps(self.seconds), "utf-8")
+# In forks
 
 
-def survives(tests: list[str], limit: float, kept: Path, mutant: Mutant | None = None) -> bool:
-    """Runs tests in a fork; who takes longer than the limit, in seconds, is noticed as well."""
+def forked(work: Callable[[], int], *, silent: bool = True) -> int:
+    """Does work in a process of its own, which exits with what it returns, and returns the number of the process."""
     child = os.fork()
-    if not child:
-        os.setsid()
+    if child:
+        return child
+    os.setsid()
+    if silent:
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
-        if mutant is not None:
-            sys.meta_path.insert(0, Broken(mutant.file, mutant.code))
-        code, order = 1, Shortest(kept)
-        try:
-            code = int(pytest.main([*OPTIONS, *SETTINGS, *tests], [order]))
-            if mutant is None:
-                order.keep()
-        finally:
-            os._exit(code)
-    started = time.monotonic()
-    while time.monotonic() - started < limit:
-        done, status = os.waitpid(child, os.WNOHANG)
+    status = 1
+    try:
+        status = work()
+    finally:
+        os._exit(status)
+
+
+def raced(jobs: Iterable[tuple[Callable[[], int], float]]) -> Iterator[tuple[int, str]]:
+    """Does work in forks, one for each core, each with its limit in seconds; yields its number and what came of it."""
+    running: dict[int, tuple[int, float]] = {}
+    for number, (work, limit) in enumerate(jobs):
+        running[forked(work)] = number, time.monotonic() + limit
+        while len(running) >= (os.cpu_count() or 1):
+            yield from ended(running)
+    while running:
+        yield from ended(running)
+
+
+def ended(running: dict[int, tuple[int, float]]) -> Iterator[tuple[int, str]]:
+    """Yields what came to an end, and ends what is late."""
+    time.sleep(0.002)
+    for child, (number, deadline) in list(running.items()):
+        is_late = time.monotonic() > deadline
+        if is_late:
+            os.killpg(child, signal.SIGKILL)
+        done, status = os.waitpid(child, 0 if is_late else os.WNOHANG)
         if done:
-            return status == 0
-        time.sleep(0.005)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
+            del running[child]
+            outcomes = {0: SURVIVED, SENSELESS: "", DOUBTFUL: "doubtful"}
+            yield number, ENDLESS if is_late else outcomes.get(os.waitstatus_to_exitcode(status), NOTICED)
 
 
-def seconds(tests: list[str], kept: Path) -> float:
-    """Returns how long tests take of what is whole."""
-    started = time.monotonic()
-    if not survives(tests, 600, kept):
-        message = f"{' '.join(tests)}: fails before anything is broken"
+class Warm:
+    """A plugin of pytest that breaks the library where the collected tests would run."""
+
+    def __init__(self, mutants: list[Mutant], part: Part, kept: Path) -> None:
+        self.mutants, self.part, self.kept = mutants, part, kept
+        self.failure = ""
+        self.seconds = Counter[str]()
+        files = sorted({str(HOUSE / mutant.file) for mutant in mutants})
+        self.coverage = coverage.Coverage(data_file=None, config_file=False, include=files)
+        self.coverage.start()  # before the library is imported
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Notes how long a test took, and what went wrong."""
+        self.seconds[report.nodeid] += report.duration
+        if report.failed:
+            self.failure = f"{report.nodeid}\n{report.longreprtext}"
+
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Writes down what came of each mutant, and ends the process."""
+        session.config.pluginmanager.unregister(name="terminalreporter")
+        os.waitpid(forked(partial(self.look, session.items)), 0)
+        self.coverage.stop()
+        seen = json.loads(self.kept.read_text("utf-8"))
+        if not seen["failure"]:
+            seen["outcomes"] = dict(raced(self.jobs(session.items, seen)))
+        self.kept.write_text(json.dumps(seen), "utf-8")
+        os._exit(0)
+
+    def look(self, items: list[pytest.Item]) -> int:
+        """Runs all tests of what is whole, and writes down which lines each reaches, and how long it takes."""
+        self.run(items)
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        reach = {file: data.contexts_by_lineno(str(HOUSE / file)) for file in self.part.files}
+        self.kept.write_text(json.dumps({"failure": self.failure, "seconds": self.seconds, "reach": reach}), "utf-8")
+        return 0
+
+    def run(self, items: list[pytest.Item]) -> bool:
+        """Runs tests until one fails, and says whether none did."""
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            if self.coverage._started:
+                self.coverage.switch_context(item.nodeid)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.failure:
+                return False
+        return True
+
+    def jobs(self, items: list[pytest.Item], seen: dict[str, Any]) -> Iterator[tuple[Callable[[], int], float]]:
+        """Yields for each mutant the tests that reach it, the shortest first, with their limit in seconds."""
+        living = defaultdict[str, list[FunctionType]](list)
+        for one in gc.get_objects():
+            if type(one) is FunctionType:
+                living[one.__code__.co_filename].append(one)
+        for mutant in self.mutants:
+            lines, tests = seen["reach"][mutant.file], tuple(self.part.tests(mutant.file))
+            reaching = {test for line in mutant.lines for test in lines.get(str(line), ())}
+            chosen = [item for item in items if item.nodeid in reaching and item.nodeid.startswith(tests)]
+            chosen.sort(key=lambda item: seen["seconds"][item.nodeid])
+            limit = SLOWEST * sum(seen["seconds"][item.nodeid] for item in chosen) + SPARE
+            yield partial(self.status, mutant, living[str(HOUSE / mutant.file)], chosen), limit
+
+    def status(self, mutant: Mutant, living: list[FunctionType], items: list[pytest.Item]) -> int:
+        """Runs tests of a mutant."""
+        if not mutant.is_sensible:
+            return SENSELESS
+        is_whole = take_the_place(mutant, living)
+        return 1 if not self.run(items) else 0 if is_whole else DOUBTFUL
+
+
+def session(mutants: list[Mutant], part: Part, kept: Path) -> int:
+    """Collects the tests of a part, and breaks its files."""
+    tests = list(dict.fromkeys(test for file in part.files for test in part.tests(file)))
+    return int(pytest.main([*OPTIONS, *SETTINGS, *tests], [Warm(mutants, part, kept)]))
+
+
+def imported(mutant: Mutant, tests: list[str]) -> int:
+    """Runs tests that import a mutant."""
+    sys.meta_path.insert(0, Broken(mutant.file, mutant.code))
+    return int(pytest.main([*OPTIONS, *SETTINGS, *tests]))
+
+
+def imports(reach: dict[str, list[str]], mutant: Mutant) -> bool:
+    """Says whether the place of a mutant is reached outside of tests."""
+    return any("" in reach.get(str(line), ()) for line in mutant.lines)
+
+
+def outcomes_of(mutants: list[Mutant], part: Part, folder: Path) -> list[str]:
+    """Returns what came of each mutant."""
+    kept = folder / "seen.json"
+    kept.unlink(missing_ok=True)
+    os.waitpid(forked(partial(session, mutants, part, kept), silent=False), 0)
+    seen = json.loads(kept.read_text("utf-8")) if kept.exists() else {"failure": "the tests were not collected"}
+    if seen["failure"]:
+        message = f"fails before anything is broken: {seen['failure']}"
         raise SystemExit(message)
-    return time.monotonic() - started
+
+    outcomes = [seen["outcomes"][str(number)] for number in range(len(mutants))]
+    doubtful = [
+        number
+        for number, mutant in enumerate(mutants)
+        if outcomes[number] == "doubtful"
+        or (outcomes[number] == SURVIVED and imports(seen["reach"][mutant.file], mutant))
+    ]
+    again = ((partial(imported, mutants[n], part.tests(mutants[n].file)), 600.0) for n in doubtful)
+    for number, outcome in raced(again):
+        outcomes[doubtful[number]] = outcome
+    return outcomes
+
+
+# What is told of them
 
 
 def equivalents() -> dict[tuple[str, str, str], str]:
     """Returns why mutants change nothing, by file, function and change."""
-    entries = tomllib.loads(KNOWN.read_text("utf-8"))["mutant"] if KNOWN.exists() else []
+    entries = tomllib.loads(KNOWN.read_text("utf-8"))["mutant"]
     return {(one["file"], one["function"], one["change"].strip()): one["reason"] for one in entries}
 
 
-def tested(part: Part, sample: int | None, dice: random.Random, folder: Path) -> None:
-    """Prints each survivor of a part, then the counts by file."""
-    found = (mutant for file in part.files for mutant in mutants_of(file, part.chosen))
-    if sample is not None:
-        everything = list(found)
-        drawn = dice.sample(everything, min(sample, len(everything)))
-        found = iter(sorted(drawn, key=lambda mutant: (mutant.file, mutant.line)))
-    known, limits = equivalents(), dict[str, float]()
-    counts: dict[str, Counter[str]] = {}
-    try:
-        for mutant in found:
-            if not mutant.is_python:
-                continue
-            tests, kept = part.tests(mutant.file), folder / f"{Path(mutant.file).stem}.json"
-            if mutant.file not in limits:
-                limits[mutant.file] = SLOWEST * seconds(tests, kept) + 10
-            count = counts.setdefault(mutant.file, Counter())
-            if (mutant.file, mutant.function, mutant.change) in known:
-                count["equivalent"] += 1
-            elif survives(tests, limits[mutant.file], kept, mutant):
-                count["survived"] += 1
-                say(f"{mutant.file}:{mutant.line} {mutant.function}\n{mutant.change}\n")
-            else:
-                count["noticed"] += 1
-    finally:  # interrupted as well
-        for file, count in [*counts.items(), ("all", sum(counts.values(), Counter[str]()))]:
-            say(row(file, count))
+def table(mutants: list[Mutant], outcomes: list[str]) -> list[str]:
+    """Counts by file, with the share that survived of those that are not equivalent."""
+    counts = defaultdict[str, Counter[str]](Counter)
+    for mutant, outcome in zip(mutants, outcomes, strict=True):
+        for name in (mutant.file, "all"):
+            counts[name][outcome] += 1
+    rows = [f"| file | {NOTICED} | {ENDLESS} | {SURVIVED} | {EQUIVALENT} | {SURVIVED} of all but {EQUIVALENT} |"]
+    rows += ["|---|---:|---:|---:|---:|---:|"]
+    for name, count in sorted(counts.items(), key=lambda one: one[0] != "all"):
+        cells = [count[outcome] for outcome in (NOTICED, ENDLESS, SURVIVED, EQUIVALENT)]
+        share = count[SURVIVED] / max(sum(cells[:3]), 1)
+        rows.append(" | ".join([f"| `{name}`" if name != "all" else "| all", *map(str, cells), f"{share:.1%} |"]))
+    return rows
 
 
-def say(text: str) -> None:
-    """Prints at once, for the whole takes hours."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+def listed(title: str, entries: dict[str, list[Mutant]]) -> list[str]:
+    """Lists mutants under what they have in common."""
+    lines = [f"### {title}", ""] if entries else []
+    for heading, mutants in entries.items():
+        lines += [heading, "", "```diff"]
+        for mutant in mutants:
+            lines += [f"# {mutant.file}:{mutant.lines.start} {mutant.function}", *mutant.change.splitlines()]
+        lines += ["```", ""]
+    return lines
 
 
-def row(name: str, count: Counter[str]) -> str:
-    """Writes counts, and the share that survived of those that are not equivalent."""
-    judged = count["noticed"] + count["survived"]
-    share = count["survived"] / judged if judged else 0.0
-    cells = [f"{count[key]:5} {key}" for key in ("noticed", "survived", "equivalent")]
-    return f"{name:40} {'  '.join(cells)}  {share:7.2%}"
+def tested(part: Part, options: argparse.Namespace, dice: random.Random) -> list[str]:
+    """Breaks a part, and returns the lines of its report."""
+    files = [file for file in part.files if options.only is None or Path(file).stem in options.only]
+    part = part._replace(files=files)
+    mutants = [mutant for file in files for mutant in mutants_of(file, part.chosen)]
+    if options.sample is not None:
+        mutants = [mutants[n] for n in sorted(dice.sample(range(len(mutants)), min(options.sample, len(mutants))))]
+    with tempfile.TemporaryDirectory() as folder:
+        outcomes = outcomes_of(mutants, part, Path(folder))
+
+    known, used = equivalents(), set()
+    survivors, same = defaultdict[str, list[Mutant]](list), defaultdict[str, list[Mutant]](list)
+    for number, mutant in enumerate(mutants):
+        key = mutant.file, mutant.function, mutant.change if outcomes[number] == SURVIVED else ""
+        if key in known:
+            outcomes[number] = EQUIVALENT
+            same[known[key]].append(mutant)
+            used.add(key)
+        elif outcomes[number] == SURVIVED:
+            survivors[f"`{mutant.file}`"].append(mutant)
+    return [*table(mutants, outcomes), "", *listed("Survivors", survivors), *listed("Equivalent", same)]
 
 
 def main() -> None:
     """Breaks the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}, or files")
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--only", nargs="*", help="files of the parts, by the names of their modules")
     parser.add_argument("--sample", type=int, help="so many of each part, drawn by chance")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--report", type=Path, default=REPORT)
     options = parser.parse_args()
     os.chdir(HOUSE)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    sys.dont_write_bytecode = False  # or each fork compiles the library anew
-    import_module("hypothesis")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in options.parts or PARTS:
-            say(f"== {name}")
-            dice = random.Random(options.seed)  # noqa: S311  # draws mutants, not secrets
-            tested(PARTS[name], options.sample, dice, Path(folder))
+    options.report.parent.mkdir(exist_ok=True)
+    options.report.write_text(f"# Mutants\n\n`{' '.join(sys.argv)}`, {date.today()}\n", "utf-8")  # noqa: DTZ011
+    for name in options.parts or PARTS:
+        dice = random.Random(options.seed)  # noqa: S311  # draws mutants, not secrets
+        text = "\n".join([f"\n## {name}\n", *tested(PARTS[name], options, dice)])
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        with options.report.open("a", encoding="utf-8") as report:
+            report.write(text)
 
 
 if __name__ == "__main__":
