@@ -30,9 +30,10 @@ from functools import cached_property, partial
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from importlib.util import spec_from_file_location
+from itertools import accumulate
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np  # noqa: F401  # each fork has it
 import pytest
@@ -51,6 +52,8 @@ cst: Any = import_module("libcst")
 positions: Any = import_module("libcst.metadata")
 mutators: Any = import_module("mutmut.mutation.mutators")
 coverage: Any = import_module("coverage")
+
+Codes: TypeAlias = dict[tuple[str, int], CodeType]
 
 shortest = [Phase.explicit, Phase.generate]  # one example that fails is enough, however long
 settings.register_profile("mutants", derandomize=True, deadline=None, database=None, phases=shortest)
@@ -121,36 +124,29 @@ class Mutant:
     file: str
     function: str
     lines: range  # of the statement around the place, or of its head
-    module: Any
-    node: Any
-    other: Any
+    source: str
+    place: slice  # of the source
+    other: str
 
     @cached_property
     def code(self) -> str:
         """The whole file."""
-        return str(self.module.deep_replace(self.node, self.other).code)
+        return self.source[: self.place.start] + self.other + self.source[self.place.stop :]
 
     @cached_property
     def change(self) -> str:
         """The lines that are not as they were."""
-        before = self.module.code.splitlines()
+        before = self.source.splitlines()
         lines = list(unified_diff(before, self.code.splitlines(), lineterm="", n=0))[2:]
         return "\n".join(line[0] + " " + line[1:].strip() for line in lines if not line.startswith("@@"))
-
-    @property
-    def is_sensible(self) -> bool:
-        """Whether it can be compiled, and is another file at all."""
-        try:
-            compile(self.code, "mutant", "exec")
-        except SyntaxError:
-            return False
-        return bool(self.code != self.module.code)
 
 
 def mutants_of(file: str, chosen: Callable[[list[Any]], bool]) -> Iterator[Mutant]:
     """Yields all mutants of the chosen functions; decorators and annotations are left as they are."""
     wrapper = positions.MetadataWrapper(cst.parse_module((HOUSE / file).read_text("utf-8")))
     module, places = wrapper.module, wrapper.resolve(positions.PositionProvider)
+    source, spans = module.code, wrapper.resolve(positions.WhitespaceInclusivePositionProvider)
+    starts = [0, *accumulate(len(line) for line in source.splitlines(keepends=True))]
 
     def walk(node: Any, around: list[Any], names: list[str], lines: range) -> Iterator[Mutant]:
         if isinstance(node, cst.Annotation | cst.Decorator):
@@ -161,7 +157,9 @@ def mutants_of(file: str, chosen: Callable[[list[Any]], bool]) -> Iterator[Mutan
         if around and chosen(around):
             for kind, mutate in mutators.mutation_operators:
                 for other in mutate(node) if isinstance(node, kind) else ():
-                    yield Mutant(file, ".".join(names), lines, module, node, other)
+                    start, end = spans[node].start, spans[node].end
+                    place = slice(starts[start.line - 1] + start.column, starts[end.line - 1] + end.column)
+                    yield Mutant(file, ".".join(names), lines, source, place, module.code_for_node(other))
         if isinstance(node, cst.FunctionDef):
             around = [*around, node]
         if isinstance(node, cst.FunctionDef | cst.ClassDef):
@@ -175,11 +173,11 @@ def mutants_of(file: str, chosen: Callable[[list[Any]], bool]) -> Iterator[Mutan
 # In the place of what lives
 
 
-def codes(outer: CodeType) -> dict[tuple[str, int], CodeType]:
-    """Returns the code of all functions in another by name, and by number among those of one name."""
-    found: dict[tuple[str, int], CodeType] = {}
+def codes(source: str) -> Codes:
+    """Compiles all functions of a file, by name and by number among those of one name."""
+    found: Codes = {}
     names = Counter[str]()
-    waiting = [outer]
+    waiting = [compile(source, "mutant", "exec", dont_inherit=True)]
     while waiting:
         inner = [one for one in waiting.pop(0).co_consts if isinstance(one, CodeType)]
         for one in inner:
@@ -189,11 +187,9 @@ def codes(outer: CodeType) -> dict[tuple[str, int], CodeType]:
     return found
 
 
-def take_the_place(mutant: Mutant, living: list[FunctionType]) -> bool:
+def take_the_place(mutant: Mutant, whole: Codes, living: list[FunctionType]) -> bool:
     """Gives the functions that live the code of a mutant, and says whether all of them could take it."""
-    whole, broken = (
-        codes(compile(text, mutant.file, "exec", dont_inherit=True)) for text in (mutant.module.code, mutant.code)
-    )
+    broken = codes(mutant.code)
     changed = {whole[key]: broken[key] for key in whole.keys() & broken.keys() if whole[key] != broken[key]}
     old = [function for function in living if function.__code__ in changed]
     fits = [len(function.__code__.co_freevars) == len(changed[function.__code__].co_freevars) for function in old]
@@ -318,19 +314,24 @@ class Warm:
         for one in gc.get_objects():
             if type(one) is FunctionType:
                 living[one.__code__.co_filename].append(one)
+        sources = {mutant.file: mutant.source for mutant in self.mutants}
+        whole = {file: codes(source) for file, source in sources.items()}
         for mutant in self.mutants:
             lines, tests = seen["reach"][mutant.file], tuple(self.part.tests(mutant.file))
             reaching = {test for line in mutant.lines for test in lines.get(str(line), ())}
             chosen = [item for item in items if item.nodeid in reaching and item.nodeid.startswith(tests)]
             chosen.sort(key=lambda item: seen["seconds"][item.nodeid])
             limit = SLOWEST * sum(seen["seconds"][item.nodeid] for item in chosen) + SPARE
-            yield partial(self.status, mutant, living[str(HOUSE / mutant.file)], chosen), limit
+            yield partial(self.status, mutant, whole[mutant.file], living[str(HOUSE / mutant.file)], chosen), limit
 
-    def status(self, mutant: Mutant, living: list[FunctionType], items: list[pytest.Item]) -> int:
+    def status(self, mutant: Mutant, whole: Codes, living: list[FunctionType], items: list[pytest.Item]) -> int:
         """Runs tests of a mutant."""
-        if not mutant.is_sensible:
+        try:
+            is_whole = take_the_place(mutant, whole, living)
+        except SyntaxError:
             return SENSELESS
-        is_whole = take_the_place(mutant, living)
+        if mutant.code == mutant.source:
+            return SENSELESS
         return 1 if not self.run(items) else 0 if is_whole else DOUBTFUL
 
 
