@@ -371,6 +371,9 @@ def test_of_rank_counts_axes() -> None:
     [
         ((3, 5), (5,), "(3, 5)"),
         ((3, 1), (1, 5), "(3, 5)"),
+        ((5,), (2, 5), "(2, 5)"),
+        ((1, 5), (5,), "(1, 5)"),
+        ((N + 1, 1000), (1 + N, int("1000")), "(N + 1, 1000)"),  # equal, and not one object
         ((), (2, 0), "(2, 0)"),
         ((1,), (0,), "(0,)"),
         ((N, 1), (M,), "(N, M)"),
@@ -477,6 +480,7 @@ def test_a_name_that_may_be_0_proves_no_more_than_that() -> None:
     assert surely_less(-1, padding // 2)
     assert surely_less(-1, N // M)
     assert not surely_less(-1, N // padding)
+    assert not surely_less(-1, (padding - 5) // M)
     assert window(H, 1, padding=padding) is not None
     assert str(window(H, 3, padding=padding)) == "H + 2*P - 2"
 
@@ -523,6 +527,7 @@ def test_a_quotient_times_its_divisor_is_the_number_where_it_is_assumed_to_divid
         assert not surely_differ(h * (d // h) * 2, 2 * d)
     with assuming([Divides(4, d)]):
         assert str(d // 4 * 8) == "2*D"
+        assert str(h * (d // 4) * 8) == "2*D*H"
         assert str(d // 4 * 2) == "2*(D // 4)"
 
     with assuming([Divides(n + 1, d)]):
