@@ -102,7 +102,7 @@ def everywhere(_: list[Any]) -> bool:
 OPS = sorted(
     str(file.relative_to(HOUSE)) for file in (HOUSE / "tapegrad" / "ops").glob("*.py") if file.stem != "__init__"
 )
-TAPES = ["tape", "gradients", "clipping", "picture", "copying", "checkpoint", "own_ops", "tape_memory"]
+TAPES = ["tape", "gradients", "clipping", "picture", "copying", "checkpoint", "own_ops", "tape_memory", "errors"]
 CLIPPED = "tests/jax/test_jit.py::test_gradients_are_clipped_as_without"  # where no number can be asked for
 PARTS = {
     "dims": Part(["tapegrad/dims.py"], everywhere, lambda _: ["tests/test_dims.py", "tests/test_axes.py"]),
@@ -285,7 +285,12 @@ class Warm:
         self.coverage.stop()
         seen = json.loads(self.kept.read_text("utf-8"))
         if not seen["failure"]:
-            seen["outcomes"] = dict(raced(self.jobs(session.items, seen)))
+            seen["outcomes"] = {}
+            for number, outcome in raced(self.jobs(session.items, seen)):
+                seen["outcomes"][number] = outcome
+                if len(seen["outcomes"]) % 100 == 0:
+                    sys.stdout.write(f"{len(seen['outcomes'])} of {len(self.mutants)}\n")
+                    sys.stdout.flush()
         self.kept.write_text(json.dumps(seen), "utf-8")
         os._exit(0)
 
@@ -420,17 +425,20 @@ def tested(part: Part, options: argparse.Namespace, dice: random.Random) -> list
     with tempfile.TemporaryDirectory() as folder:
         outcomes = outcomes_of(mutants, part, Path(folder))
 
-    known, used = equivalents(), set()
+    known = equivalents()
     survivors, same = defaultdict[str, list[Mutant]](list), defaultdict[str, list[Mutant]](list)
     for number, mutant in enumerate(mutants):
         key = mutant.file, mutant.function, mutant.change if outcomes[number] == SURVIVED else ""
         if key in known:
             outcomes[number] = EQUIVALENT
-            same[known[key]].append(mutant)
-            used.add(key)
+            same[known.pop(key)].append(mutant)
         elif outcomes[number] == SURVIVED:
             survivors[f"`{mutant.file}`"].append(mutant)
-    return [*table(mutants, outcomes), "", *listed("Survivors", survivors), *listed("Equivalent", same)]
+    stale = [] if options.sample else [f"{name}: {change}" for file, name, change in known if file in files]
+    return [
+        *[*table(mutants, outcomes), "", *listed("Survivors", survivors), *listed("Equivalent", same)],
+        *(["### Listed, but noticed or gone", "", "```diff", *stale, "```", ""] if stale else []),
+    ]
 
 
 def main() -> None:

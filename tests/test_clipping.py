@@ -77,6 +77,13 @@ def test_infinities_of_both_signs_are_no_zero() -> None:
     assert not gradients([math.inf, -math.inf])[0].is_finite()
 
 
+def test_the_largest_numbers_of_both_signs_are_no_infinity() -> None:
+    grads, largest = Gradients(), tensor([1.7e308, -1.7e308], dtype=np.float64)
+    grads.add(largest, largest.data)
+
+    assert grads.is_finite()
+
+
 def test_empty_gradients_are_finite_and_have_no_length() -> None:
     for grads in (Gradients(), gradients(np.ones((0, 3)), [0.0])[0]):
         assert grads.is_finite()

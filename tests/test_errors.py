@@ -8,6 +8,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
+from operator import iadd, isub
 from typing import Any, TypeVar
 from typing import Literal as L
 
@@ -86,6 +87,17 @@ def test_dtypes_tapes_and_indices_carry_their_facts_too() -> None:
     assert (type(tape), tape.op, tape.taped) == (TapeError, "mse", {"x": False, "target": True})
     assert (index.op, index.shapes) == ("getitem", {"x": (2, 3)})
     assert (type(singular), singular.shapes) == (SingularError, {"x": (2, 3, 3)})
+
+
+def test_gradients_say_whose_they_are() -> None:
+    grads: Any = tg.Gradients()
+    missing = refused(lambda: grads[ones(2, 3)])
+    whole = refused(lambda: grads[tg.tensor([1, 2])])
+    other = refused(lambda: grads.add(ones(2, 3), np.ones(3)))
+
+    assert (missing.shapes, missing.dtypes) == ({"x": (2, 3)}, {"x": "float32"})
+    assert (whole.shapes, whole.dtypes) == ({"x": (2,)}, {"x": "int64"})
+    assert (other.op, other.shapes) == ("Gradients.add", {"x": (2, 3), "gradient": (3,)})
 
 
 def test_an_index_out_of_range_is_named_like_any_other() -> None:
@@ -357,6 +369,9 @@ def on_the_way_back() -> None:
         (of_nothing, "not there"),
         (unused, "the step"),
         (on_the_way_back, ".sum().backward()"),
+        (lambda: unseen.Gradients().add(ones(3), np.ones(2)), ".add(ones(3)"),
+        (lambda: iadd(unseen.Gradients().mut(ones(3)), np.ones(2)), "iadd("),
+        (lambda: isub(unseen.Gradients().mut(ones(3)), np.ones(2)), "isub("),
         (lambda: nn.Linear(5, 2)(ones(2, 3)), "nn.Linear"),
         (lambda: unseen.nn.Linear(5, 0), "nn.Linear(5, 0)"),
         (lambda: Net()(ones(2, 3)), "the last line"),

@@ -35,6 +35,17 @@ def test_gradients_add_up_and_are_looked_up_by_tensor() -> None:
     assert repr(grads) == "Gradients((2, 3))"
 
 
+def test_gradients_made_by_hand_want_nothing_and_keep_nothing() -> None:
+    x = real(3)
+    grads = Gradients()
+    grads.add(x, x.data)
+
+    assert not grads.wants(x)
+    assert grads.take(x) is x.data
+    assert x not in grads
+    assert "x" not in grads
+
+
 def test_a_gradient_is_never_broadcast() -> None:
     with pytest.raises(ShapeError, match=r"^Gradients.add: S is \(2, 3\) in x but \(3,\) in gradient$"):
         Gradients().add(real(2, 3), real(3).data)

@@ -171,10 +171,10 @@ def test_a_tape_that_was_merged_into_one_merged_away_is_found() -> None:
     first, second, third = x.trace(), y.trace(), z.trace()
     both = first * second
     longer = exp(exp(exp(third))) * first
+
+    grads = (exp(second) + both + longer * 0).sum().backward()  # before anybody has asked for the tape of `second`
+
     assert second.tape.tape is third.tape.tape is first.tape.tape
-
-    grads = (exp(second) + both + longer * 0).sum().backward()
-
     np.testing.assert_allclose(grads[y].numpy(), np.exp(y.numpy()) + x.numpy())
 
 
@@ -402,6 +402,7 @@ def test_an_op_on_a_consumed_tape_says_where_it_was_consumed() -> None:
         exp(y)
     with pytest.raises(TapeError, match=r"^add: the tape was consumed by backward at test_tape\.py:\d+; trace again"):
         add(x, real(3).trace())
+    assert len(x.tape.tape) == 0
 
 
 def test_consumption_is_seen_through_every_tensor_on_the_tape() -> None:
@@ -680,6 +681,18 @@ def test_appending_moves_everything() -> None:
     ours.append(ours)
     assert len(ours) == 2
     assert set((a + b).sum().backward()) == {x, y}
+
+
+def test_steps_of_two_tapes_all_run_newest_first() -> None:
+    log: list[str] = []
+    one, other = GradientTape(), GradientTape()
+    for tape, step in ((one, "first"), (other, "second"), (one, "third")):
+        tape.add_backward_op(lambda _, step=step: log.append(step))  # type: ignore[misc]  # a default binds the step
+
+    one.append(other)
+    one.execute()
+
+    assert log == ["third", "second", "first"]
 
 
 def test_a_tape_executes_once_newest_first() -> None:

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tapegrad.checkpoint import BalancedCheckpointing
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.ops import exp, mul, normal, relu, take, tanh, tensor, zeros
+from tapegrad.tape import GradientTape
 from tapegrad.tensor import handle, split, split_tape
 
 
@@ -111,6 +113,25 @@ def test_backward_frees_on_the_way_what_it_has_run() -> None:
         loss.backward()
 
     assert alive == [False]
+
+
+def test_who_checkpoints_frees_each_step_before_the_next() -> None:
+    held: list[weakref.ref[Any]] = []
+    alive: list[int] = []
+    tape = GradientTape(checkpoint=BalancedCheckpointing())
+
+    def count(_: Gradients) -> None:
+        alive.append(sum(one() is not None for one in held))
+
+    with no_collector():
+        for _ in range(4):
+            step = partial(count)
+            held.append(weakref.ref(step))
+            tape.add_backward_op(step)
+        del step
+        tape.execute()
+
+    assert alive == [4, 3, 2, 1]
 
 
 def test_an_error_on_the_way_back_frees_the_tape() -> None:
