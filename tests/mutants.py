@@ -267,7 +267,7 @@ class Warm:
     def __init__(self, mutants: list[Mutant], part: Part, kept: Path) -> None:
         self.mutants, self.part, self.kept = mutants, part, kept
         self.failure = ""
-        self.seconds = Counter[str]()
+        self.seconds = defaultdict[str, float](float)
         files = sorted({str(HOUSE / mutant.file) for mutant in mutants})
         self.coverage = coverage.Coverage(data_file=None, config_file=False, include=files)
         self.coverage.start()  # before the library is imported
@@ -362,7 +362,9 @@ def outcomes_of(mutants: list[Mutant], part: Part, folder: Path) -> list[str]:
     kept = folder / "seen.json"
     kept.unlink(missing_ok=True)
     os.waitpid(forked(partial(session, mutants, part, kept), silent=False), 0)
-    seen = json.loads(kept.read_text("utf-8")) if kept.exists() else {"failure": "the tests were not collected"}
+    seen: dict[str, Any] = {"failure": "the tests were not collected"}
+    if kept.exists():
+        seen = json.loads(kept.read_text("utf-8"))
     if seen["failure"]:
         message = f"fails before anything is broken: {seen['failure']}"
         raise SystemExit(message)
@@ -426,15 +428,19 @@ def tested(part: Part, options: argparse.Namespace, dice: random.Random) -> list
         outcomes = outcomes_of(mutants, part, Path(folder))
 
     known = equivalents()
+    used: set[tuple[str, str, str]] = set()
     survivors, same = defaultdict[str, list[Mutant]](list), defaultdict[str, list[Mutant]](list)
     for number, mutant in enumerate(mutants):
         key = mutant.file, mutant.function, mutant.change if outcomes[number] == SURVIVED else ""
         if key in known:
             outcomes[number] = EQUIVALENT
-            same[known.pop(key)].append(mutant)
+            same[known[key]].append(mutant)
+            used.add(key)
         elif outcomes[number] == SURVIVED:
             survivors[f"`{mutant.file}`"].append(mutant)
-    stale = [] if options.sample else [f"{name}: {change}" for file, name, change in known if file in files]
+    stale = (
+        [] if options.sample else [f"{name}: {change}" for file, name, change in known.keys() - used if file in files]
+    )
     return [
         *[*table(mutants, outcomes), "", *listed("Survivors", survivors), *listed("Equivalent", same)],
         *(["### Listed, but noticed or gone", "", "```diff", *stale, "```", ""] if stale else []),

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
-from operator import iadd, isub
 from typing import Any, TypeVar
 from typing import Literal as L
 
@@ -370,8 +369,8 @@ def on_the_way_back() -> None:
         (unused, "the step"),
         (on_the_way_back, ".sum().backward()"),
         (lambda: unseen.Gradients().add(ones(3), np.ones(2)), ".add(ones(3)"),
-        (lambda: iadd(unseen.Gradients().mut(ones(3)), np.ones(2)), "iadd("),
-        (lambda: isub(unseen.Gradients().mut(ones(3)), np.ones(2)), "isub("),
+        (lambda: unseen.Gradients().mut(ones(3)).__iadd__(np.ones(2)), "__iadd__"),
+        (lambda: unseen.Gradients().mut(ones(3)).__isub__(np.ones(2)), "__isub__"),
         (lambda: nn.Linear(5, 2)(ones(2, 3)), "nn.Linear"),
         (lambda: unseen.nn.Linear(5, 0), "nn.Linear(5, 0)"),
         (lambda: Net()(ones(2, 3)), "the last line"),
