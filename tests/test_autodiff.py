@@ -14,7 +14,30 @@ from tapegrad.autodiff import Autodiff, AutodiffBackend
 from tapegrad.backend.numpy import NumPy
 from tapegrad.checkpoint import BalancedCheckpointing, NoCheckpointing
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.ops import exp, mse, normal, ones, relu, softmax, take, tanh, tensor, where
+from tapegrad.ops import (
+    clamp,
+    exp,
+    gelu,
+    heaviside,
+    layer_norm,
+    leaky_relu,
+    maximum,
+    mse,
+    nan_to_num,
+    normal,
+    ones,
+    prelu,
+    relu,
+    scatter_add,
+    softmax,
+    solve,
+    sqrt,
+    std,
+    take,
+    tanh,
+    tensor,
+    where,
+)
 from tapegrad.quantized import Symmetric, quantize
 from tapegrad.tensor import Tensor
 from tapegrad.testing import check_gradients
@@ -316,3 +339,60 @@ def test_a_replacement_has_the_shape_and_the_dtype_of_the_tensor() -> None:
     with pytest.raises(DTypeError, match=r"^Autodiff.grad_replace: gradient is float64 but float32 is expected$"):
         LEVEL.grad_replace(x, grads, wide)
     assert grads[x].tolist() == [4, 6]
+
+
+# Levels that meet in a way back
+
+
+def above(y: Any) -> Any:
+    return where(y > 0.1, 1.0, 0.5)
+
+
+FLOATS: dict[str, Any] = {
+    "gelu": lambda x: gelu(x, approximate="tanh"),
+    "leaky_relu": leaky_relu,
+    "prelu": lambda x: prelu(x, x[:1] * 0 + 0.25),
+    "where": lambda x: where(x > 0.1, x * x, x),
+    "relu": lambda x: relu(x) * x,
+    "take": lambda x: take(x * x, x[0].argsort(), axis=1),
+    "scatter_add": lambda x: scatter_add(ones((3,), np.float64), x[0].argsort(), x[1] * x[1], axis=0),
+    "solve": lambda x: solve(x @ x.T + ones((2, 2), np.float64), x),
+    "nan_to_num": lambda x: nan_to_num(x * x),
+    "layer_norm": lambda x: layer_norm(x, x[0], x[1]),
+    "sqrt": lambda x: sqrt(x * x),
+    "clamp": lambda x: clamp(x * x, 0.0, 1.0),
+    "maximum": lambda x: maximum(x * x, x),
+    "heaviside": lambda x: heaviside(x, x * x) * x,
+    "softmax": softmax,
+    "std": lambda x: std(x, axis=1),
+}
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_operands_may_stand_on_a_level_that_the_gradient_does_not_stand_on(name: str) -> None:
+    x, f = real(2, 3), FLOATS[name]
+    seed = real(*f(x).shape, seed=1)
+
+    def derivative(seed: Any) -> Any:
+        outer = x.trace()
+        inner: Any = LEVEL.from_inner(outer)
+        dx = LEVEL.inner(f(inner.trace()).backward(wrt=inner, seed=seed)[inner])
+        return dx, (dx * dx).sum().backward(wrt=x)[x]
+
+    for plain, lifted in zip(derivative(seed), derivative(LEVEL.from_inner(seed)), strict=True):
+        np.testing.assert_array_equal(plain.numpy(), lifted.numpy())
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_the_gradient_may_stand_on_a_level_that_no_operand_stands_on(name: str) -> None:
+    # The gradient is linear in that of the result, so its derivative in a direction is the gradient there.
+    x, f = real(2, 3), FLOATS[name]
+    seed, direction = real(*f(x).shape, seed=1), real(*f(x).shape, seed=2)
+    outer = seed.trace()
+
+    dx = LEVEL.inner((f(x.trace()) * LEVEL.from_inner(outer)).sum().backward(wrt=x)[x])
+    weights = real(2, 3, seed=3)
+
+    turned = (dx * weights).sum().backward(wrt=seed)[seed]
+    there = f(x.trace()).backward(wrt=x, seed=direction)[x]
+    np.testing.assert_allclose((turned * direction).sum().item(), (there * weights).sum().item())

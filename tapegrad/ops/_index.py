@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import sentences
-from tapegrad.dims import UNKNOWN, Dim, Dims, Size, is_unknown, show, surely_differ, surely_less
+from tapegrad.dims import UNKNOWN, Dim, Dims, Size, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.tensor import T2, Tensor, known, split_all
 
@@ -114,7 +114,7 @@ def sliced_size(n: Size, item: slice) -> Size:
 def _kept(start: Size, stop: Size, step: int) -> Size:
     """Counts from the first to the end of an axis that is only known not to be shorter than nothing."""
     whole = isinstance(start, int) and start == 0
-    return (stop + (step - 1)) // step if whole and not is_unknown(stop) else UNKNOWN
+    return (stop + (step - 1)) // step if whole else UNKNOWN
 
 
 def _bound(bound: Size | None, default: Size, n: Size) -> Size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, Size, is_unknown, normal_axes, product, show, surely_differ, surely_less
+from tapegrad.dims import Dims, is_unknown, normal_axes, product, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.ops._broadcast import add_summed
@@ -64,7 +64,7 @@ def ordered(x: Dims, axes: tuple[int, ...]) -> Dims:
 
 def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
     """Gives new axes in front, and axes of size one, the size asked for."""
-    aligned: list[Size] = list(shape[len(shape) - len(x) :]) if len(shape) >= len(x) else []
+    aligned = shape[max(len(shape) - len(x), 0) :]
     fits = len(shape) >= len(x) and not any(
         surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(x, aligned, strict=True)
     )

@@ -51,7 +51,7 @@ def getitem_shape(x: Dims, index: Index) -> Dims:
             else:
                 gathered[name] = gathered_shape(item, axis, x)
             axis += axes_of(item)
-    together = broadcast(**gathered) if gathered else ()
+    together = broadcast(**gathered)
     if where and where[-1] - where[0] >= len(where):
         front = 0  # NumPy moves the axes of indices that stand apart to the front
     return (*sizes[:front], *together, *sizes[front:])
@@ -60,7 +60,7 @@ def getitem_shape(x: Dims, index: Index) -> Dims:
 def at_shape(x: Dims, index: Index, value: Dims) -> Dims:
     """Keeps the sizes; the value broadcasts to what the index names."""
     places = getitem_shape(x, index)
-    aligned = places[len(places) - len(value) :] if len(value) <= len(places) else ()
+    aligned = places[max(len(places) - len(value), 0) :]
     if len(aligned) != len(value) or any(
         surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(value, aligned, strict=True)
     ):

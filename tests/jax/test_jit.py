@@ -210,7 +210,7 @@ def test_gradients_are_clipped_as_without() -> None:
 
     for ours, theirs in zip(jit(norm_clipped)(x), norm_clipped(x), strict=True):
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6)
-    with jax.enable_x64(True):
+    with jax.enable_x64(True):  # noqa: FBT003  # its one parameter
         assert {one.dtype for one in jit(norm_clipped)(x)} == {np.dtype(np.float32)}
 
 

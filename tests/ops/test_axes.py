@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.dims import named, show
+from tapegrad.dims import RankUnknownError, named, show
 from tapegrad.errors import ShapeError
 from tapegrad.ops import (
     expand_dims,
@@ -23,7 +23,7 @@ from tapegrad.ops import (
     unflatten,
     zeros,
 )
-from tapegrad.ops.axes import flatten_shape, unflatten_shape
+from tapegrad.ops.axes import expand_dims_shape, flatten_shape, unflatten_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -159,3 +159,8 @@ def test_unflatten_divides_a_named_size() -> None:
 
     assert show(unflatten_shape((3, 4 * n), 1, (4, -1))) == "(3, 4, N)"
     assert show(unflatten_shape((3, 4 * n), 1, (n, 4))) == "(3, N, 4)"
+
+
+def test_an_axis_that_goes_by_a_name_leaves_the_rank_unknown() -> None:
+    with pytest.raises(RankUnknownError):
+        expand_dims_shape((3, 5), named("N"))  # type: ignore[arg-type]  # as the checker may have it

@@ -10,6 +10,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import conv1d, conv2d, conv3d, normal, ones, tensor, zeros
+from tapegrad.ops.conv import conv1d_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 CONV: dict[int, Any] = {1: conv1d, 2: conv2d, 3: conv3d}
@@ -233,3 +234,7 @@ def test_what_does_not_fit_is_refused(x: Any, w: Any, options: dict[str, Any], m
 def test_a_kernel_longer_than_what_it_slides_over_is_refused(rank: int) -> None:
     with pytest.raises(ShapeError, match=f"^conv{rank}d: a window of 4 is longer than the 3 cells it slides over$"):
         CONV[rank](ones((1, 1, *(3,) * rank)), ones((1, 1, *(4,) * rank)))
+
+
+def test_a_valid_padding_is_none() -> None:
+    assert conv1d_shape((2, 4, 9), (6, 2, 3), padding="valid", groups=2) == (2, 6, 7)

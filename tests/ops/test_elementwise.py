@@ -11,6 +11,7 @@ import pytest
 
 from tapegrad.errors import DTypeError
 from tapegrad.ops import astype, exp, log, neg, normal, positive, relu, scale, tanh, tensor, zeros
+from tapegrad.ops.elementwise import broadcast_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 UNARY: dict[str, Callable[..., Any]] = {
@@ -219,3 +220,7 @@ def test_a_scale_at_its_edges_is_numpys() -> None:
     edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
 
     np.testing.assert_array_equal(scale(tensor(edges), factor=-1.5).numpy(), edges * np.float32(-1.5))
+
+
+def test_two_operands_broadcast() -> None:
+    assert broadcast_shape((3, 1), (5,)) == (3, 5)

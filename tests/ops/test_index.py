@@ -7,8 +7,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from tapegrad.dims import UNKNOWN, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import gather, normal, scatter_add, select, take, tensor, zeros
+from tapegrad.ops.index import gather_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 PLACES: list[tuple[Any, int]] = [
@@ -249,3 +251,8 @@ def test_selecting_from_nothing_and_from_one_element() -> None:
     assert select(tensor([[7]]), 0).tolist() == [7]
     assert gather(zeros((0, 3)), zeros((0, 1), np.int64), 1).shape == (0, 1)
     assert gather(tensor([[7]]), tensor([[0]])).tolist() == [[7]]
+
+
+def test_a_size_that_either_knows_is_known() -> None:
+    assert show(gather_shape((UNKNOWN, 5), (4, 3), 1)) == "(4, 3)"
+    assert show(gather_shape((4, 5), (UNKNOWN, 3), 1)) == "(4, 3)"

@@ -10,6 +10,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import chunk, concat, concat_vectors, normal, ones, split, stack, tensor, unstack, zeros
+from tapegrad.ops.join import stack_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -193,3 +194,13 @@ def test_vectors_of_two_dtypes_are_refused() -> None:
 
     with pytest.raises(DTypeError, match=r"^concat_vectors: tensors\[0\] is float64 but tensors\[1\] is int64$"):
         concat_vectors(vectors)
+
+
+def test_the_axis_of_a_stack_is_counted_from_either_end() -> None:
+    pairs = ((2, 5),) * 3
+
+    assert [stack_shape(pairs, axis) for axis in (0, -3)] == [(3, 2, 5)] * 2
+    assert [stack_shape(pairs, axis) for axis in (1, -2)] == [(2, 3, 5)] * 2
+    for axis in (3, -4):
+        with pytest.raises(ShapeError, match=rf"^axis {axis} is out of range for a stack of \(2, 5\)$"):
+            stack_shape(pairs, axis)

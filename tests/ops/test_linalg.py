@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.dims import UNKNOWN, show
 from tapegrad.errors import DTypeError, ShapeError, SingularError
 from tapegrad.ops import det, inv, normal, ones, solve, tensor, zeros
+from tapegrad.ops.linalg import solve_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 SQUARES = [(3, 3), (1, 1), (2, 3, 3), (2, 1, 5, 5), (0, 0), (0, 2, 2)]
@@ -122,3 +124,7 @@ def test_ints_halves_and_two_dtypes_are_refused() -> None:
         inv(ones((2, 2), np.float16))
     with pytest.raises(DTypeError, match=r"^solve: x is float64 but y is float32$"):
         solve(regular(2, 2), ones((2, 1)))
+
+
+def test_as_many_rows_as_columns_are_known() -> None:
+    assert show(solve_shape((UNKNOWN, 3), (UNKNOWN, 2))) == "(3, 2)"

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.dims import UNKNOWN, show
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import cosine, hinge, huber, mae, mse, normal, ones, rmse, sign, smooth_l1, tensor, zeros
+from tapegrad.ops.loss import elementwise_loss_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 LOSSES: dict[str, Callable[..., Any]] = {
@@ -194,3 +196,7 @@ def test_options_out_of_range_are_refused() -> None:
         smooth_l1(x, x, beta=-1.0)
     with pytest.raises(ValueError, match=r"^cosine: eps is nan but must be above 0$"):
         cosine(x, x, eps=math.nan)
+
+
+def test_a_size_that_either_knows_is_known() -> None:
+    assert show(elementwise_loss_shape((UNKNOWN, 3), (2, UNKNOWN), reduction="none")) == "(2, 3)"

@@ -9,6 +9,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import masked_fill, masked_select, nonzero, normal, ones, tensor, zeros
+from tapegrad.ops.masks import masked_fill_shape, masked_select_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -137,3 +138,12 @@ def test_nan_is_not_zero_and_minus_zero_is() -> None:
 def test_a_scalar_has_no_axis_to_count_along() -> None:
     with pytest.raises(ShapeError, match=r"^nonzero: x \(\) has no axis to count along$"):
         nonzero(tensor(3.0))  # type: ignore[tapegrad-shape]  # the mistake under test
+
+
+def test_sizes_that_a_mask_would_stretch_are_refused() -> None:
+    with pytest.raises(ShapeError, match=r"^mask \(4, 5\) does not broadcast to x \(1, 5\)$"):
+        masked_fill_shape((1, 5), (4, 5), ())
+    with pytest.raises(
+        ShapeError, match=r"^x \(3,\) and mask \(2,\) do not broadcast: axis -1 is 3 in x but 2 in mask$"
+    ):
+        masked_select_shape((3,), (2,))

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from tapegrad import ops
+from tapegrad.dims import UNKNOWN, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import bmm, dot, linear, matmul, normal, ones, outer, tensor
+from tapegrad.ops.matmul import bmm_shape, linear_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 OPERANDS = [
@@ -198,3 +200,10 @@ def test_products_of_two_dtypes_are_refused(name: str) -> None:
 def test_linear_of_two_dtypes_is_refused() -> None:
     with pytest.raises(DTypeError, match=r"^linear: x is float32 but bias is float64$"):
         linear(ones((2, 3)), ones((3, 5)), real(5))
+
+
+def test_a_size_that_one_operand_knows_is_known() -> None:
+    assert show(bmm_shape((UNKNOWN, 2, 3), (4, 3, 5))) == "(4, 2, 5)"
+    assert show(bmm_shape((4, 2, 3), (UNKNOWN, 3, 5))) == "(4, 2, 5)"
+    assert show(linear_shape((2, 3), (3, UNKNOWN), (5,))) == "(2, 5)"
+    assert show(linear_shape((2, 3), (3, 5), (UNKNOWN,))) == "(2, 5)"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tapegrad.dims import named, show
+from tapegrad.dims import Size, named, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import at_add, at_set, getitem, normal, ones, tensor, zeros
-from tapegrad.ops.places import getitem_shape
+from tapegrad.ops.places import at_shape, getitem_shape
 from tapegrad.testing import check_gradients, check_shape_rule
+
+N, M = named("N"), named("M")
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -90,6 +93,57 @@ def test_slices_of_named_sizes_are_known_where_they_are_certain() -> None:
     assert show(getitem_shape((n,), slice(None, k))) == "(?,)"
     assert show(getitem_shape((n + k,), slice(None, k))) == "(K,)"
     assert show(getitem_shape((n,), slice(None, None, -1))) == "(N,)"
+    assert show(getitem_shape((n,), slice(None, None, -2))) == "((N + 1) // 2,)"
+
+
+@pytest.mark.parametrize(
+    ("size", "item", "text"),
+    [
+        (N + 5, slice(None, 6), "6"),
+        (N + 5, slice(None, 7), "?"),  # 6, where N is 1
+        (N + 5, slice(-6, None), "6"),
+        (N + 5, slice(-7, None), "?"),
+        (N + 2, slice(N * -1, None), "N"),
+        (N, slice(None, N + 1), "N"),
+        (N + 2, slice(None, N + M), "?"),
+        (N, slice((N + 1) * -1, None), "N"),
+        (N + 2, slice((N + M) * -1, None), "?"),
+        (M * 2 - N, slice(M * -1, None), "?"),
+        (M, slice(1 - M, None), "?"),  # from 1 on, but from 0 where M is 1
+        (N + 5, slice(N + 1, N), "0"),
+        (N + M + 5, slice(N + M, N + 2), "?"),
+        (7, slice(N, None), "?"),
+        (7, slice(None, N), "?"),
+        (7, slice(5, 1, -2), "2"),
+        (7, slice(5, None, -2), "3"),
+    ],
+)
+def test_a_slice_of_a_named_size_or_to_a_named_place_is_known_where_it_is_certain(
+    size: Size, item: Any, text: str
+) -> None:
+    assert show(getitem_shape((size,), item)) == f"({text},)"
+
+
+def test_indices_stand_where_the_first_stood_unless_others_are_between() -> None:
+    pair = zeros((2,), np.int64)
+    every = slice(None)
+
+    assert getitem_shape((4, 5), (every, pair)) == (4, 2)
+    assert getitem_shape((4, 5, 6), (every, pair, pair)) == (4, 2)
+    assert getitem_shape((3, 4, 5, 6), (every, pair, every, pair)) == (2, 3, 5)
+
+
+def test_a_mask_is_as_long_as_it_is_true_and_unknown_to_the_checker() -> None:
+    mask = tensor([True, False, True, True])
+
+    assert getitem_shape((4,), mask) == (3,)
+    assert show(getitem_shape((4,), SimpleNamespace(shape=(4,), dtype=np.dtype(bool)))) == "(?,)"  # type: ignore[arg-type]  # as the checker has it
+    with pytest.raises(ShapeError, match=r"^the mask \(2, 3\) has 3 where axis 2 of x \(5, 2, 4\) is 4$"):
+        getitem_shape((5, 2, 4), (slice(None), zeros((2, 3), np.bool_)))
+
+
+def test_a_value_of_size_one_fits_any_place() -> None:
+    assert at_shape((3,), slice(None), (1,)) == (3,)
 
 
 def test_rows_one_by_one() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import flip, normal, pad, roll, tensor, zeros
+from tapegrad.ops.shift import flip_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -105,3 +106,9 @@ def test_pad_writes_the_value_asked_for() -> None:
 def test_a_float_around_ints_is_refused() -> None:
     with pytest.raises(DTypeError, match=r"^pad: value is a float but x is int64$"):
         pad(tensor([1]), 1, value=0.5)  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+def test_an_axis_to_flip_must_be_there() -> None:
+    assert flip_shape((2, 3)) == flip_shape((2, 3), 1) == (2, 3)
+    with pytest.raises(ShapeError, match=r"^axis 2 is out of range for x \(2, 3\)$"):
+        flip_shape((2, 3), 2)

@@ -143,6 +143,8 @@ def test_logsumexp_neither_overflows_nor_loses_infinities() -> None:
     assert logsumexp(tensor([-np.inf, 0.0])).item() == 0
     nothing: Any = tensor([-np.inf, -np.inf])
     assert logsumexp(nothing.trace()).backward()[nothing].tolist() == [0, 0]
+    apart: Any = tensor([[1000.0, 1000.0], [-1000.0, -1000.0]])
+    assert logsumexp(apart.trace(), axis=1).sum().backward()[apart].tolist() == [[0.5, 0.5]] * 2
 
 
 def test_other_dtypes_are_refused() -> None:

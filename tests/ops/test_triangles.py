@@ -103,3 +103,13 @@ def test_neither_a_scalar_nor_a_stack_has_a_diagonal(shape: tuple[int, ...]) -> 
 def test_a_triangle_of_nothing_and_of_one_element(name: str) -> None:
     assert TRIANGLES[name][0](zeros((0, 3))).shape == (0, 3)
     assert TRIANGLES[name][0](tensor([[7]])).tolist() == [[7]]
+
+
+def test_a_diagonal_is_claimed_where_it_is_certain() -> None:
+    n, m = named("N"), named("M")
+
+    assert diag_shape((3, 5), k=1) == (3,)
+    assert show(diag_shape((n + m, n + 2))) == "(?,)"
+    assert show(diag_shape((n, n), k=-1)) == "(N - 1,)"
+    assert show(diag_shape((n, n), k=-2)) == "(?,)"  # of one row the second below is empty, not shorter than nothing
+    assert show(diag_shape((n, n), k=-3)) == "(?,)"
