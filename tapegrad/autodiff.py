@@ -146,7 +146,6 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     log = staticmethod(ops.log)
     tanh = staticmethod(ops.tanh)
     relu = staticmethod(ops.relu)
-    sum = staticmethod(ops.sum)
     max = staticmethod(ops.max)
     min = staticmethod(ops.min)
     prod = staticmethod(ops.prod)
@@ -157,8 +156,6 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     argsort = staticmethod(ops.argsort)
     all = staticmethod(ops.all)
     any = staticmethod(ops.any)
-    equal = staticmethod(ops.equal)
-    greater = staticmethod(ops.greater)
     cast = staticmethod(ops.astype)
     inv = staticmethod(ops.inv)
     det = staticmethod(ops.det)
@@ -311,6 +308,18 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     def pair(self, name: Pairwise, *operands: Recorded) -> tuple[Recorded, Recorded]:
         first, second = CALLS[name](*map(_lifted, operands))
         return first, second
+
+    @override
+    def sum(self, x: Recorded, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Recorded:
+        return ops.sum(_lifted(x), axis, keepdims=keepdims)
+
+    @override
+    def equal(self, x: Recorded, y: Recorded) -> Truths:
+        return ops.equal(_lifted(x), _lifted(y))
+
+    @override
+    def greater(self, x: Recorded, y: Recorded | float) -> Truths:
+        return ops.greater(_lifted(x), _lifted(y))
 
     @override
     def where(self, condition: Recorded, x: Recorded, y: Recorded | float) -> Recorded:

@@ -178,6 +178,15 @@ def test_a_tape_that_was_merged_into_one_merged_away_is_found() -> None:
     np.testing.assert_allclose(grads[y].numpy(), np.exp(y.numpy()) + x.numpy())
 
 
+def test_tapes_that_were_merged_one_after_another_are_one() -> None:
+    first, second, third = (real(3, seed=seed).trace() for seed in range(3))
+
+    first * second
+    exp(exp(exp(third))) * first
+
+    assert second.tape.tape is third.tape.tape is first.tape.tape
+
+
 def test_a_tape_put_on_another_tensor_records_for_it() -> None:
     x, y = real(3), real(3, seed=1)
     plain, tape = split(tanh(x.trace()))

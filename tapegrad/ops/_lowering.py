@@ -79,13 +79,12 @@ def convolved(
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out).reshape(windows)
-        primitives = engine(dy)
         if grads.wants(x):
-            dx = primitives.convolve(dy, _turned(seen()), _to_cells(slide, cells[3:], kernels[3:]))
+            dx = engine(dy, w.data).convolve(dy, _turned(seen()), _to_cells(slide, cells[3:], kernels[3:]))
             grads.add(x, dx.reshape(x.shape))
         if grads.wants(w):
             images, bank = _swapped(x.data.reshape(cells), 0, 2), _swapped(_swapped(dy, 0, 1), 1, 2)
-            dw = primitives.convolve(images, bank, _to_kernels(slide, kernels[3:]))  # (C, G, O, *K)
+            dw = engine(images, bank).convolve(images, bank, _to_kernels(slide, kernels[3:]))  # (C, G, O, *K)
             dw = _swapped(_swapped(dw, 0, 1), 1, 2)
             grads.add(w, (_turned(dw) if turned else dw).reshape(w.shape))
 

@@ -11,6 +11,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn import Param
+from tapegrad.op import OPS
 from tapegrad.ops import (
     batch_norm,
     group_norm,
@@ -389,3 +390,15 @@ def test_the_law_of_rules() -> None:
 def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}$"):
         call()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("batch_norm", {}), ("group_norm", {"groups": 2}), ("instance_norm", {})]
+)
+def test_weight_and_bias_are_as_long_as_there_are_channels(name: str, options: Any) -> None:
+    rule = OPS[name].rule
+
+    for short in ("weight", "bias"):
+        sizes = {"weight": (4,), "bias": (4,)} | {short: (3,)}
+        with pytest.raises(ShapeError, match=rf"^axis 1 of x \(2, 4, 5\) is 4 but {short} \(3,\) has 3$"):
+            rule((2, 4, 5), **sizes, **options)
