@@ -1,6 +1,6 @@
 """Breaks the library in one small way after another, and lists what no test notices.
 
-    python tests/mutants.py dims tape rules closures [--only conv] [--sample 200] [--seed 0]
+    python tests/mutants.py dims tape rules closures [--only conv] [--sample 200] [--seed 0] [--again]
 
 The ways are mutmut's; `make mutants` installs it. By itself it leaves out whatever has a decorator, which each op has.
 Here the tests of a part are collected once, and coverage says which of them reach which line. Then a process is forked
@@ -242,8 +242,8 @@ def forked(work: Callable[[], int], *, silent: bool = True) -> int:
     child = os.fork()
     if child:
         return child
-    os.setsid()
     if silent:
+        os.setsid()
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
@@ -440,6 +440,8 @@ def tested(part: Part, options: argparse.Namespace, dice: random.Random) -> list
     files = [file for file in part.files if options.only is None or Path(file).stem in options.only]
     part = part._replace(files=files)
     mutants = [mutant for file in files for mutant in mutants_of(file, part.chosen)]
+    if options.again:
+        mutants = [mutant for mutant in mutants if f" {mutant.function}\n{mutant.change}\n" in options.before]
     if options.sample is not None:
         mutants = [mutants[n] for n in sorted(dice.sample(range(len(mutants)), min(options.sample, len(mutants))))]
     with tempfile.TemporaryDirectory() as folder:
@@ -457,7 +459,9 @@ def tested(part: Part, options: argparse.Namespace, dice: random.Random) -> list
         elif outcomes[number] == SURVIVED:
             survivors[f"`{mutant.file}`"].append(mutant)
     stale = (
-        [] if options.sample else [f"{name}: {change}" for file, name, change in known.keys() - used if file in files]
+        []
+        if options.sample or options.again
+        else [f"{name}: {change}" for file, name, change in known.keys() - used if file in files]
     )
     return [
         *[*table(mutants, outcomes), "", *listed("Survivors", survivors), *listed("Equivalent", same)],
@@ -472,11 +476,13 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", help="files of the parts, by the names of their modules")
     parser.add_argument("--sample", type=int, help="so many of each part, drawn by chance")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--again", action="store_true", help="only those that the last report lists")
     parser.add_argument("--report", type=Path, default=REPORT)
     options = parser.parse_args()
     os.chdir(HOUSE)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     options.report.parent.mkdir(exist_ok=True)
+    options.before = options.report.read_text("utf-8") if options.again else ""
     options.report.write_text(f"# Mutants\n\n`{' '.join(sys.argv)}`, {date.today()}\n", "utf-8")  # noqa: DTZ011
     for name in options.parts or PARTS:
         dice = random.Random(options.seed)  # noqa: S311  # draws mutants, not secrets
