@@ -10,6 +10,7 @@ import pytest
 
 from tapegrad import ops
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.op import OPS
 from tapegrad.ops import concat, gru, gru_cell, lstm, lstm_cell, normal, rnn, rnn_cell, tensor, zeros
 from tapegrad.ops.recurrent import (
     gru_cell_shape,
@@ -282,3 +283,10 @@ def test_dtypes_do_not_mix(name: str) -> None:
         getattr(ops, name)(*(one.astype(np.int64) for one in (x, h, *others)))
     with pytest.raises(ShapeError, match=f"^{name}: weight_h is "):
         getattr(ops, name)(x, h, *others[:-3], zeros((1, 1), np.float64), *others[-2:])
+
+
+def test_a_memory_of_another_width_is_named() -> None:
+    rule = OPS["lstm_cell"].rule
+
+    with pytest.raises(ShapeError, match=r"^c is \(2, 4\) but \(2, 5\) is expected beside x \(2, 3\) and h \(2, 5\)$"):
+        rule((2, 3), (2, 5), (2, 4), (3, 20), (5, 20), (20,), (20,))
