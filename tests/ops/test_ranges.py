@@ -10,8 +10,6 @@ import pytest
 from tapegrad.dims import named, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import arange, eye, linspace, one_hot, tensor, tri, zeros
-from tapegrad.ops.ranges import arange_shape
-from tapegrad.ops import arange, eye, linspace, one_hot, tensor, zeros
 from tapegrad.ops.ranges import arange_shape, one_hot_shape
 from tapegrad.testing import check_shape_rule
 
@@ -116,6 +114,8 @@ def test_numbers_of_numpy_count() -> None:
     assert tri(np.int64(2)).tolist() == [[1, 0], [1, 1]]
     assert linspace(np.float32(0), np.float64(1), np.int64(3)).tolist() == [0, 0.5, 1]
     assert one_hot(tensor([1]), np.int64(2)).tolist() == [[0, 1]]
+
+
 def test_counts_are_claimed_where_they_are_certain() -> None:
     n = named("N")
 
