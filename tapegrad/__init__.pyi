@@ -36,6 +36,7 @@ from tapegrad.guard import guarded as guarded
 from tapegrad.guard import install_import_hook as install_import_hook
 from tapegrad.jax.jit import jit as jit
 from tapegrad.op import op as op
+from tapegrad.operands import split_tape as split_tape
 from tapegrad.ops import abs as abs
 from tapegrad.ops import acos as acos
 from tapegrad.ops import acosh as acosh
@@ -303,4 +304,3 @@ from tapegrad.tensor import Tensor4D as Tensor4D
 from tapegrad.tensor import Tensor5D as Tensor5D
 from tapegrad.tensor import Tensor6D as Tensor6D
 from tapegrad.tensor import handle as handle
-from tapegrad.tensor import split_tape as split_tape

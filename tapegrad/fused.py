@@ -16,9 +16,10 @@ from tapegrad.backend.steps import Sheet, Step
 from tapegrad.dims import broadcast
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import remembered
+from tapegrad.operands import split_all
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.tape import OwnedTape
-from tapegrad.tensor import Tensor, handle, split_all
+from tapegrad.tensor import Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,8 +13,9 @@ from typing_extensions import override
 from tapegrad import sentences
 from tapegrad.errors import DTypeError
 from tapegrad.lazy import Lazy
+from tapegrad.operands import tensor_only
 from tapegrad.tape import NONE
-from tapegrad.tensor import D_co, Float, S, S_co, Tensor, tensor_only
+from tapegrad.tensor import D_co, Float, S, S_co, Tensor
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:

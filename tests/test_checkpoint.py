@@ -20,6 +20,7 @@ from tapegrad.errors import TapeError
 from tapegrad.generator import generator
 from tapegrad.nn import Dropout, Linear, Module, Param, ReLU, Sequential
 from tapegrad.op import op
+from tapegrad.operands import split_tape
 from tapegrad.ops import (
     conv2d,
     exp,
@@ -45,7 +46,7 @@ from tapegrad.ops import (
 )
 from tapegrad.ops._lowering import biased
 from tapegrad.ops._mapped import mapped
-from tapegrad.tensor import S, T, Tensor, handle, split_tape
+from tapegrad.tensor import S, T, Tensor, handle
 from tapegrad.testing import check_gradients
 
 BALANCED = BalancedCheckpointing()

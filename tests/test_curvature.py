@@ -12,8 +12,9 @@ from tapegrad import nn
 from tapegrad.curvature import hessian, hvp
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients
+from tapegrad.operands import split_tape
 from tapegrad.ops import cross_entropy, exp, normal, ones, softmax, tanh, tensor, zeros
-from tapegrad.tensor import handle, split_tape
+from tapegrad.tensor import handle
 
 
 def real(*shape: int, seed: int = 0) -> Any:

@@ -9,8 +9,9 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients
+from tapegrad.operands import split, split_tape
 from tapegrad.ops import normal, ones, tensor
-from tapegrad.tensor import handle, split, split_tape
+from tapegrad.tensor import handle
 
 
 def real(*shape: int, seed: int = 0) -> Any:

@@ -15,8 +15,9 @@ from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
 from tapegrad.curvature import hessian, hvp
 from tapegrad.dims import Dims
 from tapegrad.gradients import Gradients
+from tapegrad.operands import split_tape
 from tapegrad.ops import normal, tensor
-from tapegrad.tensor import S, T, Tensor, handle, split_tape
+from tapegrad.tensor import S, T, Tensor, handle
 from tapegrad.testing import check_gradients
 
 X: Any = tensor([-3.0, 0.0, 0.5], np.float64)

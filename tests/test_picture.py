@@ -15,9 +15,10 @@ from tapegrad import nn, ops, picture
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.op import OPS
+from tapegrad.operands import split
 from tapegrad.ops import exp, layer_norm, maximum, minimum, ones, sin, tanh, zeros
 from tapegrad.tape import NONE, GradientTape
-from tapegrad.tensor import handle, split
+from tapegrad.tensor import handle
 
 
 def doubled(x: Any) -> Any:

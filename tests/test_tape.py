@@ -16,9 +16,10 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients
+from tapegrad.operands import split, split_tape
 from tapegrad.ops import add, astype, exp, normal, ones, take, tanh, tensor
 from tapegrad.tape import NONE, GradientTape, NoneTape, OwnedTape
-from tapegrad.tensor import Tensor, handle, split, split_tape
+from tapegrad.tensor import Tensor, handle
 
 
 def real(*shape: int, seed: int = 0) -> Any:

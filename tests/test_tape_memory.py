@@ -18,9 +18,10 @@ import pytest
 from tapegrad.checkpoint import BalancedCheckpointing
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.gradients import Gradients
+from tapegrad.operands import split, split_tape
 from tapegrad.ops import exp, mul, normal, relu, take, tanh, tensor, zeros
 from tapegrad.tape import GradientTape
-from tapegrad.tensor import handle, split, split_tape
+from tapegrad.tensor import handle
 
 
 def real(*shape: int, seed: int = 0) -> Any:

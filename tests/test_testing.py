@@ -10,8 +10,9 @@ import pytest
 from tapegrad.dims import UNKNOWN, Dims, Size, UnknownDims, is_unknown, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.gradients import Gradients
+from tapegrad.operands import split
 from tapegrad.ops import exp, matmul, mean, mul, normal, ones, softmax, sum, tanh, tensor
-from tapegrad.tensor import Tensor, handle, split
+from tapegrad.tensor import Tensor, handle
 from tapegrad.testing import check_gradients, check_shape_rule
 
 

@@ -13,10 +13,11 @@ from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.linear import Linear
 from tapegrad.nn.module import Module
+from tapegrad.operands import split_mixed
 from tapegrad.ops import multi_head_attention
 from tapegrad.shapes import Shape
 from tapegrad.tape import Merge
-from tapegrad.tensor import T1, T2, Tensor, split_mixed
+from tapegrad.tensor import T1, T2, Tensor
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

@@ -15,10 +15,11 @@ from tapegrad.nn.linear import Linear
 from tapegrad.nn.module import Module
 from tapegrad.nn.norm import LayerNorm
 from tapegrad.nn.residual import Repeated
+from tapegrad.operands import split_mixed
 from tapegrad.ops import relu
 from tapegrad.shapes import Shape
 from tapegrad.tape import Merge
-from tapegrad.tensor import T1, T2, T, Tensor, split_mixed
+from tapegrad.tensor import T1, T2, T, Tensor
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

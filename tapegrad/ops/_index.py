@@ -11,7 +11,8 @@ import numpy as np
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Dim, Dims, Size, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.tensor import T2, Tensor, known, split_all
+from tapegrad.operands import known, split_all
+from tapegrad.tensor import T2, Tensor
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Index

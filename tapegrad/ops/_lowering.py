@@ -11,8 +11,9 @@ from tapegrad.backend import Slide, engine
 from tapegrad.dims import Dims, Size, one_int, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import remembered
+from tapegrad.operands import split, split_all
 from tapegrad.ops._broadcast import summed_to
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle, split, split_all
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

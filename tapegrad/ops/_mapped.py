@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
+from tapegrad.operands import split
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import D, S, T, Tensor, handle, split
+from tapegrad.tensor import D, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

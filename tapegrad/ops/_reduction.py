@@ -10,8 +10,9 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, RankUnknownError, is_unknown, show, surely_differ
 from tapegrad.errors import ShapeError, TapeError
+from tapegrad.operands import same_dtype, split, tensor_only
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import Tensor, handle, same_dtype, split, tensor_only
+from tapegrad.tensor import Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

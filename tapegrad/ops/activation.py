@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.op import op
+from tapegrad.operands import same_dtype, split, split_mixed, tensor_only
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, same_dtype, split, split_mixed, tensor_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

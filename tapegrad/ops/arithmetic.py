@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops._broadcast import adder
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
-from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, handle, split
+from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

@@ -13,13 +13,14 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, UnknownDims, at_least, broadcast, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
+from tapegrad.operands import on_one_tape, split, split_all, tensor_only
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops._rescue import rescued
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.tape import Tape
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, on_one_tape, split, split_all, tensor_only, values_of
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, values_of
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

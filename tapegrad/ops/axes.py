@@ -18,8 +18,9 @@ from tapegrad.dims import (
 )
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops.move import ordered, reshape_shape, transpose
-from tapegrad.tensor import Axis, D, T, Tensor, handle, split
+from tapegrad.tensor import Axis, D, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

@@ -10,9 +10,10 @@ from typing_extensions import TypeVar
 from tapegrad import sentences
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, place
-from tapegrad.tensor import S, Tensor, handle, split
+from tapegrad.tensor import S, Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,10 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
+from tapegrad.operands import split, tensor_only
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops.elementwise import broadcast_shape
-from tapegrad.tensor import T1, T2, D, Tensor, handle, split, tensor_only
+from tapegrad.tensor import T1, T2, D, Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,12 +8,13 @@ from tapegrad.backend import Slide
 from tapegrad.dims import Dims, Size, show, surely_differ, surely_less, window
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
+from tapegrad.operands import same_dtype, tensor_only
 from tapegrad.ops._lowering import at_least_one, check_rank, convolved, numbers
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import T1, T2, Float, Tensor, same_dtype, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.tape import Merge
+    from tapegrad.tensor import T1, T2, Float, Tensor
 
 
 def conv1d_shape(

@@ -11,8 +11,9 @@ from tapegrad import sentences
 from tapegrad.dims import Dim, Dims, Size, is_int, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
+from tapegrad.operands import own, split
 from tapegrad.ops.elementwise import scalar_type
-from tapegrad.tensor import D, S, Tensor, handle, own, split
+from tapegrad.tensor import D, S, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tapegrad.backend import engine
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.bitwise import Whole, whole_only
 from tapegrad.ops.elementwise import broadcast_shape, number_only
-from tapegrad.tensor import T1, T2, Real, Tensor, handle, split
+from tapegrad.tensor import T1, T2, Real, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims

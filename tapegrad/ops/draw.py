@@ -8,9 +8,10 @@ import numpy as np
 
 from tapegrad.generator import generator
 from tapegrad.op import op
+from tapegrad.operands import split, tensor_only
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape, sizes_of
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
-from tapegrad.tensor import D, Float, S, T, Tensor, handle, split, tensor_only
+from tapegrad.tensor import D, Float, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.generator import RNG

@@ -23,7 +23,8 @@ from tapegrad.dims import (
 )
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle, same_dtypes, split, split_all
+from tapegrad.operands import same_dtypes, split, split_all
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

@@ -11,7 +11,8 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.tensor import Float, G, Real, S, T, Tensor, handle, split
+from tapegrad.operands import split
+from tapegrad.tensor import Float, G, Real, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tapegrad.backend import engine
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise

@@ -10,10 +10,11 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
+from tapegrad.operands import split, split_mixed, tensor_only
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split, split_mixed, tensor_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims

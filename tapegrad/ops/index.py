@@ -9,10 +9,11 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, is_unknown, normal_axis, product, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
+from tapegrad.operands import known, split_mixed, tensor_only
 from tapegrad.ops._index import OutOfRangeError, along, check_range
 from tapegrad.ops.create import sizes_of
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle, known, split_mixed, tensor_only
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle
 
 if TYPE_CHECKING:
     import numpy as np

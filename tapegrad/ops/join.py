@@ -20,8 +20,9 @@ from tapegrad.dims import (
 )
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
+from tapegrad.operands import same_dtypes, split_all
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import D, T, Tensor, handle, same_dtypes, split_all
+from tapegrad.tensor import D, T, Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

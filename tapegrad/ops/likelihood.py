@@ -12,6 +12,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, show
 from tapegrad.errors import DTypeError
 from tapegrad.op import Typed, op
+from tapegrad.operands import same_dtype, split
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
     Reduction,
@@ -27,7 +28,7 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
 from tapegrad.ops.softmax import log_normalized
 from tapegrad.ops.spread import not_zero
-from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split, values_of
+from tapegrad.tensor import Float, T, Tensor, handle, values_of
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

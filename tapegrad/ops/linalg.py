@@ -11,9 +11,10 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError, SingularError
 from tapegrad.op import op
+from tapegrad.operands import split, tensor_only
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split, tensor_only
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

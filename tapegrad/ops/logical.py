@@ -12,9 +12,10 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import Float, S, T, Tensor, handle, split
+from tapegrad.tensor import Float, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise

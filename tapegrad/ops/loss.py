@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least
 from tapegrad.op import op
+from tapegrad.operands import same_dtype, split
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
     Reduction,
@@ -21,7 +22,7 @@ from tapegrad.ops._reduction import (
 )
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.spread import not_zero
-from tapegrad.tensor import Float, T, Tensor, handle, same_dtype, split
+from tapegrad.tensor import Float, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

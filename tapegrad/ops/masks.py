@@ -10,10 +10,11 @@ from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Dims, broadcast, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
+from tapegrad.operands import constant, same_dtype, split, tensor_only
 from tapegrad.ops.compare import where
 from tapegrad.ops.move import broadcast_to
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import T1, T2, D, T, Tensor, constant, handle, same_dtype, split, tensor_only
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.tape import Merge, NoneTape

@@ -9,9 +9,10 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, broadcast, is_unknown, of_rank, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
+from tapegrad.operands import same_dtype, split, tensor_only
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops.arithmetic import add
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle, same_dtype, split, tensor_only
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

@@ -8,9 +8,10 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, is_unknown, normal_axes, product, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops.create import sizes_of
-from tapegrad.tensor import D, T, Tensor, handle, split
+from tapegrad.tensor import D, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

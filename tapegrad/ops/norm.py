@@ -12,27 +12,13 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, at_least, normal_axes, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op, remembered
+from tapegrad.operands import on_one_tape, same_dtype, split, split_all, tensor_only
 from tapegrad.ops._rescue import rescued
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
-from tapegrad.tensor import (
-    T1,
-    T2,
-    Axis,
-    Float,
-    S,
-    T,
-    Tensor,
-    handle,
-    on_one_tape,
-    same_dtype,
-    split,
-    split_all,
-    tensor_only,
-    values_of,
-)
+from tapegrad.tensor import T1, T2, Axis, Float, S, T, Tensor, handle, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,6 +8,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dim, Dims, Size, broadcast, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
+from tapegrad.operands import constant, same_dtype, split, split_mixed, tensor_only
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._index import (
     axes_of,
@@ -19,7 +20,7 @@ from tapegrad.ops._index import (
     sliced_size,
     untaped,
 )
-from tapegrad.tensor import T1, T2, D, T, Tensor, constant, handle, same_dtype, split, split_mixed, tensor_only
+from tapegrad.tensor import T1, T2, D, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

@@ -10,6 +10,7 @@ import numpy as np
 
 from tapegrad.backend import engine
 from tapegrad.op import op
+from tapegrad.operands import split, tensor_only
 from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._windows import Windows, pool_shape
@@ -19,7 +20,7 @@ from tapegrad.ops.join import concat
 from tapegrad.ops.places import getitem
 from tapegrad.ops.ranges import countable
 from tapegrad.ops.reduce import mean
-from tapegrad.tensor import Float, T, Tensor, handle, split, tensor_only, values_of
+from tapegrad.tensor import Float, T, Tensor, handle, values_of
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims

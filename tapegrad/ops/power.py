@@ -11,10 +11,11 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
-from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, handle, split
+from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

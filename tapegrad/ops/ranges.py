@@ -12,9 +12,10 @@ from tapegrad.backend import engine
 from tapegrad.dims import UNKNOWN, Dims, Size, is_unknown, one_int, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
+from tapegrad.operands import known, split
 from tapegrad.ops.create import filled_shape, float_dtype_only
 from tapegrad.ops.elementwise import scalar_type
-from tapegrad.tensor import D, Float, Tensor, handle, known, split
+from tapegrad.tensor import D, Float, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape

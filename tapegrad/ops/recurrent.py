@@ -8,13 +8,14 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op, remembered
+from tapegrad.operands import on_one_tape, same_dtype, split_all, tensor_only
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.arithmetic import add
 from tapegrad.ops.axes import expand_dims
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.matmul import matmul
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import Float, T, Tensor, handle, on_one_tape, same_dtype, split_all, tensor_only
+from tapegrad.tensor import Float, T, Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

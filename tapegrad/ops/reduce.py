@@ -9,8 +9,9 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, is_unknown, normal_axes, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops.elementwise import float_only, number_only
-from tapegrad.tensor import Axis, D, Float, Real, T, Tensor, handle, split
+from tapegrad.tensor import Axis, D, Float, Real, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

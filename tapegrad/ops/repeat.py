@@ -10,9 +10,10 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, normal_axis, product, surely_less, window
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
+from tapegrad.operands import split, tensor_only
 from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import D, T, Tensor, handle, split, tensor_only
+from tapegrad.tensor import D, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

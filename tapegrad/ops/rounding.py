@@ -10,10 +10,11 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import Typed, op
+from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, is_fraction, number_only
-from tapegrad.tensor import T1, T2, Real, S, T, Tensor, handle, split
+from tapegrad.tensor import T1, T2, Real, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise

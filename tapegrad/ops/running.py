@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, normal_axis, product
 from tapegrad.op import op
+from tapegrad.operands import split, tensor_only
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.places import getitem
 from tapegrad.ops.reduce import check_axis
-from tapegrad.tensor import D, Real, T, Tensor, handle, split, tensor_only
+from tapegrad.tensor import D, Real, T, Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,8 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, normal_axis, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.tensor import T1, T2, Float, T, Tensor, handle, split_all, tensor_only
+from tapegrad.operands import split_all, tensor_only
+from tapegrad.tensor import T1, T2, Float, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

@@ -9,9 +9,10 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, normal_axes, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import Typed, op
+from tapegrad.operands import split
 from tapegrad.ops._lowering import numbers
 from tapegrad.ops.elementwise import is_fraction
-from tapegrad.tensor import Axis, D, S, T, Tensor, handle, split
+from tapegrad.tensor import Axis, D, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, Tensor, handle, split
+from tapegrad.tensor import T1, T2, Float, S, Tensor, handle
 
 if TYPE_CHECKING:
     import numpy as np

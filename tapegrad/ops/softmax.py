@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, normal_axis
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis
-from tapegrad.tensor import Float, S, T, Tensor, handle, split
+from tapegrad.tensor import Float, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

@@ -8,9 +8,10 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, normal_axis, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
+from tapegrad.operands import split, tensor_only
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import D, S, T, Tensor, handle, split, tensor_only
+from tapegrad.tensor import D, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     import numpy as np

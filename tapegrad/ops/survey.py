@@ -8,8 +8,9 @@ import numpy as np
 
 from tapegrad.backend import engine
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops.reduce import check_axis, extremum_shape, reduce_shape
-from tapegrad.tensor import Axis, Tensor, handle, split
+from tapegrad.tensor import Axis, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims

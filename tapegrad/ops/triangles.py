@@ -10,10 +10,11 @@ from tapegrad.backend import engine
 from tapegrad.dims import UNKNOWN, Dims, Size, at_least, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
+from tapegrad.operands import split, tensor_only
 from tapegrad.ops.create import zeros
 from tapegrad.ops.places import at_set, getitem
 from tapegrad.ops.ranges import countable, eye_shape
-from tapegrad.tensor import D, S, T, Tensor, handle, split, tensor_only
+from tapegrad.tensor import D, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

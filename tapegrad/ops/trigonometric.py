@@ -9,10 +9,11 @@ from tapegrad import sentences
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
+from tapegrad.operands import split_mixed
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, split_mixed
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

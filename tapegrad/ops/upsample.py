@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tapegrad.op import op
+from tapegrad.operands import tensor_only
 from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
-from tapegrad.tensor import Float, T, Tensor, handle, tensor_only
+from tapegrad.tensor import Float, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims

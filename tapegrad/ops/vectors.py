@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
+from tapegrad.operands import split
 from tapegrad.ops.arithmetic import mul
 from tapegrad.ops.axes import expand_dims, squeeze
 from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.matmul import matmul
 from tapegrad.ops.reduce import sum
-from tapegrad.tensor import T1, T2, D, Real, Tensor, split
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tapegrad.tape import Merge
-    from tapegrad.tensor import Number
+    from tapegrad.tensor import T1, T2, D, Number, Real, Tensor
 
 
 def vecdot_shape(x: Dims, y: Dims) -> Dims:

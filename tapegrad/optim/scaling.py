@@ -11,7 +11,7 @@ from tapegrad import ops
 from tapegrad.backend import engine
 from tapegrad.errors import TapeError
 from tapegrad.gradients import Gradients
-from tapegrad.tensor import known
+from tapegrad.operands import known
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:

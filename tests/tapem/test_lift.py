@@ -12,9 +12,10 @@ import pytest
 from tapegrad import ops, tapem
 from tapegrad.nn import Param
 from tapegrad.op import OPS
+from tapegrad.operands import split
 from tapegrad.tapem import Err, Node, Ok, Tape, TapeM
 from tapegrad.tapem.lift import Lifted
-from tapegrad.tensor import Tensor, handle, split
+from tapegrad.tensor import Tensor, handle
 from tapegrad.testing import check_gradients
 
 EMPTY = Tape.empty()

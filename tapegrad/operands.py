@@ -1,0 +1,164 @@
+"""What ops take: tensors, and numbers beside them, of one dtype, taken off their tapes and put on one.
+
+A closure that held a taped tensor would hold its own tape and leak: behind `split` an op knows tapeless tensors only.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Final, overload
+
+import numpy as np
+
+from tapegrad import sentences
+from tapegrad.dims import Dim
+from tapegrad.errors import DTypeError
+from tapegrad.tape import NONE
+from tapegrad.tensor import Tensor, described, handle, values_of
+from tapegrad.traces import edge
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tapegrad.tape import Merge, NoneTape
+    from tapegrad.tensor import D2, S2, T2, D, Number, S, T
+
+_ALONE: Final = object()  # the second operand of an op that has one
+_NUMBERS: Final = (float, int)  # made once: a union would be made at each call; a bool is an int
+
+
+def known(x: Any) -> np.ndarray[Any, Any] | None:
+    """Returns the numbers of a tensor or of a raw value, or None where `jit` traces: nothing can be asked of them."""
+    values = values_of(x)
+    return values if isinstance(values, np.ndarray) else None
+
+
+@overload
+def split(x: Tensor[S, T, D]) -> tuple[Tensor[S, NoneTape, D], T]: ...
+@overload
+def split(
+    x: Tensor[S, T, D] | Number, y: Tensor[S2, T2, D2] | Number
+) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]: ...
+def split(x: Any, y: Any = _ALONE) -> Any:
+    """Returns the operands, of one dtype, without their tapes, and the one tape they make together.
+
+    A closure that held a taped tensor would hold its own tape and leak: from here on an op knows tapeless tensors only.
+    """
+    if y is _ALONE:
+        if not isinstance(x, Tensor):  # asked here: a call more costs a fiftieth of an op
+            tensor_only(x, "x")
+        tape = x.tape
+        return (x, tape) if tape is NONE else (x.handle, tape)
+    if not isinstance(x, Tensor):
+        x = constant(x, y, "x", "y")
+    elif not isinstance(y, Tensor):
+        y = constant(y, x, "y", "x")
+    if x.data.dtype is not y.data.dtype:  # asked here too
+        same_dtype(x, y)
+    left: Any = x.tape
+    right: Any = y.tape
+    if left is NONE:
+        return (x, y, left) if right is NONE else (x, y.handle, right)
+    if right is NONE:
+        return x.handle, y, left
+    return x.handle, y.handle, left if left is right else left.merge(right)
+
+
+def split_mixed(
+    x: Tensor[S, T, D] | Number, y: Tensor[S2, T2, D2] | Number
+) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]:
+    """Does what `split` does of two operands whose dtypes may differ."""
+    if not isinstance(x, Tensor):
+        x = constant(x, y, "x", "y")
+    elif not isinstance(y, Tensor):
+        y = constant(y, x, "y", "x")
+    operands: Any = (x, y)
+    (left, right), tape = split_all(operands, "operands")
+    return left, right, tape
+
+
+@overload
+def split_tape(x: Tensor[S, T, D]) -> tuple[Tensor[S, NoneTape, D], T]: ...
+@overload
+def split_tape(
+    x: Tensor[S, T, D] | Number, y: Tensor[S2, T2, D2] | Number
+) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]: ...
+@edge
+def split_tape(x: Any, y: Any = _ALONE) -> Any:
+    """Returns the operands without their tapes, and the one tape they make together, as the face has it.
+
+    There `split` cuts tensors apart. An alias would not do: mypy asks no plugin about a call through one.
+    """
+    *operands, tape = split(x) if y is _ALONE else split_mixed(x, y)
+    for operand in operands:
+        operand.fasten()
+    return (*operands, tape)
+
+
+def split_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Tensor[Any, NoneTape, D]], T]:
+    """Returns any number of operands without their tapes, and the one tape they make together."""
+    tape: Any = NONE
+    parts: list[Any] = []
+    for position, x in enumerate(tensors):
+        tensor_only(x, f"{name}[{position}]")
+        if x.owns_tape:
+            tape = x.tape if tape is NONE else tape.merge(x.tape)
+        parts.append(x.handle if x.owns_tape else x)
+    return parts, tape
+
+
+def on_one_tape(*tensors: Tensor[Any, Any, Any]) -> list[Tensor[Any, Any, Any]]:
+    """Returns operands with the one tape they make together.
+
+    An op made of ops begins so: a parameter has no tape, and were it reshaped without one, nobody would know whose the
+    gradient is.
+    """
+    parts, tape = split_all(tensors, "operands")
+    return [x.put_tape(tape) for x in parts] if tape.owns else parts
+
+
+def tensor_only(x: object, name: str) -> None:
+    """Refuses a number or an array where neither stands for a tensor."""
+    if not isinstance(x, Tensor):
+        message = f"{name} is {described(x)}, not a tensor"
+        raise DTypeError(message)
+
+
+def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any], name: str = "y") -> None:
+    """Refuses two dtypes: nothing is converted unless somebody writes `astype`."""
+    if x.data.dtype is not y.data.dtype and x.data.dtype != y.data.dtype:
+        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(x.dtype), "x", str(y.dtype), name))
+
+
+def same_dtypes(tensors: Sequence[Tensor[Any, Any, Any]], name: str) -> None:
+    """Refuses any number of tensors that are not all of the first one's dtype."""
+    dtypes = [str(x.dtype) for x in tensors]
+    for position, dtype in enumerate(dtypes):
+        if dtype != dtypes[0]:
+            first, other = f"{name}[0]", f"{name}[{position}]"
+            raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, dtypes[0], first, dtype, other))
+
+
+def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any, NoneTape, Any]:
+    """Gives a number the dtype of the tensor it stands beside, and takes an array as it is."""
+    if not isinstance(like, Tensor):
+        raise DTypeError(sentences.no_tensor(sentences.UNNAMED, described(value), described(like)))
+    if not isinstance(value, _NUMBERS):
+        if isinstance(value, np.ndarray | np.generic):
+            return handle(own(value))  # the array is the caller's, who may write into it before the way back
+        if isinstance(value, Dim):
+            operator.index(value)  # refused, for it is a name; the op is then answered by its rule
+        message = f"{described(value)} is neither a tensor nor a number nor a NumPy array"
+        raise DTypeError(message)
+    dtype = like.data.dtype
+    kind = dtype.kind
+    if kind != "f" and (isinstance(value, float) or (kind == "b" and not isinstance(value, bool))):
+        message = sentences.mixed_dtypes(sentences.UNNAMED, described(value), name, str(dtype), name_of_like)
+        raise DTypeError(message)
+    return handle(np.array(value, dtype))  # NumPy adds an array of rank 0 in half the time of a number
+
+
+def own(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """Returns a copy as an array whose bytes stand in the order of this machine, so that a dtype is only one."""
+    array = np.array(data, dtype)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
