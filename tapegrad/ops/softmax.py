@@ -73,6 +73,8 @@ def log_softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
     x, tape = split(x)
     float_only(x)
     check_axis(x, axis)
+    if not x.size:
+        normal_axis(axis, x.shape)
     out = handle(log_normalized(x.data, axis))
 
     def backward(grads: Gradients) -> None:
