@@ -100,10 +100,13 @@ def split_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Ten
     tape: Any = NONE
     parts: list[Any] = []
     for position, x in enumerate(tensors):
-        tensor_only(x, f"{name}[{position}]")
-        if x.owns_tape:
-            tape = x.tape if tape is NONE else tape.merge(x.tape)
-        parts.append(x.handle if x.owns_tape else x)
+        if not isinstance(x, Tensor):
+            tensor_only(x, f"{name}[{position}]")
+        if x.tape is NONE:
+            parts.append(x)
+            continue
+        tape = x.tape if tape is NONE else tape.merge(x.tape)
+        parts.append(x.handle)
     return parts, tape
 
 

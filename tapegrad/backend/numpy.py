@@ -74,6 +74,10 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return result
 
     @override
+    def add_to(self, total: Array, x: Array) -> Array:
+        return np.add(total, x, out=total)
+
+    @override
     def fuse(self, function: Callable[..., Any], *values: Array) -> Any:
         first, *others = values
         if first.size < self.fused_from or any(one.shape != first.shape for one in others):

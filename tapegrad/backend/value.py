@@ -342,6 +342,15 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """
         return function(*values)
 
+    def add_to(self, total: Any, x: Any) -> Any:
+        """Returns a sum, which may stand in the memory of `total`: nobody else has seen that.
+
+        Args:
+            total: A value of the result's shape and dtype.
+            x: What is added to it, broadcast.
+        """
+        return total + x
+
     def mean(self, x: Any, axis: int | tuple[int, ...] | None) -> Any:
         """Averages along axes, which stay with size one."""
         total: Any = self.sum(x, axis, keepdims=True)

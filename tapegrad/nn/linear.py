@@ -11,7 +11,7 @@ from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
-from tapegrad.ops import add, matmul, uniform
+from tapegrad.ops import linear, matmul, uniform
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
 
@@ -60,8 +60,7 @@ class Linear(Module, Generic[In, Out]):
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, In], T]) -> Tensor[Shape[*Batch, Out], T]:
         """Computes `x @ weight + bias` of float32 `x`, `(..., In)`; gives `(..., Out)`."""
-        y = matmul(x, self.weight)
-        return y if self.bias is None else add(y, self.bias)
+        return matmul(x, self.weight) if self.bias is None else linear(x, self.weight, self.bias)
 
     @override
     def __repr__(self) -> str:

@@ -86,6 +86,8 @@ def compared(
     """Computes a loss element by element, by functions of the raw values of `x` and the target."""
     untaped_only(target)
     x, tape = split(x)
+    if x.data.shape != target.data.shape:  # NumPy would broadcast them
+        same_sizes(x.shape, target.shape, x.shape)
     same_dtype(x, target, "target")
     float_only(x)
     weight = weight_of(call, reduction, x.size)

@@ -198,7 +198,7 @@ def kl_div(
     return tape.record(out, (x,), backward)
 
 
-@op(elementwise_loss_shape, eager=True)
+@op(elementwise_loss_shape)
 def bce(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
@@ -234,7 +234,7 @@ def bce(
     return compared("bce", x, target, reduction, loss, slope)
 
 
-@op(elementwise_loss_shape, eager=True)
+@op(elementwise_loss_shape)
 def bce_with_logits(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:

@@ -39,7 +39,7 @@ def row_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
     return reduced_shape(lambda: same_sizes(at_least(1, x=x), target, x)[:-1], reduction)
 
 
-@op(elementwise_loss_shape, eager=True)
+@op(elementwise_loss_shape)
 def mse(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
@@ -101,7 +101,7 @@ def rmse(
     return tape.record(out, (x,), backward)
 
 
-@op(elementwise_loss_shape, eager=True)
+@op(elementwise_loss_shape)
 def mae(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
@@ -126,7 +126,7 @@ def mae(
     return compared("mae", x, target, reduction, _distance, lambda x, t: apply("sign", x - t))
 
 
-@op(elementwise_loss_shape, eager=True)
+@op(elementwise_loss_shape)
 def huber(
     x: Tensor[Any, T, Float],
     target: Tensor[Any, NoneTape, Float],
@@ -165,7 +165,7 @@ def huber(
     )
 
 
-@op(elementwise_loss_shape, eager=True)
+@op(elementwise_loss_shape)
 def smooth_l1(
     x: Tensor[Any, T, Float],
     target: Tensor[Any, NoneTape, Float],
@@ -211,7 +211,7 @@ def smooth_l1(
     )
 
 
-@op(elementwise_loss_shape, eager=True)
+@op(elementwise_loss_shape)
 def hinge(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:

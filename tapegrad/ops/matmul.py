@@ -9,9 +9,8 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, broadcast, is_unknown, of_rank, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import same_dtype, split, tensor_only
+from tapegrad.operands import same_dtype, split, split_all, tensor_only
 from tapegrad.ops._broadcast import summed_to
-from tapegrad.ops.arithmetic import add
 from tapegrad.tensor import T1, T2, D, T, Tensor, handle
 
 if TYPE_CHECKING:
@@ -203,7 +202,7 @@ def linear(
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
     r"""Maps the last axis linearly and adds a bias.
 
-    $$y_{bm} = \sum_n x_{bn} w_{nm} + c_m$$
+    $$y_{bm} = \sum_n x_{bn} w_{nm} + c_m, \quad dx = dy \, w^T, \quad dw = x^T dy, \quad dc_m = \sum_b dy_{bm}$$
 
     Args:
         x: `(..., N)`.
@@ -217,12 +216,27 @@ def linear(
         ShapeError: Rows or columns of `weight` do not fit, or an operand has too few axes or too many.
         DTypeError: The dtypes differ.
     """
-    operands: dict[str, Tensor[Any, Any, Any]] = {"x": x, "weight": weight, "bias": bias}
-    for name, operand in operands.items():
+    for name, operand in (("x", x), ("weight", weight), ("bias", bias)):
         tensor_only(operand, name)
         same_dtype(x, operand, name)
-    linear_shape(x.shape, weight.shape, bias.shape)
-    return add(matmul(x, weight), bias)
+    if weight.data.ndim != 2 or bias.data.shape != weight.data.shape[1:]:  # what NumPy would let pass
+        linear_shape(x.shape, weight.shape, bias.shape)
+    (x, weight, bias), tape = split_all((x, weight, bias), "operands")
+    product = x.data @ weight.data
+    out = handle(engine(product, bias.data).add_to(product, bias.data))
+
+    def backward(grads: Gradients) -> None:
+        dy, rows = grads.take(out), x.data
+        if rows.ndim != 2:
+            dy, rows = _stacked(_as_matrix(dy, 0)), _stacked(_as_matrix(rows, 0))
+        if grads.wants(x):
+            grads.add(x, (dy @ weight.data.T).reshape(x.shape))
+        if grads.wants(weight):
+            grads.add(weight, rows.T @ dy)
+        if grads.wants(bias):
+            grads.add(bias, engine(dy).sum(dy, 0, keepdims=False))
+
+    return tape.record(out, (x, weight, bias), backward, reads=(x, weight))
 
 
 def _as_matrix(value: Any, axis: int) -> Any:

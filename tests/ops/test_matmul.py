@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tapegrad import ops
+from tapegrad.autodiff import Autodiff
 from tapegrad.dims import UNKNOWN, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import bmm, dot, linear, matmul, normal, ones, outer, tensor
@@ -140,6 +141,17 @@ def test_outer_dot_bmm_and_linear_are_products_of_matrices() -> None:
 def test_gradients_of_products_can_be_differentiated(name: str) -> None:
     for x, y in FITTING[name]:
         check_gradients(PRODUCTS[name], real(*x), real(*y, seed=1), order=2)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_linear_adds_its_bias_on_the_level_of_any_operand(place: int) -> None:
+    operands: list[Any] = [real(2, 3), real(3, 5, seed=1), real(5, seed=2)]
+    expected = linear(*operands).tolist()
+    level = Autodiff()
+
+    operands[place] = level.from_inner(operands[place])
+
+    assert level.inner(linear(*operands)).tolist() == expected
 
 
 @pytest.mark.parametrize(("x", "weight", "bias"), LINEAR, ids=str)
