@@ -59,7 +59,7 @@ def cross_entropy_dtypes(x: Typed, target: Typed) -> None:
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "target", target.dtype, "integer"))
 
 
-@op(cross_entropy_shape, eager=True, dtypes=cross_entropy_dtypes)
+@op(cross_entropy_shape, dtypes=cross_entropy_dtypes)
 def cross_entropy(
     x: Tensor[Any, T, Float],
     target: Tensor[Any, NoneTape, Float | np.integer[Any]],
@@ -99,7 +99,7 @@ def cross_entropy(
     untaped_only(target)
     x, tape = split(x)
     float_only(x)
-    cross_entropy_dtypes(Typed(x.ndim, str(x.dtype)), Typed(target.ndim, str(target.dtype)))
+    _check_target(x, target)
     probabilities, count = _probabilities("cross_entropy", x, target, ignore_index)
     if smoothing:
         counted = 1 if target.ndim == x.ndim else engine(probabilities).sum(probabilities, -1, keepdims=True)
@@ -272,6 +272,15 @@ def _log(x: Any) -> Any:
     return engine(x).log(x)
 
 
+def _check_target(x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any]) -> None:
+    """Refuses what is neither a label for each row nor a probability for each score; the rules say why."""
+    scores, targets = x.data, target.data
+    if not scores.ndim or targets.shape not in (scores.shape, scores.shape[:-1]):
+        cross_entropy_shape(x.shape, target.shape)
+    if targets.dtype != scores.dtype if targets.ndim == scores.ndim else targets.dtype.kind not in "iu":
+        cross_entropy_dtypes(Typed(x.ndim, str(x.dtype)), Typed(target.ndim, str(target.dtype)))
+
+
 def _probabilities(
     call: str, x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any], ignore_index: int | None
 ) -> tuple[Any, Any]:
@@ -284,13 +293,17 @@ def _probabilities(
     labels, classes = values_of(target), x.shape[-1]
     if not isinstance(labels, np.ndarray):
         return _unchecked(labels, classes, x.dtype, ignore_index)
-    counted = np.ones(labels.shape, bool) if ignore_index is None else labels != ignore_index
-    outside = labels[counted & ((labels < 0) | (labels >= classes))]
-    if outside.size:
-        message = f"label {outside.flat[0]} is not one of the {classes} classes of x {show(x.shape)}"
+    outside = (labels < 0) | (labels >= classes)
+    counted = None if ignore_index is None else labels != ignore_index
+    if counted is not None:
+        outside = outside & counted
+    if outside.any():
+        message = f"label {labels[outside].flat[0]} is not one of the {classes} classes of x {show(x.shape)}"
         raise IndexError(message)
     chosen = engine(target.data).one_hot(target.data, classes, x.dtype)
-    return chosen if counted.all() else chosen * counted[..., None].astype(x.dtype), int(counted.sum())
+    if counted is None:
+        return chosen, labels.size
+    return chosen * counted[..., None].astype(x.dtype), int(counted.sum())
 
 
 def _unchecked(labels: Any, classes: int, dtype: Any, ignore_index: int | None) -> tuple[Any, Any]:
