@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import sys
+from argparse import Namespace
 from dataclasses import fields, is_dataclass
 from functools import cache
-from operator import attrgetter, itemgetter
-from types import MappingProxyType
+from operator import attrgetter, is_, itemgetter
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -35,12 +37,14 @@ class Survey:
         states: Parameters and buffers, by identity.
         optimizers: Their memory and their step sizes are inputs too.
         groups: The groups of optimizers.
-        objects: Modules and optimizers.
+        objects: Modules, optimizers, and whatever else is no more than its attributes.
         generators: They seed what the step draws.
         tensors: Tensors that are no parameters.
         fixed: What the program is compiled for: whatever else attributes and containers hold.
         kinds: Each thing on the way, so that two surveys of one kind share a program.
-        containers: The lists and dictionaries on the way, which tracing must leave as they are.
+        containers: The lists and dictionaries on the way, those of attributes as well, which tracing must leave as
+            they are.
+        replaced: While it is traced, a container, a place in it, the tensor there, and what stands for it.
     """
 
     def __init__(self, step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -48,12 +52,13 @@ class Survey:
         self.states: dict[int, tuple[str, State[Any, Any]]] = {}
         self.optimizers: list[Optimizer[Any]] = []
         self.groups: list[Group] = []
-        self.objects: list[Module | Optimizer[Any]] = []
+        self.objects: list[Any] = []
         self.generators: dict[int, np.random.Generator] = {}
         self.tensors: dict[int, tuple[str, Tensor[Any, Any, Any]]] = {}
         self.fixed: list[tuple[str, Any]] = []
         self.kinds: list[tuple[Any, ...]] = []
         self.containers: list[Any] = []
+        self.replaced: list[tuple[Any, Any, Any, Any]] = []
         self.views: list[Any] = []  # live views of what attributes hold
         self.getters: list[tuple[Callable[[Any], Any], Any]] = []
         self._seen: dict[int, str] = {}
@@ -106,10 +111,7 @@ class Survey:
             self._parts(path, value, {"weight_decay": value.weight_decay, "has_lr": value.lr is not None})
             self.getters.append((_DECAY, value))
         elif isinstance(value, Module):
-            self.objects.append(value)
-            self.containers.append(vars(value))
-            self.views.append(vars(value).values())
-            self._parts(path, value, vars(value))
+            self._attributes(value, path)
         elif isinstance(value, list | tuple):
             self._sequence(value, path)
         elif isinstance(value, dict | MappingProxyType):
@@ -120,7 +122,10 @@ class Survey:
         elif is_dataclass(value) and not isinstance(value, type):
             names = [field.name for field in fields(value)]
             self.getters += [(_alone(attrgetter(name)), value) for name in names]
+            self.containers += [vars(value)] if hasattr(value, "__dict__") else []
             self._parts(path, value, {name: getattr(value, name) for name in names})
+        elif _is_its_attributes(value):
+            self._attributes(value, path)
         else:
             self.fixed.append((path, value))
 
@@ -141,6 +146,12 @@ class Survey:
             (path, type(state), tuple(np.ndim(_on_device(part)) for _, part in parts_of(state)))
             for state in value.state.values()
         ]
+
+    def _attributes(self, value: Any, path: str) -> None:
+        self.objects.append(value)
+        self.containers.append(vars(value))
+        self.views.append(vars(value).values())
+        self._parts(path, value, vars(value))
 
     def _sequence(self, value: Any, path: str) -> None:
         if isinstance(value, list):
@@ -165,22 +176,36 @@ def parts_of(state: Any) -> list[tuple[str, Any]]:
 
 
 def rebuilt(value: Any, replace: Callable[[Any], Any]) -> Any:
-    """Returns an argument, or a result, with other tensors in the place of its own; all else is the same object."""
+    """Returns an argument with other tensors in the place of its own; what has a place to put them is left as it is."""
     if isinstance(value, Tensor):
         return replace(value)
-    if isinstance(value, list):
-        return [rebuilt(one, replace) for one in value]
     if isinstance(value, tuple):
         parts = [rebuilt(one, replace) for one in value]
+        if all(map(is_, parts, value)):
+            return value
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if type(value) is dict:
-        return {key: rebuilt(one, replace) for key, one in value.items()}
-    if is_dataclass(value) and not isinstance(value, type | Module | Optimizer | Group):
+    if is_dataclass(value) and not hasattr(value, "__dict__") and not isinstance(value, type | Group):
         other = object.__new__(type(value))
         for field in fields(value):
             object.__setattr__(other, field.name, rebuilt(getattr(value, field.name), replace))
         return other
     return value
+
+
+def _is_its_attributes(value: Any) -> bool:
+    """Says whether an object holds what its attributes say and no more, as one of a class written in Python does.
+
+    Those of Python's own library are left alone but for the namespaces: a logger leads to all others.
+    """
+    if isinstance(value, SimpleNamespace | Namespace):
+        return True
+    kind = type(value)
+    is_plain = all(getattr(kind, name) == getattr(_Plain, name) for name in _LAYOUT)
+    return is_plain and kind.__module__.partition(".")[0] not in sys.stdlib_module_names
+
+
+class _Plain:
+    """Has attributes, and nothing else."""
 
 
 def _on_device(part: Any) -> Any:
@@ -195,4 +220,5 @@ def _alone(get: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda holder: (get(holder),)
 
 
+_LAYOUT: Final = ("__basicsize__", "__dictoffset__", "__weakrefoffset__")
 _DECAY: Final = _alone(attrgetter("weight_decay"))

@@ -35,8 +35,9 @@ def jit(step: F) -> F:
     A call runs the function once for its shapes and dtypes, and notes what it computes; every call runs what JAX has
     compiled of that. What the function changes is carried through: parameters, buffers, what optimizers remember,
     generators. It stays on the device until its numbers are read, and the memory of the old values is given away. A
-    step size may change from call to call; any other number, or attribute, that changes is compiled for anew. An object
-    that is no module, optimizer, dataclass or container counts as itself: what changes inside it is not seen.
+    step size may change from call to call; any other number, or attribute, that changes is compiled for anew: those of
+    modules, optimizers, dataclasses and containers, and of objects whose class is written in Python without slots.
+    Any other object counts as itself: what changes inside it is not seen.
 
     Generators give a seed for each call, and `jax.random` draws: reproducible, but other numbers than NumPy's. What an
     op refuses for its numbers, such as a label that is no class, is refused only where they are known while the
@@ -53,8 +54,8 @@ def jit(step: F) -> F:
     Raises:
         DTypeError: `step` is a module, which no function is; in a call, an argument is a NumPy array.
         TapeError: In a call: the step asks for numbers, as for a shape that hangs on them, changes what it was not
-            given, sets an attribute to something that is no tensor, or draws from a generator that it was not given;
-            an argument, or a result, has a tape to run back.
+            given, sets an attribute, or changes a list or a dictionary, for only parameters and buffers are carried, or
+            draws from a generator that it was not given; an argument, or a result, has a tape to run back.
     """
     if isinstance(step, Module):
         message = f"jit: step is {type(step).__name__}, a module; compile a function that calls it"

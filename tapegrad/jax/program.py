@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
 from itertools import starmap
@@ -142,9 +143,12 @@ def _unharmed(note: Callable[[], Any], again: Callable[[], Survey], survey: Surv
     try:
         noted = note()
         at_once(starmap(call, standing))
+        _put_back(survey)
         after = again()
         _refuse_changes(fixed, dict(after.fixed))
         _refuse_kinds(survey, after)
+        _refuse_tensors(survey, after)
+        at_once(starmap(call, held))
     except BaseException:
         at_once(starmap(call, standing), starmap(call, held))
         raise
@@ -175,15 +179,44 @@ def _held_before(container: Any) -> list[tuple[Any, ...]]:
     return [(container.clear,), (put, container.copy())]
 
 
+def _put_in(survey: Survey, replace: Callable[[Any], Any]) -> None:
+    """Puts what stands for tensors in their place, wherever attributes, lists and dictionaries hold them."""
+    for container in survey.containers:
+        places = range(len(container)) if isinstance(container, list) else list(container)
+        for place in places:
+            before = container[place]
+            there = rebuilt(before, replace)
+            if there is not before:
+                container[place] = there
+                survey.replaced.append((container, place, before, there))
+
+
+def _put_back(survey: Survey) -> None:
+    """Puts the tensors back, save where the step has put something else."""
+    for container, place, before, there in survey.replaced:
+        with suppress(LookupError):  # the place itself is gone
+            if container[place] is there:
+                container[place] = before
+    survey.replaced.clear()
+
+
+def _refuse_tensors(before: Survey, after: Survey) -> None:
+    known = dict(after.tensors.values())
+    for path, tensor in before.tensors.values():
+        if known[path] is not tensor:
+            message = f"jit: the step sets {path}, a tensor, which happens but once; a Buffer is carried"
+            raise TapeError(message)
+
+
 def _refuse_kinds(before: Survey, after: Survey) -> None:
     if after.kinds != before.kinds:
-        message = "jit: the step changes what a module, an optimizer or a container holds, which happens but once"
+        message = "jit: the step changes what an object or a container holds, which happens but once"
         raise TapeError(message)
 
 
 def _refuse_changes(before: dict[str, Any], after: dict[str, Any]) -> None:
-    for path, value in before.items():
-        other = after.get(path)
+    for path in filter(after.__contains__, before):
+        value, other = before[path], after[path]
         if other is not value and (type(other) is not type(value) or other != value):
             message = (
                 f"jit: the step sets {path} from {value!r} to {other!r}, which happens but once; a Buffer is carried"
@@ -226,8 +259,9 @@ def _run(
         holder.lr = rate
     by_generator = {id(source): one for source, one in zip(binding.generators, draws, strict=False)}
     stand_in.set(StandIns(by_generator, draws[-1]))
+    _put_in(survey, replaced)
 
-    result = step(*rebuilt(args, replaced), **rebuilt(kwargs, replaced))
+    result = step(*rebuilt(args, replaced), **{name: rebuilt(value, replaced) for name, value in kwargs.items()})
 
     if any(holder.lr is not rate for holder, rate in zip(binding.numbers, rates, strict=True)):
         message = "jit: the step sets lr, which happens but once; set it between the steps"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import gc
 import io
+import logging
 import pickle
 import re
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -352,6 +354,151 @@ def test_an_attribute_that_changes_is_seen() -> None:
 
     assert len(traces) == 2
     assert first.tolist() != second.tolist() == third.tolist() == model(x).tolist()
+
+
+class Settings:
+    """Is no more than its attributes."""
+
+    def __init__(self, **attributes: Any) -> None:
+        vars(self).update(attributes)
+
+
+@dataclass
+class Written:
+    """A dataclass of the attributes that the others have."""
+
+    scale: Any
+    shift: Any
+    deep: Any
+
+
+class Held(nn.Module):
+    """A module with attributes that are neither parameters nor buffers."""
+
+    def __init__(self, **attributes: Any) -> None:
+        vars(self).update(attributes)
+
+
+HOLDERS = pytest.mark.parametrize("kind", [Settings, SimpleNamespace, Written, Held])
+
+
+def held(kind: Any) -> Any:
+    return kind(scale=2.0, shift=tg.tensor([1.0, 2.0, 3.0]), deep=[(tg.tensor([0.5]), "name")])
+
+
+@HOLDERS
+def test_what_an_object_holds_is_seen_when_it_changes(kind: Any) -> None:
+    jitted, traces = counted(lambda given, x: x * given.scale + given.shift * given.deep[0][0])
+    given, x = held(kind), tg.tensor([1.0, 2.0, 6.0])
+    results = [jitted(given, x).tolist(), jitted(given, x).tolist()]
+
+    given.shift = tg.tensor([5.0, 6.0, 7.0])
+    results.append(jitted(given, x).tolist())
+    given.deep[0] = (tg.tensor([2.0]), "name")
+    results.append(jitted(given, x).tolist())
+    given.scale = 3.0
+    results.append(jitted(given, x).tolist())
+
+    first = [2.5, 5.0, 13.5]  # x * 2 + shift / 2
+    assert results == [first, first, [4.5, 7.0, 15.5], [12.0, 16.0, 26.0], [13.0, 18.0, 32.0]]
+    assert len(traces) == 2  # tensors are inputs; the number is a part of the program
+
+
+@HOLDERS
+def test_two_objects_that_hold_the_same_share_a_program(kind: Any) -> None:
+    jitted, traces = counted(lambda given, x: (x * given.scale + given.shift, given))
+    one, other = held(kind), held(kind)
+    other.shift = tg.zeros((3,))
+    x = tg.ones((3,))
+
+    results = [jitted(given, x) for given in (one, other, one)]
+
+    assert [y.tolist() for y, _ in results] == [[3.0, 4.0, 5.0], [2.0, 2.0, 2.0], [3.0, 4.0, 5.0]]
+    assert [given.shift for _, given in results] == [one.shift, other.shift, one.shift]
+    assert len(traces) == 1
+
+
+@HOLDERS
+def test_what_a_step_sets_in_an_object_is_refused_and_put_back(kind: Any) -> None:
+    given, x = held(kind), tg.ones((3,))
+    before, deep = dict(vars(given)), list(given.deep)
+
+    def counting(given: Any, x: Any) -> Any:
+        given.scale += 1.0
+        return x * given.shift
+
+    def keeping(given: Any, x: Any) -> Any:
+        given.shift = given.shift + x
+        return x
+
+    def emptying(given: Any, x: Any) -> Any:
+        return x * given.deep.pop()[0]
+
+    refused = {
+        counting: "jit: the step sets given.scale from 2.0 to 3.0, which happens but once; a Buffer is carried",
+        keeping: "jit: the step sets given.shift, a tensor, which happens but once; a Buffer is carried",
+        emptying: "jit: the step changes what an object or a container holds, which happens but once",
+    }
+    for step, words in refused.items():
+        with pytest.raises(TapeError, match=f"^{re.escape(words)}$"):
+            jit(step)(given, x)
+        assert vars(given) == before
+        assert given.deep == deep
+
+
+def test_an_object_may_have_the_step_as_its_method() -> None:
+    class Trainer:
+        def __init__(self) -> None:
+            self.model = mlp()
+            self.opt = optim.SGD(self.model, lr=0.1)
+
+        def step(self, x: Any, y: Any) -> Any:
+            return step(self.model, self.opt, x, y)
+
+        compiled = jit(step)
+
+    one, other, eager = Trainer(), Trainer(), Trainer()
+
+    for seed in range(3):
+        one.compiled(*batch(seed))
+        jit(other.step)(*batch(seed))
+        eager.step(*batch(seed))
+
+    assert_same(one.model, eager.model)
+    assert_same(other.model, eager.model)
+
+
+def test_an_object_with_slots_and_a_logger_count_as_themselves() -> None:
+    class Slotted:
+        __slots__ = ("scale",)
+        scale: float
+
+    jitted, traces = counted(lambda given, log, x: x * given.scale if log.name else x)
+    given, log, x = Slotted(), logging.getLogger("tapegrad.tests"), tg.ones((2,))
+    given.scale = 2.0
+    first = jitted(given, log, x)
+
+    log.setLevel(logging.ERROR)
+    second = jitted(given, log, x)
+    other = Slotted()
+    other.scale = 3.0
+    third = jitted(other, log, x)
+
+    assert [first.tolist(), second.tolist(), third.tolist()] == [[2.0, 2.0], [2.0, 2.0], [3.0, 3.0]]
+    assert len(traces) == 2
+
+
+def test_a_list_or_a_dictionary_that_is_given_is_left_as_it_is() -> None:
+    words = r"^jit: the step changes what an object or a container holds, which happens but once$"
+    x, several, named = tg.ones((2,)), [tg.ones((2,))], {"x": tg.ones((2,))}
+
+    with pytest.raises(TapeError, match=words):
+        jit(lambda several, x: several.append(x))(several, x)
+    with pytest.raises(TapeError, match=words):
+        jit(lambda named, x: named.update(y=x))(named=named, x=x)
+
+    assert len(several) == len(named) == 1
+    assert jit(lambda several, named: several[0] + named["x"])(several, named=named).tolist() == [2.0, 2.0]
 
 
 def test_a_parameter_that_is_frozen_stays() -> None:
