@@ -46,7 +46,7 @@ def jit(step: F) -> F:
 
     Args:
         step: What it reads and changes must be among its arguments; tensors have no tape there. Its results are
-            tensors, gradients, numbers, and tuples, lists, dictionaries and dataclasses of these.
+            tensors, gradients, numbers, and tuples, lists, dictionaries, dataclasses and namespaces of these.
 
     Returns:
         A function of the same type.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
 from itertools import starmap
 from operator import call
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -321,6 +322,9 @@ class _Keeper:
         if is_dataclass(result) and not isinstance(result, type | Module | Optimizer | Group):
             names = {field.name: self.maker(getattr(result, field.name)) for field in fields(result)}
             return lambda outs, binding: replace(result, **{key: make(outs, binding) for key, make in names.items()})
+        if type(result) is SimpleNamespace and not any(one is result for one in self.survey.objects):
+            parts = {name: self.maker(part) for name, part in vars(result).items()}
+            return lambda outs, binding: SimpleNamespace(**{name: make(outs, binding) for name, make in parts.items()})
         if isinstance(result, Traced):
             message = "jit: the step returns a raw value; tapegrad.handle makes a tensor of it"
             raise TapeError(message)

@@ -253,6 +253,15 @@ def test_a_result_stays_on_the_device_until_it_is_read() -> None:
         assert twin.tolist() == y.tolist()
 
 
+def test_a_result_may_be_a_namespace() -> None:
+    made = jit(lambda x: SimpleNamespace(twice=x * 2.0, parts=[x + 1.0], name="x"))
+
+    first, second = made(tg.ones((2,))), made(tg.zeros((2,)))
+
+    assert (first.twice.tolist(), first.parts[0].tolist(), first.name) == ([2.0, 2.0], [2.0, 2.0], "x")
+    assert (second.twice.tolist(), second.parts[0].tolist(), second.name) == ([0.0, 0.0], [1.0, 1.0], "x")
+
+
 def test_a_result_is_made_of_tuples_dictionaries_dataclasses_gradients_and_the_arguments_themselves() -> None:
     @dataclass(frozen=True)
     class Pair:
