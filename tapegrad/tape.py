@@ -14,7 +14,7 @@ from operator import itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
 
-from numpy import ndarray
+from numpy import errstate, ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import picture
@@ -376,7 +376,8 @@ class GradientTape:
             self.entries = [*{entry[0]: entry for entry in self.entries}.values()]
         self._count = len(self.entries)
         grads._want(targets, kept, self.entries)
-        self._run_back(grads)
+        with errstate(under="ignore"):  # what is too small for its dtype is the 0 that is meant
+            self._run_back(grads)
         grads._finish()
         return self._accumulated(grads)
 

@@ -142,7 +142,8 @@ class Optimizer(ABC, Generic[State]):
         with _STEPPING:
             try:
                 found = self._gradients(name, grads, allow_unused=allow_unused)
-                after = self._advanced(name, found)
+                with np.errstate(under="ignore"):  # the square of a small gradient is 0
+                    after = self._advanced(name, found)
             except Exception as error:
                 shorten(error)
                 raise
