@@ -457,6 +457,8 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
                 yield f"{name} is {kind}, not a tensor"
         elif asked == "int" and not is_int(value):
             yield f"{name} is {kind} but an int is expected"
+        elif asked == "Sizes" and not isinstance(value, tuple | list):
+            yield f"{name} is {kind} but a tuple of ints is expected"
         elif asked == "str" and not isinstance(value, str):
             yield f"{name} is {kind} but a string is expected"
 

@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad import sentences
-from tapegrad.errors import Refusal
+from tapegrad.errors import DTypeError, Refusal
 from tapegrad.guard._memory import MEMORY
 from tapegrad.nn.param import Buffer, Param
 from tapegrad.nn.places import called, called_as, held_by, shown
@@ -47,6 +47,18 @@ class Module:
     is ...` is said of `self.fall(x)` in the class `Net`. A place in a model that mypy does not see from the line of the
     mistake is noted below the error: `in Sequential[1] Net`.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuses slots, for parameters are found among the attributes that an instance holds by name.
+
+        Raises:
+            DTypeError: The class has `__slots__` with names in them.
+        """
+        super().__init_subclass__(**kwargs)
+        if slots := vars(cls).get("__slots__"):
+            names = slots if isinstance(slots, str) else ", ".join(slots)
+            message = f"{cls.__name__}: __slots__ holds {names}, where no parameter is found"
+            raise DTypeError(message)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Computes the module's result; a subclass writes it, with the types of its own."""
@@ -131,14 +143,14 @@ class Module:
 def children(module: Module) -> list[tuple[str, Leaf | Module]]:
     """Returns what the attributes of a module hold, by path: what is inside a list or a tuple or a dict as well."""
     found: list[tuple[str, Leaf | Module]] = []
-    _gather(found, "", vars(module).items())
+    _gather(found, "", vars(module).items(), (), is_deep=False)
     return found
 
 
 def _leaves(module: Module) -> list[tuple[str, Leaf]]:
     """Returns what the modules inside hold as well."""
     found: list[tuple[str, Any]] = []  # Any: of modules there are none
-    _gather(found, "", vars(module).items(), (module,))
+    _gather(found, "", vars(module).items(), (module,), is_deep=True)
     return found
 
 
@@ -146,29 +158,30 @@ def _gather(
     found: list[tuple[str, Leaf | Module]],
     prefix: str,
     items: Iterable[tuple[Any, Any]],
-    above: tuple[Module, ...] | None = None,
+    above: tuple[Any, ...],
+    *,
+    is_deep: bool,
 ) -> None:
-    """Notes what is held; below a module that is `above` another, in the place of that other what it holds."""
+    """Notes what is held; goes into what does not stand `above` it already, and into modules only if deep."""
     for name, value in items:
         if type(value) in _PLAIN or name == MEMORY:
             continue
-        if isinstance(value, _LEAVES):
+        if isinstance(value, _LEAVES) or (isinstance(value, Module) and not is_deep):
             found.append((f"{prefix}{name}", value))
-        elif isinstance(value, Module):
-            if above is None:
-                found.append((f"{prefix}{name}", value))
-            elif not any(value is one for one in above):  # a child that knows its parent is no second path
-                _gather(found, f"{prefix}{name}.", vars(value).items(), (*above, value))
-        elif isinstance(value, _SEQUENCES):
-            _gather(found, f"{prefix}{name}.", enumerate(value), above)
-        elif isinstance(value, dict):
-            _gather(found, f"{prefix}{name}.", value.items(), above)
+        elif isinstance(value, _HOLDERS) and not any(value is one for one in above):
+            _gather(found, f"{prefix}{name}.", _held(value), (*above, value), is_deep=is_deep)
+
+
+def _held(holder: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(holder, Module):
+        return vars(holder).items()  # in which a child may know its parent
+    return holder.items() if isinstance(holder, dict) else enumerate(holder)
 
 
 # Made once, for each `backward(wrt=model)` asks of all attributes; most are numbers.
 _PLAIN: Final = frozenset({int, float, bool, str, type(None)})
 _LEAVES: Final = (Param, Buffer, np.random.Generator)
-_SEQUENCES: Final = (list, tuple)
+_HOLDERS: Final = (Module, list, tuple, dict)
 
 
 def _shown(child: Leaf | Module) -> str:

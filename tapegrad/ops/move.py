@@ -95,7 +95,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
         ShapeError: The numbers of elements differ, two sizes are -1, or one is below.
     """
     x, tape = split(x)
-    if shape and min(shape) < -1:
+    if len(shape) and min(shape) < -1:  # `len`, for an array of sizes has no truth
         reshape_shape(x.shape, sizes_of(shape))  # refuses what NumPy takes for another -1
     out = handle(x.data.reshape(shape))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.errors import DTypeError
 from tapegrad.optim.flat import elementwise
-from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
+from tapegrad.optim.optimizer import Groups, Optimizer, Parameters, check_at_least_zero, check_fraction
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class Adam(Optimizer[Moments]):
         groups: Options of their own for some parameters, by path.
 
     Raises:
-        DTypeError: One of them is not a parameter.
+        DTypeError: One of them is not a parameter, or an option is not a number.
         ValueError: There are none, or a number is out of its range.
 
     Source:
@@ -63,13 +65,13 @@ class Adam(Optimizer[Moments]):
         super().__init__(parameters, lr, weight_decay=weight_decay, groups=groups)
         self.betas = betas
         self.eps = eps
+        name = type(self).__name__
+        if not isinstance(betas, Sequence) or len(betas) != 2:
+            message = f"{name}: betas is {betas!r} but two numbers are expected"
+            raise DTypeError(message)
         for number, beta in enumerate(betas, start=1):
-            if not 0 <= beta < 1:
-                message = f"{type(self).__name__}: beta {number} is {beta} but must be from 0 to below 1"
-                raise ValueError(message)
-        if not eps >= 0:
-            message = f"{type(self).__name__}: eps is {eps} but must be at least 0"
-            raise ValueError(message)
+            check_fraction(name, f"beta {number}", beta)
+        check_at_least_zero(name, "eps", eps)
 
     @override
     def start(self, x: Value[Any, Any]) -> Moments:
@@ -105,7 +107,7 @@ class AdamW(Adam):
         groups: Options of their own for some parameters, by path.
 
     Raises:
-        DTypeError: One of them is not a parameter.
+        DTypeError: One of them is not a parameter, or an option is not a number.
         ValueError: There are none, or a number is out of its range.
 
     Source:

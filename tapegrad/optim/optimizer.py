@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
@@ -95,7 +96,7 @@ class Optimizer(ABC, Generic[State]):
         state: What `update` remembers of each parameter that has been changed.
 
     Raises:
-        DTypeError: One of them is not a parameter, or they are no module and nothing to go through.
+        DTypeError: One of them is not a parameter, they are no module and nothing to go through, or `lr` is no number.
         ValueError: There are none, `lr` or `weight_decay` is negative, or a pattern fits no path.
     """
 
@@ -301,12 +302,44 @@ def _array(gradient: Any) -> Any:
     return gradient
 
 
+def check_at_least_zero(name: str, option: str, number: Any) -> None:
+    """Refuses an option of an optimizer that is no number, or a negative one.
+
+    Raises:
+        DTypeError: It is something else.
+        ValueError: It is negative or NaN.
+    """
+    _check_number(name, option, number)
+    if not number >= 0:
+        message = f"{name}: {option} is {number} but must be at least 0"
+        raise ValueError(message)
+
+
+def check_fraction(name: str, option: str, number: Any) -> None:
+    """Refuses an option of an optimizer that is no number, or none of what can be kept from step to step.
+
+    Raises:
+        DTypeError: It is something else.
+        ValueError: It is negative or NaN, or at least 1.
+    """
+    _check_number(name, option, number)
+    if not 0 <= number < 1:
+        message = f"{name}: {option} is {number} but must be from 0 to below 1"
+        raise ValueError(message)
+
+
+def _check_number(name: str, option: str, number: Any) -> None:
+    # Of a single element, an array or a tensor will do.
+    if not isinstance(number, Real) and getattr(number, "shape", None) != ():
+        message = f"{name}: {option} is {number!r} but a number is expected"
+        raise DTypeError(message)
+
+
 def _check_options(name: str, options: Any) -> None:
     for option in ("lr", "weight_decay"):
         number = getattr(options, option)
-        if number is not None and not number >= 0:
-            message = f"{name}: {option} is {number} but must be at least 0"
-            raise ValueError(message)
+        if number is not None or not isinstance(options, Group):
+            check_at_least_zero(name, option, number)
 
 
 def _paths(name: str, parameters: Any) -> list[tuple[str, Any]]:

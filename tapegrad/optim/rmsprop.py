@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.optim.flat import elementwise
-from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
+from tapegrad.optim.optimizer import Groups, Optimizer, Parameters, check_at_least_zero, check_fraction
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class RMSprop(Optimizer[Squares]):
         groups: Options of their own for some parameters, by path.
 
     Raises:
-        DTypeError: One of them is not a parameter.
+        DTypeError: One of them is not a parameter, or an option is not a number.
         ValueError: There are none, or a number is out of its range.
 
     Source:
@@ -73,12 +73,8 @@ class RMSprop(Optimizer[Squares]):
         self.eps = eps
         self.momentum = momentum
         for name, fraction in (("alpha", alpha), ("momentum", momentum)):
-            if not 0 <= fraction < 1:
-                message = f"RMSprop: {name} is {fraction} but must be from 0 to below 1"
-                raise ValueError(message)
-        if not eps >= 0:
-            message = f"RMSprop: eps is {eps} but must be at least 0"
-            raise ValueError(message)
+            check_fraction("RMSprop", name, fraction)
+        check_at_least_zero("RMSprop", "eps", eps)
 
     @override
     def start(self, x: Value[Any, Any]) -> Squares:

@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.optim.flat import elementwise
-from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
+from tapegrad.optim.optimizer import Groups, Optimizer, Parameters, check_fraction
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class SGD(Optimizer[Velocity | None]):
         groups: Options of their own for some parameters, by path.
 
     Raises:
-        DTypeError: One of them is not a parameter.
+        DTypeError: One of them is not a parameter, or an option is not a number.
         ValueError: There are none, a number is out of its range, or `nesterov` has no momentum.
 
     Source:
@@ -63,9 +63,7 @@ class SGD(Optimizer[Velocity | None]):
         super().__init__(parameters, lr, weight_decay=weight_decay, decoupled=decoupled, groups=groups)
         self.momentum = momentum
         self.nesterov = nesterov
-        if not 0 <= momentum < 1:
-            message = f"SGD: momentum is {momentum} but must be from 0 to below 1"
-            raise ValueError(message)
+        check_fraction("SGD", "momentum", momentum)
         if nesterov and not momentum:
             message = "SGD: nesterov needs momentum above 0"
             raise ValueError(message)

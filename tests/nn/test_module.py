@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.errors import DTypeError
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import matmul, ones, sum
 
@@ -115,6 +116,41 @@ def test_a_shared_parameter_gets_the_sum_of_its_gradients() -> None:
 def test_a_child_that_knows_its_parent_is_found_once() -> None:
     assert [path for path, _ in Parent().paths()] == ["child.weight"]
     assert repr(Parent()) == "Parent(\n  child: Child(\n    parent: ...\n    weight: Param(2,)\n  )\n)"
+
+
+def test_a_list_or_a_dict_that_holds_itself_is_gone_through_once() -> None:
+    class Knotted(Module):
+        def __init__(self) -> None:
+            self.layers: list[Any] = [Param(ones((2,)))]
+            self.layers.append(self.layers)
+            self.heads: dict[str, Any] = {"left": ReLU(), "layers": self.layers}
+            self.heads["heads"] = self.heads
+
+    knotted = Knotted()
+
+    assert [*knotted.parameters()] == ["layers.0"]
+    assert [path for path, _ in knotted.paths()] == ["layers.0", "heads.layers.0"]
+    assert repr(knotted) == "Knotted(\n  layers.0: Param(2,)\n  heads.left: ReLU()\n  heads.layers.0: Param(2,)\n)"
+
+
+@pytest.mark.parametrize("slots", [("scale", "shift"), "scale"])
+def test_slots_in_which_no_parameter_would_be_found_are_refused(slots: Any) -> None:
+    names = "scale, shift" if slots != "scale" else slots
+
+    with pytest.raises(DTypeError, match=rf"^Slotted: __slots__ holds {names}, where no parameter is found$"):
+        type("Slotted", (Module,), {"__slots__": slots})
+    with pytest.raises(DTypeError, match=r"^Pair: __slots__ holds left, right, where no parameter is found$"):
+        dataclass(slots=True)(Pair)
+
+
+def test_slots_without_names_hide_nothing() -> None:
+    class Plain(Module):
+        __slots__ = ()
+
+        def __init__(self) -> None:
+            self.scale = Param(ones((3,)))
+
+    assert [*Plain().parameters()] == ["scale"]
 
 
 def test_a_module_is_shown_as_a_tree_of_paths() -> None:

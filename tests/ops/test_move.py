@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad import sentences
 from tapegrad.dims import named, show
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import broadcast_to, normal, reshape, tensor, transpose, zeros
 from tapegrad.ops.move import reshape_shape
 from tapegrad.testing import check_gradients, check_shape_rule
@@ -86,6 +87,20 @@ def test_reshape_to_what_does_not_fit_is_refused(x: tuple[int, ...], shape: tupl
         reshape(real(*x), shape)
 
     assert str(refused.value) == f"reshape: {sentence}"
+
+
+@pytest.mark.parametrize("shape", [(n for n in (2, 3)), {2, 3}, 6, "23", None], ids=lambda shape: type(shape).__name__)
+def test_reshape_to_what_is_no_shape_is_refused(shape: Any) -> None:
+    kind = sentences.with_article(type(shape).__name__)
+
+    with pytest.raises(DTypeError, match=f"^reshape: shape is {kind} but a tuple of ints is expected$"):
+        reshape(real(2, 3), shape)
+
+
+def test_an_array_of_sizes_is_a_shape() -> None:
+    sizes: Any = np.array([3, 2])
+
+    assert reshape(real(2, 3), sizes).shape == (3, 2)
 
 
 # transpose

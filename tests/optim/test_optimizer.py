@@ -12,8 +12,8 @@ import pytest
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
-from tapegrad.ops import mse, ones, zeros
-from tapegrad.optim import SGD, Adam, AdamW, Optimizer, RMSprop
+from tapegrad.ops import mse, ones, tensor, zeros
+from tapegrad.optim import SGD, Adam, AdamW, Group, Optimizer, RMSprop
 
 OPTIMIZERS: list[Callable[[Any], Optimizer[Any]]] = [
     lambda model: SGD(model, lr=0.5),
@@ -241,6 +241,33 @@ def test_what_is_no_parameter_is_refused(make: Any) -> None:
 def test_a_negative_learning_rate_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^SGD: lr is -0.1 but must be at least 0$"):
         SGD(model(), lr=-0.1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda x: SGD(x, lr="1"), "SGD: lr is '1' but a number is expected"),
+        (lambda x: SGD(x, lr=None), "SGD: lr is None but a number is expected"),
+        (lambda x: SGD(x, lr=[0.1]), "SGD: lr is [0.1] but a number is expected"),
+        (lambda x: SGD(x, lr=0.1, momentum="0.9"), "SGD: momentum is '0.9' but a number is expected"),
+        (lambda x: SGD(x, lr=0.1, weight_decay=None), "SGD: weight_decay is None but a number is expected"),
+        (lambda x: SGD(x, lr=0.1, groups={"*": Group(lr="1")}), "SGD: *: lr is '1' but a number is expected"),
+        (lambda x: Adam(x, eps="1"), "Adam: eps is '1' but a number is expected"),
+        (lambda x: AdamW(x, betas=(0.9, "1")), "AdamW: beta 2 is '1' but a number is expected"),
+        (lambda x: Adam(x, betas=(0.9,)), "Adam: betas is (0.9,) but two numbers are expected"),
+        (lambda x: Adam(x, betas=None), "Adam: betas is None but two numbers are expected"),
+        (lambda x: RMSprop(x, alpha="1"), "RMSprop: alpha is '1' but a number is expected"),
+        (lambda x: RMSprop(x, eps=None), "RMSprop: eps is None but a number is expected"),
+    ],
+)
+def test_an_option_that_is_no_number_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{re.escape(message)}$"):
+        make(model())
+
+
+@pytest.mark.parametrize("lr", [np.float32(0.5), np.array(0.5), tensor(0.5), 1], ids=repr)
+def test_a_number_of_any_kind_is_a_learning_rate(lr: Any) -> None:
+    assert SGD(model(), lr=lr).lr is lr
 
 
 def test_a_shared_parameter_takes_one_step() -> None:
