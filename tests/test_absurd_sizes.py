@@ -63,20 +63,22 @@ CALLS: dict[str, list[str]] = {
     "unflatten": ["x, 0, sizes=(h, 3)"],
     "unfold": ["x, axis=0, size=h", "x, axis=0, size=1, step=h"],
     "uniform": ["(h,), rng=0"],
-    "upsample2d": [f"{IMAGE}, scale=h", f"{IMAGE}, scale=h, mode='bilinear'"],
+    "upsample2d": [f"{IMAGE}, scale={s}{m}" for s in ("h", "(2**24, h)") for m in ("", ", mode='bilinear'")],
     "zeros": ["(h,)", "(0, h)"],
     "adaptive_avg_pool1d": [f"{LINE}, size=h"],
     "adaptive_avg_pool2d": [f"{IMAGE}, size=h", f"{IMAGE}, size=(h, 1)"],
 }
 for rank, (x, w) in CONV.items():
-    CALLS[f"conv{rank}"] = [f"{x}, {w}, {o}=h" for o in ("stride", "padding", "dilation", "groups")]
+    options = ("stride", "padding", "dilation", "groups")
+    CALLS[f"conv{rank}"] = [f"{x}, {w}, {o}=h" for o in (*options, "stride=h, padding", "dilation=h, padding")]
     options = ("stride", "padding", "output_padding", "dilation", "groups")
-    CALLS[f"conv_transpose{rank}"] = [f"{x}, {TURNED[rank]}, {o}=h" for o in options]
+    CALLS[f"conv_transpose{rank}"] = [f"{x}, {TURNED[rank]}, {o}=h" for o in (*options, "stride=h, padding")]
 CALLS["conv_transpose"] = CALLS["conv_transpose2d"]
 for kind in ("avg", "max", "min", "smooth_max"):
     for rank in ("1d", "2d"):
         pooled = [f"{CONV[rank][0]}, 2, {o}=h" for o in ("stride", "padding")]
         CALLS[f"{kind}_pool{rank}"] = [*pooled, f"{CONV[rank][0]}, kernel=h", f"{CONV[rank][0]}, h, padding=h // 2"]
+        CALLS[f"{kind}_pool{rank}"] += [f"{CONV[rank][0]}, h, stride={s}, padding=h // 2" for s in ("h // 3", "2 * h")]
 
 
 def test_every_op_with_a_size_among_its_options_is_tried() -> None:

@@ -29,6 +29,7 @@ Move: TypeAlias = "tuple[Index | None, Index | None, Index]"
 
 _BYTES: Final = 1 << 20  # of gathered cells at a time: what a core has for itself
 _TOO_MANY: Final = 1 << 26  # bytes of a row with all its windows laid out, as of a long line under a long kernel
+_GAP: Final = 8  # windows that are this many of their lengths apart are not gathered with what lies between them
 _PLACES: Final = 512  # at a time at least, for each time all kernels are read
 _EVERY: Final = slice(None)
 
@@ -193,7 +194,8 @@ def _planned(
     *others, run = few
     behind = -(-(run - 1) // step[-1])  # windows of a row that reach into the next
     is_large = prod((*many[1:], *few, c)) * itemsize > _TOO_MANY
-    is_run = reach[-1] == 1 and not is_exact and (is_large or _pays(behind / many[-1], run, c, columns))
+    is_near = step[-1] <= _GAP * run
+    is_run = reach[-1] == 1 and is_near and not is_exact and (is_large or _pays(behind / many[-1], run, c, columns))
     pitch, hop = (many[-1] + behind, step[-1]) if is_run else (many[-1], 1)
     if is_run:
         many, step, few = (*many[:-1], pitch * hop), (*step[:-1], 1), (*others, 1)

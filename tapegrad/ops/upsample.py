@@ -64,9 +64,10 @@ def upsample2d(
     tensor_only(x, "x")
     float_only(x)
     _check_mode(mode, align_corners=align_corners)
-    sizes: Any = upsample2d_shape(x.shape, scale)[-2:]
+    shape: Any = upsample2d_shape(x.shape, scale)
+    np.empty(shape, x.dtype)  # refused here if there is no room for it, not after the first axis
     y: Any = x
-    for axis, n, size in zip((-2, -1), x.shape[-2:], sizes, strict=True):
+    for axis, n, size in zip((-2, -1), x.shape[-2:], shape[-2:], strict=True):
         if mode == "nearest":
             y = take(y, handle(np.arange(size) * n // size), axis)
         else:
