@@ -244,25 +244,31 @@ def test_a_negative_learning_rate_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("kind", "options", "message"),
     [
-        (lambda x: SGD(x, lr="1"), "SGD: lr is '1' but a number is expected"),
-        (lambda x: SGD(x, lr=None), "SGD: lr is None but a number is expected"),
-        (lambda x: SGD(x, lr=[0.1]), "SGD: lr is [0.1] but a number is expected"),
-        (lambda x: SGD(x, lr=0.1, momentum="0.9"), "SGD: momentum is '0.9' but a number is expected"),
-        (lambda x: SGD(x, lr=0.1, weight_decay=None), "SGD: weight_decay is None but a number is expected"),
-        (lambda x: SGD(x, lr=0.1, groups={"*": Group(lr="1")}), "SGD: *: lr is '1' but a number is expected"),
-        (lambda x: Adam(x, eps="1"), "Adam: eps is '1' but a number is expected"),
-        (lambda x: AdamW(x, betas=(0.9, "1")), "AdamW: beta 2 is '1' but a number is expected"),
-        (lambda x: Adam(x, betas=(0.9,)), "Adam: betas is (0.9,) but two numbers are expected"),
-        (lambda x: Adam(x, betas=None), "Adam: betas is None but two numbers are expected"),
-        (lambda x: RMSprop(x, alpha="1"), "RMSprop: alpha is '1' but a number is expected"),
-        (lambda x: RMSprop(x, eps=None), "RMSprop: eps is None but a number is expected"),
+        (SGD, {"lr": "1"}, "SGD: lr is '1' but a number is expected"),
+        (SGD, {"lr": None}, "SGD: lr is None but a number is expected"),
+        (SGD, {"lr": [0.1]}, "SGD: lr is [0.1] but a number is expected"),
+        (SGD, {"lr": 0.1, "momentum": "0.9"}, "SGD: momentum is '0.9' but a number is expected"),
+        (SGD, {"lr": 0.1, "weight_decay": None}, "SGD: weight_decay is None but a number is expected"),
+        (Adam, {"eps": "1"}, "Adam: eps is '1' but a number is expected"),
+        (AdamW, {"betas": (0.9, "1")}, "AdamW: beta 2 is '1' but a number is expected"),
+        (Adam, {"betas": (0.9,)}, "Adam: betas is (0.9,) but two numbers are expected"),
+        (Adam, {"betas": None}, "Adam: betas is None but two numbers are expected"),
+        (RMSprop, {"alpha": "1"}, "RMSprop: alpha is '1' but a number is expected"),
+        (RMSprop, {"eps": None}, "RMSprop: eps is None but a number is expected"),
     ],
 )
-def test_an_option_that_is_no_number_is_refused(make: Any, message: str) -> None:
+def test_an_option_that_is_no_number_is_refused(kind: Any, options: Any, message: str) -> None:
     with pytest.raises(DTypeError, match=f"^{re.escape(message)}$"):
-        make(model())
+        kind(model(), **options)
+
+
+def test_an_option_of_a_group_that_is_no_number_is_refused() -> None:
+    lr: Any = "1"
+
+    with pytest.raises(DTypeError, match=r"^SGD: \*: lr is '1' but a number is expected$"):
+        SGD(model(), lr=0.1, groups={"*": Group(lr=lr)})
 
 
 @pytest.mark.parametrize("lr", [np.float32(0.5), np.array(0.5), tensor(0.5), 1], ids=repr)
