@@ -314,6 +314,11 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return ops.sum(_lifted(x), axis, keepdims=keepdims)
 
     @override
+    def log_softmax_back(self, y: Recorded, dy: Recorded, axis: int) -> Recorded:
+        dx: Recorded = super().log_softmax_back(_lifted(y), dy, axis)
+        return dx
+
+    @override
     def equal(self, x: Recorded, y: Recorded) -> Truths:
         return ops.equal(_lifted(x), _lifted(y))
 

@@ -52,7 +52,8 @@ def check_gradients(
     Each input is differentiated by, element by element; the direction $v$ is random, so that no part of the result
     cancels another. A second order compares the tape of the gradient with differences of the gradient. The result has
     to be the same with a tape and without, to the last bit; so have the gradients where the tape saves values and where
-    it computes them again, under `BalancedCheckpointing` and with `f` under `checkpoint`.
+    it computes them again, under `BalancedCheckpointing` and with `f` under `checkpoint`. Of a second order they
+    have to be the same also where one input alone, or the gradient of the result alone, is a value of `Autodiff`.
 
     Args:
         f: Any function from tensors to one tensor, which gives the same result each time it is called.
@@ -64,8 +65,8 @@ def check_gradients(
         seed: What the random directions are drawn with.
 
     Raises:
-        AssertionError: A gradient is wrong, the tape changes the result, or a checkpoint changes a gradient; names
-            input, index and both numbers.
+        AssertionError: A gradient is wrong, the tape changes the result, or a checkpoint or a level changes a
+            gradient; names input, index and both numbers.
         DTypeError: An input is not a float64 tensor.
         TypeError: There is no input, or the result is not a tensor.
     """
@@ -77,6 +78,8 @@ def check_gradients(
     for level in range(1, order + 1):
         label = name if level == 1 else f"{name}, order {level}"
         _compare(f, points, label, eps=eps, rtol=rtol, atol=atol, seed=seed)
+        if level == 1 < order:
+            _compare_levels(f, points, label, rtol=rtol, atol=atol, seed=seed)
         f = _slope(f, seed + level)
 
 
@@ -170,6 +173,37 @@ def _compare_strategies(saved: Any, computed: Any, inputs: list[Tensor[Any, Any,
                 f"but {ours[first]:.17g} where values are saved"
             )
             raise AssertionError(message)
+
+
+def _compare_levels(f: Function, points: list[Array], label: str, *, rtol: float, atol: float, seed: int) -> None:
+    """Holds gradients where one value alone is lifted, each input in turn and last the direction, to those of none."""
+    expected = _mixed(f, points, None, seed)
+    for lifted in range(len(points) + 1 if expected else 0):
+        what = f"input {lifted}" if lifted < len(points) else "the direction"
+        try:
+            found = _mixed(f, points, lifted, seed)
+        except Exception as error:
+            error.add_note(f"{label}, where {what} alone is lifted")
+            raise
+        for position, gradient in expected.items():
+            if not np.allclose(found[position], gradient, rtol=rtol, atol=atol, equal_nan=True):
+                message = f"{label}: the gradient of input {position} is another where {what} alone is lifted"
+                raise AssertionError(message)
+
+
+def _mixed(f: Function, points: list[Array], lifted: int | None, seed: int) -> dict[int, Array]:
+    """Returns the gradients by position, where one value is of another engine than the rest."""
+    level = Autodiff()
+    inputs = [_at(level, handle(point.copy()), is_lifted=place == lifted) for place, point in enumerate(points)]
+    y = f(*(x.trace() for x in inputs))
+    direction = handle(np.asarray(np.random.default_rng(seed).normal(size=y.shape), y.dtype))
+    grads = _way_back(y, inputs, _at(level, direction, is_lifted=lifted == len(points)))
+    return {place: grads[x].numpy() for place, x in enumerate(inputs) if x in grads}
+
+
+def _at(level: Autodiff[Any, Any], x: Tensor[Any, Any, Any], *, is_lifted: bool) -> Tensor[Any, Any, Any]:
+    lifted: Tensor[Any, Any, Any] = level.from_inner(x) if is_lifted else x
+    return lifted
 
 
 def _compare_results(plain: Tensor[Any, Any, Any], taped: Tensor[Any, Any, Any], label: str) -> None:

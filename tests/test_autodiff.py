@@ -23,6 +23,7 @@ from tapegrad.ops import (
     heaviside,
     layer_norm,
     leaky_relu,
+    log_softmax,
     max,
     maximum,
     mse,
@@ -401,3 +402,12 @@ def test_the_gradient_may_stand_on_a_level_that_no_operand_stands_on(name: str) 
     turned = (dx * weights).sum().backward(wrt=seed)[seed]
     there = f(x.trace()).backward(wrt=x, seed=direction)[x]
     np.testing.assert_allclose((turned * direction).sum().item(), (there * weights).sum().item())
+
+
+def test_a_log_softmax_of_plain_numbers_has_a_lifted_gradient() -> None:
+    x = tensor([[1.0, 3.0, 2.0], [0.0, -1.0, 5.0]], np.float64)
+    dy = normal((2, 3), dtype=np.float64, rng=0)
+
+    lifted = log_softmax(x.trace()).backward(seed=Autodiff().from_inner(dy))[x]
+
+    np.testing.assert_allclose(lifted.numpy(), log_softmax(x.trace()).backward(seed=dy)[x].numpy(), rtol=1e-12)

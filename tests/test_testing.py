@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.backend import engine
 from tapegrad.dims import UNKNOWN, Dims, Size, UnknownDims, is_unknown, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.gradients import Gradients
@@ -86,6 +87,47 @@ def test_a_second_order_that_is_wrong_is_named_as_such() -> None:
         AssertionError, match=r"^square, order 2: the gradient of input 0 \(3,\) at \(\d,\) is 0 by the tape"
     ):
         check_gradients(square, real(3), order=2)
+
+
+@pytest.mark.parametrize(("asked", "lifted"), [("dy", "input 0"), ("y", "the direction")])
+def test_an_engine_that_is_asked_of_one_value_alone_is_found(asked: str, lifted: str) -> None:
+    check_gradients(lambda x: grown(x, asked), real(3))
+
+    with pytest.raises(AttributeError) as failed:
+        check_gradients(lambda x: grown(x, asked), real(3), order=2)
+
+    assert failed.value.__notes__ == [f"<lambda>, where {lifted} alone is lifted"]
+
+
+def grown(x: Any, asked: str) -> Any:
+    """Takes e to each element; its way back asks the engine of one value for what it does with both."""
+    x, tape = split(x)
+    out = handle(engine(x.data).exp(x.data))
+
+    def backward(grads: Gradients) -> None:
+        dy, y = grads.take(out), out.data
+        primitives = engine(dy if asked == "dy" else y)
+        grads.add(x, primitives.softmax_back(y, dy, 0) + dy * y - primitives.softmax_back(y, dy, 0))
+
+    return tape.record(out, (x,), backward)
+
+
+def test_a_level_that_changes_a_gradient_is_found() -> None:
+    def doubled(x: Any) -> Any:
+        x, tape = split(x)
+        out = handle(x.data * 2.0)
+
+        def backward(grads: Gradients) -> None:
+            dy = grads.take(out)
+            grads.add(x, dy * (2.0 if isinstance(dy, np.ndarray) else 3.0))
+
+        return tape.record(out, (x,), backward)
+
+    check_gradients(doubled, real(3))
+    with pytest.raises(AssertionError) as wrong:
+        check_gradients(doubled, real(3), order=2)
+
+    assert str(wrong.value) == "doubled: the gradient of input 0 is another where the direction alone is lifted"
 
 
 def test_a_function_that_drops_the_tape_has_no_gradient() -> None:
