@@ -229,12 +229,12 @@ def linear(
         dy, rows = grads.take(out), x.data
         if rows.ndim != 2:
             dy, rows = _stacked(_as_matrix(dy, 0)), _stacked(_as_matrix(rows, 0))
+        if grads.wants(bias):
+            grads.add(bias, engine(dy).sum(dy, 0, keepdims=False))
         if grads.wants(x):
             grads.add(x, (dy @ weight.data.T).reshape(x.shape))
         if grads.wants(weight):
             grads.add(weight, rows.T @ dy)
-        if grads.wants(bias):
-            grads.add(bias, engine(dy).sum(dy, 0, keepdims=False))
 
     return tape.record(out, (x, weight, bias), backward, reads=(x, weight))
 
