@@ -14,10 +14,11 @@ from operator import itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
 
-from numpy import errstate, ndarray
+from numpy import ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import picture
+from tapegrad.backend.underflow import vanishing
 from tapegrad.errors import Refusal, SingularError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.mermaid import bundle
@@ -376,7 +377,7 @@ class GradientTape:
             self.entries = [*{entry[0]: entry for entry in self.entries}.values()]
         self._count = len(self.entries)
         grads._want(targets, kept, self.entries)
-        with errstate(under="ignore"):  # what is too small for its dtype is the 0 that is meant
+        with vanishing():
             self._run_back(grads)
         grads._finish()
         return self._accumulated(grads)

@@ -143,14 +143,14 @@ class Module:
 def children(module: Module) -> list[tuple[str, Leaf | Module]]:
     """Returns what the attributes of a module hold, by path: what is inside a list or a tuple or a dict as well."""
     found: list[tuple[str, Leaf | Module]] = []
-    _gather(found, "", vars(module).items(), (), is_deep=False)
+    _gather(found, "", vars(module).items(), frozenset(), is_deep=False)
     return found
 
 
 def _leaves(module: Module) -> list[tuple[str, Leaf]]:
     """Returns what the modules inside hold as well."""
     found: list[tuple[str, Any]] = []  # Any: of modules there are none
-    _gather(found, "", vars(module).items(), (module,), is_deep=True)
+    _gather(found, "", vars(module).items(), frozenset((id(module),)), is_deep=True)
     return found
 
 
@@ -158,7 +158,7 @@ def _gather(
     found: list[tuple[str, Leaf | Module]],
     prefix: str,
     items: Iterable[tuple[Any, Any]],
-    above: tuple[Any, ...],
+    above: frozenset[int],
     *,
     is_deep: bool,
 ) -> None:
@@ -166,15 +166,14 @@ def _gather(
     for name, value in items:
         if type(value) in _PLAIN or name == MEMORY:
             continue
-        if isinstance(value, _LEAVES) or (isinstance(value, Module) and not is_deep):
+        if isinstance(value, _LEAVES) or (not is_deep and isinstance(value, Module)):
             found.append((f"{prefix}{name}", value))
-        elif isinstance(value, _HOLDERS) and not any(value is one for one in above):
-            _gather(found, f"{prefix}{name}.", _held(value), (*above, value), is_deep=is_deep)
+        elif isinstance(value, _HOLDERS) and id(value) not in above:  # a child may know its parent
+            held = vars(value).items() if isinstance(value, Module) else _items(value)
+            _gather(found, f"{prefix}{name}.", held, above | {id(value)}, is_deep=is_deep)
 
 
-def _held(holder: Any) -> Iterable[tuple[Any, Any]]:
-    if isinstance(holder, Module):
-        return vars(holder).items()  # in which a child may know its parent
+def _items(holder: Any) -> Iterable[tuple[Any, Any]]:
     return holder.items() if isinstance(holder, dict) else enumerate(holder)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad.backend import Value
+from tapegrad.backend.underflow import vanishing
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.nn import Module, Param, Valid
@@ -143,7 +144,7 @@ class Optimizer(ABC, Generic[State]):
         with _STEPPING:
             try:
                 found = self._gradients(name, grads, allow_unused=allow_unused)
-                with np.errstate(under="ignore"):  # the square of a small gradient is 0
+                with vanishing():  # the square of a small gradient is 0
                     after = self._advanced(name, found)
             except Exception as error:
                 shorten(error)
