@@ -60,6 +60,7 @@ class Checker:
         self._place = TemporaryDirectory(prefix="tapegrad")
         self._path = Path(self._place.name, "notebook.py")
         self._child: subprocess.Popen[str] | None = None
+        self._is_loading = False
         self._plugin = ""
         self._ids = count()
         self._written = int(time.time())
@@ -72,6 +73,7 @@ class Checker:
             CheckerError: It says nothing: it cannot be started, or it fails twice.
         """
         with self._asking:
+            self._wait()
             self._write(draft.text)
             text = self._ask(draft)
             if text is None:
@@ -92,6 +94,12 @@ class Checker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _wait(self) -> None:
+        """Waits until a child that was started has read the program that it was started for."""
+        if self._is_loading and self._child is not None and self._child.stdout is not None:
+            self._child.stdout.readline()  # nothing comes of one that died, and the question that follows finds it out
+        self._is_loading = False
 
     def _write(self, text: str) -> None:
         """Writes the program so that mypy sees it anew: of a file that keeps its size it looks at whole seconds."""
@@ -141,6 +149,7 @@ class Checker:
             stderr=subprocess.DEVNULL,
             text=True,
         )
+        self._is_loading = True
 
     def _stop(self) -> None:
         if self._child is None:

@@ -85,8 +85,8 @@ class Extension(ast.NodeTransformer):
         extension.checker.close()
 
     def warm_up(self) -> None:
-        """Runs mypy over what most notebooks begin with, while the first cell is being written."""
-        text = "import numpy\nimport tapegrad\n"
+        """Runs mypy over what most notebooks import sooner or later, while the first cell is being written."""
+        text = "import matplotlib.pyplot\nimport numpy\nimport tapegrad\n"  # what is not installed costs nothing
         try:
             self.checker.check(self.program.with_cell(text, ast.parse(text)))
         except CheckerError:  # the first cell meets the same, and says so

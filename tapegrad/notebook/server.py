@@ -1,7 +1,8 @@
 """The child process that keeps mypy in memory: a line of JSON asks, a line of JSON answers.
 
-It loads what a run of mypy has left in the cache and follows one file from then on. It never adds a module to what it
-holds, which costs mypy ten seconds and sometimes its life: it says that there is a new one, and is started again.
+It loads what a run of mypy has left in the cache, says that it is ready, and follows one file from then on. It never
+adds a module to what it holds, which costs mypy ten seconds, or two minutes, and sometimes its life: it says that there
+is a new one, and is started again.
 """
 
 from __future__ import annotations
@@ -29,13 +30,18 @@ class Watched:
         self.options = process_start_options([*flags, "--use-fine-grained-cache"], allow_sources=False)
         self.server = Server(self.options, os.devnull + ".no_status_file")
         self.sources = create_source_list([path], self.options, self.server.fscache)
+        self.check()  # before anything is asked, or what the first question imports would be no news to it
+
+    def check(self) -> dict[str, Any]:
+        """Checks the file as it is now."""
+        return self.server.check(self.sources, export_types=False, is_tty=False, terminal_width=80)
 
     def answer(self, modules: Iterable[str]) -> dict[str, Any]:
         """Checks the file, unless it imports what is not in memory."""
         held = self.server.fine_grained_manager
-        if held is not None and any(_is_new(module, held) for module in modules):
+        if held is None or any(_is_new(module, held) for module in modules):
             return {"new": True}
-        checked = self.server.check(self.sources, export_types=False, is_tty=False, terminal_width=80)
+        checked = self.check()
         return {"new": False, "text": checked["out"], "failed": checked["err"]}
 
 
@@ -45,8 +51,10 @@ def _is_new(name: str, held: FineGrainedBuildManager) -> bool:
 
 
 def serve(requests: TextIO, answers: TextIO, flags: list[str], path: str) -> None:
-    """Answers until there are no more requests."""
+    """Says that it is ready, and answers until there are no more requests."""
     watched = Watched(flags, path)
+    answers.write("ready\n")
+    answers.flush()
     for line in requests:
         request = json.loads(line)
         answer = watched.answer(request["modules"])

@@ -69,6 +69,17 @@ def test_a_child_that_dies_is_replaced(checker: Checker) -> None:
     ]
 
 
+def test_two_new_modules_in_a_row_are_never_added_to_what_is_in_memory(checker: Checker) -> None:
+    asked(checker, "import colorsys\n")
+    first = checker._child
+    asked(checker, "import colorsys\nimport sndhdr\n")
+    second = checker._child
+    asked(checker, "import colorsys\nimport sndhdr\nx = 1\n")
+
+    assert second is not first
+    assert checker._child is second
+
+
 def test_settings_of_the_folder_are_nobodys_business(checker: Checker) -> None:
     Path(checker._folder, "mypy.ini").write_text("[mypy]\nignore_errors = true\n", "utf-8")
 
