@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tapegrad.backend import Value
     from tapegrad.tape import Entry, Node, NoneTape
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensor import HasParameters, Tensor
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 S2 = TypeVar("S2", bound=tuple[Any, ...], default=Any)
@@ -176,7 +176,20 @@ class Gradients:
 
     def norm(self) -> float:
         r"""Returns the length of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
-        return math.hypot(*(float((array * array).sum()) ** 0.5 for array in self._arrays()))
+        return math.hypot(*map(_length, self.values_by_node.values()))
+
+    @edge
+    def norms(self, module: HasParameters) -> dict[str, float]:
+        """Returns the norm of the gradient of each parameter by its path; a parameter without one is left out.
+
+            grads = loss.backward(wrt=model)
+            grads.norms(model)  # {"layers.0.weight": 0.23, "layers.0.bias": 0.03}
+
+        Args:
+            module: Whose parameters are asked about, and whose paths they go by.
+        """
+        values = self.values_by_node
+        return {path: _length(values[node]) for path, node in module.parameters().items() if node in values}
 
     def is_finite(self) -> bool:
         """Says whether there is neither an infinity nor a NaN in any gradient."""
@@ -238,10 +251,7 @@ class Gradients:
         return changed
 
     def _arrays(self) -> Iterator[Any]:
-        """Gives every gradient in float64, where no square of a float32 overflows."""
-        import numpy as np
-
-        return (np.asarray(_array(value), np.float64) for value in self.values_by_node.values())
+        return map(_wide, self.values_by_node.values())
 
     def _want(self, targets: Iterable[Node], kept: Iterable[Node], entries: list[Entry]) -> None:
         """Marks every tensor on a way from a target to the result."""
@@ -340,6 +350,18 @@ def _array(value: Any) -> Any:
     while hasattr(value, "tape"):
         value = value.data
     return value
+
+
+def _wide(value: Any) -> Any:
+    """Returns a gradient in float64, where no square of a float32 overflows."""
+    import numpy as np
+
+    return np.asarray(_array(value), np.float64)
+
+
+def _length(value: Any) -> float:
+    array = _wide(value)
+    return math.sqrt(float((array * array).sum()))
 
 
 def _check_limit(call: str, limit: float) -> None:

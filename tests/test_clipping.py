@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tapegrad.gradients import Gradients
-from tapegrad.nn import Param
+from tapegrad.nn import Linear, Param
 from tapegrad.ops import ones, tensor, zeros
 
 
@@ -34,6 +34,14 @@ def test_all_gradients_are_scaled_to_the_norm_together() -> None:
     np.testing.assert_allclose(clipped[y].tolist(), [[0.0, -0.8]], rtol=1e-6)
     assert clipped[x].dtype == np.float32
     assert grads[x].tolist() == [3, 0]
+
+
+def test_norms_go_by_the_paths_of_a_module() -> None:
+    layer, other = Linear(2, 3, rng=0), Linear(2, 3, rng=1)
+    grads = layer(tensor([[3.0, 4.0]]).trace()).sum().backward(wrt=layer.weight)
+
+    assert grads.norms(layer) == {"weight": 75**0.5}  # three columns of 3 and 4
+    assert grads.norms(other) == {}
 
 
 @pytest.mark.parametrize("limit", [5.0, 7.0, math.inf])

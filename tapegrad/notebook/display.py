@@ -21,7 +21,7 @@ from tapegrad.tape import GradientTape, OwnedTape
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from IPython.core.interactiveshell import InteractiveShell
     from numpy.typing import NDArray
@@ -116,17 +116,85 @@ def _leaf(path: str, child: Any) -> str:
     return f"{escape(path)}: {escape(type(child).__name__)}"
 
 
-def gradients_html(grads: Gradients) -> str:
-    """Shows of each gradient its shape and its norm, and how long that is beside the others'."""
-    arrays = map(np.asarray, grads.values_by_node.values())
-    norms = [(show(array.shape), float(np.linalg.norm(array.ravel()))) for array in arrays]
-    longest = max((norm for _, norm in norms if np.isfinite(norm)), default=0.0) or 1.0
-    rows = "".join(
-        f"<tr><td>{escape(shape)}</td><td>{norm:.4g}</td><td>{_bar(norm / longest)}</td></tr>" for shape, norm in norms
-    )
-    head = f"<div><b>Gradients</b> of {picture.counted(len(norms), 'tensor')}</div>"
-    columns = "<thead><tr><th>shape</th><th>norm</th><th></th></tr></thead>"
-    return f'{head}<table cellpadding="4">{columns}<tbody>{rows}</tbody></table>'
+class Norms(NamedTuple):
+    """The norm of each gradient, by the path to its tensor from a variable, and by shape where no variable leads to it.
+
+    Attributes:
+        rows: Path, shape and norm, in the order of the variables; what has no path comes last.
+    """
+
+    rows: list[tuple[str, str, float]]
+
+    @override
+    def __repr__(self) -> str:
+        head = f"Gradients of {picture.counted(len(self.rows), 'tensor')}"
+        return f"{head}\n{Table(self._head(), [self._cells(row) for row in self.rows])}"
+
+    def _repr_html_(self) -> str:
+        longest = max((norm for *_, norm in self.rows if np.isfinite(norm)), default=0.0) or 1.0
+        head = f"<div><b>Gradients</b> of {picture.counted(len(self.rows), 'tensor')}</div>"
+        columns = f"<thead><tr>{_cells('th', (*self._head(), ''))}</tr></thead>"
+        rows = "".join(
+            f"<tr>{_cells('td', self._cells(row))}<td>{_bar(row[2] / longest)}</td></tr>" for row in self.rows
+        )
+        return f'{head}<table cellpadding="4">{columns}<tbody>{rows}</tbody></table>'
+
+    def _head(self) -> tuple[str, ...]:
+        return ("path", "shape", "norm") if self._has_paths() else ("shape", "norm")
+
+    def _cells(self, row: tuple[str, str, float]) -> tuple[str, ...]:
+        path, shape, norm = row
+        return (path, shape, f"{norm:.4g}") if self._has_paths() else (shape, f"{norm:.4g}")
+
+    def _has_paths(self) -> bool:
+        return any(path for path, *_ in self.rows)
+
+
+def norms_of(grads: Gradients, variables: Mapping[str, Any]) -> Norms:
+    """Returns the norm of each gradient by the path that a person would write in the next cell.
+
+    Args:
+        grads: Whatever `backward` returned.
+        variables: What there is by name. Of several modules that hold a parameter, the one with the most of them names
+            it; a tensor that no module holds goes by its variable.
+    """
+    paths = _paths(variables)
+    order = {node: place for place, node in enumerate(paths)}
+    nodes = sorted(grads, key=lambda node: order.get(node, len(order)))
+    norms = grads.norms(_Held({str(place): node for place, node in enumerate(nodes)}))
+    return Norms([(paths.get(node, ""), show(node.shape), norms[str(place)]) for place, node in enumerate(nodes)])
+
+
+class _Held(NamedTuple):
+    """Tensors by name, which gradients are asked about as they are about a module's parameters."""
+
+    tensors: dict[str, Any]
+
+    def parameters(self) -> dict[str, Any]:
+        return self.tensors
+
+
+def _paths(variables: Mapping[str, Any]) -> dict[Any, str]:
+    """Returns the tensors that variables lead to, each with its path; IPython's own variables begin with `_`."""
+    own = {name: value for name, value in variables.items() if not name.startswith("_")}
+    modules = {name: value.parameters() for name, value in _modules(own)}
+    paths: dict[Any, str] = {}
+    for name, parameters in sorted(modules.items(), key=lambda item: -len(item[1])):
+        for path, parameter in parameters.items():
+            paths.setdefault(parameter, f"{name}.{path}")
+    for name, value in own.items():
+        if isinstance(value, Tensor):
+            paths.setdefault(value.handle if value.owns_tape else value, name)
+    return paths
+
+
+def _modules(variables: Mapping[str, Any]) -> Iterator[tuple[str, Module]]:
+    """Yields the modules in variables, and those in a list or tuple of them as they are reached: `layers[0]`."""
+    for name, value in variables.items():
+        if isinstance(value, Module):
+            yield name, value
+        elif isinstance(value, list | tuple):
+            yield from ((f"{name}[{place}]", one) for place, one in enumerate(value) if isinstance(one, Module))
 
 
 def _bar(share: float) -> str:
@@ -145,7 +213,6 @@ def tape_html(tape: GradientTape) -> str | None:
 HTML: Final[dict[type, Callable[[Any], str | None]]] = {
     Tensor: tensor_html,
     Module: module_html,
-    Gradients: gradients_html,
     GradientTape: tape_html,
     OwnedTape: lambda owned: tape_html(owned.tape),
 }
@@ -153,16 +220,25 @@ HTML: Final[dict[type, Callable[[Any], str | None]]] = {
 
 def register(shell: InteractiveShell) -> None:
     """Has a shell show them so."""
+    html, text = _formatter(shell, "text/html"), _formatter(shell, "text/plain")
     for shown_type, write in HTML.items():
-        _formatter(shell).for_type(shown_type, write)
+        html.for_type(shown_type, write)
+    html.for_type(Gradients, lambda grads: norms_of(grads, shell.user_ns)._repr_html_())
+    text.for_type(Gradients, lambda grads, printer, _: printer.text(_text(grads, shell.user_ns)))
 
 
 def unregister(shell: InteractiveShell) -> None:
-    """Has a shell show them as text again."""
-    for shown_type in HTML:
-        _formatter(shell).pop(shown_type)
+    """Has a shell show them as text again, and gradients by their shapes."""
+    html = _formatter(shell, "text/html")
+    for shown_type in (*HTML, Gradients):
+        html.pop(shown_type)
+    _formatter(shell, "text/plain").pop(Gradients)
 
 
-def _formatter(shell: InteractiveShell) -> Any:
+def _text(grads: Gradients, variables: Mapping[str, Any]) -> str:
+    return repr(norms_of(grads, variables)) if len(grads) else repr(grads)
+
+
+def _formatter(shell: InteractiveShell, kind: str) -> Any:
     displays: Any = shell.display_formatter  # set by every shell
-    return displays.formatters["text/html"]
+    return displays.formatters[kind]

@@ -12,7 +12,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import nn
-from tapegrad.notebook.display import HTML, gradients_html, module_html, tape_html, tensor_html
+from tapegrad.notebook.display import HTML, module_html, norms_of, tape_html, tensor_html
 from tapegrad.notebook.drawing import drawing
 from tapegrad.notebook.heat import ABOVE, BELOW, NO_NUMBER, ZERO, heat_map
 
@@ -100,13 +100,55 @@ def test_a_tape_is_drawn_until_it_is_consumed() -> None:
     assert tape_html(tape) is None
 
 
+def test_gradients_go_by_the_variable_that_leads_to_them() -> None:
+    x, layer = tg.tensor([[3.0, 4.0]]), nn.Linear(2, 3, rng=0)
+    model = nn.Sequential(layer, nn.Linear(3, 1, rng=1))
+    grads = model(x.trace()).sum().backward()
+
+    norms = norms_of(grads, {"layer": layer, "_": x, "x": x, "again": x, "model": model})
+
+    assert [path for path, *_ in norms.rows] == [*(f"model.{path}" for path in model.parameters()), "x"]
+    assert [norm for *_, norm in norms.rows[:4]] == [*grads.norms(model).values()]
+    assert norms.rows[4][2] == pytest.approx(tg.norm(grads[x]).item())
+
+
+def test_layers_in_a_list_are_named_by_their_places() -> None:
+    layers = [nn.Linear(2, 2, rng=0), nn.Linear(2, 2, rng=1)]
+    grads = layers[1](layers[0](tg.ones((3, 2)).trace())).sum().backward(wrt=layers)
+
+    norms = norms_of(grads, {"number": 1, "layers": layers})
+
+    assert [path for path, *_ in norms.rows] == [
+        "layers[0].weight",
+        "layers[0].bias",
+        "layers[1].weight",
+        "layers[1].bias",
+    ]
+
+
 def test_gradients_are_listed_with_their_norms() -> None:
+    x, y = tg.tensor([3.0, 4.0]), tg.tensor([[0.5]])
+    traced = x.trace(wrt=(x, y))
+    grads = ((traced * x).sum() + y.put_tape(traced.tape).sum()).backward()
+
+    norms = norms_of(grads, {"traced": traced})
+    html = parsed(norms._repr_html_())
+
+    assert [[cell.text for cell in row] for row in html.iter("tr")] == [
+        ["path", "shape", "norm", None],
+        ["traced", "(2,)", "10", None],
+        [None, "(1, 1)", "1", None],
+    ]
+    assert [bar.get("width") for bar in html.iter("rect")] == ["160.0", "16.0"]
+    assert repr(norms) == "Gradients of 2 tensors\npath    shape   norm\ntraced  (2,)    10\n        (1, 1)  1"
+
+
+def test_gradients_that_no_variable_leads_to_are_listed_by_shape() -> None:
     x = tg.tensor([3.0, 4.0])
-    grads = (x.trace() * x).sum().backward()
 
-    html = parsed(gradients_html(grads))
+    norms = norms_of((x.trace() * x).sum().backward(), {})
 
-    assert [[cell.text for cell in row] for row in html.iter("tr")][1:] == [["(2,)", "10", None]]
+    assert repr(norms) == "Gradients of 1 tensor\nshape  norm\n(2,)   10"
 
 
 def test_boxes_stand_below_what_leads_to_them() -> None:

@@ -166,6 +166,21 @@ def test_what_can_be_drawn_is_drawn_while_the_extension_is_loaded(notebook: Note
     assert "text/html" not in formatted(notebook["x"])[0]
 
 
+def test_gradients_are_shown_by_path_while_the_extension_is_loaded(notebook: Notebook) -> None:
+    notebook("layer = nn.Linear(3, 2)\ngrads = layer(tg.ones((4, 3)).trace()).sum().backward(wrt=layer)")
+    shell: Any = notebook.shell
+    formatted = shell.display_formatter.format
+
+    shown = formatted(notebook["grads"])[0]
+    assert '<td align="left">layer.weight</td>' in shown["text/html"]
+    assert shown["text/plain"].splitlines()[1:3] == [
+        "path          shape   norm",
+        "layer.weight  (3, 2)  9.798",  # of six 4s
+    ]
+    notebook("%unload_ext tapegrad.notebook")
+    assert formatted(notebook["grads"])[0] == {"text/plain": repr(notebook["grads"])}
+
+
 def test_a_new_import_is_checked_from_the_next_line_on(notebook: Notebook) -> None:
     assert notebook("import decimal\nd = decimal.Decimal(1)\nprint(d)") == "1\n"
     assert '"Decimal" has no attribute "nothing"' in notebook("d.nothing")
