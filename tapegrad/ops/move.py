@@ -93,6 +93,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: The numbers of elements differ, two sizes are -1, or one is below.
+        DTypeError: `shape` is no tuple, or a size is no int.
     """
     x, tape = split(x)
     if len(shape) and min(shape) < -1:  # `len`, for an array of sizes has no truth
