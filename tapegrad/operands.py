@@ -1,7 +1,4 @@
-"""What ops take: tensors, and numbers beside them, of one dtype, taken off their tapes and put on one.
-
-A closure that held a taped tensor would hold its own tape and leak: behind `split` an op knows tapeless tensors only.
-"""
+"""What ops take: tensors, and numbers beside them, of one dtype, taken off their tapes and put on one."""
 
 from __future__ import annotations
 

@@ -57,11 +57,7 @@ class Fast(numpy.NumPy):
 
     @override
     def softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
-        if not _are_rows(axis, y, dy):
-            return super().softmax_back(y, dy, axis)
-        dx = ROOMS.empty(y.shape, y.dtype)
-        _run("softmax_back", y, dy, dx)
-        return dx
+        return _filled("softmax_back", y, dy) if _are_rows(axis, y, dy) else super().softmax_back(y, dy, axis)
 
     @override
     def log_softmax(self, x: Array, axis: int) -> Array:
@@ -69,11 +65,7 @@ class Fast(numpy.NumPy):
 
     @override
     def log_softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
-        if not _are_rows(axis, y, dy):
-            return super().log_softmax_back(y, dy, axis)
-        dx = ROOMS.empty(y.shape, y.dtype)
-        _run("log_softmax_back", y, dy, dx)
-        return dx
+        return _filled("log_softmax_back", y, dy) if _are_rows(axis, y, dy) else super().log_softmax_back(y, dy, axis)
 
     @override
     def standardize(self, x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
@@ -87,9 +79,7 @@ class Fast(numpy.NumPy):
     def standardize_back(self, y: Array, factor: Array, dy: Array, axis: Axis, *, centred: bool) -> Array:
         if not _are_rows(axis, y, dy):
             return super().standardize_back(y, factor, dy, axis, centred=centred)
-        dx = ROOMS.empty(y.shape, y.dtype)
-        _run("standardize_back", y, factor, dy, dx, options=(centred,))
-        return dx
+        return _filled("standardize_back", y, factor, dy, options=(centred,))
 
     @override
     def layer_norm(self, x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
@@ -148,6 +138,13 @@ def _are_rows(axis: Axis, *arrays: Array) -> bool:
             array.dtype == first.dtype and array.shape == first.shape and array.flags.c_contiguous for array in arrays
         )
     )
+
+
+def _filled(name: str, y: Array, *others: Array, options: tuple[Any, ...] = ()) -> Array:
+    """Returns what a kernel writes into a room like its first array."""
+    out = ROOMS.empty(y.shape, y.dtype)
+    _run(name, y, *others, out, options=options)
+    return out
 
 
 def _from_peaks(name: str, x: Array) -> Array:

@@ -29,30 +29,22 @@ _ROWS: Final = (1,)  # the axis that is left where the arrays have been made mat
 
 def softmax(x: Array, axis: Axis) -> Array:
     """Turns scores into probabilities, see `Backend.softmax`."""
-    out = ROOMS.empty(x.shape, x.dtype)
-    _in_parts(_softmax, axis, x, out)
-    return out
+    return _filled(_softmax, axis, x)
 
 
 def softmax_back(y: Array, dy: Array, axis: Axis) -> Array:
     """Returns the gradient of scores, see `Backend.softmax_back`."""
-    dx = ROOMS.empty(dy.shape, dy.dtype)
-    _in_parts(_softmax_back, axis, y, dy, dx)
-    return dx
+    return _filled(_softmax_back, axis, y, dy)
 
 
 def log_softmax(x: Array, axis: Axis) -> Array:
     """Turns scores into logarithms of probabilities, see `Backend.log_softmax`."""
-    out = ROOMS.empty(x.shape, x.dtype)
-    _in_parts(_log_softmax, axis, x, out)
-    return out
+    return _filled(_log_softmax, axis, x)
 
 
 def log_softmax_back(y: Array, dy: Array, axis: Axis) -> Array:
     """Returns the gradient of scores, see `Backend.log_softmax_back`."""
-    dx = ROOMS.empty(dy.shape, dy.dtype)
-    _in_parts(_log_softmax_back, axis, y, dy, dx)
-    return dx
+    return _filled(_log_softmax_back, axis, y, dy)
 
 
 def standardize(x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
@@ -92,6 +84,13 @@ def layer_norm_back(x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bo
     parts = _in_parts(work, -1, x, dy, dx, factor) if isinstance(eps, float) else [work(-1, x, dy, dx, factor)]
     dw, db = (None if sums[0] is None else np.add.reduce(sums) for sums in zip(*parts, strict=True))
     return dx if wanted[0] else None, dw, db, factor
+
+
+def _filled(work: Callable[..., Any], axis: Axis, *arrays: Array) -> Array:
+    """Returns what some work writes into a room like the last array."""
+    out = ROOMS.empty(arrays[-1].shape, arrays[-1].dtype)
+    _in_parts(work, axis, *arrays, out)
+    return out
 
 
 def _softmax(axis: Axis, x: Array, y: Array) -> None:

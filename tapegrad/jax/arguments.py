@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 BY_VALUE: Final = (bool, int, float, complex, str, bytes, type(None), type)
-MOVING: Final = frozenset(
-    {"lr", "parameters", "state", "_groups_of", "_layout"}
-)  # of an optimizer: its inputs and what they are
+# Of an optimizer: its inputs and what they are.
+MOVING: Final = frozenset({"lr", "parameters", "state", "_groups_of", "_layout"})
 
 
 class Survey:

@@ -216,7 +216,8 @@ def linear(
         ShapeError: Rows or columns of `weight` do not fit, or an operand has too few axes or too many.
         DTypeError: The dtypes differ.
     """
-    for name, operand in (("x", x), ("weight", weight), ("bias", bias)):
+    tensor_only(x, "x")
+    for name, operand in (("weight", weight), ("bias", bias)):
         tensor_only(operand, name)
         same_dtype(x, operand, name)
     if weight.data.ndim != 2 or bias.data.shape != weight.data.shape[1:]:  # what NumPy would let pass
