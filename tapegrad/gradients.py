@@ -268,10 +268,12 @@ class Gradients:
 
     def _finish(self) -> None:
         """Forgets what was needed on the way only, and holds the rest to its type."""
-        for node in self.values_by_node.keys() - self._kept:
-            del self.values_by_node[node]
-        for node, value in self.values_by_node.items():
-            if value.dtype != node.dtype:  # not of `node.data`, which may be given up
+        values = self.values_by_node
+        for node in values.keys() - self._kept:
+            del values[node]
+        for node, value in values.items():
+            dtype = node.data.dtype if node.kept else node.dtype  # a value that was given up is not computed for this
+            if value.dtype is not dtype and value.dtype != dtype:
                 raise DTypeError(
                     sentences.mixed_dtypes("Gradients.add", str(node.dtype), "x", str(value.dtype), "gradient")
                 )

@@ -58,9 +58,16 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def relu(self, x: Array) -> Array:
         if x.size < _SMALL or x.dtype.kind != "f":
-            return np.maximum(x, 0)
+            return np.maximum(x, _zero(x.dtype))
         # A third of the time, but for the 2 µs that it takes to begin.
         return x.clip(0, np.inf, out=ROOMS.empty_like(x))
+
+    @override
+    def relu_back(self, x: Array, dy: Array) -> Array:
+        if x.size < _SMALL and x.dtype.kind == "f":
+            zero = _zero(x.dtype)
+            return np.where(np.greater(x, zero), dy, zero)
+        return self.where(np.greater(x, 0), dy, 0)
 
     @override
     def where(self, condition: Array, x: Array, y: Array | float) -> Array:
@@ -94,8 +101,14 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def sum(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
         # Half the cost of np.sum on small arrays; the dtype is that of `x`, where NumPy would widen small ints.
+        if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL and x.dtype.char in "fd":
+            return _ones(len(x), x.dtype).dot(x)
         total: Array = np.add.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
         return total
+
+    @override
+    def dot(self, x: Array, y: Array) -> Array:
+        return x.dot(y)  # to begin takes it half the time of `@`
 
     @override
     def max(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
@@ -314,6 +327,24 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def one_hot(self, indices: Array, size: int, dtype: Any) -> Array:
         return np.asarray(np.equal.outer(indices, np.arange(size)), dtype)
+
+
+@lru_cache(maxsize=16)
+def _zero(dtype: Any) -> Array:
+    """Returns a zero that a ufunc takes as it is; to convert the number takes as long as a small ufunc itself."""
+    return _fixed(np.zeros((), dtype))
+
+
+@lru_cache(maxsize=64)
+def _ones(count: int, dtype: Any) -> Array:
+    """Returns ones, whose product with a matrix is the sum of its rows, in half the time of a sum."""
+    return _fixed(np.ones(count, dtype))
+
+
+def _fixed(array: Array) -> Array:
+    """Lets nobody write to an array that many share."""
+    array.flags.writeable = False
+    return array
 
 
 def _last_equal(x: Array, running: Array, axis: int) -> Array:

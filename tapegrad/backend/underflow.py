@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Final
+from contextvars import ContextVar, copy_context
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,4 +16,23 @@ def vanishing() -> AbstractContextManager[object]:
 
     Asked first, for a setting of its own costs each ufunc under it a tenth.
     """
-    return _AS_IT_IS if np.geterr()["under"] == "ignore" else np.errstate(under="ignore")
+    return _AS_IT_IS if _vanish() else np.errstate(under="ignore")
+
+
+def _vanish() -> bool:
+    """Says whether underflow is ignored; `np.geterr` takes twenty times as long as to see that nobody has set anything."""
+    setting = None if _SETTING is None else _SETTING.get(None)
+    return (setting is None and _SETTING is not None) or np.geterr()["under"] == "ignore"
+
+
+def _found() -> ContextVar[Any] | None:
+    """Returns the context variable in which NumPy keeps how errors are treated: it is the one that a setting changes."""
+    def changed() -> ContextVar[Any] | None:
+        before = copy_context()
+        with np.errstate(under="ignore"):
+            after = copy_context()
+        return next((one for one in after if before.get(one) is not after[one]), None)
+    return copy_context().run(changed)
+
+
+_SETTING: Final = _found()

@@ -351,6 +351,15 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """
         return total + x
 
+    def dot(self, x: Any, y: Any) -> Any:
+        """Multiplies two matrices."""
+        return x @ y
+
+    def relu_back(self, x: Any, dy: Any) -> Any:
+        """Turns the gradient of what `relu` gave of `x` into that of `x`: `[x > 0] dy`."""
+        is_above: Any = self.greater(x, 0)
+        return self.where(is_above, dy, 0)
+
     def mean(self, x: Any, axis: int | tuple[int, ...] | None) -> Any:
         """Averages along axes, which stay with size one."""
         total: Any = self.sum(x, axis, keepdims=True)

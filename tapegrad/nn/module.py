@@ -170,7 +170,8 @@ def _gather(
             found.append((f"{prefix}{name}", value))
         elif isinstance(value, _HOLDERS) and id(value) not in above:  # a child may know its parent
             held = vars(value).items() if isinstance(value, Module) else _items(value)
-            _gather(found, f"{prefix}{name}.", held, above | {id(value)}, is_deep=is_deep)
+            if held:
+                _gather(found, f"{prefix}{name}.", held, above | {id(value)}, is_deep=is_deep)
 
 
 def _items(holder: Any) -> Iterable[tuple[Any, Any]]:

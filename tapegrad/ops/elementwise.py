@@ -204,8 +204,7 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        primitives = engine(dy, x.data)
-        grads.add(x, primitives.where(primitives.greater(x.data, 0), dy, 0))
+        grads.add(x, engine(dy, x.data).relu_back(x.data, dy))
 
     return tape.record(out, (x,), backward, reads=(x,))
 

@@ -90,9 +90,9 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
         dz, rows, columns = grads.take(out), x.data, y.data
         if rows.ndim == columns.ndim == 2:  # as in most layers: nothing has to be brought into another shape
             if grads.wants(x):
-                grads.add(x, dz @ columns.T)
+                grads.add(x, engine(dz, columns).dot(dz, columns.T))
             if grads.wants(y):
-                grads.add(y, rows.T @ dz)
+                grads.add(y, engine(dz, rows).dot(rows.T, dz))
             return
         rows, columns = _as_matrix(rows, 0), _as_matrix(columns, 1)
         dz = dz.reshape(_product_shape(dz, x, y))
@@ -216,26 +216,29 @@ def linear(
         ShapeError: Rows or columns of `weight` do not fit, or an operand has too few axes or too many.
         DTypeError: The dtypes differ.
     """
-    tensor_only(x, "x")
-    for name, operand in (("weight", weight), ("bias", bias)):
-        tensor_only(operand, name)
-        same_dtype(x, operand, name)
+    for name, operand in (("x", x), ("weight", weight), ("bias", bias)):
+        if not isinstance(operand, Tensor):
+            tensor_only(operand, name)
+        if operand.data.dtype is not x.data.dtype:
+            same_dtype(x, operand, name)
     if weight.data.ndim != 2 or bias.data.shape != weight.data.shape[1:]:  # what NumPy would let pass
         linear_shape(x.shape, weight.shape, bias.shape)
     (x, weight, bias), tape = split_all((x, weight, bias), "operands")
-    product = x.data @ weight.data
-    out = handle(engine(product, bias.data).add_to(product, bias.data))
+    primitives = engine(x.data, weight.data, bias.data)
+    product = primitives.dot(x.data, weight.data) if x.data.ndim == 2 else x.data @ weight.data
+    out = handle(primitives.add_to(product, bias.data))
 
     def backward(grads: Gradients) -> None:
         dy, rows = grads.take(out), x.data
         if rows.ndim != 2:
             dy, rows = _stacked(_as_matrix(dy, 0)), _stacked(_as_matrix(rows, 0))
+        primitives = engine(dy, rows, weight.data)
         if grads.wants(bias):
             grads.add(bias, engine(dy).sum(dy, 0, keepdims=False))
         if grads.wants(x):
-            grads.add(x, (dy @ weight.data.T).reshape(x.shape))
+            grads.add(x, primitives.dot(dy, weight.data.T).reshape(x.shape))
         if grads.wants(weight):
-            grads.add(weight, rows.T @ dy)
+            grads.add(weight, primitives.dot(rows.T, dy))
 
     return tape.record(out, (x, weight, bias), backward, reads=(x, weight))
 

@@ -213,7 +213,8 @@ class Optimizer(ABC, Generic[State]):
         """Returns the next values of each parameter, and what to remember of it."""
         paths, parameters, gradients = zip(*found, strict=True) if found else ((), (), ())
         for path, parameter, gradient in found:
-            parameter.check(gradient, name, f"the gradient of {path}")
+            if not parameter.is_fit(gradient):
+                parameter.check(gradient, name, f"the gradient of {path}")
         layout = self._layout if self._layout.is_of(parameters, self.state) else self._laid_out(parameters)
 
         xs, states, rows, alone = list(layout.xs), list(layout.states), [], list(layout.alone)
