@@ -9,6 +9,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad import picture, sentences
 from tapegrad.backend import engine
+from tapegrad.backend.rooms import grown
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError
 from tapegrad.traces import edge, leaving, shorten
@@ -158,7 +159,7 @@ class Gradients:
         if x.tape.owns:
             x = x.handle
         values = self.values_by_node
-        values[x] = values[x] + gradient if x in values else gradient
+        values[x] = grown(values, x, gradient) if x in values else gradient
 
     def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
         """Returns the accumulated gradient of `x`, a closure's own output, and gives it up.

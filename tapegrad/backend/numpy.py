@@ -102,13 +102,15 @@ class NumPy(Backend[Floats, Whole, Truths]):
     def sum(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
         # Half the cost of np.sum on small arrays; the dtype is that of `x`, where NumPy would widen small ints.
         if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL and x.dtype.char in "fd":
-            return _ones(len(x), x.dtype).dot(x)
+            added: Array = _ones(len(x), x.dtype).dot(x)
+            return added
         total: Array = np.add.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
         return total
 
     @override
     def dot(self, x: Array, y: Array) -> Array:
-        return x.dot(y)  # to begin takes it half the time of `@`
+        product: Array = x.dot(y)  # which begins in half the time of `@`
+        return product
 
     @override
     def max(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:

@@ -24,6 +24,10 @@ _LOOKS: Final = 32  # rooms to look into at either end of a row, however many th
 _COUNTS: Final = getattr(sys, "_is_gil_enabled", lambda: True)()  # whether a count of references is exact
 
 
+class _Room(np.ndarray[tuple[int], np.dtype[np.uint8]]):
+    """Bytes for one array at a time; a class of its own tells it from the memory of anybody else."""
+
+
 class Rooms:
     """Rows of rooms of one size each.
 
@@ -32,7 +36,7 @@ class Rooms:
     """
 
     def __init__(self) -> None:
-        self._rows: dict[int, list[Array]] = {}  # by bytes, the last used last, and so in each row
+        self._rows: dict[int, list[_Room]] = {}  # by bytes, the last used last, and so in each row
         self._lock = Lock()
         self.nbytes = 0
 
@@ -60,7 +64,7 @@ class Rooms:
             self._rows.clear()
             self.nbytes = 0
 
-    def _unseen(self, size: int) -> Array | None:
+    def _unseen(self, size: int) -> _Room | None:
         """Returns a room of so many bytes, or up to an eighth more, into which nobody sees."""
         step = 1 << max(0, size.bit_length() - 4)
         size = -(-size // step) * step
@@ -68,7 +72,7 @@ class Rooms:
         self._rows[size] = row
         room = _taken(row)
         if room is None and self._has_space(size):
-            room = np.empty(size, np.uint8)
+            room = _Room(size, np.uint8)
             self.nbytes += size
         if room is not None:
             row.append(room)
@@ -82,7 +86,39 @@ class Rooms:
         return self.nbytes + size <= _ALL
 
 
-def _taken(row: list[Array]) -> Array | None:
+def grown(values: dict[Any, Any], key: Any, x: Any) -> Any:
+    """Returns the sum of `values[key]` and `x`, in the place of the first where it is large and nobody else sees it.
+
+    The sum needs no memory of its own then. Whoever holds an array, or a view of it, holds a reference to it or to what
+    it stands in, and Python counts them.
+    """
+    total = values[key]
+    if not (
+        type(total) is type(x) is np.ndarray
+        and total.nbytes >= _LARGE
+        and (total.shape, total.dtype) == (x.shape, x.dtype)
+        and _COUNTS
+        and total.flags.writeable
+        and sys.getrefcount(total) == _ALONE
+        and _is_owned(total)
+    ):
+        return total + x
+    return np.add(total, x, out=total)
+
+
+def _is_owned(array: Array) -> bool:
+    """Says whether no other array stands in the memory of this one, which is its own or a room."""
+    memory: Any = array.base
+    if memory is None:
+        return True
+    # It is held by the array, as a value is by its dictionary, and by the name that it has here; a room by its row too.
+    kind, references = type(memory), sys.getrefcount(memory)
+    return memory.base is None and (
+        references == _ALONE + 1 if kind is _Room else kind is np.ndarray and references == _ALONE
+    )
+
+
+def _taken(row: list[_Room]) -> _Room | None:
     """Takes a room out of a row into which nobody sees, the last used if it can be, which may still be in cache."""
     last = len(row) - 1
     for place in (*range(last, max(last - _LOOKS, -1), -1), *range(min(_LOOKS, max(0, last - _LOOKS + 1)))):
@@ -91,10 +127,18 @@ def _taken(row: list[Array]) -> Array | None:
     return None
 
 
-def _references(row: list[Array], place: int) -> int:
+def _references(row: list[Any], place: int) -> int:
     room = row[place]
     return sys.getrefcount(room)
 
 
+def _held(values: dict[Any, Any], key: Any, _: Any) -> int:
+    total = values[key]
+    return sys.getrefcount(total)
+
+
+_ALONE: Final = _held(
+    {0: np.empty(0)}, 0, None
+)  # references to a value that only its dictionary holds, while it is summed
 _UNSEEN: Final = _references([np.empty(0)], 0)  # to a room that only its row holds
 ROOMS: Final = Rooms()

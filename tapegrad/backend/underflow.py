@@ -20,18 +20,20 @@ def vanishing() -> AbstractContextManager[object]:
 
 
 def _vanish() -> bool:
-    """Says whether underflow is ignored; `np.geterr` takes twenty times as long as to see that nobody has set anything."""
+    """Says whether underflow is ignored; `np.geterr` takes twenty times as long as to see that nobody has set it."""
     setting = None if _SETTING is None else _SETTING.get(None)
     return (setting is None and _SETTING is not None) or np.geterr()["under"] == "ignore"
 
 
 def _found() -> ContextVar[Any] | None:
-    """Returns the context variable in which NumPy keeps how errors are treated: it is the one that a setting changes."""
+    """Returns the context variable in which NumPy keeps how errors are treated: the one that a setting changes."""
+
     def changed() -> ContextVar[Any] | None:
         before = copy_context()
         with np.errstate(under="ignore"):
             after = copy_context()
         return next((one for one in after if before.get(one) is not after[one]), None)
+
     return copy_context().run(changed)
 
 

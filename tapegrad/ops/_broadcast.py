@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
+from tapegrad.backend.rooms import grown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,4 +38,4 @@ def add_summed(grads: Gradients, x: Any, gradient: Any) -> None:
 
 def _add(grads: Gradients, x: Any, gradient: Any) -> None:
     values = grads.values_by_node
-    values[x] = values[x] + gradient if x in values else gradient
+    values[x] = grown(values, x, gradient) if x in values else gradient

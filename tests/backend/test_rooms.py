@@ -12,7 +12,7 @@ import pytest
 import tapegrad as tg
 from tapegrad import nn, optim
 from tapegrad.backend import rooms
-from tapegrad.backend.rooms import ROOMS, Rooms
+from tapegrad.backend.rooms import ROOMS, Rooms, grown
 
 LARGE = (512, 513)  # a million bytes of float32
 
@@ -153,3 +153,103 @@ def test_steps_of_training_need_no_more_rooms_than_the_first_few() -> None:
         counts.append(ROOMS.nbytes)
 
     assert counts[1] == counts[-1] > 0
+
+
+def in_a_room(shape: tuple[int, ...]) -> Any:
+    array = ROOMS.empty(shape, np.float32)
+    array.fill(1)
+    return array
+
+
+OWNED: dict[str, Any] = {
+    "memory of its own": lambda: np.ones(LARGE, np.float32),
+    "a room": lambda: in_a_room(LARGE),
+    "another shape of what nobody holds": lambda: np.ones((513, 512), np.float32).T,
+}
+
+
+@pytest.mark.parametrize("made", OWNED.values(), ids=OWNED)
+def test_a_sum_that_nobody_else_sees_grows_in_its_place(made: Any) -> None:
+    values = {"x": made()}
+    place = place_of(values["x"])
+
+    total = grown(values, "x", np.full(LARGE, 2, np.float32))
+
+    assert place_of(total) == place
+    assert (total == 3).all()
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize("made", [OWNED["memory of its own"], OWNED["a room"]], ids=["memory of its own", "a room"])
+def test_a_sum_that_somebody_sees_stays_as_it_was(made: Any, look: Any) -> None:
+    values = {"x": made()}
+    place, seen = place_of(values["x"]), look(values["x"])
+
+    total = grown(values, "x", np.full(LARGE, 2, np.float32))
+
+    assert place_of(total) != place
+    assert (total == 3).all()
+    assert (values["x"] == 1).all()
+    del seen
+
+
+def test_a_sum_in_memory_that_another_array_shares_stays_as_it_was() -> None:
+    memory = np.ones((513, 512), np.float32)
+    values = {"x": memory.T}
+
+    total = grown(values, "x", np.full(LARGE, 2, np.float32))
+
+    assert (total == 3).all()
+    assert (memory == 1).all()
+
+
+NOT_ALIKE: dict[str, Any] = {
+    "rows that broadcast": np.ones(LARGE[1], np.float32),
+    "float64": np.ones(LARGE),
+    "a number": np.float32(1),
+}
+
+
+@pytest.mark.parametrize("x", NOT_ALIKE.values(), ids=NOT_ALIKE)
+def test_a_sum_of_what_is_not_alike_is_numpys(x: Any) -> None:
+    values = {"x": np.ones(LARGE, np.float32)}
+    before = values["x"].copy()
+
+    total = grown(values, "x", x)
+
+    assert total.dtype == (before + x).dtype
+    np.testing.assert_array_equal(total, before + x)
+    np.testing.assert_array_equal(values["x"], before)
+
+
+def test_memory_that_cannot_be_written_to_is_left_alone() -> None:
+    values = {"x": np.broadcast_to(np.float32(1), LARGE)}
+
+    total = grown(values, "x", np.ones(LARGE, np.float32))
+
+    assert (total == 2).all()
+    assert (values["x"] == 1).all()
+
+
+def test_the_seed_and_the_gradients_of_two_operands_stay_apart() -> None:
+    seed = tg.ones(LARGE)
+    x = tg.ones(LARGE)
+    h, y = x.trace(), tg.ones(LARGE)
+
+    grads = (h + y + h + h).backward(wrt=(x, y), seed=seed)
+
+    assert (grads[x].numpy() == 3).all()
+    assert (grads[y].numpy() == 1).all()
+    assert (seed.numpy() == 1).all()
+
+
+def test_gradients_that_somebody_holds_stay_as_they_are_when_others_are_added() -> None:
+    x = tg.ones(LARGE)
+    total = (x.trace() * 2.0).sum().backward()
+    held, array = total[x], total[x].numpy()
+
+    (x.trace(grads=total) * 3.0).sum().backward()
+
+    assert (total[x].numpy() == 5).all()
+    assert (held.numpy() == 2).all()
+    assert (array == 2).all()
