@@ -254,16 +254,16 @@ class Gradients:
     def _arrays(self) -> Iterator[Any]:
         return map(_wide, self.values_by_node.values())
 
-    def _want(self, targets: Iterable[Node], kept: Iterable[Node], entries: list[Entry]) -> None:
+    def _want(
+        self, targets: Iterable[Node], kept: Iterable[Node], entries: Iterable[Entry], *, has_opaque: bool
+    ) -> None:
         """Marks every tensor on a way from a target to the result."""
         wanted: set[Node | None] = set(targets)
         self.wanted, self._kept = wanted, {*wanted, *kept}
-        opaque, is_apart, add = False, wanted.isdisjoint, wanted.add
+        is_apart, add = wanted.isdisjoint, wanted.add
+        if has_opaque:
+            entries = _all_needed(entries, wanted)
         for _, out, inputs, _ in entries:
-            if out is None:
-                opaque = True  # nobody knows what such a step passes on, so all that follows is needed
-            if opaque:
-                wanted.update(inputs)
             if not is_apart(inputs):
                 add(out)
 
@@ -319,6 +319,16 @@ class Accumulator(Generic[S, D]):
             raise ShapeError(sentences.other_sizes(f"Accumulator.{operator}", "y", y.shape, self._node.shape))
         self._gradients.add(self._node, change)
         return self
+
+
+def _all_needed(entries: Iterable[Entry], wanted: set[Node | None]) -> Iterator[Entry]:
+    """Gives entries, and marks what those read that come after an opaque one: nobody knows what it passes on."""
+    opaque = False
+    for entry in entries:
+        opaque = opaque or entry[1] is None
+        if opaque:
+            wanted.update(entry[2])
+        yield entry
 
 
 def _identity(x: Any) -> Any:

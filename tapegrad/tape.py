@@ -229,6 +229,7 @@ class GradientTape:
         "_claims",
         "_count",
         "_gradients",
+        "_has_opaque",
         "_shuffled",
         "checkpoint",
         "consumed_at",
@@ -257,6 +258,7 @@ class GradientTape:
         self._claims: list[str] = []  # where it is to be consumed; of several threads the first one goes on
         self._count = 0  # of the ops that a consumed tape had
         self._shuffled = False
+        self._has_opaque = False  # steps of which nobody knows what they pass on
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -272,6 +274,7 @@ class GradientTape:
         """
         if self.consumed_at is not None:
             self._refuse()
+        self._has_opaque = True
         self.entries.append((_now(), None, (), op))
 
     def let_go(self, out: Node, reads: tuple[Node, ...]) -> None:
@@ -299,6 +302,7 @@ class GradientTape:
             if tape.consumed_at is not None:
                 tape._refuse()
         self._shuffled = self._shuffled or other._shuffled or bool(self.entries and other.entries)
+        self._has_opaque = self._has_opaque or other._has_opaque
         self.entries += other.entries
         self.leaves |= other.leaves
         for node, version in dict(other.watched).items():  # a copy: other threads go on recording
@@ -376,7 +380,7 @@ class GradientTape:
             self.entries.sort(key=_time)
             self.entries = [*{entry[0]: entry for entry in self.entries}.values()]
         self._count = len(self.entries)
-        grads._want(targets, kept, self.entries)
+        grads._want(targets, kept, self.entries, has_opaque=self._has_opaque)
         with vanishing():
             self._run_back(grads)
         grads._finish()
@@ -393,7 +397,7 @@ class GradientTape:
                 newest = entries[-at_once:]
                 del entries[-at_once:]
                 for _, out, _, backward in reversed(newest):
-                    if out is None or out in values:
+                    if out in values or out is None:
                         backward(grads)
                     else:
                         out.forget()
