@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad import picture, sentences
 from tapegrad.backend import engine
-from tapegrad.backend.rooms import grown
+from tapegrad.backend.rooms import GROWING, grown
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError
 from tapegrad.traces import edge, leaving, shorten
@@ -159,7 +159,10 @@ class Gradients:
         if x.tape.owns:
             x = x.handle
         values = self.values_by_node
-        values[x] = grown(values, x, gradient) if x in values else gradient
+        if x not in values:
+            values[x] = gradient
+        else:
+            values[x] = values[x] + gradient if gradient.size < GROWING else grown(values, x, gradient)
 
     def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
         """Returns the accumulated gradient of `x`, a closure's own output, and gives it up.

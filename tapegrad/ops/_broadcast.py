@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
-from tapegrad.backend.rooms import grown
+from tapegrad.backend.rooms import GROWING, grown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,4 +38,7 @@ def add_summed(grads: Gradients, x: Any, gradient: Any) -> None:
 
 def _add(grads: Gradients, x: Any, gradient: Any) -> None:
     values = grads.values_by_node
-    values[x] = grown(values, x, gradient) if x in values else gradient
+    if x not in values:
+        values[x] = gradient
+    else:  # asked here, for in most sums a call more costs as much as they do
+        values[x] = values[x] + gradient if gradient.size < GROWING else grown(values, x, gradient)
