@@ -11,7 +11,7 @@ from tapegrad import sentences
 from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError
 from tapegrad.tape import NONE
-from tapegrad.tensor import Tensor, described, handle, values_of
+from tapegrad.tensor import Figure, Tensor, described, handle, values_of
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -155,7 +155,8 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
     if kind != "f" and (isinstance(value, float) or (kind == "b" and not isinstance(value, bool))):
         message = sentences.mixed_dtypes(sentences.UNNAMED, described(value), name, str(dtype), name_of_like)
         raise DTypeError(message)
-    return handle(np.array(value, dtype))  # NumPy adds an array of rank 0 in half the time of a number
+    number: Any = np.array(value, dtype)
+    return Figure(number)  # NumPy adds an array of rank 0 in half the time of a number
 
 
 def own(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:

@@ -19,6 +19,7 @@ from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import picture
 from tapegrad.backend.underflow import vanishing
+from tapegrad.dims import show
 from tapegrad.errors import Refusal, SingularError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.mermaid import bundle
@@ -91,6 +92,10 @@ class NoneTape(Tape):
         backward: Pullback,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, NoneTape, D]:
+        for x in inputs:
+            if not x.is_of_parameters:
+                return out  # as nearly always
+        out.derive(inputs)
         return out
 
     @override
@@ -283,9 +288,19 @@ class GradientTape:
             out.loosen()
 
     def take_note(self, x: Node, reads: tuple[Node, ...] | None) -> None:
-        """Notes the version of a parameter that is used, and fastens a value that the way back reads."""
+        """Notes the version of a parameter that is used, and fastens a value that the way back reads.
+
+        Raises:
+            TapeError: `x` was computed of parameters alone, before they met a tape: their gradient would be lost.
+        """
         if x.version is not None:
             self.watched.setdefault(x, x.version)
+        elif x.is_of_parameters:
+            message = (
+                f"a tensor {show(x.shape)} was computed of parameters alone, before they met a tape: "
+                "no gradient would reach them"
+            )
+            raise TapeError(message)
         # What is computed again reads all of its operands.
         elif reads is None or self.checkpoint is not None or _is_among(x, reads):
             x.fasten()

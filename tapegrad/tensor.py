@@ -89,6 +89,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     is_plain: ClassVar[bool] = True  # False of a parameter, and of a handle that may be without its value
     version: ClassVar[Any] = None  # of a parameter: how often it was assigned
     frozen: ClassVar[Any] = False
+    is_of_parameters: ClassVar[bool] = False  # True of what they are, or are computed of alone, and of numbers
     kept: ClassVar[bool] = True  # False where a checkpointing tape may have given up the value
     __array_ufunc__: ClassVar[None] = None  # so that numpy_array + x asks x, and no tape is lost
 
@@ -237,6 +238,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def _carrying(self, tape: T) -> Tensor[S_co, T, D_co]:
         """Returns this tensor, which has none, with a tape on it."""
+        if self.__class__ is Derived:  # somebody knows that it begins here
+            self.__class__ = Tensor  # type: ignore[assignment]  # back to what it would have been
         taped = _new(Tensor)
         taped.data, taped.tape, taped.handle = self.data, tape, self
         return taped
@@ -244,6 +247,15 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def detach(self) -> Tensor[S_co, NoneTape, D_co]:
         """Returns a new tensor of the same values that no tape knows."""
         return Tensor(self.data)
+
+    def derive(self, inputs: tuple[Tensor[Any, NoneTape, Any], ...]) -> None:
+        """Notes that this tensor, which no tape knows, was computed of parameters, of numbers, and of nothing else.
+
+        Where it met a tape, nobody would know that it has a gradient: that is refused.
+        """
+        plain: Any = self
+        if plain.__class__ is Tensor and any(x.__class__ is Derived or not x.frozen for x in inputs):
+            plain.__class__ = Derived
 
     def forget(self) -> None:
         """Gives up a value that can be computed again: that of most tensors cannot."""
@@ -648,6 +660,24 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def take(self, indices: Tensor[Any, T2, np.integer[Any]], axis: int = 0) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """Picks slices by index, see `tapegrad.take`."""
         return CALLS["take"](self, indices, axis)
+
+
+class Derived(Tensor[S_co, NoneTape, D_co]):
+    """What was computed of parameters before they met a tape, such as `w.T`."""
+
+    __slots__ = ()
+
+    is_plain: ClassVar[bool] = False
+    is_of_parameters: ClassVar[bool] = True
+
+
+class Figure(Tensor[S_co, NoneTape, D_co]):
+    """A number that a program has written beside a tensor: what comes of both comes of the tensor alone."""
+
+    __slots__ = ()
+
+    is_of_parameters: ClassVar[bool] = True
+    frozen: ClassVar[Any] = True
 
 
 def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:

@@ -33,6 +33,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
     __slots__ = ("on_device", "version")
 
     is_plain: ClassVar[bool] = False
+    is_of_parameters: ClassVar[bool] = True
     version: int  # type: ignore[misc]  # all other tensors share one None
     on_device: Any  # the same values as `jit` has them, or None
 
