@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
@@ -11,6 +12,7 @@ from typing_extensions import override
 from tapegrad.backend import rows
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import erf, ldexp, power, sigmoid, softplus
+from tapegrad.backend.large import LARGE, MANY, added, applied
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.value import Backend, Elementwise, Pairwise
 from tapegrad.errors import SingularError
@@ -34,7 +36,12 @@ _OWN: Final[dict[str, Callable[..., Any]]] = {
 }
 ELEMENTWISE: Final = {name: _OWN.get(name) or getattr(np, name) for name in get_args(Elementwise)}
 PAIRWISE: Final = {name: getattr(np, name) for name in get_args(Pairwise)}
-
+_OPERATORS: Final = {
+    operator.add: np.add,
+    operator.mul: np.multiply,
+    operator.sub: np.subtract,
+    operator.truediv: np.true_divide,
+}
 
 _SMALL: Final = 1024  # elements; below, what a call costs is beginning it
 
@@ -47,13 +54,22 @@ class NumPy(Backend[Floats, Whole, Truths]):
     fused_from = 1 << 18  # elements; what is made of fewer stays in cache as it is
 
     # Any: mypy compares only the first overload of a ufunc with the primitive's signature.
-    exp: Any = staticmethod(np.exp)
-    log: Any = staticmethod(np.log)
-    tanh: Any = staticmethod(np.tanh)
     equal: Any = staticmethod(np.equal)
     greater: Any = staticmethod(np.greater)
     broadcast_to: Any = staticmethod(np.broadcast_to)
     ones: Any = staticmethod(np.ones)
+
+    @override
+    def exp(self, x: Array) -> Array:
+        return np.exp(x) if x.size < LARGE else applied(np.exp, x)
+
+    @override
+    def log(self, x: Array) -> Array:
+        return np.log(x) if x.size < LARGE else applied(np.log, x)
+
+    @override
+    def tanh(self, x: Array) -> Array:
+        return np.tanh(x) if x.size < LARGE else applied(np.tanh, x)
 
     @override
     def relu(self, x: Array) -> Array:
@@ -77,7 +93,10 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def map(self, name: Elementwise, *operands: Array) -> Array:
-        result: Array = ELEMENTWISE[name](*operands)
+        function = ELEMENTWISE[name]
+        if operands[0].size >= LARGE and isinstance(function, np.ufunc):
+            return applied(function, *operands)
+        result: Array = function(*operands)
         return result
 
     @override
@@ -86,6 +105,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def fuse(self, function: Callable[..., Any], *values: Array) -> Any:
+        if function in _OPERATORS:
+            return applied(_OPERATORS[function], *values)
         first, *others = values
         if first.size < self.fused_from or any(one.shape != first.shape for one in others):
             return function(*values)
@@ -100,6 +121,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def sum(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+        if axis is None and not keepdims and x.size >= MANY and x.dtype.char in "fd" and x.flags.c_contiguous:
+            return added(x)
         # Half the cost of np.sum on small arrays; the dtype is that of `x`, where NumPy would widen small ints.
         if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL and x.dtype.char in "fd":
             added: Array = _ones(len(x), x.dtype).dot(x)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tapegrad.backend.large import MANY, is_one, one_number
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.steps import Place, Sheet, can_write
 from tapegrad.backend.threads import shared_out
@@ -25,7 +26,6 @@ Tile: TypeAlias = "tuple[int | slice, ...]"
 Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 
 _CACHE: Final = 1 << 21  # bytes of a tile of all arrays and buffers
-_MANY: Final = 1 << 20  # elements that are worth a second thread
 _KEPT: Final = 256  # programs: a number that is another at each call makes one each time
 _programs: dict[Any, Program] = {}
 _keeping = Lock()  # a thread that drops the first program must be the only one
@@ -72,7 +72,7 @@ class Program:
             shape: Of the values.
             compiler: What may know a kernel that does the same for arrays of rank 1 and 0.
         """
-        given = [_one_number(array) if _is_one(array) else np.broadcast_to(array, shape) for array in arrays]
+        given = [one_number(array) if is_one(array) else np.broadcast_to(array, shape) for array in arrays]
         results = {place: ROOMS.empty(shape, dtype) for place, dtype in self.computed.items()}
         whole = {place: np.broadcast_to(array, shape) for place, array in zip(self.arguments, arrays, strict=True)}
         if results:
@@ -88,7 +88,7 @@ class Program:
         if kernel is None:
             self._run_tiles(given, results)
         else:
-            shared_out(partial(kernel.run, given, results), size, is_worth_it=size >= _MANY)
+            shared_out(partial(kernel.run, given, results), size, is_worth_it=size >= MANY)
 
     def _run_tiles(self, given: list[Array], results: list[Array]) -> None:
         size, count = results[0].size, self._in_cache([array for array in given if array.ndim])
@@ -100,7 +100,7 @@ class Program:
                 parts = [array[tile] if array.ndim else array for array in given]
                 self._run_tile(parts, [result[tile] for result in results], room)
 
-        shared_out(work, len(tiles), is_worth_it=size >= _MANY)
+        shared_out(work, len(tiles), is_worth_it=size >= MANY)
 
     def _in_cache(self, given: list[Array]) -> int:
         """Returns how many elements of all that a tile reads and writes have room in a cache."""
@@ -161,15 +161,6 @@ class Program:
                 return buffer
         self.buffers.append(dtype)
         return len(self.buffers) - 1
-
-
-def _is_one(array: Array) -> bool:
-    """Says whether an array is one number everywhere, as the gradient of a sum is."""
-    return array.size == 1 or not (array.size == 0 or any(array.strides))
-
-
-def _one_number(array: Array) -> Array:
-    return array[(slice(1),) * array.ndim].reshape(())
 
 
 def program(values: Sequence[Step]) -> Program:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from tapegrad.backend.large import MANY
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.threads import shared_out
 
@@ -22,7 +23,6 @@ Axis: TypeAlias = "int | tuple[int, ...] | None"
 
 _BYTES: Final = 1 << 20  # of an array at a time
 _SMALL: Final = 1 << 12  # elements that are not worth being made a matrix
-_MANY: Final = 1 << 20  # elements that are worth a second thread
 _SHORT: Final = 1 << 14  # elements; of longer rows NumPy adds up halves of halves, and BLAS one element to the other
 _ROWS: Final = (1,)  # the axis that is left where the arrays have been made matrices
 
@@ -207,7 +207,7 @@ def _in_parts(work: Callable[..., Any], axis: Axis, *arrays: Array) -> list[Any]
         for place in range(first, last):
             found[place] = work(_ROWS, *(array[place * step : (place + 1) * step] for array in rows))
 
-    shared_out(part, len(found), is_worth_it=size >= _MANY)
+    shared_out(part, len(found), is_worth_it=size >= MANY)
     return found
 
 

@@ -337,7 +337,8 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Computes an elementwise function of values of one shape, as large arrays are best gone through.
 
         Args:
-            function: Gives a value or a tuple of several, by operators and elementwise primitives alone.
+            function: Gives a value or a tuple of several, by operators and elementwise primitives alone; a sum, a
+                difference, a product or a quotient of two values by its name in `operator`, and these may broadcast.
             values: What it is given.
         """
         return function(*values)

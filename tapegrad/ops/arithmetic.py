@@ -5,11 +5,13 @@ These closures look into `grads.wanted` themselves: of ops as small as these two
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops._broadcast import adder
+from tapegrad.ops._large import LARGE, together
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
 from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, handle
 
@@ -37,7 +39,7 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    out = handle(x.data + y.data)
+    out = handle(x.data + y.data if x.data.size < LARGE else together(operator.add, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.take(out), adder(x, y)
@@ -69,7 +71,7 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     given = x
     x, y, tape = split(x, y)
     number_only(x, given)
-    out = handle(x.data - y.data)
+    out = handle(x.data - y.data if x.data.size < LARGE else together(operator.sub, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.take(out), adder(x, y)
@@ -100,14 +102,14 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     """
     is_scaled = not isinstance(y, Tensor)  # by a number, whose gradient is nobody's
     x, y, tape = split(x, y)
-    out = handle(x.data * y.data)
+    out = handle(x.data * y.data if x.data.size < LARGE else together(operator.mul, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.take(out), adder(x, y)
         if x in grads.wanted:
-            add(grads, x, dz * y.data)
+            add(grads, x, dz * y.data if dz.size < LARGE else together(operator.mul, dz, y.data))
         if y in grads.wanted:
-            add(grads, y, dz * x.data)
+            add(grads, y, dz * x.data if dz.size < LARGE else together(operator.mul, dz, x.data))
 
     factors = (x, y)
     return tape.record(out, factors, backward, reads=() if is_scaled else factors)
@@ -133,13 +135,18 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
     given = x
     x, y, tape = split(x, y)
     float_only(x, given)
-    out = handle(x.data / y.data)
+    out = handle(x.data / y.data if x.data.size < LARGE else together(operator.truediv, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dx, add = grads.take(out) / y.data, adder(x, y)
+        dz, add = grads.take(out), adder(x, y)
+        dx = dz / y.data if dz.size < LARGE else together(operator.truediv, dz, y.data)
         if x in grads.wanted:
             add(grads, x, dx)
         if y in grads.wanted:
-            add(grads, y, -dx * out.data)
+            add(grads, y, -dx * out.data if dx.size < LARGE else together(_opposite, dx, out.data))
 
     return tape.record(out, (x, y), backward, reads=(y, out))
+
+
+def _opposite(x: Any, y: Any) -> Any:
+    return -x * y

@@ -2,7 +2,8 @@ r"""Ops of one operand that treat each element by itself, and the rules of all s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import operator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +13,11 @@ from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.operands import split
+from tapegrad.ops._large import LARGE, together
 from tapegrad.tensor import Float, G, Real, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
-
-_FEW: Final = 1 << 16  # elements, of which to ask the engine for one go takes as long as several
 
 
 def elementwise_shape(x: Dims) -> Dims:
@@ -126,7 +126,8 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     out = handle(engine(x.data).exp(x.data))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out) * out.data)
+        dy, y = grads.take(out), out.data
+        grads.add(x, dy * y if y.size < LARGE else together(operator.mul, dy, y))
 
     return tape.record(out, (x,), backward, reads=(out,))
 
@@ -151,7 +152,8 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     out = handle(engine(x.data).log(x.data))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out) / x.data)
+        dy, value = grads.take(out), x.data
+        grads.add(x, dy / value if dy.size < LARGE else together(operator.truediv, dy, value))
 
     return tape.record(out, (x,), backward, reads=(x,))
 
@@ -178,7 +180,7 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     def backward(grads: Gradients) -> None:
         dy, y = grads.take(out), out.data
         # 1 - y² takes longer: NumPy makes an array of the 1.
-        grads.add(x, dy - dy * y * y if y.size < _FEW else engine(dy, y).fuse(lambda dy, y: dy - dy * y * y, dy, y))
+        grads.add(x, dy - dy * y * y if y.size < LARGE else together(lambda dy, y: dy - dy * y * y, dy, y))
 
     return tape.record(out, (x,), backward, reads=(out,))
 

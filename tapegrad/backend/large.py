@@ -1,0 +1,78 @@
+"""Functions of large arrays: what they give stands in rooms, and very large arrays are shared out among threads."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from tapegrad.backend.rooms import ROOMS
+from tapegrad.backend.threads import shared_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+LARGE: Final = 1 << 16  # elements, for which a room is found sooner than fresh pages
+MANY: Final = 1 << 20  # elements that are worth a second thread
+_BLOCK: Final = 1 << 18  # elements that are added up at a time, however many threads there are
+
+
+def applied(function: np.ufunc, *operands: Array) -> Array:
+    """Returns what a ufunc of one result gives: `function(*operands)`.
+
+    Args:
+        function: The ufunc.
+        operands: Arrays that broadcast, some of them large.
+    """
+    shape = np.broadcast(*operands).shape
+    given = [one_number(one) if is_one(one) else one for one in operands]
+    whole = [one for one in given if one.shape == shape]
+    if not whole or not all(one.flags.c_contiguous for one in whole):
+        return np.asarray(function(*operands))  # in an order in memory that NumPy finds
+    out = ROOMS.empty(shape, _result(function, *(one.dtype for one in operands)))
+    if all(one.ndim == 0 or one.shape == shape for one in given):
+        _fill(function, [one.reshape(-1) if one.ndim else one for one in given], out.reshape(-1))
+    else:
+        _fill(function, [np.broadcast_to(one, shape) if one.ndim else one for one in given], out)
+    return out
+
+
+def added(x: Array) -> Array:
+    """Adds up all elements of an array, block by block: whatever the threads, the sum is the same."""
+    flat = x.reshape(-1)
+    sums = np.empty(-(-x.size // _BLOCK), x.dtype)
+
+    def work(first: int, last: int) -> None:
+        for block in range(first, last):
+            np.add.reduce(flat[block * _BLOCK : (block + 1) * _BLOCK], out=sums[block : block + 1].reshape(()))
+
+    shared_out(work, sums.size, is_worth_it=True)
+    return np.asarray(np.add.reduce(sums))
+
+
+def is_one(x: Array) -> bool:
+    """Says whether an array is one number everywhere, as the gradient of a sum is."""
+    return x.size == 1 or not (x.size == 0 or any(x.strides))
+
+
+def one_number(x: Array) -> Array:
+    """Returns the number that an array is everywhere, with rank 0."""
+    return x[(slice(1),) * x.ndim].reshape(())
+
+
+def _fill(function: np.ufunc, operands: Sequence[Array], out: Array) -> None:
+    """Writes what a ufunc gives, a part of the first axis on each thread."""
+
+    def work(first: int, last: int) -> None:
+        function(*(one[first:last] if one.ndim else one for one in operands), out=out[first:last])
+
+    shared_out(work, len(out), is_worth_it=out.size >= MANY)
+
+
+@lru_cache(maxsize=1024)
+def _result(function: np.ufunc, *dtypes: np.dtype[Any]) -> np.dtype[Any]:
+    """Returns the dtype of what a ufunc gives for some dtypes."""
+    return function.resolve_dtypes((*dtypes, None))[-1]

@@ -1,0 +1,17 @@
+"""Elementwise functions of large arrays, of which the engine may know a better way than one operator at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tapegrad.backend import engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LARGE: Final = 1 << 16  # elements; of fewer, asking would take longer than is won
+
+
+def together(function: Callable[..., Any], *values: Any) -> Any:
+    """Applies an elementwise function to raw values as their engine does it best."""
+    return engine(*values).fuse(function, *values)
