@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from tapegrad import sentences
 from tapegrad.backend import engine
-from tapegrad.backend.program import Program, program
+from tapegrad.backend.program import program
 from tapegrad.backend.steps import Sheet, Step
 from tapegrad.backend.underflow import vanishing
 from tapegrad.dims import broadcast
@@ -19,11 +20,12 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import remembered
 from tapegrad.operands import split_all
 from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._large import together
 from tapegrad.tape import OwnedTape
 from tapegrad.tensor import Tensor, handle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tapegrad.gradients import Gradients
 
@@ -35,8 +37,9 @@ def fused(function: F) -> F:
 
     At each call the function runs once, on tensors that have a shape but no numbers, and what it computes is written
     down. That program then runs tile by tile, in a cache and on as many threads as `set_threads` allows, so that no
-    array is made but the result. The way back is written down from the closures of the function's own ops, and computes
-    again what it needs: of a taped call nothing is kept but the arguments.
+    array is made but the result. The way back is written down from the closures of the function's own ops. Of a taped
+    call nothing is kept but the arguments, and of each that is taped itself the slope, computed with the result, unless
+    a few products and sums give it again.
 
         @fused
         def gate(x: Tensor[S, T], y: Tensor[S, T]) -> Tensor[S, T]:
@@ -99,21 +102,23 @@ class _Given(NamedTuple):
 class _Written(NamedTuple):
     """What a function computes, written down: its result, and for the way back the gradients of its operands."""
 
-    forward: Program
+    out: Step
     shape: tuple[int, ...]  # of the result
     dy: Step
-    slopes: dict[int, Step]  # by the places of the operands
+    gradients: dict[int, Step]  # by the places of the operands
+    slopes: dict[int, Step]  # what some of these are, divided by `dy`: those that are worth being kept
 
-    def result(self, operands: list[Tensor[Any, Any, Any]]) -> Any:
-        """Returns the result."""
-        given = [operands[place].data for place in self.forward.arguments]
+    def run(self, operands: list[Tensor[Any, Any, Any]], kept: Iterable[int]) -> tuple[Any, dict[int, Any]]:
+        """Returns the result, and the slopes of those operands whose are to be kept."""
+        places = [place for place in kept if place in self.slopes]
+        forward = program([self.out, *(self.slopes[place] for place in places)])
         with vanishing():  # as in any op
-            (out,) = self.forward.run(given, self.shape, _compiler())
-        return out
+            out, *slopes = forward.run([operands[one].data for one in forward.arguments], self.shape, _compiler())
+        return out, dict(zip(places, slopes, strict=True))
 
-    def gradients(self, operands: list[Tensor[Any, Any, Any]], dy: Any, wanted: list[int]) -> list[Any]:
+    def run_back(self, operands: list[Tensor[Any, Any, Any]], dy: Any, wanted: list[int]) -> list[Any]:
         """Returns the gradients of some operands, all of the result's shape."""
-        back = program([self.slopes[place] for place in wanted])
+        back = program([self.gradients[place] for place in wanted])
         given = [dy if place == self.dy.place else operands[place].data for place in back.arguments]
         return back.run(given, self.shape, _compiler())
 
@@ -123,19 +128,24 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
     operands, tape = split_all(given.tensors, "operands")
     shape: Any = broadcast(**dict(zip(given.names, (x.shape for x in operands), strict=True)))
     written = _written(function, given, operands, shape, is_taped=tape.owns)
-    out = handle(written.result(operands))
-    if not written.slopes:
+    is_kept = tape.owns and tape.tape.checkpoint is None  # which runs the function again
+    tracked = [place for place, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.is_plain)]
+    value, slopes = written.run(operands, tracked)
+    out = handle(value)
+    if not written.gradients:
         return out
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        wanted = [place for place in written.slopes if grads.wants(operands[place])]
+        wanted = [place for place in written.gradients if grads.wants(operands[place])]
         if isinstance(dy, np.ndarray | np.generic):
-            found = written.gradients(operands, dy, wanted)
+            others = [place for place in wanted if place not in slopes]
+            found = dict(zip(others, written.run_back(operands, dy, others), strict=True)) if others else {}
+            found |= {place: together(operator.mul, dy, slopes[place]) for place in wanted if place in slopes}
         else:  # a gradient that is to be differentiated again
-            found = _op_by_op(function, given, operands, wanted, dy)
-        for place, dx in zip(wanted, found, strict=True):
-            grads.add(operands[place], summed_to(dx, operands[place]))
+            found = dict(zip(wanted, _op_by_op(function, given, operands, wanted, dy), strict=True))
+        for place in wanted:
+            grads.add(operands[place], summed_to(found[place], operands[place]))
 
     backward.__qualname__ = f"{function.__name__}.<locals>.backward"  # by which a picture of the tape names it
     return tape.record(out, tuple(operands), backward, reads=tuple(operands))
@@ -163,20 +173,21 @@ def _written(
         step: Any = result.data
         if not isinstance(step, Step):
             raise ShapeError("its result is computed from none of its arguments")
-        forward = program([step])
-        kept = np.broadcast_shapes(*(operands[place].shape for place in forward.arguments))
+        shape = np.broadcast_shapes(*(operands[place].shape for place in program([step]).arguments))
         dy = sheet.argument(step.dtype)
         slopes: dict[int, Step] = {}
+        gradients: dict[int, Step] = {}
         if result.owns_tape and result.is_float:
             targets = [x for x in leaves if x.is_float]
             # Of a gradient of 1 most factors drop out; but what was scaled up for half precision has to stay so.
             is_one = step.dtype.itemsize > 2 and all(x.dtype == step.dtype for x in targets)
             seed = sheet.number(np.ones((), step.dtype)) if is_one else dy
             grads = result.backward(wrt=targets, seed=handle(seed))
-            slopes = {place: _step(grads.ref(x), sheet) for place, x in enumerate(leaves) if x in grads}
+            gradients = {place: _step(grads.ref(x), sheet) for place, x in enumerate(leaves) if x in grads}
             if is_one:
-                slopes = {place: dy * slope for place, slope in slopes.items()}
-    return _Written(forward, kept, dy, slopes)
+                slopes = {place: slope for place, slope in gradients.items() if not program([slope]).is_cheap}
+                gradients = {place: dy * slope for place, slope in gradients.items()}
+    return _Written(step, shape, dy, gradients, slopes)
 
 
 def _op_by_op(

@@ -1,6 +1,7 @@
 """Fused functions: the same numbers as without, one step on the tape, and a refusal of all that mixes elements."""
 
 import gc
+import inspect
 import re
 import warnings
 import weakref
@@ -160,13 +161,41 @@ def test_views_that_are_not_contiguous_are_read_as_they_lie() -> None:
     np.testing.assert_array_equal(gate(x, y).numpy(), unfused(x, y).numpy())
 
 
-def test_is_one_step_that_keeps_only_its_arguments() -> None:
+def test_is_one_step() -> None:
     x = numbers(3, 5)
 
     z = gate(x.trace(), x)
 
     assert repr(z.tape) == "OwnedTape(GradientTape(1 op: gate (3, 5)))"
     assert gate.__name__ == "gate"
+
+
+def kept_slopes(z: Any) -> dict[int, Any]:
+    _, _, _, backward = z.tape.tape.entries[-1]
+    slopes: dict[int, Any] = inspect.getclosurevars(backward).nonlocals["slopes"]
+    return slopes
+
+
+def test_keeps_the_slopes_of_taped_arguments_where_they_take_long_to_compute() -> None:
+    x, y = numbers(3, 5), numbers(3, 5, seed=1)
+    cheap: Any = fused(lambda x: x * x / 2)
+
+    assert kept_slopes(gate(x.trace(), y)).keys() == {0}
+    assert kept_slopes(gate(x.trace(), nn.Param(y))).keys() == {0, 1}
+    assert kept_slopes(gate(x.trace(), y.trace())).keys() == {0, 1}
+    assert kept_slopes(cheap(x.trace())) == {}
+
+
+def test_a_slope_that_is_kept_and_one_that_is_not_give_the_gradients_of_the_ops() -> None:
+    x, y, dz = (numbers(300, 1001, seed=seed) for seed in range(3))
+
+    def bent(x: Any, y: Any) -> Any:
+        return tg.tanh(x * y) + y
+
+    grads, expected = (f(x.trace(), y).backward(wrt=[x, y], seed=dz) for f in (fused(bent), bent))
+
+    for operand in (x, y):
+        np.testing.assert_allclose(grads[operand].numpy(), expected[operand].numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_result_is_let_go_of_with_its_tensor() -> None:

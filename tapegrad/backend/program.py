@@ -12,7 +12,7 @@ import numpy as np
 
 from tapegrad.backend.large import MANY, is_one, one_number
 from tapegrad.backend.rooms import ROOMS
-from tapegrad.backend.steps import Place, Sheet, can_write
+from tapegrad.backend.steps import Place, Sheet, can_write, chosen
 from tapegrad.backend.threads import shared_out
 
 if TYPE_CHECKING:
@@ -27,6 +27,24 @@ Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 
 _CACHE: Final = 1 << 21  # bytes of a tile of all arrays and buffers
 _KEPT: Final = 256  # programs: a number that is another at each call makes one each time
+_CHEAP: Final = frozenset(
+    {
+        chosen,
+        np.absolute,
+        np.add,
+        np.equal,
+        np.greater,
+        np.less,
+        np.maximum,
+        np.minimum,
+        np.multiply,
+        np.negative,
+        np.positive,
+        np.square,
+        np.subtract,
+        np.true_divide,
+    }
+)
 _programs: dict[Any, Program] = {}
 _keeping = Lock()  # a thread that drops the first program must be the only one
 
@@ -63,6 +81,11 @@ class Program:
         self.instructions = self._arranged(lines, [place for place in needed if lines[place].function is not None])
         self._numbers: list[Any] = []
         self._calls = self._linked(lines)
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether to compute it again takes hardly longer than to write it to memory and to read it."""
+        return all(one.function in _CHEAP for one in self.instructions)
 
     def run(self, arrays: Sequence[Any], shape: tuple[int, ...], compiler: Compiler | None = None) -> list[Array]:
         """Returns the values for some arguments.
