@@ -106,6 +106,9 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.take(out), adder(x, y)
+        if x is y and dz.size >= LARGE:  # a square: one product, and no sum of two that are equal
+            add(grads, x, together(lambda dz, x: dz * x * 2, dz, x.data))
+            return
         if x in grads.wanted:
             add(grads, x, dz * y.data if dz.size < LARGE else together(operator.mul, dz, y.data))
         if y in grads.wanted:

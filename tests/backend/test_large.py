@@ -108,3 +108,12 @@ def test_gradients_of_large_tensors_are_those_of_the_formulas() -> None:
     np.testing.assert_allclose(grads[a].numpy(), slope * w - np.log(y), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(grads[b].numpy(), -bent / y**2 - np.exp(-y) - x / y, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(grads[c].numpy(), (slope * x).sum(0, keepdims=True), rtol=1e-4, atol=1e-4)
+
+
+def test_the_gradient_of_a_large_square_is_twice_its_root() -> None:
+    x, dz = tg.tensor(numbers((3, 40_009))), tg.tensor(numbers((3, 40_009), seed=1))
+    root = x.trace()
+
+    dx = (root * root).backward(seed=dz)[x]
+
+    np.testing.assert_array_equal(dx.numpy(), dz.numpy() * x.numpy() + dz.numpy() * x.numpy())
