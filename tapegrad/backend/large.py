@@ -20,23 +20,40 @@ MANY: Final = 1 << 20  # elements that are worth a second thread
 _BLOCK: Final = 1 << 18  # elements that are added up at a time, however many threads there are
 
 
-def applied(function: np.ufunc, *operands: Array) -> Array:
-    """Returns what a ufunc of one result gives: `function(*operands)`.
+def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> Array:
+    """Returns what a ufunc of one result gives: `function(*operands, out=out)`.
 
     Args:
         function: The ufunc.
         operands: Arrays that broadcast, some of them large.
+        out: Where the result is to stand, which may be one of the operands.
     """
     shape = np.broadcast(*operands).shape
     given = [one_number(one) if is_one(one) else one for one in operands]
     whole = [one for one in given if one.shape == shape]
-    if not whole or not all(one.flags.c_contiguous for one in whole):
-        return np.asarray(function(*operands))  # in an order in memory that NumPy finds
-    out = ROOMS.empty(shape, _result(function, *(one.dtype for one in operands)))
+    written = whole if out is None else [*whole, out]
+    if not whole or not all(one.flags.c_contiguous for one in written):
+        return np.asarray(function(*operands, out=out))  # in an order in memory that NumPy finds
+    if out is None:
+        out = ROOMS.empty(shape, _result(function, *(one.dtype for one in operands)))
     if all(one.ndim == 0 or one.shape == shape for one in given):
         _fill(function, [one.reshape(-1) if one.ndim else one for one in given], out.reshape(-1))
     else:
         _fill(function, [np.broadcast_to(one, shape) if one.ndim else one for one in given], out)
+    return out
+
+
+def converted(x: Array, dtype: Any) -> Array:
+    """Returns an array of another dtype: `x.astype(dtype)`."""
+    if not x.flags.c_contiguous:
+        return x.astype(dtype)
+    out = ROOMS.empty(x.shape, dtype)
+    flat, result = x.reshape(-1), out.reshape(-1)
+
+    def work(first: int, last: int) -> None:
+        np.copyto(result[first:last], flat[first:last], casting="unsafe")
+
+    shared_out(work, x.size, is_worth_it=x.size >= MANY)
     return out
 
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 from tapegrad.backend import rows
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import erf, ldexp, power, sigmoid, softplus
-from tapegrad.backend.large import LARGE, MANY, added, applied
+from tapegrad.backend.large import LARGE, MANY, added, applied, converted
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.value import Backend, Elementwise, Pairwise
 from tapegrad.errors import SingularError
@@ -101,7 +101,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def add_to(self, total: Array, x: Array) -> Array:
-        return np.add(total, x, out=total)
+        return np.add(total, x, out=total) if total.size < MANY else applied(np.add, total, x, out=total)
 
     @override
     def fuse(self, function: Callable[..., Any], *values: Array) -> Any:
@@ -304,7 +304,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def cast(self, x: Array, dtype: Any) -> Array:
-        return x.astype(dtype)
+        return x.astype(dtype) if x.size < LARGE else converted(x, dtype)
 
     @override
     def take(self, x: Array, indices: Array, axis: int) -> Array:

@@ -65,6 +65,28 @@ def test_functions_give_the_bits_of_numpy(name: str) -> None:
             np.testing.assert_array_equal(getattr(ENGINE, name)(one), getattr(np, name)(one))
 
 
+@pytest.mark.parametrize("shape", [(1_031, 1_019), (1, 1_019), (1_019,), (1_031, 1), ()])
+def test_what_is_added_to_a_sum_stands_in_its_memory(shape: tuple[int, ...]) -> None:
+    for layout in (lambda x: x, np.asfortranarray, lambda x: x[:, ::-1]):
+        total, x = layout(numbers((1_031, 1_019))), np.asarray(numbers(shape, seed=1))
+        expected = total + x
+
+        assert ENGINE.add_to(total, x) is total
+        np.testing.assert_array_equal(total, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.bool_])
+def test_another_dtype_holds_what_numpy_says(dtype: Any) -> None:
+    x = numbers((1_031, 1_019))
+
+    for one in (x, x.T, x[:, ::3], np.broadcast_to(x[:1], x.shape)):
+        y = ENGINE.cast(one, dtype)
+
+        assert y.dtype == dtype
+        assert not np.shares_memory(y, x)
+        np.testing.assert_array_equal(y, one.astype(dtype))
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_a_sum_is_the_same_on_any_threads(count: int) -> None:
     x = numbers((1_031, 1_019))
