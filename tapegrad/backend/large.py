@@ -1,4 +1,4 @@
-"""Functions of large arrays: what they give stands in rooms, and very large arrays are shared out among threads."""
+"""Functions of large arrays, which are shared out among threads; what they give stands in rooms."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-LARGE: Final = 1 << 16  # elements, for which a room is found sooner than fresh pages
-MANY: Final = 1 << 20  # elements that are worth a second thread
+MANY: Final = 1 << 20  # elements that are worth a second thread; rooms for fewer would be more memory at the peak
 _BLOCK: Final = 1 << 18  # elements that are added up at a time, however many threads there are
 
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 from tapegrad.backend import rows
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import erf, ldexp, power, sigmoid, softplus
-from tapegrad.backend.large import LARGE, MANY, added, applied, converted
+from tapegrad.backend.large import MANY, added, applied, converted
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.value import Backend, Elementwise, Pairwise
 from tapegrad.errors import SingularError
@@ -61,15 +61,15 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def exp(self, x: Array) -> Array:
-        return np.exp(x) if x.size < LARGE else applied(np.exp, x)
+        return np.exp(x) if x.size < MANY else applied(np.exp, x)
 
     @override
     def log(self, x: Array) -> Array:
-        return np.log(x) if x.size < LARGE else applied(np.log, x)
+        return np.log(x) if x.size < MANY else applied(np.log, x)
 
     @override
     def tanh(self, x: Array) -> Array:
-        return np.tanh(x) if x.size < LARGE else applied(np.tanh, x)
+        return np.tanh(x) if x.size < MANY else applied(np.tanh, x)
 
     @override
     def relu(self, x: Array) -> Array:
@@ -94,7 +94,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def map(self, name: Elementwise, *operands: Array) -> Array:
         function = ELEMENTWISE[name]
-        if operands[0].size >= LARGE and isinstance(function, np.ufunc):
+        if operands[0].size >= MANY and isinstance(function, np.ufunc):
             return applied(function, *operands)
         result: Array = function(*operands)
         return result
@@ -105,7 +105,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def fuse(self, function: Callable[..., Any], *values: Array) -> Any:
-        if function in _OPERATORS:
+        if function in _OPERATORS and any(one.size >= MANY for one in values):
             return applied(_OPERATORS[function], *values)
         first, *others = values
         if first.size < self.fused_from or any(one.shape != first.shape for one in others):
@@ -304,7 +304,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def cast(self, x: Array, dtype: Any) -> Array:
-        return x.astype(dtype) if x.size < LARGE else converted(x, dtype)
+        return x.astype(dtype) if x.size < MANY else converted(x, dtype)
 
     @override
     def take(self, x: Array, indices: Array, axis: int) -> Array:
