@@ -125,8 +125,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
             return added(x)
         # Half the cost of np.sum on small arrays; the dtype is that of `x`, where NumPy would widen small ints.
         if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL and x.dtype.char in "fd":
-            added: Array = _ones(len(x), x.dtype).dot(x)
-            return added
+            sums: Array = _ones(len(x), x.dtype).dot(x)
+            return sums
         total: Array = np.add.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
         return total
 
