@@ -93,7 +93,7 @@ def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32
         TapeError: A layer asks for a tape; a summary has none.
         ValueError: The model asks for the numbers of a tensor, or for the number that a name stands for.
     """
-    tree = list(_tree(module, "", 0, set()))
+    tree = list(_tree(module))
     calls: dict[tuple[str, str], int] = {}
     failed: list[str] = []
     arguments = [_outlined(shape, dtype, f"input {position}") for position, shape in enumerate(inputs)]
@@ -123,18 +123,24 @@ class _Node(NamedTuple):
     parameters: tuple[AnyParam, ...]
 
 
-def _tree(module: Module, path: str, depth: int, seen: set[int]) -> Iterator[_Node]:
+def _tree(model: Module) -> Iterator[_Node]:
     """Yields each module once, with those parameters of its own that no module before it has."""
-    if id(module) in seen:
-        return
-    seen.add(id(module))
-    inside = list(children(module))
-    own = {id(child): child for _, child in inside if isinstance(child, Param) and id(child) not in seen}
-    seen.update(own)
-    yield _Node(module, path, depth, tuple(own.values()))
-    for name, child in inside:
-        if isinstance(child, Module):
-            yield from _tree(child, f"{path}.{name}" if path else name, depth + 1, seen)
+    seen: set[int] = set()
+    waiting: list[tuple[Module, str, int]] = [(model, "", 0)]  # the next one last
+    while waiting:
+        module, path, depth = waiting.pop()
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        inside = children(module)
+        own = {id(child): child for _, child in inside if isinstance(child, Param) and id(child) not in seen}
+        seen.update(own)
+        yield _Node(module, path, depth, tuple(own.values()))
+        waiting += [
+            (child, f"{path}.{name}" if path else name, depth + 1)
+            for name, child in reversed(inside)
+            if isinstance(child, Module)
+        ]
 
 
 @contextmanager
@@ -230,6 +236,8 @@ def _shown(output: Any) -> str:
 
 def _named(module: Module) -> str:
     """Names a layer by how it is made, or by its class where that takes lines."""
+    if type(module).__repr__ is Module.__repr__ and children(module):
+        return type(module).__name__
     shown = repr(module)
     return type(module).__name__ if "\n" in shown else shown
 

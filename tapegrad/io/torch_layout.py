@@ -88,33 +88,47 @@ def places(module: Module) -> list[Place]:
     What has a place there and nothing to stand in it here comes without tensors.
     """
     first: dict[object, Place] = {}
-    for place in _walk(module, "", (module,)):
+    for place in _walk(module):
         first.setdefault(id(place.tensors[0]) if place.tensors else place.name, place)
     return [*first.values()]
 
 
-def _walk(module: Module, prefix: str, above: tuple[Module, ...]) -> Iterator[Place]:
+def _walk(model: Module) -> Iterator[Place]:
+    waiting: list[Place | tuple[str, tuple[Module, ...]]] = [("", (model,))]  # the next one last; a module comes last
+    while waiting:
+        following = waiting.pop()
+        if isinstance(following, Place):
+            yield following
+        else:
+            waiting += reversed(_inside(*following))
+
+
+def _inside(prefix: str, modules: tuple[Module, ...]) -> list[Place | tuple[str, tuple[Module, ...]]]:
+    """Returns the places that the last of modules, each in the one before, has of its own, and what is inside it."""
+    module = modules[-1]
     if isinstance(module, RNN | GRU | LSTM):
-        yield from _recurrent(module, prefix, "_l0")
-        return
+        return [*_recurrent(module, prefix, "_l0")]
     if isinstance(module, Stacked):
-        for place, layer in enumerate(module.layers):
-            level, is_reversed = divmod(place, module.directions)
-            yield from _recurrent(layer, prefix, f"_l{level}_reverse" if is_reversed else f"_l{level}")
-        return
+        levels = [divmod(place, module.directions) for place in range(len(module.layers))]
+        ends = [f"_l{level}_reverse" if is_reversed else f"_l{level}" for level, is_reversed in levels]
+        return [
+            place for layer, end in zip(module.layers, ends, strict=True) for place in _recurrent(layer, prefix, end)
+        ]
+    found: list[Place | tuple[str, tuple[Module, ...]]] = []
     together: tuple[str, ...] = ()
     if isinstance(module, MultiHeadAttention):
         together = ("query", "key", "value")
-        yield from _projections(module, prefix)
+        found += _projections(module, prefix)
     if isinstance(module, BatchNorm):
-        yield Place(f"{prefix}num_batches_tracked", ())
+        found.append(Place(f"{prefix}num_batches_tracked", ()))
     for path, child in children(module):
         name = _name(module, path)
         if isinstance(child, Param | Buffer):
             is_turned = isinstance(module, Linear) and path == "weight"
-            yield Place(prefix + name, (child,), is_turned, is_vector=isinstance(module, PReLU))
-        elif isinstance(child, Module) and path not in together and not any(child is one for one in above):
-            yield from _walk(child, f"{prefix}{name}." if name else prefix, (*above, child))
+            found.append(Place(prefix + name, (child,), is_turned, is_vector=isinstance(module, PReLU)))
+        elif isinstance(child, Module) and path not in together and not any(child is one for one in modules):
+            found.append((f"{prefix}{name}." if name else prefix, (*modules, child)))
+    return found
 
 
 def _projections(attention: MultiHeadAttention[Any, Any], prefix: str) -> Iterator[Place]:

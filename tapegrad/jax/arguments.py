@@ -61,6 +61,7 @@ class Survey:
         self.views: list[Any] = []  # live views of what attributes hold
         self.getters: list[tuple[Callable[[Any], Any], Any]] = []
         self._seen: dict[int, str] = {}
+        self._inside: list[tuple[Any, str]] = []  # of what is being entered
         owner = getattr(step, "__self__", None)
         arguments = _signature(step).bind(*args, **kwargs).arguments
         for name, value in (arguments if owner is None else {"self": owner, **arguments}).items():
@@ -82,11 +83,16 @@ class Survey:
             yield from get(holder)
 
     def _visit(self, value: Any, path: str) -> None:
-        if id(value) in self._seen and not isinstance(value, BY_VALUE):
-            self.kinds.append((path, self._seen[id(value)]))
-            return
-        self._seen[id(value)] = path
-        self._enter(value, path)
+        waiting = [(value, path)]  # the next one last; not by calls, whose depth Python limits
+        while waiting:
+            value, path = waiting.pop()
+            if id(value) in self._seen and not isinstance(value, BY_VALUE):
+                self.kinds.append((path, self._seen[id(value)]))
+                continue
+            self._seen[id(value)] = path
+            self._inside = []
+            self._enter(value, path)
+            waiting += reversed(self._inside)
 
     def _enter(self, value: Any, path: str) -> None:
         if isinstance(value, State):
@@ -134,8 +140,9 @@ class Survey:
                 value.state[parameter] = value.start(parameter.data)  # now, so that the second step is as the first
         self.optimizers.append(value)
         self.objects.append(value)
-        for name, parameter in value.parameters.items():  # once and for all: nothing changes which they are
-            self._visit(parameter, f"{path}.parameters.{name}")
+        self._inside += [  # once and for all: nothing changes which they are
+            (parameter, f"{path}.parameters.{name}") for name, parameter in value.parameters.items()
+        ]
         names = [name for name in vars(value) if name not in MOVING]
         self.containers += [vars(value), value.state]
         self.views.append(value.state.values())
@@ -160,8 +167,7 @@ class Survey:
 
     def _parts(self, path: str, value: Any, parts: Any) -> None:
         self.kinds.append((path, type(value), tuple(parts)))
-        for name, part in parts.items():
-            self._visit(part, f"{path}.{name}")
+        self._inside += [(part, f"{path}.{name}") for name, part in parts.items()]
 
 
 @cache

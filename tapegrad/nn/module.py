@@ -41,7 +41,8 @@ class Module:
 
     Parameters are found where attributes hold them: a `Param`, a module, or a list, tuple or dict of those, nested at
     will. Each goes by its attribute path, such as `layers.0.weight`. So are buffers, which are saved as
-    well, and random generators, whose state is.
+    well, and random generators, whose state is. They may be nested as deep as they like; a call, `repr`, `deepcopy` and
+    `pickle` go as deep as Python's own limit, which `sys.setrecursionlimit` sets.
 
     A call that does not fit says which layer refuses it, by the name that it is called by: `Net.fall Linear(64, 10): x
     is ...` is said of `self.fall(x)` in the class `Net`. A place in a model that mypy does not see from the line of the
@@ -142,36 +143,38 @@ class Module:
 
 def children(module: Module) -> list[tuple[str, Leaf | Module]]:
     """Returns what the attributes of a module hold, by path: what is inside a list or a tuple or a dict as well."""
-    found: list[tuple[str, Leaf | Module]] = []
-    _gather(found, "", vars(module).items(), frozenset(), is_deep=False)
-    return found
+    return _gathered(module, is_deep=False)
 
 
 def _leaves(module: Module) -> list[tuple[str, Leaf]]:
     """Returns what the modules inside hold as well."""
-    found: list[tuple[str, Any]] = []  # Any: of modules there are none
-    _gather(found, "", vars(module).items(), frozenset((id(module),)), is_deep=True)
+    found: list[tuple[str, Any]] = _gathered(module, is_deep=True)  # Any: of modules there are none
     return found
 
 
-def _gather(
-    found: list[tuple[str, Leaf | Module]],
-    prefix: str,
-    items: Iterable[tuple[Any, Any]],
-    above: frozenset[int],
-    *,
-    is_deep: bool,
-) -> None:
-    """Notes what is held; goes into what does not stand `above` it already, and into modules only if deep."""
-    for name, value in items:
-        if type(value) in _PLAIN or name == MEMORY:
-            continue
-        if isinstance(value, _LEAVES) or (not is_deep and isinstance(value, Module)):
-            found.append((f"{prefix}{name}", value))
-        elif isinstance(value, _HOLDERS) and id(value) not in above:  # a child may know its parent
-            held = vars(value).items() if isinstance(value, Module) else _items(value)
-            if held:
-                _gather(found, f"{prefix}{name}.", held, above | {id(value)}, is_deep=is_deep)
+def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module]]:
+    """Lists what is held; goes into what does not stand above itself already, and into modules only if deep."""
+    found: list[tuple[str, Leaf | Module]] = []
+    above = {id(module)}
+    inside = [("", id(module), iter(vars(module).items()))]  # not by calls, whose depth Python limits
+    while inside:
+        prefix, holder, items = inside[-1]
+        for name, value in items:
+            if type(value) in _PLAIN or name == MEMORY:
+                continue
+            if isinstance(value, _LEAVES) or (not is_deep and isinstance(value, Module)):
+                found.append((f"{prefix}{name}", value))
+            elif isinstance(value, _HOLDERS) and id(value) not in above:  # a child may know its parent
+                held = vars(value).items() if isinstance(value, Module) else _items(value)
+                if not held:
+                    continue
+                above.add(id(value))
+                inside.append((f"{prefix}{name}.", id(value), iter(held)))
+                break
+        else:
+            above.remove(holder)
+            inside.pop()
+    return found
 
 
 def _items(holder: Any) -> Iterable[tuple[Any, Any]]:

@@ -856,3 +856,20 @@ def test_a_scaler_is_of_no_use_inside_a_step() -> None:
     with pytest.raises(TapeError, match=r"^LossScaler\.step: whether gradients are finite is not known under jit; "):
         jit(stepped)(model, opt, x)
     assert scaler.taken == 0
+
+
+def test_a_step_takes_a_model_nested_deeper_than_calls_may_be() -> None:
+    held: Any = nn.Linear(3, 2, rng=0)
+    for _ in range(1200):
+        held = [held]
+    layer = held
+    while isinstance(layer, list):
+        layer = layer[0]
+
+    def applied(held: Any, x: Any) -> Any:
+        while isinstance(held, list):
+            held = held[0]
+        return held(x)
+
+    x = tg.ones((4, 3))
+    np.testing.assert_allclose(jit(applied)(held, x).numpy(), layer(x).numpy(), rtol=1e-6)

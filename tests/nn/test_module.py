@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tapegrad import io, optim, summary
 from tapegrad.errors import DTypeError
+from tapegrad.io.torch_layout import places
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import matmul, ones, sum
 
@@ -180,3 +184,59 @@ def test_a_copied_module_is_a_module_of_its_own(again: Any) -> None:
     np.testing.assert_array_equal(
         np.asarray(module(x)), np.asarray(matmul(matmul(x, module.first.weight), module.first.weight))
     )
+
+
+class Outer(Module):
+    """Holds one thing, and calls nothing."""
+
+    def __init__(self, held: object) -> None:
+        self.held = held
+
+    def forward(self, x: Any) -> Any:
+        return x
+
+
+DEEP = 1200  # more than calls may be nested in Python
+NESTS: dict[str, Any] = {"modules": Outer, "lists": lambda held: [held], "dicts": lambda held: {"held": held}}
+
+
+def nested(nest: Any) -> Outer:
+    """Returns a module with a layer that stands deeper in it than Python nests calls."""
+    held: Any = Linear(3, 2, rng=0)
+    for _ in range(DEEP):
+        held = nest(held)
+    return Outer(held)
+
+
+@pytest.mark.parametrize("nest", NESTS)
+def test_parameters_are_found_however_deep_they_are_nested(nest: str, tmp_path: Path) -> None:
+    deep, twin = nested(NESTS[nest]), nested(NESTS[nest])
+    for parameter in twin.parameters().values():
+        parameter.assign(parameter * 2)
+
+    io.save(twin, tmp_path / "deep.npz")
+    io.load(deep, tmp_path / "deep.npz")
+
+    weight, bias = deep.parameters().values()
+    assert weight.tolist() == next(iter(twin.parameters().values())).tolist()
+    assert (weight.shape, bias.shape) == ((3, 2), (2,))
+    assert len(deep.paths()) == len(optim.SGD(deep, lr=0.1).parameters) == 2
+    assert summary(deep, (2, 3)).parameters == 8
+    assert {place.name for place in places(deep)} == {*deep.parameters()}
+
+
+def test_a_model_nested_deeper_than_calls_may_be_runs_where_python_lets_it() -> None:
+    deep: Any = Linear(3, 3, rng=0)
+    for _ in range(DEEP):
+        deep = Sequential(deep)
+
+    with pytest.raises(RecursionError):
+        deep(ones((2, 3)))
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(20 * DEEP)
+    try:
+        grads = sum(deep(ones((2, 3)).trace())).backward(wrt=deep)
+    finally:
+        sys.setrecursionlimit(before)
+
+    assert [grads[parameter].shape for parameter in deep.parameters().values()] == [(3, 3), (3,)]
