@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from inspect import signature as parameters_of
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mypy.nodes import (
     CallExpr,
@@ -67,6 +67,8 @@ if TYPE_CHECKING:
 
 
 Rule: TypeAlias = "Callable[[list[Size | Many] | None], None]"
+
+_MOST_LISTED: Final = 4096  # parts of a result that a type lists; behind that it says what they have in common
 
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
@@ -327,6 +329,9 @@ def _several(result: Type, items: list[Dims], make: Make) -> Type:
         return p.copy_modified(items=list(map(_with_shape, p.items, shapes)))
     if not isinstance(p, Instance) or p.type.fullname != "builtins.tuple":
         return result
+    if len(items) > _MOST_LISTED:
+        is_one = all(isinstance(n, int) for dims in items for n in dims) and len({*items}) == 1
+        return p.copy_modified(args=[_with_shape(p.args[0], shape_type(items[0] if is_one else None, make))])
     return TupleType([_with_shape(p.args[0], shape_type(dims, make)) for dims in items], p)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tapegrad.backend import engine
 from tapegrad.dims import (
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tapegrad.gradients import Gradients
+
+_MOST_PARTS: Final = 2**20  # tensors of one call: they take half a GiB, whatever is in them
 
 
 def concat_shape(tensors: tuple[Dims, ...], axis: int = 0) -> Dims:
@@ -76,10 +78,12 @@ def chunk_shape(x: Dims, chunks: int, axis: int = 0) -> tuple[Dims, ...]:
         raise ShapeError(message)
     n = x[axis]
     if surely_divides(chunks, n):
+        _check_count(x, chunks)
         return split_shape(x, chunks, axis)
     if not isinstance(n, int):
         raise RankUnknownError  # how many parts there are depends on the size
     part = -(-n // chunks)
+    _check_count(x, -(-n // part))
     return split_shape(x, (*(part,) * (n // part), *((n % part,) if n % part else ())), axis)
 
 
@@ -89,6 +93,7 @@ def unstack_shape(x: Dims, axis: int = 0) -> tuple[Dims, ...]:
     n = x[axis]
     if not isinstance(n, int):
         raise RankUnknownError
+    _check_count(x, n)
     return ((*x[:axis], *x[axis + 1 :]),) * n
 
 
@@ -183,7 +188,7 @@ def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: int = 0) 
         A tuple of tensors, each the shape of `x` with its own size along `axis`.
 
     Raises:
-        ShapeError: The parts do not come to the size along `axis`, or the axis is out of range.
+        ShapeError: The parts do not come to the size along `axis` or are more than 2²⁰, or the axis is out of range.
     """
     places = split_shape(x.shape, sections, axis)
     axis = normal_axis(axis, x.shape)
@@ -209,7 +214,7 @@ def chunk(x: Tensor[Any, T, D], chunks: int, axis: int = 0) -> tuple[Tensor[Any,
         A tuple of tensors, each `ceil(n / chunks)` long along `axis`, the last whatever is left.
 
     Raises:
-        ShapeError: `chunks` is below 1, or the axis is out of range.
+        ShapeError: `chunks` is below 1 or comes to more than 2²⁰ parts, or the axis is out of range.
     """
     axis = normal_axis(axis, x.shape)
     sizes: Any = [part[axis] for part in chunk_shape(x.shape, chunks, axis)]
@@ -230,9 +235,10 @@ def unstack(x: Tensor[Any, T, D], axis: int = 0) -> tuple[Tensor[Any, T, D], ...
         A tuple of as many tensors as the axis has elements, each the shape of `x` without it.
 
     Raises:
-        ShapeError: The axis is out of range.
+        ShapeError: The axis is out of range, or has more than 2²⁰ elements.
     """
     axis = normal_axis(axis, x.shape)
+    _check_count(x.shape, x.shape[axis])
     return tuple(getitem(x, (*(slice(None),) * axis, position)) for position in range(x.shape[axis]))
 
 
@@ -291,4 +297,12 @@ def _equal_parts(x: Dims, sections: int, axis: int) -> tuple[Size, ...]:
     if surely_differ(part * sections, x[axis]):
         message = f"axis {axis} of x {show(x)} is {x[axis]}, which does not divide into {sections} equal parts"
         raise ShapeError(message)
+    _check_count(x, sections)
     return (part,) * sections
+
+
+def _check_count(x: Dims, count: int) -> None:
+    """Refuses more parts than one call is meant to give, before there is a first one."""
+    if count > _MOST_PARTS:
+        message = f"x {show(x)} would be cut into {count} parts but one call gives at most {_MOST_PARTS}"
+        raise ShapeError(message)

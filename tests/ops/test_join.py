@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -110,6 +111,23 @@ def test_two_dtypes_are_refused() -> None:
         one([ones((2,)), tensor([1])])
     with pytest.raises(DTypeError, match=r"^stack: tensors\[1\] is a float, not a tensor$"):
         other([ones(()), 1.0])
+
+
+@pytest.mark.parametrize(
+    ("call", "x", "count"),
+    [
+        (lambda x: split(x, 2**20 + 1), "(0, 3)", 2**20 + 1),
+        (lambda x: chunk(x, 2**40), "(0, 3)", 2**40),
+        (lambda x: chunk(x, 2**21), f"({2**21 - 1}, 0)", 2**21 - 1),
+        (unstack, f"({2**40}, 0)", 2**40),
+    ],
+)
+def test_more_parts_than_a_call_gives_are_refused_before_there_is_one(call: Any, x: str, count: int) -> None:
+    shape = (0, 3) if x == "(0, 3)" else (count, 0)
+    said = f"x {x} would be cut into {count} parts but one call gives at most 1048576"
+
+    with pytest.raises(ShapeError, match=rf"^\w+: {re.escape(said)}$"):
+        call(zeros(shape))
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,12 @@ def accept_unstack() -> None:
     assert_type(tg.unstack(tg.zeros((0, 3))), tuple[()])
 
 
+def accept_more_parts_than_a_type_lists() -> None:
+    parts = tg.split(tg.zeros((5000, 3)).trace(), 5000)
+    assert_type(parts, tuple[Tensor[Shape[L[1], L[3]], OwnedTape], ...])
+    assert_type(tg.chunk(tg.zeros((9999,)), 5000), tuple[Tensor[Any, NoneTape], ...])
+
+
 def accept_vectors() -> None:
     assert_type(tg.concat_vectors([x[0], y[1].trace()]), Tensor[Shape[L[8]], OwnedTape])
 
@@ -110,6 +116,21 @@ def accept_vectors() -> None:
 
 def reject_chunk() -> None:
     tg.chunk(x, 0)  # E: chunk: chunks is 0 but at least 1 is expected [tapegrad-shape]
+
+
+def reject_more_parts_than_a_call_gives() -> None:
+    nothing = tg.zeros((0,))
+    tg.split(nothing, 67_108_864)  # E: split: x (0,) would be cut into 67108864 parts but one call gives at most 1048576 [tapegrad-shape]
+
+
+def reject_more_chunks_than_a_call_gives() -> None:
+    nothing = tg.zeros((0,))
+    tg.chunk(nothing, 67_108_864)  # E: chunk: x (0,) would be cut into 67108864 parts but one call gives at most 1048576 [tapegrad-shape]
+
+
+def reject_more_rows_than_a_call_gives() -> None:
+    rows = tg.zeros((67_108_864, 0))
+    tg.unstack(rows)  # E: unstack: x (67108864, 0) would be cut into 67108864 parts but one call gives at most 1048576 [tapegrad-shape]
 
 
 def reject_unstack() -> None:
