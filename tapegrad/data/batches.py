@@ -14,6 +14,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.generator import generator, state_of
 from tapegrad.generator import restore as restore_generator
 from tapegrad.ops import stack, take
+from tapegrad.options import check_whole
 from tapegrad.tensor import D1, D2, D, Tensor, handle
 from tapegrad.traces import edge
 
@@ -65,6 +66,7 @@ class Batches(Generic[Item]):
         drop_last: bool,
         rng: RNG,
     ) -> None:
+        check_whole("batches", "size", size)
         self.source = source
         self.size = size
         self.shuffle = shuffle
@@ -299,7 +301,7 @@ def batches(
         ShapeError: The tensors differ in their rows or have none, the examples in their shapes, or `size` is out of
             range.
         DTypeError: An example is neither a tensor nor a tuple of tensors, or the examples differ in dtype; or there are
-            several datasets.
+            several datasets, or `size` is not a whole number.
         TapeError: A tensor has a tape.
     """
     if len(data) == 1 and not isinstance(data[0], Tensor):

@@ -24,6 +24,8 @@ from tapegrad.ops import (
     softplus,
     tanh,
 )
+from tapegrad.options import check_number
+from tapegrad.traces import edge
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Float, Real, S, T, Tensor
@@ -43,9 +45,15 @@ class LeakyReLU(Module):
 
     Args:
         negative_slope: The slope s of what is not positive.
+
+    Raises:
+        DTypeError: It is not a number.
+        ValueError: It is NaN.
     """
 
+    @edge
     def __init__(self, *, negative_slope: float = 0.01) -> None:
+        check_number("LeakyReLU", "negative_slope", negative_slope)
         self.negative_slope = negative_slope
 
     @override
@@ -59,9 +67,15 @@ class ELU(Module):
 
     Args:
         alpha: The bound is minus this, in the units of what comes in.
+
+    Raises:
+        DTypeError: It is not a number.
+        ValueError: It is NaN.
     """
 
+    @edge
     def __init__(self, *, alpha: float = 1.0) -> None:
+        check_number("ELU", "alpha", alpha)
         self.alpha = alpha
 
     @override
@@ -104,11 +118,17 @@ class PReLU(Module):
     Attributes:
         weight: The slope w, `()`.
 
+    Raises:
+        DTypeError: `negative_slope` is not a number.
+        ValueError: It is NaN.
+
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eq. 1, one slope for all channels.
     """
 
+    @edge
     def __init__(self, *, negative_slope: float = 0.25) -> None:
+        check_number("PReLU", "negative_slope", negative_slope)
         self.weight = Param(full((), negative_slope))
 
     @override

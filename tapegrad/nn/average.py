@@ -11,6 +11,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.nn.container import check_module
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import replace_all
+from tapegrad.options import check_range
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class ModelEMA(Module, Generic[Model]):
         decay: How much of it stays.
 
     Raises:
-        DTypeError: `model` is not a module.
+        DTypeError: `model` is not a module, or `decay` not a number.
         ValueError: `decay` is not from 0 to 1.
 
     Source:
@@ -47,9 +48,7 @@ class ModelEMA(Module, Generic[Model]):
 
     def __init__(self, model: Model, *, decay: float = 0.999) -> None:
         check_module("ModelEMA: model", model)
-        if not 0 <= decay <= 1:
-            message = f"ModelEMA: decay is {decay} but must be from 0 to 1"
-            raise ValueError(message)
+        check_range("ModelEMA", "decay", decay, "from 0 to 1", lambda decay: 0 <= decay <= 1)
         self.decay = decay
         self.model = copy.deepcopy(model)
         for parameter in self.model.parameters().values():

@@ -13,6 +13,7 @@ from tapegrad.nn.module import Module
 from tapegrad.nn.param import Buffer, Param, replace_all
 from tapegrad.ops import add, batch_norm, mul, ones, rsqrt, sub, zeros
 from tapegrad.ops.norm import scaled_and_shifted
+from tapegrad.options import check_range
 from tapegrad.shapes import Shape
 from tapegrad.tape import OwnedTape
 from tapegrad.tensor import T, Tensor, handle, values_of
@@ -33,9 +34,7 @@ class BatchNorm(Module, Generic[Channels]):
     running_var: Buffer[Shape[Channels]]
 
     def __init__(self: BatchNorm[Any], channels: Channels, *, eps: float, momentum: float) -> None:
-        if not 0 <= momentum <= 1:
-            message = f"{type(self).__name__}: momentum is {momentum} but must be from 0 to 1"
-            raise ValueError(message)
+        check_range(type(self).__name__, "momentum", momentum, "from 0 to 1", lambda momentum: 0 <= momentum <= 1)
         self.weight = Param(ones((channels,)))
         self.bias = Param(zeros((channels,)))
         self.running_mean = Buffer(zeros((channels,)))

@@ -10,6 +10,7 @@ from typing_extensions import override
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
 from tapegrad.ops import dropout
+from tapegrad.options import check_fraction
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Dropout(Module):
         rng: The generator of its own, whose state is saved and loaded with the model.
 
     Raises:
+        DTypeError: `p` is not a number.
         ValueError: `p` is out of its range.
 
     Source:
@@ -41,9 +43,7 @@ class Dropout(Module):
 
     @edge
     def __init__(self, p: float = 0.5, *, rng: RNG = None) -> None:
-        if not 0 <= p < 1:
-            message = f"Dropout: p is {p} but must be from 0 to below 1"
-            raise ValueError(message)
+        check_fraction("Dropout", "p", p)
         self.p = p
         self.rng = np.random.default_rng(int(generator(rng).integers(2**63)))
 

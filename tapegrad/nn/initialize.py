@@ -10,6 +10,7 @@ import numpy as np
 from tapegrad.dims import show
 from tapegrad.errors import ShapeError
 from tapegrad.generator import RNG, generator
+from tapegrad.options import check_at_least_zero, check_number
 from tapegrad.tensor import handle
 from tapegrad.traces import edge
 
@@ -35,6 +36,8 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
 
     Raises:
         ShapeError: The weight has fewer axes than two.
+        DTypeError: `negative_slope` is not a number.
+        ValueError: It is NaN.
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eqs. 10 and 14.
@@ -56,6 +59,8 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
 
     Raises:
         ShapeError: The weight has fewer axes than two.
+        DTypeError: `negative_slope` is not a number.
+        ValueError: It is NaN.
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eqs. 10 and 14.
@@ -71,16 +76,19 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
 
     Args:
         weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution, which looks at `...` pixels.
-        gain: What an activation behind asks for, g, such as 5/3 for `tanh`.
+        gain: What an activation behind asks for, at least 0, g, such as 5/3 for `tanh`.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Raises:
         ShapeError: The weight has fewer axes than two.
+        DTypeError: `gain` is not a number.
+        ValueError: It is negative or NaN.
 
     Source:
         Glorot & Bengio, [Understanding the difficulty of training deep feedforward neural
         networks](https://proceedings.mlr.press/v9/glorot10a.html), eq. 16.
     """
+    check_at_least_zero("xavier_uniform", "gain", gain)
     _fill_uniform(weight, gain * sqrt(3) * _deviation_for_both("xavier_uniform", weight), rng)
 
 
@@ -92,16 +100,19 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
 
     Args:
         weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution, which looks at `...` pixels.
-        gain: What an activation behind asks for, g, see `xavier_uniform`.
+        gain: What an activation behind asks for, at least 0, g, see `xavier_uniform`.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Raises:
         ShapeError: The weight has fewer axes than two.
+        DTypeError: `gain` is not a number.
+        ValueError: It is negative or NaN.
 
     Source:
         Glorot & Bengio, [Understanding the difficulty of training deep feedforward neural
         networks](https://proceedings.mlr.press/v9/glorot10a.html), eq. 12.
     """
+    check_at_least_zero("xavier_normal", "gain", gain)
     _fill_normal(weight, gain * _deviation_for_both("xavier_normal", weight), rng)
 
 
@@ -113,16 +124,19 @@ def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
 
     Args:
         weight: A matrix; of more axes all but the first are one.
-        gain: How long each row, or column, is: g.
+        gain: How long each row, or column, is, at least 0: g.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Raises:
         ShapeError: The weight has fewer axes than two.
+        DTypeError: `gain` is not a number.
+        ValueError: It is negative or NaN.
 
     Source:
         Saxe et al., [Exact solutions to the nonlinear dynamics of learning in deep linear neural
         networks](https://arxiv.org/abs/1312.6120), §3.
     """
+    check_at_least_zero("orthogonal", "gain", gain)
     _fans("orthogonal", weight)
     rows, columns = weight.shape[0], prod(weight.shape[1:])
     wide = rows < columns
@@ -132,6 +146,7 @@ def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
 
 
 def _deviation_for_rectifier(call: str, weight: Weight, fan: Fan, negative_slope: float) -> float:
+    check_number(call, "negative_slope", negative_slope)
     fan_in, fan_out = _fans(call, weight)
     return sqrt(2 / ((1 + negative_slope**2) * (fan_in if fan == "in" else fan_out)))
 

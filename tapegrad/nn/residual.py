@@ -9,6 +9,7 @@ from typing_extensions import TypeVar, override
 from tapegrad.nn.container import Container, check_module, check_modules
 from tapegrad.nn.module import Module
 from tapegrad.ops import add, mul
+from tapegrad.options import check_count
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -153,9 +154,7 @@ class Repeated(Container, Generic[Layer, Times]):
     layers: tuple[Layer, ...]
 
     def __init__(self: Repeated[Layer, Any], make: Callable[[], Layer], times: Times) -> None:
-        if times < 0:
-            message = f"Repeated: times is {times} but must be at least 0"
-            raise ValueError(message)
+        check_count("Repeated", "times", times, least=0)
         self.layers = tuple(make() for _ in range(times))
         check_modules("Repeated", self.layers)
 

@@ -11,7 +11,8 @@ from typing_extensions import override
 
 from tapegrad.errors import DTypeError
 from tapegrad.optim.flat import elementwise
-from tapegrad.optim.optimizer import Groups, Optimizer, Parameters, check_at_least_zero, check_fraction
+from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
+from tapegrad.options import check_at_least_zero, check_fraction
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:

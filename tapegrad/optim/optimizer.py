@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Real
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
@@ -22,6 +21,7 @@ from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.optim.flat import Layout, kind_of, laid_out, names_of
+from tapegrad.options import check_at_least_zero
 from tapegrad.sentences import with_article
 from tapegrad.tensor import Tensor
 from tapegrad.traces import edge, shorten
@@ -302,39 +302,6 @@ def _array(gradient: Any) -> Any:
     while isinstance(gradient, Tensor):
         gradient = gradient.data
     return gradient
-
-
-def check_at_least_zero(name: str, option: str, number: Any) -> None:
-    """Refuses an option of an optimizer that is no number, or a negative one.
-
-    Raises:
-        DTypeError: It is something else.
-        ValueError: It is negative or NaN.
-    """
-    _check_number(name, option, number)
-    if not number >= 0:
-        message = f"{name}: {option} is {number} but must be at least 0"
-        raise ValueError(message)
-
-
-def check_fraction(name: str, option: str, number: Any) -> None:
-    """Refuses an option of an optimizer that is no number, or none of what can be kept from step to step.
-
-    Raises:
-        DTypeError: It is something else.
-        ValueError: It is negative or NaN, or at least 1.
-    """
-    _check_number(name, option, number)
-    if not 0 <= number < 1:
-        message = f"{name}: {option} is {number} but must be from 0 to below 1"
-        raise ValueError(message)
-
-
-def _check_number(name: str, option: str, number: Any) -> None:
-    # Of a single element, an array or a tensor will do.
-    if not isinstance(number, Real) and getattr(number, "shape", None) != ():
-        message = f"{name}: {option} is {number!r} but a number is expected"
-        raise DTypeError(message)
 
 
 def _check_options(name: str, options: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tapegrad.backend import engine
 from tapegrad.errors import TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.operands import known
+from tapegrad.options import check_count, check_range
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -46,8 +48,8 @@ class LossScaler:
         scaler.step(opt, scaler.scaled(loss).backward(wrt=model))
 
     Args:
-        scale: The scale s to begin with, above 0.
-        growth: What s is multiplied by after `interval` steps in a row that were taken, at least 1.
+        scale: The scale s to begin with, above 0 and finite.
+        growth: What s is multiplied by after `interval` steps in a row that were taken, at least 1 and finite.
         backoff: What it is multiplied by after a step that was left out, between 0 and 1.
         interval: How many steps, at least 1.
 
@@ -56,6 +58,7 @@ class LossScaler:
         taken: How many steps in a row have been taken since it last changed.
 
     Raises:
+        DTypeError: An option is not a number, or `interval` not a whole one.
         ValueError: A number is out of its range.
 
     Source:
@@ -66,15 +69,10 @@ class LossScaler:
     def __init__(
         self, scale: float = 2.0**16, *, growth: float = 2.0, backoff: float = 0.5, interval: int = 2000
     ) -> None:
-        for name, number, fits, range_ in (
-            ("scale", scale, scale > 0, "above 0"),
-            ("growth", growth, growth >= 1, "at least 1"),
-            ("backoff", backoff, 0 < backoff < 1, "between 0 and 1"),
-            ("interval", interval, interval >= 1, "at least 1"),
-        ):
-            if not fits:
-                message = f"LossScaler: {name} is {number} but must be {range_}"
-                raise ValueError(message)
+        check_range("LossScaler", "scale", scale, "above 0 and finite", lambda scale: 0 < scale < inf)
+        check_range("LossScaler", "growth", growth, "at least 1 and finite", lambda growth: 1 <= growth < inf)
+        check_range("LossScaler", "backoff", backoff, "between 0 and 1", lambda backoff: 0 < backoff < 1)
+        check_count("LossScaler", "interval", interval)
         self.scale = float(scale)
         self.growth, self.backoff, self.interval = growth, backoff, interval
         self.taken = 0

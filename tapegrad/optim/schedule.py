@@ -10,13 +10,24 @@ from collections.abc import Callable
 from math import cos, pi
 from typing import TypeAlias
 
+from tapegrad.options import check_at_least_zero, check_count
 from tapegrad.traces import edge
 
 Schedule: TypeAlias = Callable[[int], float]
 
 
+@edge
 def constant(lr: float) -> Schedule:
-    r"""Keeps the step size: $\eta_t = \eta$."""
+    r"""Keeps the step size: $\eta_t = \eta$.
+
+    Args:
+        lr: The step size η, at least 0.
+
+    Raises:
+        DTypeError: It is not a number.
+        ValueError: It is negative or NaN.
+    """
+    check_at_least_zero("constant", "lr", lr)
     return lambda _: lr
 
 
@@ -27,24 +38,34 @@ def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
     $$\eta_t = \eta \, f^{\lfloor t / n \rfloor}$$
 
     Args:
-        lr: The step size η at the start.
+        lr: The step size η at the start, at least 0.
         every: After how many steps n each time, at least 1.
-        factor: What it is multiplied by, f.
+        factor: What it is multiplied by, f, at least 0.
 
     Raises:
-        ValueError: `every` is below 1.
+        DTypeError: One of them is not a number, or `every` not a whole one.
+        ValueError: A number is out of its range.
     """
-    _at_least_one("step", "every", every)
+    check_count("step", "every", every)
+    for option, number in (("lr", lr), ("factor", factor)):
+        check_at_least_zero("step", option, number)
     return lambda t: lr * factor ** (t // every)
 
 
+@edge
 def exponential(lr: float, *, factor: float) -> Schedule:
     r"""Multiplies the step size at every step: $\eta_t = \eta \, f^t$.
 
     Args:
-        lr: The step size η at the start.
-        factor: What it is multiplied by, f.
+        lr: The step size η at the start, at least 0.
+        factor: What it is multiplied by, f, at least 0.
+
+    Raises:
+        DTypeError: One of them is not a number.
+        ValueError: One is negative or NaN.
     """
+    for option, number in (("lr", lr), ("factor", factor)):
+        check_at_least_zero("exponential", option, number)
     return lambda t: lr * factor**t
 
 
@@ -55,17 +76,20 @@ def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
     $$\eta_t = e + \tfrac{1}{2} (\eta - e) \, (1 + \cos(\pi t / T))$$
 
     Args:
-        lr: The step size η at the start.
+        lr: The step size η at the start, at least 0.
         steps: After how many steps T the end is reached, at least 1.
-        end: The step size e there.
+        end: The step size e there, at least 0.
 
     Raises:
-        ValueError: `steps` is below 1.
+        DTypeError: One of them is not a number, or `steps` not a whole one.
+        ValueError: A number is out of its range.
 
     Source:
         Loshchilov & Hutter, [SGDR](https://arxiv.org/abs/1608.03983), eq. 5, without restarts.
     """
-    _at_least_one("cosine", "steps", steps)
+    check_count("cosine", "steps", steps)
+    for option, number in (("lr", lr), ("end", end)):
+        check_at_least_zero("cosine", option, number)
     return lambda t: _wave(lr, end, t / steps)
 
 
@@ -82,9 +106,10 @@ def warmup(schedule: Schedule, *, steps: int) -> Schedule:
         steps: How many steps n the rise takes, at least 1. The first is not 0, which would be a step for nothing.
 
     Raises:
-        ValueError: `steps` is below 1.
+        DTypeError: `steps` is not a whole number.
+        ValueError: It is below 1.
     """
-    _at_least_one("warmup", "steps", steps)
+    check_count("warmup", "steps", steps)
     return lambda t: schedule(0) * (t + 1) / (steps + 1) if t < steps else schedule(t - steps)
 
 
@@ -95,18 +120,22 @@ def one_cycle(lr: float, *, steps: int, rise: float = 0.3, start: float = 1 / 25
     $$\eta_0 = s \eta, \quad \eta_{r T - 1} = \eta, \quad \eta_{T - 1} = e \eta$$
 
     Args:
-        lr: The highest step size η.
+        lr: The highest step size η, at least 0.
         steps: How many steps T there are in all, at least 2.
         rise: Which fraction r of them leads up, above 1/T and below 1.
-        start: The first step size as a fraction s of the highest.
-        end: The last one as a fraction e of the highest.
+        start: The first step size as a fraction s of the highest, at least 0.
+        end: The last one as a fraction e of the highest, at least 0.
 
     Raises:
-        ValueError: `steps` or `rise` leave no step to rise in, or none to fall in.
+        DTypeError: One of them is not a number, or `steps` not a whole one.
+        ValueError: A number is out of its range; or `steps` or `rise` leave no step to rise in, or none to fall in.
 
     Source:
         Smith & Topin, [Super-convergence](https://arxiv.org/abs/1708.07120), as PyTorch 2.13 computes it.
     """
+    check_count("one_cycle", "steps", steps, least=2)
+    for option, number in (("lr", lr), ("rise", rise), ("start", start), ("end", end)):
+        check_at_least_zero("one_cycle", option, number)
     last = steps - 1
     top = rise * steps - 1
     if not 0 < top < last:
@@ -117,9 +146,3 @@ def one_cycle(lr: float, *, steps: int, rise: float = 0.3, start: float = 1 / 25
 
 def _wave(start: float, end: float, fraction: float) -> float:
     return end + (start - end) * (1 + cos(pi * min(fraction, 1.0))) / 2
-
-
-def _at_least_one(call: str, place: str, number: int) -> None:
-    if number < 1:
-        message = f"{call}: {place} is {number} but must be at least 1"
-        raise ValueError(message)

@@ -9,7 +9,8 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.optim.flat import elementwise
-from tapegrad.optim.optimizer import Groups, Optimizer, Parameters, check_fraction
+from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
+from tapegrad.options import check_fraction
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:

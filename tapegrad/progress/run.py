@@ -13,6 +13,7 @@ from typing_extensions import TypeVar
 from tapegrad.io import load, save
 from tapegrad.io.atomic import remove_leftovers
 from tapegrad.io.formats import format_of, headers
+from tapegrad.options import check_at_least_zero, check_count
 from tapegrad.progress.display import Display, display, written
 from tapegrad.progress.log import OF_THE_LOG, Log
 from tapegrad.traces import edge
@@ -260,6 +261,7 @@ def track(
         An iterable of epochs, which are iterables of batches.
 
     Raises:
+        DTypeError: `epochs` is not a whole number, or `every` not a number.
         ValueError: A number is out of its range, a checkpoint has nothing to save or no file, or a name in `saved` is
             one of the run's own. While it runs: `until` watches what no epoch has noted.
         FileError: The suffix of `checkpoint` names no format, or the file does not fit what is in `saved`.
@@ -271,12 +273,8 @@ def track(
 def _check(
     epochs: int, checkpoint: str | os.PathLike[str] | None, saved: Mapping[str, object] | None, every: float
 ) -> None:
-    if epochs < 1:
-        message = f"track: epochs is {epochs} but must be at least 1"
-        raise ValueError(message)
-    if not every >= 0:
-        message = f"track: every is {every} but must be at least 0"
-        raise ValueError(message)
+    check_count("track", "epochs", epochs)
+    check_at_least_zero("track", "every", every)
     if checkpoint is not None and not saved:
         message = f"track: checkpoint is {Path(checkpoint).name}, but there is nothing in saved"
         raise ValueError(message)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tapegrad.options import check_at_least_zero, check_count
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class EarlyStopping:
         waited: How many epochs in a row were no better.
 
     Raises:
+        DTypeError: `patience` is not a whole number, or `least` not a number.
         ValueError: `patience` or `least` is out of its range, or `mode` is neither of the two.
 
     Source:
@@ -36,14 +38,10 @@ class EarlyStopping:
     """
 
     def __init__(self, name: str, *, patience: int, mode: Literal["min", "max"] = "min", least: float = 0.0) -> None:
-        if patience < 1:
-            message = f"EarlyStopping: patience is {patience} but must be at least 1"
-            raise ValueError(message)
+        check_count("EarlyStopping", "patience", patience)
+        check_at_least_zero("EarlyStopping", "least", least)
         if mode not in ("min", "max"):
             message = f"EarlyStopping: mode is {mode!r} but 'min' or 'max' is expected"
-            raise ValueError(message)
-        if not least >= 0:
-            message = f"EarlyStopping: least is {least} but must be at least 0"
             raise ValueError(message)
         self.name = name
         self.patience = patience

@@ -1,0 +1,92 @@
+"""Options: what may be given for a number, said in one way by all that take one."""
+
+from __future__ import annotations
+
+from math import isnan
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.errors import DTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def check_number(call: str, option: str, number: Any) -> None:
+    """Refuses what is no number.
+
+    Raises:
+        DTypeError: It is something else.
+        ValueError: It is NaN.
+    """
+    _check_kind(call, option, number)
+    if isinstance(number, Real) and isnan(number):
+        message = f"{call}: {option} is nan but a number is expected"
+        raise ValueError(message)
+
+
+def check_at_least_zero(call: str, option: str, number: Any) -> None:
+    """Refuses what is no number, or a negative one.
+
+    Raises:
+        DTypeError: It is something else.
+        ValueError: It is negative or NaN.
+    """
+    check_range(call, option, number, "at least 0", lambda number: number >= 0)
+
+
+def check_fraction(call: str, option: str, number: Any) -> None:
+    """Refuses what is no number, or none of what can be kept from step to step.
+
+    Raises:
+        DTypeError: It is something else.
+        ValueError: It is negative or NaN, or at least 1.
+    """
+    check_range(call, option, number, "from 0 to below 1", lambda number: 0 <= number < 1)
+
+
+def check_range(call: str, option: str, number: Any, said: str, fits: Callable[[Any], bool]) -> None:
+    """Refuses what is no number, or one that does not fit, and says what does.
+
+    Raises:
+        DTypeError: It is something else.
+        ValueError: It does not fit.
+    """
+    _check_kind(call, option, number)
+    _check_fit(call, option, number, said, fits=fits(number))
+
+
+def check_count(call: str, option: str, number: Any, least: int = 1) -> None:
+    """Refuses what is no whole number, or too small a one.
+
+    Raises:
+        DTypeError: It is something else.
+        ValueError: It is too small.
+    """
+    check_whole(call, option, number)
+    _check_fit(call, option, number, f"at least {least}", fits=number >= least)
+
+
+def check_whole(call: str, option: str, number: Any) -> None:
+    """Refuses what is no whole number.
+
+    Raises:
+        DTypeError: It is something else.
+    """
+    if not isinstance(number, Integral) or isinstance(number, bool):
+        message = f"{call}: {option} is {number!r} but a whole number is expected"
+        raise DTypeError(message)
+
+
+def _check_kind(call: str, option: str, number: Any) -> None:
+    # Of a single element, an array or a tensor will do.
+    is_number = isinstance(number, Real) or getattr(number, "shape", None) == ()
+    if not is_number or str(getattr(number, "dtype", type(number).__name__)) == "bool":
+        message = f"{call}: {option} is {number!r} but a number is expected"
+        raise DTypeError(message)
+
+
+def _check_fit(call: str, option: str, number: Any, said: str, *, fits: bool) -> None:
+    if not fits:
+        message = f"{call}: {option} is {number} but must be {said}"
+        raise ValueError(message)

@@ -1,0 +1,112 @@
+"""Options that take a number: what is none, or none of those, is refused where it is given."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad import data, nn, optim, progress
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.optim import schedule
+
+
+def weight() -> Any:
+    return nn.Param(tg.ones((2, 3)))
+
+
+# What is made, by the name in its errors; an option; what it may be; and numbers that it may not.
+AT_LEAST_ZERO = ("at least 0", (-1,))
+AT_LEAST_ONE = ("at least 1", (0, -1))
+SCHEDULES: dict[str, dict[str, Any]] = {
+    "constant": {"lr": 0.1},
+    "step": {"lr": 0.1, "every": 3, "factor": 0.5},
+    "exponential": {"lr": 0.1, "factor": 0.5},
+    "cosine": {"lr": 0.1, "steps": 3, "end": 0.0},
+    "one_cycle": {"lr": 0.1, "steps": 30, "rise": 0.3, "start": 0.1, "end": 0.1},
+}
+NUMBERS: list[tuple[str, Any, str, str, tuple[float, ...]]] = [
+    ("LossScaler", optim.LossScaler, "scale", "above 0 and finite", (0, -1, inf)),
+    ("LossScaler", optim.LossScaler, "growth", "at least 1 and finite", (0.5, inf)),
+    ("LossScaler", optim.LossScaler, "backoff", "between 0 and 1", (0, 1)),
+    ("SGD", lambda **one: optim.SGD([weight()], **({"lr": 0.1} | one)), "lr", *AT_LEAST_ZERO),
+    ("Adam", partial(optim.Adam, [weight()]), "eps", *AT_LEAST_ZERO),
+    ("RMSprop", partial(optim.RMSprop, [weight()]), "momentum", "from 0 to below 1", (-1, 1)),
+    ("EarlyStopping", partial(progress.EarlyStopping, "loss", patience=3), "least", *AT_LEAST_ZERO),
+    ("track", partial(progress.track, range(3)), "every", *AT_LEAST_ZERO),
+    ("Dropout", nn.Dropout, "p", "from 0 to below 1", (-1, 1)),
+    ("ModelEMA", lambda **one: nn.ModelEMA(nn.Linear(3, 2), **one), "decay", "from 0 to 1", (-1, 1.5)),
+    ("xavier_uniform", lambda **one: nn.xavier_uniform(weight(), **one), "gain", *AT_LEAST_ZERO),
+    ("xavier_normal", lambda **one: nn.xavier_normal(weight(), **one), "gain", *AT_LEAST_ZERO),
+    ("orthogonal", lambda **one: nn.orthogonal(weight(), **one), "gain", *AT_LEAST_ZERO),
+]
+for name, options in SCHEDULES.items():
+    made = partial(getattr(schedule, name), **options)
+    NUMBERS += [(name, made, option, *AT_LEAST_ZERO) for option in options if option not in ("every", "steps")]
+WHOLE: list[tuple[str, Any, str, str, tuple[float, ...]]] = [
+    ("LossScaler", optim.LossScaler, "interval", *AT_LEAST_ONE),
+    ("EarlyStopping", partial(progress.EarlyStopping, "loss"), "patience", *AT_LEAST_ONE),
+    ("track", partial(progress.track, range(3)), "epochs", *AT_LEAST_ONE),
+    ("batches", partial(data.batches, tg.ones((4, 2))), "size", *AT_LEAST_ONE),
+    ("Repeated", partial(nn.Repeated, nn.ReLU), "times", *AT_LEAST_ZERO),
+    ("step", partial(schedule.step, 0.1), "every", *AT_LEAST_ONE),
+    ("cosine", partial(schedule.cosine, 0.1), "steps", *AT_LEAST_ONE),
+    ("warmup", partial(schedule.warmup, schedule.constant(0.1)), "steps", *AT_LEAST_ONE),
+    ("one_cycle", partial(schedule.one_cycle, 0.1), "steps", "at least 2", (1, -1)),
+]
+SLOPES: list[tuple[str, Any, str]] = [
+    ("LeakyReLU", nn.LeakyReLU, "negative_slope"),
+    ("ELU", nn.ELU, "alpha"),
+    ("PReLU", nn.PReLU, "negative_slope"),
+    ("kaiming_uniform", lambda **one: nn.kaiming_uniform(weight(), **one), "negative_slope"),
+    ("kaiming_normal", lambda **one: nn.kaiming_normal(weight(), **one), "negative_slope"),
+]
+NO_NUMBERS: tuple[Any, ...] = ("1", None, [1.0], 1j, True, np.bool_(1), np.ones(2))
+
+
+@pytest.mark.parametrize(("name", "make", "option"), [*(one[:3] for one in NUMBERS), *SLOPES])
+@pytest.mark.parametrize("given", NO_NUMBERS, ids=repr)
+def test_what_is_no_number_is_refused(name: str, make: Any, option: str, given: Any) -> None:
+    said = f"{name}: {option} is {given!r} but a number is expected"
+
+    with pytest.raises(DTypeError, match=f"^{re.escape(said)}$"):
+        make(**{option: given})
+
+
+@pytest.mark.parametrize(("name", "make", "option"), [one[:3] for one in WHOLE])
+@pytest.mark.parametrize("given", [*NO_NUMBERS, 1.5, nan, inf, np.float32(2)], ids=repr)
+def test_what_is_no_whole_number_is_refused(name: str, make: Any, option: str, given: Any) -> None:
+    said = f"{name}: {option} is {given!r} but a whole number is expected"
+
+    with pytest.raises(DTypeError, match=f"^{re.escape(said)}$"):
+        make(**{option: given})
+
+
+@pytest.mark.parametrize(("name", "make", "option", "range_", "wrong"), [*NUMBERS, *WHOLE])
+def test_a_number_out_of_its_range_is_refused(name: str, make: Any, option: str, range_: str, wrong: Any) -> None:
+    for number in (*wrong, *(() if (name, make, option, range_, wrong) in WHOLE else (nan, np.float32(nan)))):
+        said = f"{name}: {option} is {number} but must be {range_}"
+
+        with pytest.raises((ValueError, ShapeError), match=f"^{re.escape(said)}$"):
+            make(**{option: number})
+
+
+@pytest.mark.parametrize(("name", "make", "option"), SLOPES)
+def test_a_slope_is_a_number(name: str, make: Any, option: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name}: {option} is nan but a number is expected$"):
+        make(**{option: nan})
+
+
+def test_a_number_may_be_one_of_numpys_or_a_tensor() -> None:
+    loss_scaler: Any = optim.LossScaler  # mypy takes them for no float, and no int
+    cosine: Any = schedule.cosine
+
+    assert loss_scaler(np.float32(8), interval=np.int64(3)).scale == 8
+    assert optim.SGD([weight()], lr=tg.tensor(0.5)).lr.item() == 0.5  # type: ignore[arg-type, attr-defined]  # as under jit
+    assert nn.Dropout(np.float64(0.5)).p == 0.5
+    assert cosine(0.5, steps=np.int32(4))(0) == 0.5
