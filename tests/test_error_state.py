@@ -82,6 +82,33 @@ def test_an_op_of_ones_own_is_called_again_where_a_number_vanished() -> None:
     assert_array_equal((1e-30 * half).numpy(), np.zeros(3))
 
 
+DRAWS: Final[dict[str, Callable[[np.random.Generator], Any]]] = {
+    "dropout": lambda rng: tg.dropout(tg.tensor(np.full(7, 1.1e-40, np.float32)).trace(), rate=0.3, rng=rng),
+    "normal": lambda rng: tg.normal((5,), std=1e-40, rng=rng),
+    "normal_like": lambda rng: tg.normal_like(tg.ones((5,), np.float16), std=1e-6, rng=rng),
+    "uniform": lambda rng: tg.uniform((5,), high=1e-40, rng=rng),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_random_numbers_are_drawn_once_however_numpy_is_set(name: str) -> None:
+    rng, strict_rng = np.random.default_rng(3), np.random.default_rng(3)
+    drawn = DRAWS[name](rng).numpy()
+
+    with np.errstate(all="raise"):
+        strictly_drawn = DRAWS[name](strict_rng).numpy()
+
+    assert_array_equal(strictly_drawn, drawn)
+    assert strict_rng.bit_generator.state == rng.bit_generator.state
+
+
+def test_whoever_asks_for_a_warning_of_what_vanishes_gets_it_as_from_numpy() -> None:
+    x = tg.tensor(np.full(3, 1e-40, np.float32))
+
+    with np.errstate(under="warn"), pytest.warns(RuntimeWarning, match=r"^underflow encountered in multiply$"):
+        assert (x * 1e-30).tolist() == [0, 0, 0]
+
+
 @pytest.mark.usefixtures("strict")
 def test_an_overflow_of_the_users_own_raises_as_in_numpy() -> None:
     with pytest.raises(FloatingPointError, match=r"^overflow encountered in exp$") as caught:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.backend.underflow import vanishing
 from tapegrad.generator import generator
 from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
@@ -214,7 +215,8 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
         return x
     x, tape = split(x)
     mask = _ones("dropout", x.shape, 1 - rate, x.dtype, rng) / (1 - rate)
-    out = handle(x.data * mask)
+    with vanishing():  # an op that raised is called again, and would draw again
+        out = handle(x.data * mask)
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out) * mask)
@@ -236,4 +238,8 @@ def _drawn(rng: RNG, kind: str, *args: Any, dtype: Any) -> Any:
     """Draws by a method of a generator, or of what stands in for it, which draws in the dtype."""
     source = generator(rng)
     draw: Any = getattr(source, kind)
-    return np.asarray(draw(*args), dtype) if isinstance(source, np.random.Generator) else draw(*args, dtype)
+    if not isinstance(source, np.random.Generator):
+        return draw(*args, dtype)
+    drawn = draw(*args)
+    with vanishing():  # an op that raised is called again, and would draw again
+        return np.asarray(drawn, dtype)
