@@ -105,7 +105,8 @@ OPS = sorted(
 )
 TAPES = ["tape", "gradients", "clipping", "picture", "copying", "checkpoint", "own_ops", "tape_memory", "errors"]
 CLIPPED = "tests/jax/test_jit.py::test_gradients_are_clipped_as_without"  # where no number can be asked for
-ANY_LEVEL = ["tests/test_autodiff.py"]
+TWO_ENGINES = "tests/jax/test_ops.py::test_the_gradient_and_the_operands_may_be_of_two_engines"
+ANY_LEVEL = ["tests/test_autodiff.py", TWO_ENGINES]
 LEVELS = {"_mapped": [*ANY_LEVEL, "tests/test_checkpoint.py"]}  # what a slope reads is read as late as may be
 PARTS = {
     "dims": Part(["tapegrad/dims.py"], everywhere, lambda _: ["tests/test_dims.py", "tests/test_axes.py"]),

@@ -121,6 +121,22 @@ def test_a_value_that_no_gradient_needs_is_not_computed_again() -> None:
     assert runs == {"doubled": 3}
 
 
+def test_an_operand_that_no_slope_reads_is_not_computed_again() -> None:
+    @op(kept_shape, memory_bound=True)
+    def moved(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
+        x, tape = split_tape(x)
+        out = handle(x.data + 1 + counted("moved"))
+        return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out)))
+
+    @op(kept_shape)
+    def grown(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
+        return mapped(x, lambda x: 2.0**x, lambda _, y: y * np.log(2))
+
+    grown(moved(real(2, 3).trace(checkpoint=BALANCED))).sum().backward()
+
+    assert runs == {"moved": 1}
+
+
 def test_a_value_that_somebody_holds_is_not_computed_again() -> None:
     x = real(2, 3)
     h = doubled(x.trace(checkpoint=BALANCED))

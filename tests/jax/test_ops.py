@@ -154,3 +154,34 @@ def test_what_is_drawn_under_jit_is_new_each_time_and_the_same_again(name: str, 
         name.removesuffix("_like"), (1, 3**-0.5)
     )
     np.testing.assert_allclose((first.numpy().mean(), first.numpy().std()), (mean, deviation), atol=0.02)
+
+
+# Each asks for the engine of its gradient and of something else, of which but one may be JAX's.
+MIXED: dict[str, Any] = {
+    "gelu": lambda x: ops.gelu(x, approximate="tanh"),
+    "leaky_relu": ops.leaky_relu,
+    "where": lambda x: ops.where(x > 0.1, x * x, x),
+    "take": lambda x: ops.take(x * x, x[0].argsort(), axis=1),
+    "scatter_add": lambda x: ops.scatter_add(x[1] * x[1], x[0].argsort(), (3,)),
+    "nan_to_num": ops.nan_to_num,
+    "sqrt": lambda x: ops.sqrt(ops.relu(x), safe=True),
+    "clamp": lambda x: ops.clamp(x, min=-0.5, max=1.0),
+    "maximum": lambda x: ops.maximum(x * x, x),
+    "heaviside": lambda x: ops.heaviside(ops.relu(x), x * x),
+    "std": lambda x: ops.std(x, axis=1),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_the_gradient_and_the_operands_may_be_of_two_engines(name: str) -> None:
+    x, f = tg.normal((2, 3), rng=0), MIXED[name]
+    seed = tg.normal(f(x).shape, rng=1)
+
+    def gradient(x: Any, seed: Any) -> Any:
+        return f(x.trace()).backward(wrt=x, seed=seed)[x]
+
+    expected = gradient(x, seed).numpy()
+    plain_seed: Any = tg.jit(lambda x: gradient(x, seed))
+    plain_operands: Any = tg.jit(lambda seed: gradient(x, seed))
+    np.testing.assert_allclose(plain_seed(x).numpy(), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(plain_operands(seed).numpy(), expected, rtol=1e-5, atol=1e-6)

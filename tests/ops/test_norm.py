@@ -209,6 +209,23 @@ def test_gradients_are_right_where_squares_overflow() -> None:
         check_gradients(lambda x, f=f: f(x * 1e170), huge / 1e170)
 
 
+def test_factors_and_summands_have_their_gradients_where_squares_overflow() -> None:
+    # Whatever the unit of a row is, its norm is the same.
+    x, weight, bias = real(4, 2, 3), real(3, seed=1), real(3, seed=2)
+    dy = real(4, 2, 3, seed=3)
+
+    def gradients(x: Any, eps: float) -> list[Any]:
+        taped = x.trace()
+        grads = layer_norm(taped, weight, bias, eps=eps).backward(wrt=[x, weight, bias], seed=dy)
+        return [grads[one].numpy() for one in (x, weight, bias)]
+
+    (dx, *others), (small_dx, *small_others) = gradients(x * 1e170, 1e-5), gradients(x, 1e-300)
+
+    np.testing.assert_allclose(dx * 1e170, small_dx, rtol=1e-9, atol=1e-12)
+    for found, expected in zip(others, small_others, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 def test_a_small_difference_beside_a_large_number_is_kept() -> None:
     x: Any = tensor([[4096.0, 4097.0, 4098.0]])
 
