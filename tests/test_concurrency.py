@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import multiprocessing
+import pickle
 import subprocess
 import sys
 import threading
@@ -13,12 +15,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import io, nn, optim
+from tapegrad import io, nn, optim, tapem
 from tapegrad.backend import program
 from tapegrad.errors import TapeError
+from tapegrad.slot_tape import SlotTape
+from tapegrad.tapem import Tape
 
 COUNT = 8
 
@@ -255,3 +260,128 @@ def test_threads_that_save_to_one_path_leave_one_whole_file(tmp_path: Path) -> N
     assert said == [None] * COUNT
     assert bits(found) in [bits(net) for net in nets]
     assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
+
+
+# The other tapes
+
+
+def test_a_slot_tape_is_recorded_on_by_several_threads_and_run_in_another() -> None:
+    for _ in range(10):
+        tape, one = SlotTape(), np.ones(3)
+        x = tape.leaf(one)
+
+        def branch(_: int) -> int:
+            y = x  # noqa: B023  # the threads end before the next round
+            for _ in range(20):
+                y = tape.record_mul(y, one, tape.leaf(one), one)  # noqa: B023
+            return y
+
+        branches = in_threads(branch)
+        total = branches[0]
+        for other in branches[1:]:
+            total = tape.record_add(total, other)
+
+        buffers = [np.zeros(3) for _ in range(tape.num_tensors)]
+        said = in_threads(lambda _: tape.backward(one, buffers))  # noqa: B023
+
+        assert len({*branches}) == COUNT
+        assert said == [None] * COUNT
+        assert buffers[x].tolist() == [COUNT * COUNT] * 3  # a path for each branch, and a run for each thread
+
+
+def test_a_pure_tape_is_made_longer_by_several_threads_at_once() -> None:
+    @tapem.do
+    def started() -> tapem.Do[Any]:
+        return (yield from tapem.leaf(tg.ones((3,))))
+
+    for _ in range(20):
+        x, tape = started().run(Tape.empty()).unwrap()
+
+        @tapem.do
+        def branch(factor: float) -> tapem.Do[Any]:
+            y = x  # noqa: B023  # the threads end before the next round
+            for _ in range(5):
+                y = yield from tapem.scale(y, factor=factor)
+            return (yield from tapem.sum(y))
+
+        runs = in_threads(lambda number: branch(float(number)).run(tape).unwrap())  # noqa: B023
+
+        assert len(tape) == 1
+        for factor, (loss, longer) in enumerate(runs):
+            assert [node.id for node in longer] == [*range(7)]
+            assert all(parent in longer for node in longer for parent in node.parents)
+            assert loss in longer
+            assert tapem.backward(loss).eval(longer).unwrap().of(x).tolist() == [factor**5] * 3
+
+
+OTHER_TAPES = """\
+import multiprocessing
+import sys
+import warnings
+
+import numpy as np
+import tapegrad as tg
+from tapegrad import tapem
+from tapegrad.slot_tape import SlotTape
+from tapegrad.tapem import Tape
+
+warnings.simplefilter("ignore")  # Python warns of any fork beside the threads of BLAS
+
+
+@tapem.do
+def squared(x):
+    x = yield from tapem.leaf(x)
+    loss = yield from tapem.sum((yield from tapem.mul(x, x)))
+    grads = yield from tapem.backward(loss)
+    return grads.of(x)
+
+
+def by_program(x):
+    return squared(x).eval(Tape.empty()).unwrap()
+
+
+def by_slots(x):
+    tape, values = SlotTape(), x.numpy()
+    slot = tape.leaf(values)
+    tape.record_mul(slot, values, slot, values)
+    buffers = [np.zeros(3, np.float32) for _ in range(tape.num_tensors)]
+    tape.backward(np.ones(3, np.float32), buffers)
+    return tg.tensor(buffers[slot])
+
+
+if __name__ == "__main__":
+    given = [tg.normal((3,), rng=seed) for seed in range(6)]
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        for work in (by_program, by_slots):
+            assert [x.tolist() for x in pool.map(work, given)] == [(x * 2.0).tolist() for x in given]
+    print("the same")
+"""
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_workers_have_tapes_of_their_own_of_every_kind(tmp_path: Path, method: str) -> None:
+    (tmp_path / "workers.py").write_text(OTHER_TAPES, "utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "workers.py", method], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+    )
+
+    assert done.stdout == "the same\n", done.stderr
+
+
+def test_no_tape_is_sent_to_a_worker_and_a_copy_is_a_tape() -> None:
+    x, pure = tapem.leaf(tg.ones((3,))).run(Tape.empty()).unwrap()
+    slots = SlotTape()
+    slots.leaf(np.ones(3))
+
+    for one in (x, pure):
+        with pytest.raises(TapeError, match=r"^a pure tape cannot be pickled; run the program where it is needed$"):
+            pickle.dumps(one)
+        assert copy.copy(one) is copy.deepcopy(one) is one
+    with pytest.raises(TapeError, match=r"^a tape of slots cannot be pickled; record it where it is needed$"):
+        pickle.dumps(slots)
+    for other in (copy.copy(slots), copy.deepcopy(slots)):
+        assert other.leaf(np.ones(2)) == 1
+    assert slots.num_tensors == 1
+    assert len(pickle.loads(pickle.dumps(Tape.empty()))) == 0  # noqa: S301  # our own
+    assert pickle.loads(pickle.dumps(SlotTape())).num_tensors == 0  # noqa: S301  # our own

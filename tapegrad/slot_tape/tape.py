@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -269,12 +271,14 @@ class SlotTape:
             raise TapeError(message)
         check_buffers(self._slots, tensors)
         totals: dict[int, Array] = {}
-        for number, gradient in self._gradients(loss_grad).items():
-            with np.errstate(all="ignore"):
-                totals[number] = tensors[number] + gradient.reshape(tensors[number].shape)
-            check_finite(totals[number], "buffers", number)
-        for number, total in totals.items():
-            tensors[number][...] = total
+        gradients = self._gradients(loss_grad)
+        with _WRITING:
+            for number, gradient in gradients.items():
+                with np.errstate(all="ignore"):
+                    totals[number] = tensors[number] + gradient.reshape(tensors[number].shape)
+                check_finite(totals[number], "buffers", number)
+            for number, total in totals.items():
+                tensors[number][...] = total
 
     def graph(self) -> str:
         """Returns the tape as a Mermaid graph: what flows into what."""
@@ -332,13 +336,36 @@ class SlotTape:
         return copy
 
     def _new_slot(self, op: str, length: int, dtype: np.dtype[Any]) -> int:
-        self._slots.append(Slot(op, length, dtype))
-        return len(self._slots) - 1
+        with _WRITING:
+            self._slots.append(Slot(op, length, dtype))
+            return len(self._slots) - 1
 
     def _record(self, op: str, inputs: tuple[int, ...], like: Slot, pull: Pullback) -> int:
-        slot = self._new_slot(op, like.length, like.dtype)
-        self._steps.append(Step(inputs, slot, pull))
-        return slot
+        with _WRITING:  # steps are gone back through in the order of their slots
+            slot = self._new_slot(op, like.length, like.dtype)
+            self._steps.append(Step(inputs, slot, pull))
+            return slot
+
+    def __copy__(self) -> SlotTape:
+        other = SlotTape()
+        with _WRITING:
+            other._slots, other._steps = [*self._slots], [*self._steps]
+        return other
+
+    def __deepcopy__(self, _: object) -> SlotTape:
+        return self.__copy__()  # slots and steps do not change
+
+    @override
+    def __reduce__(self) -> Any:
+        if self._slots:
+            message = "a tape of slots cannot be pickled; record it where it is needed"
+            raise TapeError(message)
+        return SlotTape, ()
+
+
+_WRITING: Final = RLock()  # threads may record on one tape, and add to one set of buffers
+if hasattr(os, "register_at_fork"):  # a child has no thread that would open the lock again
+    os.register_at_fork(before=_WRITING.acquire, after_in_child=_WRITING.release, after_in_parent=_WRITING.release)
 
 
 def _centred(x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:

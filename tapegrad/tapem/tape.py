@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, Self
 
 import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad.dims import show
+from tapegrad.errors import TapeError
 from tapegrad.mermaid import bundle, flow
 from tapegrad.picture import listed
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
 D_co = TypeVar("D_co", bound=np.generic, covariant=True, default=np.float32)
+
+_UNSENT: Final = "a pure tape cannot be pickled; run the program where it is needed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +57,16 @@ class Node(Generic[S_co, D_co]):
         """The NumPy dtype of an element."""
         return self.value.dtype
 
+    def __copy__(self) -> Self:
+        return self  # nothing of it changes, and a tape knows it by identity
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
+
+    @override
+    def __reduce__(self) -> NoReturn:
+        raise TapeError(_UNSENT)
+
     @override
     def __repr__(self) -> str:
         return f"Node({self})"
@@ -87,6 +100,8 @@ class Tape:
         is_newest = len(self._nodes) == self._length > 0  # an empty tape starts a line: it keeps no node alive
         nodes = self._nodes if is_newest else self._nodes[: self._length]
         nodes.append(node)
+        if nodes[self._length] is not node:  # another thread was faster: this one is the fork
+            nodes = [*nodes[: self._length], node]
         return Tape(nodes, self._length + 1)
 
     def __len__(self) -> int:
@@ -110,6 +125,18 @@ class Tape:
         if not isinstance(other, Tape):
             return NotImplemented
         return len(self) == len(other) and all(map(_alike, self, other))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
+
+    @override
+    def __reduce__(self) -> Any:
+        if self._length:
+            raise TapeError(_UNSENT)
+        return Tape.empty, ()
 
     __hash__ = None  # type: ignore[assignment]  # compared by values, which would all have to be hashed
 
