@@ -69,7 +69,7 @@ oldest: $(VENV)/.ready ## run the programs of typecheck/ under the oldest mypy t
 faults: $(VENV)/.ready ## install atheris, mutate 100,000 files, and kill and interrupt at ten times as many moments
 	@$(BIN)/python -m pip install --quiet atheris==3.0.0
 	@$(BIN)/python tests/io/test_hostile.py 100000
-	@TAPEGRAD_FAULTS=1 $(BIN)/pytest tests/io/test_atomic.py tests/test_interrupts.py tests/jax/test_interrupts.py
+	@TAPEGRAD_FAULTS=1 $(BIN)/pytest tests/io/test_atomic.py tests/progress/test_run.py tests/test_interrupts.py tests/jax/test_interrupts.py
 
 matrix: $(VENV)/.ready ## test with each Python on the path, oldest and newest dependencies, without and with extras
 	@$(BIN)/python tests/matrix.py

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from tapegrad.progress import EarlyStopping, track
 from tapegrad.progress.log import read
 from tapegrad.tensor import Tensor
 
+MANY = bool(os.environ.get("TAPEGRAD_FAULTS"))
 PROGRAM = """\
 import sys
 
@@ -29,6 +31,15 @@ from tapegrad import data, io, nn, optim, progress
 from tapegrad.optim import schedule
 
 folder, every = sys.argv[1], float(sys.argv[2])
+
+
+def stepped(model, opt, x, y):
+    loss = tg.mse(model(x.trace()), y)
+    opt.step(loss.backward(wrt=model))
+    return loss.detach()
+
+
+step = tg.jit(stepped) if sys.argv[3] == "jit" else stepped
 with tg.random(0) as rng:
     x = tg.normal((96, 5))
     y = x.sum(axis=1, keepdims=True)
@@ -48,16 +59,14 @@ with tg.random(0) as rng:
     for epoch in run:
         for a, b in epoch:
             opt.lr = lr(epoch.step)
-            loss = tg.mse(model((a + 0.1 * tg.normal((8, 5))).trace()), b)
-            opt.step(loss.backward(wrt=model))
-            epoch.note(loss=loss)
+            epoch.note(loss=step(model, opt, a + 0.1 * tg.normal((8, 5)), b))
         epoch.note(spread=tg.std(model(x + tg.normal((96, 5)))))
 io.save(model, f"{folder}/model.npz")
 """
 
 
-def start(folder: Path, every: float) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", PROGRAM, str(folder), str(every)]
+def start(folder: Path, every: float, how: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", PROGRAM, str(folder), str(every), how]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     if process.stdout.readline() != "ready\n":
@@ -73,29 +82,47 @@ def finished(folder: Path) -> tuple[dict[str, bytes], list[dict[str, float]]]:
     return model, [{name: number for name, number in line.items() if name != "seconds"} for line in log]
 
 
-@pytest.mark.parametrize("every", [0.0, 0.05])
-def test_a_run_killed_at_random_moments_ends_in_the_same_bits(tmp_path: Path, every: float) -> None:
-    whole, broken, moments = tmp_path / "whole", tmp_path / "broken", np.random.default_rng(int(every * 100))
-    whole.mkdir()
-    broken.mkdir()
-    process = start(whole, every)
-    assert process.communicate()[1].count("epoch") == 25
-
-    kills, process = 0, start(broken, every)
+def killed(folder: Path, every: float, how: str, longest: float, dice: np.random.Generator) -> int:
+    """Starts a run again and again, and kills it, until it comes to its end or was killed often; returns how often."""
+    kills, process = 0, start(folder, every, how)
     while kills < 12:
         try:
-            process.wait(moments.uniform(0.0, 0.15))
+            process.wait(dice.uniform(0.0, longest))
             break
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
-        kills, process = kills + 1, start(broken, every)
+        kills, process = kills + 1, start(folder, every, how)
     said = process.communicate()[1]
-
     assert process.returncode == 0, said
-    assert kills >= 2
-    assert finished(broken) == finished(whole)
-    assert list(broken.glob(".run.npz.*")) == []
+    return kills
+
+
+@pytest.mark.parametrize(
+    ("every", "how"),
+    [
+        (0.0, "plain"),
+        (0.05, "plain"),
+        pytest.param(0.0, "jit", marks=pytest.mark.skipif(not MANY, reason="takes long")),
+    ],
+)
+def test_a_run_killed_at_random_moments_ends_in_the_same_bits(tmp_path: Path, every: float, how: str) -> None:
+    whole, dice = tmp_path / "whole", np.random.default_rng(int(every * 100))
+    whole.mkdir()
+    process = start(whole, every, how)
+    began = time.monotonic()
+    assert process.communicate()[1].count("epoch") == 25
+    longest = time.monotonic() - began if how == "jit" else 0.15  # a step is compiled first
+
+    kills = rounds = 0
+    while kills < (20 if MANY else 2):
+        assert rounds < 40
+        broken, rounds = tmp_path / f"broken {rounds}", rounds + 1
+        broken.mkdir()
+        kills += killed(broken, every, how, longest, dice)
+
+        assert finished(broken) == finished(whole)
+        assert list(broken.glob(".run.npz.*")) == []
     assert [line["epoch"] for line in finished(whole)[1]] == list(range(1, 26))
 
 
