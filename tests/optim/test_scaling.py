@@ -105,8 +105,8 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"scale": 0.0}, "scale is 0.0 but must be above 0"),
-        ({"growth": 0.5}, "growth is 0.5 but must be at least 1"),
+        ({"scale": 0.0}, "scale is 0.0 but must be above 0 and finite"),
+        ({"growth": 0.5}, "growth is 0.5 but must be at least 1 and finite"),
         ({"backoff": 1.0}, "backoff is 1.0 but must be between 0 and 1"),
         ({"interval": 0}, "interval is 0 but must be at least 1"),
     ],
