@@ -13,7 +13,7 @@ from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
 from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops._mapped import apply
-from tapegrad.ops._windows import Windows, pool_shape
+from tapegrad.ops._windows import pool_shape, windows_over
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
 from tapegrad.ops.join import concat
@@ -398,7 +398,7 @@ def _extreme(
     tensor_only(x, "x")
     x, tape = split(x)
     float_only(x)
-    windows, outside = Windows(x.data, rank, kernel, stride, padding), -np.inf if name == "maximum" else np.inf
+    windows, outside = windows_over(x.data, rank, kernel, stride, padding), -np.inf if name == "maximum" else np.inf
     out = handle(reduce(partial(apply, name), windows.of(x.data, outside)))
 
     def backward(grads: Gradients) -> None:
@@ -418,7 +418,7 @@ def _smooth(
     tensor_only(x, "x")
     x, tape = split(x)
     float_only(x)
-    windows, outside = Windows(x.data, rank, kernel, stride, padding), -np.inf if beta > 0 else np.inf
+    windows, outside = windows_over(x.data, rank, kernel, stride, padding), -np.inf if beta > 0 else np.inf
     powers, peak = _powers(windows.of(x.data, outside), beta)
     total = reduce(operator.add, powers)
     with np.errstate(divide="ignore"):  # of nothing but padding and -inf the answer is -inf
@@ -453,7 +453,7 @@ def _average(
     tensor_only(x, "x")
     x, tape = split(x)
     float_only(x)
-    windows = Windows(x.data, rank, kernel, stride, padding)
+    windows = windows_over(x.data, rank, kernel, stride, padding)
     counts = [np.ones_like(inside) if count_include_pad else inside for inside in windows.inside()]
     share: Any = (1 / np.sum(counts, axis=0)).astype(x.dtype)
     out = handle(reduce(operator.add, windows.of(x.data, 0)) * share)

@@ -1,0 +1,64 @@
+"""The windows of a pool: the cells at each place in them."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.backend.engines import engine
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Windows:
+    """The windows over the last axes of a raw value: for each place in a window, the cells that stand there.
+
+    Args:
+        shape: Of the value.
+        sizes: How many windows there are along each of the last axes.
+        kernel: Cells along a window.
+        stride: Cells between neighbouring windows.
+        before: Cells outside of the value that come first, and as many behind it.
+    """
+
+    __slots__ = ("before", "kernel", "places", "shape", "sizes", "stride")
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        sizes: Sequence[int],
+        kernel: Sequence[int],
+        stride: Sequence[int],
+        before: Sequence[int],
+    ) -> None:
+        self.shape = shape
+        self.sizes = sizes
+        self.kernel = kernel
+        self.stride = stride
+        self.before = before
+        self.places = [
+            (..., *(slice(i, i + s * (m - 1) + 1, s) for i, s, m in zip(first, stride, sizes, strict=True)))
+            for first in product(*map(range, kernel))
+        ]
+
+    def of(self, x: Any, outside: float) -> list[Any]:
+        """Returns the cells of `x` at each place, as views."""
+        if any(self.before):
+            widths = [*((0, 0),) * (x.ndim - len(self.before)), *((p, p) for p in self.before)]
+            x = engine(x).pad(x, widths, outside)
+        return [engine(x).getitem(x, place) for place in self.places]
+
+    def inside(self) -> list[Any]:
+        """Says of each place where its cells are those of `x`, not of the padding."""
+        return self.of(np.ones(self.shape[-len(self.before) :], np.bool_), 0)
+
+    def back(self, cells: list[Any]) -> Any:
+        """Adds up what has come to the cells at each place: the way back of `of`."""
+        rank = len(self.before)
+        padded = tuple(n + 2 * p for n, p in zip(self.shape[-rank:], self.before, strict=True))
+        dx = engine(*cells).superpose((*self.shape[:-rank], *padded), self.places, cells)
+        inner = tuple(slice(p, n - p) for n, p in zip(padded, self.before, strict=True))
+        return engine(dx).getitem(dx, (..., *inner)) if any(self.before) else dx
