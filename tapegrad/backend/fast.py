@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from importlib.util import find_spec
+from math import prod
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from tapegrad.backend.generated import Kernel
     from tapegrad.backend.program import Program
+    from tapegrad.backend.value import Pooling
+    from tapegrad.backend.windows import Windows
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Axis: TypeAlias = "int | tuple[int, ...] | None"
@@ -34,6 +37,7 @@ _SETTING: Final = os.environ.get("TAPEGRAD_FAST", "1")  # 0 for no kernels, and 
 _LARGE: Final = 1 if _SETTING == "all" else 1 << 15  # elements; below, NumPy is done before a kernel is found
 _BLOCK: Final = 1 << 18  # elements whose rows a kernel goes through at a time, and adds up
 _MANY: Final = 1 << 18  # elements that are worth a second thread
+_FAR: Final = 1 << 31  # elements of a plane that 32 bits do not count
 _PROGRAMS: Final = 1 if _SETTING == "all" else 1 << 16  # elements that are worth writing a program down
 
 
@@ -103,6 +107,37 @@ class Fast(numpy.NumPy):
         dw, db = np.add.reduce(sums, axis=0)
         return dx, dw, db, factor
 
+    @override
+    def pool(self, x: Array, windows: Windows, name: Pooling) -> Array:
+        kind = _kind_of_image(x, windows)
+        if kind is None:
+            plain: Array = super().pool(x, windows, name)
+            return plain
+        y = _image(x, windows.sizes, kind)
+        way = {"add": 0, "maximum": 1, "minimum": -1}[name]
+        _over_images(f"pool_{kind}", windows, x, y, options=(way,))
+        return y
+
+    @override
+    def pool_sum_back(self, dy: Array, windows: Windows) -> Array:
+        kind = _kind_of_image(dy, windows)
+        if kind is None:
+            plain: Array = super().pool_sum_back(dy, windows)
+            return plain
+        dx = _image(dy, windows.shape[-len(windows.sizes) :], kind)
+        _over_images(f"sum_back_{kind}", windows, dy, dx)
+        return dx
+
+    @override
+    def pool_extreme_back(self, x: Array, y: Array, dy: Array, windows: Windows) -> Array:
+        kind = _kind_of_image(x, windows)
+        if kind is None or not x.dtype == y.dtype == dy.dtype:
+            plain: Array = super().pool_extreme_back(x, y, dy, windows)
+            return plain
+        dx = _image(x, x.shape[-len(windows.sizes) :], kind)
+        _over_images(f"extreme_back_{kind}", windows, x, y, dy, dx)
+        return dx
+
 
 @edge
 def use_fast(*, is_on: bool) -> None:
@@ -165,8 +200,8 @@ def _run(name: str, *arrays: Array, options: tuple[Any, ...] = ()) -> None:
     _over_rows(lambda _, *rows: kernel(*rows, *options), *arrays)
 
 
-def _kernel(name: str) -> Callable[..., None]:
-    kernel: Callable[..., None] = getattr(import_module("tapegrad.backend.kernels"), name)
+def _kernel(name: str, room: str = "kernels") -> Callable[..., None]:
+    kernel: Callable[..., None] = getattr(import_module(f"tapegrad.backend.{room}"), name)
     return kernel
 
 
@@ -179,6 +214,47 @@ def _over_rows(work: Callable[..., None], *arrays: Array) -> None:
             work(block, *(matrix[block * step : (block + 1) * step] for matrix in matrices))
 
     shared_out(part, _blocks(arrays[0]), is_worth_it=arrays[0].size >= _MANY)
+
+
+def _kind_of_image(x: Array, windows: Windows) -> str | None:
+    """Says how a large array of floats lies: plane behind plane, or with the channels of a cell together."""
+    if prod(windows.shape) < _LARGE or x.dtype.char not in "fd" or prod(windows.shape[-2:]) >= _FAR:
+        return None
+    if x.flags.c_contiguous:
+        return "planes"
+    return "channels" if _channels_last(x, len(windows.sizes)).flags.c_contiguous else None
+
+
+def _channels_last(x: Array, rank: int) -> Array:
+    return np.moveaxis(x, -rank - 1, -1)
+
+
+def _image(x: Array, sizes: Sequence[int], kind: str) -> Array:
+    """Returns an array of any values with other sizes along its last axes, which lies as `x` does."""
+    *batch, channels = x.shape[: x.ndim - len(sizes)]
+    if kind == "planes":
+        return ROOMS.empty((*batch, channels, *sizes), x.dtype)
+    return np.moveaxis(ROOMS.empty((*batch, *sizes, channels), x.dtype), -1, -len(sizes) - 1)
+
+
+def _over_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any, ...] = ()) -> None:
+    """Runs a kernel over images, which lie as the last of them does, on several threads."""
+    kind, rank = name.rpartition("_")[2], len(windows.sizes)
+    # A line is an image of one row.
+    over = tuple((1,) * (2 - rank) + tuple(one) for one in (windows.kernel, windows.stride))
+    over += ((0,) * (2 - rank) + tuple(windows.before),)
+    images = []
+    for array in arrays:
+        sizes, channels = (1,) * (2 - rank) + array.shape[-rank:], array.shape[-rank - 1]
+        flat = array if kind == "planes" else _channels_last(array, rank)
+        shape = (-1, *sizes) if kind == "planes" else (-1, *sizes, channels)
+        images.append(np.ascontiguousarray(flat).reshape(shape))
+    kernel = _kernel(name, "pools")
+
+    def part(first: int, last: int) -> None:
+        kernel(*(image[first:last] for image in images), *over, *options)
+
+    shared_out(part, len(images[0]), is_worth_it=prod(windows.shape) >= _MANY)
 
 
 def _in_block(x: Array) -> int:

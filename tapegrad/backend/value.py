@@ -6,13 +6,17 @@ A closure computes with the operators of `Value` and the primitives of `Backend`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from math import nan
+from functools import partial, reduce
+from math import inf, nan
+from operator import add
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias
 
 from typing_extensions import TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from tapegrad.backend.windows import Windows
 
 S = TypeVar("S", bound=tuple[Any, ...], covariant=True, default=Any)
 D = TypeVar("D", covariant=True, default=Any)
@@ -85,6 +89,7 @@ Elementwise: TypeAlias = Literal[
     "trunc",
 ]
 Pairwise: TypeAlias = Literal["divmod", "frexp", "modf"]
+Pooling: TypeAlias = Literal["add", "maximum", "minimum"]
 
 
 class Value(ABC, Generic[S, D]):
@@ -408,6 +413,22 @@ class Backend(ABC, Generic[V, I, B, Q]):
             found.append(is_met if still_open is None else self.map("logical_and", is_met, still_open))
             still_open = is_other if still_open is None else self.map("logical_and", is_other, still_open)
         return found
+
+    def pool(self, x: Any, windows: Windows, name: Pooling) -> Any:
+        """Leaves one number of each window: the sum of its cells, or the largest or smallest; NaN wins."""
+        if name == "add":
+            return reduce(add, windows.of(x, 0))
+        return reduce(partial(self.map, name), windows.of(x, -inf if name == "maximum" else inf))
+
+    def pool_sum_back(self, dy: Any, windows: Windows) -> Any:
+        """Gives each number to all cells of its window: the way back of sums."""
+        return windows.back([dy] * len(windows.places))
+
+    def pool_extreme_back(self, x: Any, y: Any, dy: Any, windows: Windows) -> Any:
+        """Gives each number to the first cell of its window that equals `y`: the way back of extremes."""
+        cells = windows.of(x, nan)
+        firsts = self.firsts(cells, windows.inside(), y)
+        return windows.back([self.where(is_first, dy, 0) for is_first in firsts])
 
     def layer_norm(self, x: Any, w: Any, b: Any, eps: Any) -> tuple[Any, Any]:
         """Returns `z w + b` and `1 / s`, where `standardize` gives `z` and `1 / s` of rows whose mean is taken away."""

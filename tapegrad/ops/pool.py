@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from functools import partial, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,7 +12,6 @@ from tapegrad.backend import engine
 from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
 from tapegrad.ops._lowering import check_rank, numbers
-from tapegrad.ops._mapped import apply
 from tapegrad.ops._windows import pool_shape, windows_over
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
@@ -398,13 +397,12 @@ def _extreme(
     tensor_only(x, "x")
     x, tape = split(x)
     float_only(x)
-    windows, outside = windows_over(x.data, rank, kernel, stride, padding), -np.inf if name == "maximum" else np.inf
-    out = handle(reduce(partial(apply, name), windows.of(x.data, outside)))
+    windows = windows_over(x.data, rank, kernel, stride, padding)
+    out = handle(engine(x.data).pool(x.data, windows, name))
 
     def backward(grads: Gradients) -> None:
-        dy, cells = grads.take(out), windows.of(x.data, outside)
-        firsts = engine(*cells).firsts(cells, windows.inside(), out.data)
-        grads.add(x, windows.back([engine(dy).where(is_first, dy, 0) for is_first in firsts]))
+        dy = grads.take(out)
+        grads.add(x, engine(x.data, dy).pool_extreme_back(x.data, out.data, dy, windows))
 
     return tape.record(out, (x,), backward)
 
@@ -456,11 +454,11 @@ def _average(
     windows = windows_over(x.data, rank, kernel, stride, padding)
     counts = [np.ones_like(inside) if count_include_pad else inside for inside in windows.inside()]
     share: Any = (1 / np.sum(counts, axis=0)).astype(x.dtype)
-    out = handle(reduce(operator.add, windows.of(x.data, 0)) * share)
+    out = handle(engine(x.data).pool(x.data, windows, "add") * share)
 
     def backward(grads: Gradients) -> None:
         part = grads.take(out) * share
-        grads.add(x, windows.back([part] * len(windows.places)))
+        grads.add(x, engine(part).pool_sum_back(part, windows))
 
     return tape.record(out, (x,), backward)
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -16,10 +16,13 @@ from tapegrad.backend import engine, fast
 from tapegrad.backend.fast import Fast, use_fast
 from tapegrad.backend.numpy import NumPy
 from tapegrad.backend.threads import set_threads, threads
+from tapegrad.backend.value import Pooling
+from tapegrad.ops._windows import windows_over
 
 pytest.importorskip("numba")
 
 SHAPES = [(1, 1), (3, 5), (257, 129), (2, 3, 7, 33), (300, 1024)]
+DEFAULTS: dict[str, Any] = {"kernel": 1, "stride": None, "padding": 0}
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 
 
@@ -74,6 +77,49 @@ def test_kernels_of_rows_give_what_numpy_does(shape: tuple[int, ...], dtype: Any
         assert found.shape == expected.shape, name
         scale = max(1.0, float(np.abs(expected).max()))
         np.testing.assert_allclose(found, expected, rtol=TOLERANCE[dtype], atol=scale * TOLERANCE[dtype], err_msg=name)
+
+
+POOLS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
+    ((2, 3, 12), {"kernel": 2}),
+    ((3, 12), {"kernel": 5, "stride": 3, "padding": 2}),
+    ((2, 3, 7, 9), {"kernel": 2}),
+    ((2, 3, 7, 9), {"kernel": 3, "stride": 1, "padding": 1}),
+    ((2, 3, 7, 9), {"kernel": (3, 2), "stride": 2, "padding": (1, 0)}),
+    ((3, 8, 9), {"kernel": (2, 3), "stride": (3, 4), "padding": 1}),
+    ((2, 1, 7, 9), {"kernel": (7, 9)}),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "options"), POOLS, ids=str)
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("count", [1, 3])
+def test_kernels_of_pools_give_what_numpy_does(
+    shape: tuple[int, ...], options: dict[str, Any], dtype: Any, count: int, *, channels_last: bool
+) -> None:
+    set_threads(count)
+    rank = 2 if shape[-3:] in {(3, 7, 9), (3, 8, 9), (1, 7, 9)} else 1
+    x = np.random.default_rng(0).integers(-3, 4, shape).astype(dtype)  # of which many are equal
+    x.ravel()[[5, 6, 30]] = np.inf, -np.inf, np.nan
+    if channels_last:
+        x = np.moveaxis(np.ascontiguousarray(np.moveaxis(x, -rank - 1, -1)), -1, -rank - 1)
+    windows = windows_over(x, rank, *(options.get(name, default) for name, default in DEFAULTS.items()))
+    plain, compiled = NumPy(), Fast()
+
+    for name in get_args(Pooling):
+        with np.errstate(invalid="ignore"):  # inf - inf
+            expected = plain.pool(x, windows, name)
+        found = compiled.pool(x, windows, name)
+
+        assert (found.dtype, found.shape) == (dtype, expected.shape)
+        np.testing.assert_array_equal(found, expected, err_msg=name)
+        dy = numbers(expected.shape, dtype, 1)
+        back = [
+            one.pool_sum_back(dy, windows) if name == "add" else one.pool_extreme_back(x, expected, dy, windows)
+            for one in (plain, compiled)
+        ]
+        assert back[1].shape == shape
+        np.testing.assert_allclose(back[1], back[0], rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype], err_msg=name)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +276,7 @@ def test_ops_pass_their_tests_with_kernels_for_arrays_of_any_size() -> None:
         "tests/ops/test_softmax.py",
         "tests/ops/test_norm.py",
         "tests/ops/test_likelihood.py",
+        "tests/ops/test_pool.py",
     ]
 
     run = subprocess.run(
