@@ -38,6 +38,7 @@ _LARGE: Final = 1 if _SETTING == "all" else 1 << 15  # elements; below, NumPy is
 _BLOCK: Final = 1 << 18  # elements whose rows a kernel goes through at a time, and adds up
 _MANY: Final = 1 << 18  # elements that are worth a second thread
 _FAR: Final = 1 << 31  # elements of a plane that 32 bits do not count
+_UPDATES: Final = 1 if _SETTING == "all" else 1 << 18  # elements for which an update is worth being written down
 _PROGRAMS: Final = 1 if _SETTING == "all" else 1 << 16  # elements that are worth writing a program down
 
 
@@ -54,6 +55,15 @@ class Fast(numpy.NumPy):
 
     compiler = staticmethod(_compiler)
     fused_from = _PROGRAMS
+
+    @override
+    def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Array]]) -> list[Any]:
+        is_whole = all(one.shape == first.shape for first, *others in rows for one in others)
+        if not is_whole or sum(first.size for first, *_ in rows) < _UPDATES:
+            return super().update(function, rows)
+        # NumPy alone would go on op by op: its steps take longer tile by tile, up to some million elements.
+        found: list[Any] = import_module("tapegrad.backend.program").computed(function, rows, self.compiler)
+        return found
 
     @override
     def softmax(self, x: Array, axis: int) -> Array:

@@ -7,7 +7,7 @@ import os
 import tempfile
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -61,23 +61,26 @@ def kernel(count, {parameters}):
     for place in range(count):
 """
 _kernels: dict[str, Callable[..., None]] = {}
+_texts: dict[Any, Text | None] = {}  # of programs that differ in their numbers alone
 
 
-class Kernel:
+class Kernel(NamedTuple):
     """What computes a program in one loop; the numbers in it are parameters, so that others need no other kernel."""
 
-    __slots__ = ("function", "numbers")
-
-    def __init__(self, source: str, numbers: list[Any]) -> None:
-        if source not in _kernels:
-            _kernels[source] = _loaded(source)
-        self.function = _kernels[source]
-        self.numbers = numbers
+    function: Callable[..., None]
+    numbers: list[Any]
 
     def run(self, given: Sequence[Any], results: Sequence[Any], first: int, last: int) -> None:
         """Computes some elements; what is the same for all is of rank 0."""
         arrays = [array[first:last] if array.ndim else array[()] for array in given]
         self.function(last - first, *arrays, *self.numbers, *(result[first:last] for result in results))
+
+
+class Text(NamedTuple):
+    """A kernel as it is written, and where in the program the numbers stand that are its parameters."""
+
+    source: str
+    numbers: list[tuple[int, int, Any]]  # an instruction, an operand, and the dtype that a number of Python's takes
 
 
 def kernel(program: Program, given: Sequence[Any]) -> Kernel | None:
@@ -87,16 +90,48 @@ def kernel(program: Program, given: Sequence[Any]) -> Kernel | None:
         program: What to compute.
         given: Its arguments: arrays of rank 1, or of rank 0.
     """
+    ranks = tuple(array.ndim for array in given)
+    if ranks not in program.kernels:
+        program.kernels[ranks] = _kernel(program, given)
+    return program.kernels[ranks]
+
+
+def _kernel(program: Program, given: Sequence[Any]) -> Kernel | None:
+    key = (
+        *((place, array.dtype, array.ndim) for place, array in zip(program.arguments, given, strict=True)),
+        *map(_meaning, program.instructions),
+        *program.computed,
+    )
+    if key not in _texts:
+        _texts[key] = _text(program, given)
+    text = _texts[key]
+    if text is None:
+        return None
+    if text.source not in _kernels:
+        _kernels[text.source] = _loaded(text.source)
+    numbers = [_number(program.instructions[one].operands[place], dtype) for one, place, dtype in text.numbers]
+    return Kernel(_kernels[text.source], numbers)
+
+
+def _meaning(one: Instruction) -> tuple[Any, ...]:
+    """Returns what tells an instruction apart from others, whatever numbers are in it."""
+    if one.function is power:
+        x, exponent = one.operands
+        return power, x, exponent if isinstance(exponent, Place) else (float(exponent),), one.place, one.dtype
+    return one.function, *(isinstance(x, Place) and (x,) for x in one.operands), one.place, one.dtype
+
+
+def _text(program: Program, given: Sequence[Any]) -> Text | None:
     lines: list[str] = []
-    numbers: list[Any] = []
+    numbers: list[tuple[int, int, Any]] = []
     dtypes = {place: array.dtype for place, array in zip(program.arguments, given, strict=True)}
     dtypes |= {one.place: one.dtype for one in program.instructions}
     if not dtypes.keys() or not all(dtype in _KINDS for dtype in dtypes.values()):
         return None
     for place, array in zip(program.arguments, given, strict=True):
         lines.append(f"v{place} = x{place}{'[place]' if array.ndim else ''}")
-    for one in program.instructions:
-        written = _expression(one, dtypes, numbers)
+    for number, one in enumerate(program.instructions):
+        written = _expression(number, one, dtypes, numbers)
         if written is None:
             return None
         lines.append(f"v{one.place} = np.{_KINDS[one.dtype]}({written})")
@@ -105,10 +140,12 @@ def kernel(program: Program, given: Sequence[Any]) -> Kernel | None:
     parameters += [f"n{place}" for place in range(len(numbers))]
     parameters += [f"y{place}" for place in program.computed]
     body = "".join(f"        {line}\n" for line in lines)
-    return Kernel(_HEAD.format(parameters=", ".join(parameters)) + body, numbers)
+    return Text(_HEAD.format(parameters=", ".join(parameters)) + body, numbers)
 
 
-def _expression(one: Instruction, dtypes: dict[Place, Any], numbers: list[Any]) -> str | None:
+def _expression(
+    number: int, one: Instruction, dtypes: dict[Place, Any], numbers: list[tuple[int, int, Any]]
+) -> str | None:
     """Writes what an instruction computes, and notes the numbers in it."""
     steps = [dtypes[operand] for operand in one.operands if isinstance(operand, Place)]
     if one.function is power:
@@ -125,14 +162,18 @@ def _expression(one: Instruction, dtypes: dict[Place, Any], numbers: list[Any]) 
     if width.kind != "f" and any(not isinstance(operand, Place) for operand in operands):
         return None
     names = []
-    for operand in operands:
+    for place, operand in enumerate(operands):
         if isinstance(operand, Place):
             names.append(f"v{operand}")
         else:
-            # A number of Python's takes the dtype that it stands beside, as in NumPy.
-            numbers.append(width.type(operand) if isinstance(operand, float | int) else np.asarray(operand)[()])
-            names.append(f"n{len(numbers) - 1}")
+            names.append(f"n{len(numbers)}")
+            numbers.append((number, place, width.type))
     return template.format(*names, bits=8 * width.itemsize, dtype=f"np.{_KINDS[width]}")
+
+
+def _number(number: Any, dtype: Any) -> Any:
+    """Returns a number as a kernel takes it: one of Python's in the dtype that it stands beside, as in NumPy."""
+    return dtype(number) if isinstance(number, float | int) else np.asarray(number)[()]
 
 
 def _loaded(source: str) -> Callable[..., None]:

@@ -112,7 +112,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
             return function(*values)
         from tapegrad.backend.program import computed  # which stands on this room
 
-        return computed(function, values, self.compiler)
+        return computed(function, [values], self.compiler)[0]
 
     @override
     def pair(self, name: Pairwise, *operands: Array) -> tuple[Array, Array]:

@@ -26,6 +26,7 @@ Tile: TypeAlias = "tuple[int | slice, ...]"
 Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 
 _CACHE: Final = 1 << 21  # bytes of a tile of all arrays and buffers
+_MANY_COMPILED: Final = 1 << 18  # elements that are worth a second thread in a kernel, which begins at once
 _KEPT: Final = 256  # programs: a number that is another at each call makes one each time
 _CHEAP: Final = frozenset(
     {
@@ -70,7 +71,17 @@ class Call(NamedTuple):
 class Program:
     """The lines that some values need, in order; where two values are not needed at once they share a buffer."""
 
-    __slots__ = ("_calls", "_numbers", "arguments", "buffers", "computed", "instructions", "values")
+    __slots__ = (
+        "_calls",
+        "_lines",
+        "_numbers",
+        "arguments",
+        "buffers",
+        "computed",
+        "instructions",
+        "kernels",
+        "values",
+    )
 
     def __init__(self, lines: Sequence[Line], values: Sequence[Place]) -> None:
         self.values = values
@@ -80,7 +91,9 @@ class Program:
         self.buffers: list[np.dtype[Any]] = []
         self.instructions = self._arranged(lines, [place for place in needed if lines[place].function is not None])
         self._numbers: list[Any] = []
-        self._calls = self._linked(lines)
+        self._calls: list[Call] = []
+        self._lines = lines
+        self.kernels: dict[Any, Kernel | None] = {}  # by the ranks of the arguments, for whoever makes them
 
     @property
     def is_cheap(self) -> bool:
@@ -95,12 +108,12 @@ class Program:
             shape: Of the values.
             compiler: What may know a kernel that does the same for arrays of rank 1 and 0.
         """
-        given = [one_number(array) if is_one(array) else np.broadcast_to(array, shape) for array in arrays]
+        given = [one_number(array) if is_one(array) else _whole(array, shape) for array in arrays]
         results = {place: ROOMS.empty(shape, dtype) for place, dtype in self.computed.items()}
-        whole = {place: np.broadcast_to(array, shape) for place, array in zip(self.arguments, arrays, strict=True)}
         if results:
             self._fill([*results.values()], given, compiler)
-        return [results[place] if place in results else whole[place] for place in self.values]
+        arguments = dict(zip(self.arguments, arrays, strict=True))
+        return [results[place] if place in results else _whole(arguments[place], shape) for place in self.values]
 
     def _fill(self, results: list[Array], given: list[Array], compiler: Compiler | None) -> None:
         size, kernel = results[0].size, None
@@ -111,9 +124,10 @@ class Program:
         if kernel is None:
             self._run_tiles(given, results)
         else:
-            shared_out(partial(kernel.run, given, results), size, is_worth_it=size >= MANY)
+            shared_out(partial(kernel.run, given, results), size, is_worth_it=size >= _MANY_COMPILED)
 
     def _run_tiles(self, given: list[Array], results: list[Array]) -> None:
+        self._calls = self._calls or self._linked(self._lines)  # of which a kernel has no need
         size, count = results[0].size, self._in_cache([array for array in given if array.ndim])
         tiles = _tiles(results[0].shape, count)
 
@@ -165,16 +179,18 @@ class Program:
         first = len(stand)
         stand |= {one.place: first + one.buffer for one in self.instructions if one.buffer is not None}
         first += len(self.buffers)
-        linked = []
+        linked: list[Call] = []
+        numbers: list[Any] = []
         for one in self.instructions:
             places = []
             for operand in one.operands:
                 if isinstance(operand, Place):
                     places.append(stand[operand])
                 else:
-                    places.append(first + len(self._numbers))
-                    self._numbers.append(_beside(operand, one, lines))
+                    places.append(first + len(numbers))
+                    numbers.append(_beside(operand, one, lines))
             linked.append(Call(_writing(one.function), tuple(places), stand[one.place]))
+        self._numbers = numbers  # all at once: another thread may do the same
         return linked
 
     def _buffer(self, dtype: np.dtype[Any], free: list[int]) -> int:
@@ -184,6 +200,10 @@ class Program:
                 return buffer
         self.buffers.append(dtype)
         return len(self.buffers) - 1
+
+
+def _whole(array: Array, shape: tuple[int, ...]) -> Array:
+    return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
 def program(values: Sequence[Step]) -> Program:
@@ -199,14 +219,16 @@ def program(values: Sequence[Step]) -> Program:
     return found
 
 
-def computed(function: Callable[..., Any], values: Sequence[Array], compiler: Compiler | None = None) -> Any:
-    """Returns what an elementwise function of arrays of one shape gives, one result or a tuple, by its program."""
-    sheet = Sheet(values[0].shape)
+def computed(
+    function: Callable[..., Any], rows: Sequence[Sequence[Array]], compiler: Compiler | None = None
+) -> list[Any]:
+    """Returns what an elementwise function gives of sets of arrays, each of one shape: one result or a tuple."""
+    sheet = Sheet(rows[0][0].shape)
     with np.errstate(all="ignore"):  # of numbers that stand for any
-        found = function(*(sheet.argument(value.dtype) for value in values))
+        found = function(*(sheet.argument(value.dtype) for value in rows[0]))
         written = program(found if isinstance(found, tuple) else [found])
-    results = written.run([values[place] for place in written.arguments], sheet.shape, compiler)
-    return tuple(results) if isinstance(found, tuple) else results[0]
+    each = [written.run([values[place] for place in written.arguments], values[0].shape, compiler) for values in rows]
+    return [tuple(results) if isinstance(found, tuple) else results[0] for results in each]
 
 
 def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:

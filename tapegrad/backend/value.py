@@ -348,6 +348,10 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """
         return function(*values)
 
+    def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Any]]) -> list[Any]:
+        """Computes an elementwise function, see `fuse`, of many sets of values that have their dtypes in common."""
+        return [function(*values) for values in rows]
+
     def add_to(self, total: Any, x: Any) -> Any:
         """Returns a sum, which may stand in the memory of `total`: nobody else has seen that.
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from tapegrad.backend import engine
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -29,11 +31,47 @@ _ROW: Final = 96 << 10
 def elementwise(update: F) -> F:
     """Says of an optimizer's `update` that no element depends on another.
 
-    So it may be given many parameters at once, end to end in arrays of rank 1. An `update` that overrides it says so
-    for itself, or is given each parameter alone.
+    So it may be given many parameters at once, end to end in arrays of rank 1, and instead of large ones values that
+    have no numbers yet and write down what it computes. An `update` that overrides it says so for itself, or is given
+    each parameter alone.
     """
     vars(update)["is_elementwise"] = True
     return update
+
+
+def in_one_pass(update: Update, xs: Sequence[Any], dxs: Sequence[Any], states: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Returns what an elementwise update gives of parameters of one kind, going through large arrays once.
+
+    Args:
+        update: From values, their gradient and a state to the next values and the next state.
+        xs: The values of each parameter.
+        dxs: Their gradients.
+        states: What is remembered of each.
+    """
+    first = states[0]
+    names = _arrays_of(first)
+    new: Any = None
+
+    def written(x: Any, dx: Any, *memory: Any) -> tuple[Any, ...]:
+        nonlocal new
+        after, new = update(x, dx, _with(first, names, memory))
+        return (after, *(getattr(new, name) for name in _arrays_of(new)))
+
+    rows = [(x, dx, *(getattr(state, name) for name in names)) for x, dx, state in zip(xs, dxs, states, strict=True)]
+    try:
+        found = engine(*xs, *dxs).update(written, rows)
+    except Exception:  # noqa: BLE001  # it asks for more than can be written down, or says again what is wrong
+        return [*map(update, xs, dxs, states)]
+    return [(after, _with(new, _arrays_of(new), memory)) for after, *memory in found]
+
+
+def _arrays_of(state: Any) -> list[str]:
+    return [name for name in names_of(state) if not isinstance(getattr(state, name), int)]
+
+
+def _with(state: Any, names: Sequence[str], arrays: Sequence[Any]) -> Any:
+    """Returns a state with other arrays under some names."""
+    return replace(state, **dict(zip(names, arrays, strict=True))) if names else state
 
 
 class Row(NamedTuple):
@@ -76,13 +114,15 @@ class Layout(NamedTuple):
     """How the parameters of a step lie, with their values, and what is remembered of each.
 
     Attributes:
-        alone: The places of those that lie in no row.
+        large: The places of those that lie in no row, those of one kind together.
+        alone: The places of those that are of no kind.
     """
 
     parameters: Sequence[Param[Any, Any]] = ()
     xs: Sequence[Any] = ()
     states: Sequence[Any] = ()
     rows: Sequence[Row] = ()
+    large: Sequence[list[int]] = ()
     alone: Sequence[int] = ()
 
     def is_of(self, parameters: Sequence[Param[Any, Any]], memory: Mapping[Any, Any]) -> bool:
@@ -101,13 +141,16 @@ def laid_out(parameters: Sequence[Param[Any, Any]], states: Sequence[Any], kinds
     Args:
         parameters: In the order of the step.
         states: What is remembered of each.
-        kinds: What those share that may lie in one row; None for one that lies in none.
+        kinds: What those share that are changed together; None for one that is changed alone.
     """
     xs: list[Any] = [parameter.data for parameter in parameters]
     rows: list[list[int]] = []
+    large: dict[Kind, list[int]] = {}
     unfilled: dict[Kind, tuple[list[int], int]] = {}
     for place, (x, kind) in enumerate(zip(xs, kinds, strict=True)):
-        if kind is not None:
+        if kind is not None and x.nbytes > _SMALL:
+            large.setdefault(kind, []).append(place)
+        elif kind is not None:
             row, filled = unfilled.get(kind, ([], _ROW))
             if filled + x.nbytes > _ROW:
                 row, filled = [], 0
@@ -115,12 +158,12 @@ def laid_out(parameters: Sequence[Param[Any, Any]], states: Sequence[Any], kinds
             row.append(place)
             unfilled[kind] = row, filled + x.nbytes
     alone = [place for place, kind in enumerate(kinds) if kind is None]
-    return Layout(parameters, xs, states, [_row(places, xs, states) for places in rows], alone)
+    return Layout(parameters, xs, states, [_row(places, xs, states) for places in rows], [*large.values()], alone)
 
 
 def kind_of(x: Any, state: Any) -> Kind:
-    """Returns what the values and states of parameters share that may lie in one row; None for what lies in none."""
-    if type(x) is not np.ndarray or x.nbytes > _SMALL:
+    """Returns what the values and states of parameters share that are changed together; None for what has no kind."""
+    if type(x) is not np.ndarray:
         return None
     kind: list[Any] = [x.dtype, type(state)]
     for name in names_of(state):

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
@@ -20,7 +21,7 @@ from tapegrad.errors import DTypeError, TapeError
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
-from tapegrad.optim.flat import Layout, kind_of, laid_out, names_of
+from tapegrad.optim.flat import Layout, in_one_pass, kind_of, laid_out, names_of
 from tapegrad.options import check_at_least_zero
 from tapegrad.sentences import with_article
 from tapegrad.tensor import Tensor
@@ -227,12 +228,17 @@ class Optimizer(ABC, Generic[State]):
             rows.append(after)
             for place, x, state in after.taken_apart():
                 xs[place], states[place] = x, state
+        for places in layout.large:
+            update = partial(self._updated, self._options(parameters[places[0]]))
+            given = ([column[place] for place in places] for column in (xs, gradients, states))
+            for place, (x, state) in zip(places, in_one_pass(update, *given), strict=True):
+                xs[place], states[place] = x, state
         for place in alone:
-            parameter = parameters[place]
-            options = self._options(parameter)
+            options = self._options(parameters[place])
             xs[place], states[place] = self._updated(options, xs[place], gradients[place], states[place])
-            parameter.check(xs[place], name, f"the update of {paths[place]}")
-        return Layout(parameters, xs, states, rows, alone)
+        for place in (*chain(*layout.large), *alone):
+            parameters[place].check(xs[place], name, f"the update of {paths[place]}")
+        return Layout(parameters, xs, states, rows, layout.large, alone)
 
     def _laid_out(self, parameters: Sequence[AnyParam]) -> Layout:
         states = [self._state_of(parameter) for parameter in parameters]

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from typing_extensions import override
 
 import tapegrad as tg
 from tapegrad.backend import engine, fast
@@ -195,6 +196,52 @@ def test_a_fused_function_is_one_kernel_whatever_its_numbers() -> None:
     assert len(generated._kernels) == before
     for factor, y in zip((0.5, 3.0), found, strict=True):
         np.testing.assert_allclose(y, np.tanh(x * np.float32(factor)) + np.float32(factor), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (tg.optim.SGD, {"lr": 0.1}),
+        (tg.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
+        (tg.optim.Adam, {"lr": 0.01}),
+        (tg.optim.AdamW, {"lr": 0.01}),
+        (tg.optim.RMSprop, {"lr": 0.01, "momentum": 0.5}),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_update_of_large_parameters_is_one_kernel_whatever_the_step(kind: Any, options: Any, dtype: Any) -> None:
+    generated = import_module("tapegrad.backend.generated")
+    parameters = [[tg.nn.Param(tg.tensor(numbers(shape, dtype))) for shape in ((517, 523), (700,))] for _ in "ab"]
+    optimizers, counts = [kind(of, **options) for of in parameters], []
+
+    for seed in range(3):
+        for is_on, of, optimizer in zip((True, False), parameters, optimizers, strict=True):
+            use_fast(is_on=is_on)
+            loss = sum(((x.trace() * tg.tensor(numbers(x.shape, dtype, seed))).sum() for x in of), tg.tensor(0, dtype))
+            optimizer.step(loss.backward(wrt=of))
+        counts.append(len(generated._kernels))
+
+    assert counts[0] == counts[-1]
+    for x, y in zip(*parameters, strict=True):
+        np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+def test_an_update_is_written_down_once_for_all_large_parameters() -> None:
+    seen: list[tuple[int, ...]] = []
+
+    class Halving(tg.optim.SGD):
+        @override
+        @tg.optim.elementwise
+        def update(self, x: Any, dx: Any, state: Any, lr: float) -> Any:
+            seen.append(x.shape)
+            return x * 0.5, state
+
+    of = [tg.nn.Param(tg.ones(shape)) for shape in ((517, 523), (3, 101, 1009))]
+    loss = sum((x.trace().sum() for x in of), tg.tensor(0.0))
+    Halving(of, lr=0.5).step(loss.backward(wrt=of))
+
+    assert seen == [(517, 523)]
+    assert [float(np.mean(x.numpy())) for x in of] == [0.5, 0.5]
 
 
 def test_what_a_kernel_cannot_be_written_of_is_left_to_numpy() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from typing_extensions import override
 
+from tapegrad.backend import engine
+from tapegrad.backend.fast import Fast, use_fast
 from tapegrad.errors import ShapeError
 from tapegrad.gradients import Gradients
 from tapegrad.nn import Param
@@ -18,6 +20,8 @@ from tapegrad.ops import tensor
 from tapegrad.optim import SGD, Adam, AdamW, Group, Optimizer, RMSprop, elementwise
 
 SHAPES: list[tuple[int, ...]] = [(3, 5), (7,), (), (1, 2, 3), (0, 4), (90, 95), (33, 31)]  # the last but one is large
+
+LARGE: list[tuple[int, ...]] = [(517, 523), (3, 101, 1009)]
 
 
 def alone(kind: Any) -> Any:
@@ -43,6 +47,14 @@ OPTIMIZERS: list[tuple[Any, dict[str, Any]]] = [
     (RMSprop, {"lr": 0.01, "momentum": 0.5}),
 ]
 any_optimizer = pytest.mark.parametrize(("kind", "options"), OPTIMIZERS)
+
+
+@pytest.fixture
+def without_kernels() -> Iterator[None]:
+    was_on = type(engine(np.ones(1))) is Fast
+    use_fast(is_on=False)
+    yield
+    use_fast(is_on=was_on)
 
 
 def parameters(dtype: Any = np.float32) -> dict[str, Param[Any, Any]]:
@@ -144,6 +156,50 @@ def test_an_update_that_says_so_is_given_all_at_once() -> None:
 
     assert seen == [(11,)]
     assert [x.tolist() for x in of] == [[[1.5] * 3] * 2, [1.5] * 5]
+
+
+@any_optimizer
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.usefixtures("without_kernels")
+def test_numpy_updates_large_parameters_of_one_kind_to_the_bits_of_each_alone(
+    kind: Any, options: Any, dtype: Any
+) -> None:
+    values = [np.random.default_rng(seed).normal(size=shape).astype(dtype) for seed, shape in enumerate(LARGE)]
+    all_of, each_of = ([Param(tensor(one)) for one in values] for _ in range(2))
+    together, apart = kind(all_of, **options), alone(kind)(each_of, **options)
+
+    for seed in range(3):
+        for of, optimizer in ((all_of, together), (each_of, apart)):
+            optimizer.step(gradients({str(place): x for place, x in enumerate(of)}, seed))
+
+    for x, y in zip(all_of, each_of, strict=True):
+        np.testing.assert_array_equal(x.numpy(), y.numpy())
+
+
+def test_an_update_that_asks_for_more_than_can_be_written_down_is_given_the_arrays() -> None:
+    class Clipping(SGD):
+        @override
+        @elementwise
+        def update(self, x: Any, dx: Any, state: Any, lr: float) -> Any:
+            return x - np.clip(dx, -1, 1) * lr, state
+
+    of = [Param(tensor(np.ones(shape, np.float32))) for shape in LARGE]
+    Clipping(of, lr=0.5).step(of_one_number(of, 7))
+
+    assert [float(np.mean(x.numpy())) for x in of] == [0.5, 0.5]
+
+
+def test_what_is_wrong_in_an_update_of_large_parameters_is_said() -> None:
+    class Failing(SGD):
+        @override
+        @elementwise
+        def update(self, x: Any, dx: Any, state: Any, lr: float) -> Any:
+            raise ArithmeticError("no step")
+
+    of = [Param(tensor(np.ones(shape, np.float32))) for shape in LARGE]
+
+    with pytest.raises(ArithmeticError, match=r"^no step$"):
+        Failing(of, lr=0.5).step(of_one_number(of, 7))
 
 
 def test_rows_stay_small_however_many_parameters_there_are() -> None:
