@@ -1,4 +1,4 @@
-"""Times training in tapegrad beside every rival that is installed, on eleven workloads, in one interleaved run.
+"""Times training in tapegrad beside every rival that is installed, on thirteen workloads, in one interleaved run.
 
 Each round runs every contestant once, so that a noisy machine slows all alike. What counts are the ratios to eager
 PyTorch; a number in milliseconds holds for the machine that is named above the table. Contestants start from the same
@@ -45,6 +45,8 @@ WORKLOADS = {
     "i": "layer_norm and softmax on (4096, 1024)",
     "j": "matmul 2048³",
     "k": "peak memory of 8 blocks of g, MiB",
+    "l": "max_pool2d 2 and avg_pool2d 3, stride 2, on 32×32×56×56",
+    "m": "Adam on the parameters of d",
 }
 REFERENCE = "torch"
 ROOT = Path(__file__).parent.parent

@@ -9,6 +9,7 @@ LR = 0.01
 CHAIN = 50  # pairs of a product and a tanh
 TINY, SMALL, WIDE = (2, 16, 16, 1), (784, 256, 128, 10), (784, 1024, 1024, 10)
 BATCHES: dict[tuple[int, ...], int] = {TINY: 8, SMALL: 64, WIDE: 256}
+POOLED = (32, 32, 56, 56)
 WIDTH, HEADS, TOKENS, BLOCK_BATCH, BLOCKS = 256, 8, 128, 8, 8
 EPS = 1e-5
 
@@ -21,6 +22,12 @@ def numbers(*shape: int, seed: int = 0, scale: float = 1.0) -> Any:
 def layers(sizes: tuple[int, ...]) -> list[tuple[Any, Any]]:
     """Returns a weight, `(In, Out)`, and a bias for each layer."""
     return [(numbers(n, m, seed=n + m, scale=n**-0.5), np.zeros(m, np.float32)) for n, m in pairwise(sizes)]
+
+
+def parameters_and_gradients(sizes: tuple[int, ...]) -> list[tuple[Any, Any]]:
+    """Returns each weight and bias with a gradient."""
+    arrays = [array for layer in layers(sizes) for array in layer]
+    return [(array, numbers(*array.shape, seed=place)) for place, array in enumerate(arrays)]
 
 
 def batch(sizes: tuple[int, ...]) -> tuple[Any, Any]:

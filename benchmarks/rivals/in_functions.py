@@ -107,6 +107,8 @@ def made(step: Callable[..., Made], gradient: Callable[..., Made]) -> dict[str, 
         "i": gradient(normalized, (x, ones, nothing), target),
         "j": gradient(product, tuple(square), square[0]),
         "k": step(blocks, [data.block(seed) for seed in range(data.BLOCKS)], data.tokens()),
+        "l": None,
+        "m": None,
     }
 
 
@@ -166,7 +168,49 @@ def in_jax() -> dict[str, Made | None]:
         x, w = data.numbers(8, 64, 56, 56), data.numbers(64, 64, 3, 3, seed=1)
         return gradient(lambda np, p, y: np.sum(jax.lax.conv(p[1], p[0], (1, 1), "SAME") * y), (w, x), x)()
 
-    return {**found, "e": cnn, "f": convolution}
+    def pools() -> Callable[[], float]:
+        x = np.asarray(data.numbers(*data.POOLED))
+        seeds = [np.asarray(data.numbers(*data.POOLED[:2], 28, 28, seed=seed)) for seed in (1, 2)]
+        twos, threes = (1, 1, 2, 2), (1, 1, 3, 3)
+
+        def largest(x: Any) -> Any:
+            return jax.lax.reduce_window(x, -float("inf"), jax.lax.max, twos, twos, "VALID")
+
+        def mean(x: Any) -> Any:
+            total = jax.lax.reduce_window(x, 0.0, jax.lax.add, threes, twos, [(0, 0), (0, 0), (1, 1), (1, 1)])
+            return total / 9
+
+        def both(x: Any) -> Any:
+            return sum(jax.vjp(f, x)[1](seed)[0] for f, seed in zip((largest, mean), seeds, strict=True))
+
+        jitted = jax.jit(both)
+        return lambda: float(jitted(x)[0, 0, 0, 0])
+
+    def adam() -> Callable[[], float]:
+        arrays = data.parameters_and_gradients(data.WIDE)
+        grads = [jax.device_put(gradient) for _, gradient in arrays]
+
+        def moved(x: Any, dx: Any, first: Any, second: Any, steps: Any) -> Any:
+            first, second = first * 0.9 + dx * 0.1, second * 0.999 + dx * dx * 0.001
+            root = np.sqrt(second / (1 - 0.999**steps)) + 1e-8
+            return x - first / (1 - 0.9**steps) / root * 1e-3, first, second
+
+        def change(state: Any, steps: Any) -> Any:
+            return [moved(x, dx, first, second, steps) for dx, (x, first, second) in zip(grads, state, strict=True)]
+
+        jitted = jax.jit(change, donate_argnums=0)
+        state = [tuple(jax.device_put(one) for one in (x, 0 * x, 0 * x)) for x, _ in arrays]
+        steps = 0
+
+        def run() -> float:
+            nonlocal state, steps
+            steps += 1
+            state = jitted(state, steps)
+            return float(state[0][0][0, 0])
+
+        return run
+
+    return {**found, "e": cnn, "f": convolution, "l": pools, "m": adam}
 
 
 def in_autograd() -> dict[str, Made | None]:

@@ -209,6 +209,25 @@ def product() -> Callable[[], float]:
     return run
 
 
+def adam() -> Callable[[], float]:
+    """Workload m."""
+    params = [(x, dx, np.zeros_like(x), np.zeros_like(x)) for x, dx in data.parameters_and_gradients(data.WIDE)]
+    steps = 0
+
+    def run() -> float:
+        nonlocal steps
+        steps += 1
+        for x, dx, first, second in params:
+            np.add(first, (dx - first) * np.float32(0.1), out=first)
+            np.multiply(second, np.float32(0.999), out=second)
+            np.add(second, dx * dx * np.float32(0.001), out=second)
+            root = np.sqrt(second) / np.float32((1 - 0.999**steps) ** 0.5) + np.float32(1e-8)
+            np.subtract(x, first / root * np.float32(1e-3 / (1 - 0.9**steps)), out=x)
+        return float(params[0][0][0, 0])
+
+    return run
+
+
 PROGRAMS = {
     "a": chain,
     "b": mlp(data.TINY),
@@ -221,4 +240,6 @@ PROGRAMS = {
     "i": normalized,
     "j": product,
     "k": lambda: blocks(data.BLOCKS),
+    "l": None,
+    "m": adam,
 }

@@ -188,6 +188,33 @@ def product() -> Callable[[], float]:
     return run
 
 
+def pools() -> Callable[[], float]:
+    """Workload l."""
+    x: Tensor[Any, Any] = tg.tensor(data.numbers(*data.POOLED))
+    seeds = [tg.tensor(data.numbers(*data.POOLED[:2], 28, 28, seed=seed)) for seed in (1, 2)]
+
+    def run() -> float:
+        largest = tg.max_pool2d(x.trace(), 2).backward(seed=seeds[0])[x]
+        mean = tg.avg_pool2d(x.trace(), 3, stride=2, padding=1).backward(seed=seeds[1])[x]
+        return float((largest.numpy() + mean.numpy())[0, 0, 0, 0])
+
+    return run
+
+
+def adam() -> Callable[[], float]:
+    """Workload m."""
+    arrays = data.parameters_and_gradients(data.WIDE)
+    of = [parameter(array) for array, _ in arrays]
+    loss: Any = sum((x * tg.tensor(gradient).trace()).sum() for x, (_, gradient) in zip(of, arrays, strict=True))
+    opt, grads = optim.Adam(of), loss.backward(wrt=of)
+
+    def run() -> float:
+        opt.step(grads)
+        return float(of[0].numpy()[0, 0])
+
+    return run
+
+
 def _later(name: str) -> Any:
     """Returns an op that the tree need not have yet."""
     return getattr(ops, name)
@@ -206,4 +233,6 @@ PROGRAMS = {
     "i": normalized,
     "j": product,
     "k": lambda: blocks(data.BLOCKS),
+    "l": pools,
+    "m": adam,
 }

@@ -133,6 +133,31 @@ def programs(compiled: Callable[..., Any]) -> dict[str, Callable[[], Callable[[]
 
         return run
 
+    def pools() -> Callable[[], float]:
+        x = torch.tensor(data.numbers(*data.POOLED)).requires_grad_()
+        seeds = [torch.tensor(data.numbers(*data.POOLED[:2], 28, 28, seed=seed)) for seed in (1, 2)]
+        largest, mean = compiled(lambda x: F.max_pool2d(x, 2)), compiled(lambda x: F.avg_pool2d(x, 3, 2, 1))
+
+        def run() -> float:
+            found = [torch.autograd.grad(f(x), x, seed)[0] for f, seed in zip((largest, mean), seeds, strict=True)]
+            return float((found[0] + found[1])[0, 0, 0, 0])
+
+        return run
+
+    def adam() -> Callable[[], float]:
+        arrays = data.parameters_and_gradients(data.WIDE)
+        params = [torch.nn.Parameter(torch.tensor(array)) for array, _ in arrays]
+        for param, (_, gradient) in zip(params, arrays, strict=True):
+            param.grad = torch.tensor(gradient)
+        opt = torch.optim.Adam(params, fused=True)
+        change = compiled(opt.step)
+
+        def run() -> float:
+            change()
+            return float(params[0].detach()[0, 0])
+
+        return run
+
     return {
         "a": chain,
         "b": mlp(data.TINY),
@@ -145,6 +170,8 @@ def programs(compiled: Callable[..., Any]) -> dict[str, Callable[[], Callable[[]
         "i": normalized,
         "j": product,
         "k": lambda: blocks(data.BLOCKS),
+        "l": pools,
+        "m": adam,
     }
 
 
