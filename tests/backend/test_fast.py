@@ -217,7 +217,9 @@ def test_an_update_of_large_parameters_is_one_kernel_whatever_the_step(kind: Any
     for seed in range(3):
         for is_on, of, optimizer in zip((True, False), parameters, optimizers, strict=True):
             use_fast(is_on=is_on)
-            loss = sum(((x.trace() * tg.tensor(numbers(x.shape, dtype, seed))).sum() for x in of), tg.tensor(0, dtype))
+            loss: Any = sum(
+                ((x.trace() * tg.tensor(numbers(x.shape, dtype, seed))).sum() for x in of), tg.tensor(0, dtype)
+            )
             optimizer.step(loss.backward(wrt=of))
         counts.append(len(generated._kernels))
 
@@ -237,7 +239,7 @@ def test_an_update_is_written_down_once_for_all_large_parameters() -> None:
             return x * 0.5, state
 
     of = [tg.nn.Param(tg.ones(shape)) for shape in ((517, 523), (3, 101, 1009))]
-    loss = sum((x.trace().sum() for x in of), tg.tensor(0.0))
+    loss: Any = sum((x.trace().sum() for x in of), tg.tensor(0.0))
     Halving(of, lr=0.5).step(loss.backward(wrt=of))
 
     assert seen == [(517, 523)]
