@@ -12,6 +12,7 @@ from tapegrad.backend import engine
 from tapegrad.backend.rooms import GROWING, grown
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError
+from tapegrad.options import check_range
 from tapegrad.traces import edge, leaving, shorten
 
 if TYPE_CHECKING:
@@ -211,12 +212,13 @@ class Gradients:
 
         Raises:
             ValueError: `limit` is not above 0.
+            DTypeError: It is not a number.
 
         Source:
             Pascanu et al., [On the difficulty of training recurrent neural networks](https://arxiv.org/abs/1211.5063),
             algorithm 1; PyTorch adds 1e-6 to the norm, and so stays a little below the limit.
         """
-        _check_limit("clip_norm", limit)
+        check_range("clip_norm", "limit", limit, "above 0", lambda limit: limit > 0)
         if any(hasattr(_array(value), "like") for value in self.values_by_node.values()):
             return self._shrunk(limit)
         norm = self.norm()
@@ -234,8 +236,9 @@ class Gradients:
 
         Raises:
             ValueError: `limit` is not above 0.
+            DTypeError: It is not a number.
         """
-        _check_limit("clip_value", limit)
+        check_range("clip_value", "limit", limit, "above 0", lambda limit: limit > 0)
         return self._mapped(lambda value: _array(value).clip(-limit, limit))
 
     def _shrunk(self, limit: float) -> Gradients:
@@ -378,9 +381,3 @@ def _wide(value: Any) -> Any:
 def _length(value: Any) -> float:
     array = _wide(value)
     return math.sqrt(float((array * array).sum()))
-
-
-def _check_limit(call: str, limit: float) -> None:
-    if not limit > 0:
-        message = f"{call}: limit is {limit} but must be above 0"
-        raise ValueError(message)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.errors import DTypeError
 from tapegrad.gradients import Gradients
 from tapegrad.nn import Linear, Param
 from tapegrad.ops import ones, tensor, zeros
@@ -114,4 +115,11 @@ def test_a_gradient_that_is_a_tensor_is_measured_and_cut_like_an_array() -> None
 def test_a_limit_that_lets_nothing_through_is_refused(limit: float) -> None:
     for call in ("clip_norm", "clip_value"):
         with pytest.raises(ValueError, match=f"^{call}: limit is {re.escape(str(limit))} but must be above 0$"):
+            getattr(Gradients(), call)(limit)
+
+
+@pytest.mark.parametrize("limit", ["1", None, True, [1.0]])
+def test_a_limit_that_is_no_number_is_refused(limit: Any) -> None:
+    for call in ("clip_norm", "clip_value"):
+        with pytest.raises(DTypeError, match=f"^{call}: limit is {re.escape(repr(limit))} but a number is expected$"):
             getattr(Gradients(), call)(limit)
