@@ -34,6 +34,7 @@ from tapegrad.gradients import Accumulator as Accumulator
 from tapegrad.gradients import Gradients as Gradients
 from tapegrad.guard import guarded as guarded
 from tapegrad.guard import install_import_hook as install_import_hook
+from tapegrad.half import bfloat16 as bfloat16
 from tapegrad.jax.jit import jit as jit
 from tapegrad.op import op as op
 from tapegrad.operands import split_tape as split_tape

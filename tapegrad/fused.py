@@ -213,7 +213,8 @@ def _compiler() -> Any:
 
 
 def _is_array(x: Tensor[Any, Any, Any]) -> bool:
-    return isinstance(x.data, np.ndarray | np.generic)
+    # bfloat16 is computed op by op: a compiled step would know it no better than NumPy.
+    return isinstance(x.data, np.ndarray | np.generic) and x.data.dtype.kind != "V"
 
 
 def _tensor(result: Any) -> Tensor[Any, Any, Any]:

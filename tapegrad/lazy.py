@@ -78,7 +78,7 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
     @property
     @override
     def is_float(self) -> bool:
-        is_float: bool = self.handle.dtype.kind == "f"
+        is_float: bool = self.handle.dtype.kind in "fV"
         return is_float
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import numpy as np
@@ -11,7 +12,7 @@ from tapegrad import sentences
 from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError
 from tapegrad.tape import NONE
-from tapegrad.tensor import Figure, Tensor, described, handle, values_of
+from tapegrad.tensor import Figure, Tensor, computing, described, handle, values_of
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -152,11 +153,18 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
         raise DTypeError(message)
     dtype = like.data.dtype
     kind = dtype.kind
-    if kind != "f" and (isinstance(value, float) or (kind == "b" and not isinstance(value, bool))):
+    if kind not in "fV" and (isinstance(value, float) or (kind == "b" and not isinstance(value, bool))):
         message = sentences.mixed_dtypes(sentences.UNNAMED, described(value), name, str(dtype), name_of_like)
         raise DTypeError(message)
     number: Any = np.array(value, dtype)
+    if kind == "V":
+        number = computing(number)
     return Figure(number)  # NumPy adds an array of rank 0 in half the time of a number
+
+
+def limits(dtype: np.dtype[Any]) -> Any:
+    """Returns what `numpy.finfo` says of a float dtype; it does not know bfloat16, of which ml_dtypes does."""
+    return np.finfo(dtype) if dtype.kind == "f" else import_module("ml_dtypes").finfo(dtype)
 
 
 def own(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:

@@ -182,12 +182,14 @@ def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
         A tensor without a tape, each number within half a step of that of `x`; 0 stays 0.
 
     Raises:
-        DTypeError: `x` is not a float.
+        DTypeError: `x` is not a float, or is of bfloat16.
         ValueError: An element is infinite or NaN.
     """
     tensor_only(x, "quantize: x")
     if not x.is_float:
         raise DTypeError(sentences.wrong_dtype("quantize", "x", str(x.dtype), "floating"))
+    if x.dtype.kind == "V":
+        raise DTypeError(sentences.wrong_dtype("quantize", "x", str(x.dtype), "float16, float32 or float64"))
     array = x.numpy()
     infinite = int(array.size - np.count_nonzero(np.isfinite(array)))
     if infinite:

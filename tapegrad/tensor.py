@@ -136,7 +136,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     @property
     def is_float(self) -> bool:
         """Whether a gradient can be asked of this tensor."""
-        return self.data.dtype.kind == "f"
+        return self.data.dtype.kind in "fV"
 
     # Tapes
 
@@ -292,6 +292,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
                 self._check_seed(seed)
             recorded = self.tape.tape
             value: Any = self.dtype.type(1) if seed is None else seed.data
+            if seed is None and self.dtype.kind == "V":
+                value = computing(value)
             if hasattr(self.data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
                 value = self.data.like(value)
             return recorded.backward(self.handle, value, None if wrt is None else _targets(wrt))
@@ -685,6 +687,17 @@ def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape
     out = _new(Tensor)
     out.data, out.tape = data, NONE
     return out
+
+
+def made(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
+    """Returns a tapeless tensor around a fresh array, which may be of bfloat16."""
+    return handle(data if data.dtype.kind != "V" else computing(data))
+
+
+def computing(data: Any) -> Any:
+    """Returns an array of bfloat16 as one that computes in float32; all else as it is."""
+    half: Any = importlib.import_module("tapegrad.backend.half")  # which few programs need
+    return half.halves(data)
 
 
 def values_of(x: Any) -> Any:

@@ -304,7 +304,13 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def cast(self, x: Array, dtype: Any) -> Array:
-        return x.astype(dtype) if x.size < MANY else converted(x, dtype)
+        out = x.astype(dtype) if x.size < MANY else converted(x, dtype)
+        if out.dtype.kind != "V":
+            return out
+        from tapegrad.backend.half import halves  # which stands on this room
+
+        halved: Array = halves(out)
+        return halved
 
     @override
     def take(self, x: Array, indices: Array, axis: int) -> Array:

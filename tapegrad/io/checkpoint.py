@@ -90,7 +90,8 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
         FileError: The file is damaged or of another format, or a name, shape or dtype differs; all that do are listed.
             Or a state in it is none; or `layout` is neither of the two, or PyTorch's, which is one of modules, for
             something else.
-        ImportError: The suffix is `.safetensors` and that package is not installed.
+        ImportError: The suffix is `.safetensors` and that package is not installed; or there is bfloat16 in the file,
+            and ml_dtypes is not.
         OSError: There is no such file, or it cannot be read.
     """
     if layout not in ("tapegrad", "torch"):

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tapegrad import half
 from tapegrad.dims import show
 from tapegrad.io.atomic import write_atomically
 
@@ -98,6 +99,7 @@ def read(call: str, path: Path, accept: Callable[[dict[str, Header]], Iterable[s
 
     Raises:
         FileError: The file is damaged, or of another format than its suffix says.
+        ImportError: There is bfloat16 in it, and what knows that is not installed.
         OSError: There is none, or it may not be read.
     """
     form = format_of(call, path)
@@ -114,6 +116,7 @@ def headers(call: str, path: Path) -> dict[str, Header]:
 
     Raises:
         FileError: The file is damaged, or of another format than its suffix says.
+        ImportError: There is bfloat16 in it, and what knows that is not installed.
         OSError: There is none, or it may not be read.
     """
     form = format_of(call, path)
@@ -146,6 +149,8 @@ def _blaming(call: str, path: Path) -> Iterator[None]:
     try:
         with warnings.catch_warnings(action="ignore"):  # of Python's parser, which reads a header of NumPy's
             yield
+    except ImportError:  # of what knows a dtype that is in the file
+        raise
     except Exception as error:  # noqa: BLE001  # of any kind: its words are passed on
         reason = f"{type(error).__name__}: {legible(str(error))}" if str(error) else type(error).__name__
         message = f"{call}: {path.name} is damaged or no {path.suffix[1:]} file ({reason})"
@@ -218,6 +223,8 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> _Memb
     if any(type(n) is not int or n < 0 for n in shape):
         message = f"{name} has the shape {shape}"
         raise ValueError(message)
+    if dtype == _NUMPYS_BFLOAT16:
+        dtype = _bfloat16()
     start, length = front.tell(), math.prod(shape) * dtype.itemsize
     if info.file_size != start + length:
         message = f"{name} has {info.file_size - start} bytes of values, but {dtype} {show(shape)} takes {length}"
@@ -231,8 +238,20 @@ def _write_safetensors(file: IO[bytes], arrays: dict[str, Array]) -> None:
 
 def _open_safetensors(file: IO[bytes]) -> tuple[dict[str, Header], Read]:
     # The library refuses a header that does not describe each byte of the file once, so nothing is larger than that.
-    arrays: dict[str, Array] = _safetensors().load(file.read())
+    # Its own arrays are NumPy's, which has no bfloat16.
+    found = importlib.import_module("safetensors").deserialize(file.read())
+    arrays: dict[str, Array] = {name: _array(**said) for name, said in found}
     return {name: Header(array.dtype, array.shape) for name, array in arrays.items()}, arrays.pop
+
+
+def _array(dtype: str, shape: list[int], data: bytes) -> Array:
+    """Returns an array of what the library says of it."""
+    known = _bfloat16() if dtype == "BF16" else np.dtype(_DTYPES[dtype])
+    return np.frombuffer(data, known).reshape(shape)
+
+
+def _bfloat16() -> np.dtype[Any]:
+    return np.dtype(half.bfloat16)
 
 
 def _safetensors() -> Any:
@@ -242,6 +261,14 @@ def _safetensors() -> Any:
 _VERSIONS: Final[dict[tuple[int, int], Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
+}
+_NUMPYS_BFLOAT16: Final = np.dtype("V2")  # as NumPy names it in a header; JAX reads it so too
+_DTYPES: Final = {
+    "BOOL": "?",
+    "C64": "<c8",
+    **{f"F{8 * n}": f"<f{n}" for n in (2, 4, 8)},
+    **{f"I{8 * n}": f"<i{n}" for n in (1, 2, 4, 8)},
+    **{f"U{8 * n}": f"<u{n}" for n in (1, 2, 4, 8)},
 }
 _FORMATS = {
     ".npz": Format(_write_npz, _open_npz),

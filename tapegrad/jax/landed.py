@@ -11,7 +11,7 @@ from tapegrad.errors import TapeError
 from tapegrad.jax.library import jax
 from tapegrad.lazy import Lazy
 from tapegrad.tape import NONE, OwnedTape
-from tapegrad.tensor import D_co, S_co, Tensor
+from tapegrad.tensor import D_co, S_co, Tensor, computing
 
 
 class Landed(Lazy[S_co, D_co]):
@@ -30,7 +30,8 @@ class Landed(Lazy[S_co, D_co]):
 
     @override
     def read(self) -> Any:
-        self.data = here(self.handle)
+        values = here(self.handle)
+        self.data = values if values.dtype.kind != "V" else computing(values)
         return self.data
 
     @override

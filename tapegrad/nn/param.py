@@ -14,7 +14,7 @@ from typing_extensions import override
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.tape import NONE, NoneTape
-from tapegrad.tensor import D, D_co, S, S_co, Tensor, values_of
+from tapegrad.tensor import D, D_co, S, S_co, Tensor, computing, values_of
 from tapegrad.traces import edge, leaving
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     def replace(self: State[S, D], data: Value[S, D]) -> None:
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
-        replace_all([(self, data)])
+        replace_all([(self, data if data.dtype.kind != "V" else computing(data))])
 
     def changes(self, data: Any) -> tuple[tuple[str, Any], ...]:
         """Returns what other values make of this tensor, attribute by attribute."""
@@ -110,8 +110,8 @@ class State(Tensor[S_co, NoneTape, D_co]):
                 raise AttributeError(message)
         values: Any = np.array(self.on_device, order="C")
         fetched.append(ref(self))  # first: what an interrupt leaves out here would be read for ever
-        self.data = values
-        return values
+        self.data = values if values.dtype.kind != "V" else computing(values)
+        return self.data
 
 
 class Param(State[S_co, D_co]):

@@ -61,6 +61,8 @@ def summary_of(x: Tensor[Any, Any, Any]) -> str:
 def tensor_html(x: Tensor[Any, Any, Any]) -> str:
     """Shows the numbers of a small tensor as a table, those of a larger one as heat maps of its last two axes."""
     numbers = np.asarray(x.detach().numpy())
+    if numbers.dtype.kind == "V":
+        numbers = numbers.astype(np.float32)  # bfloat16, which float32 holds exactly
     head = f"<div><b>Tensor</b> {escape(summary_of(x))}{_range(numbers)}</div>"
     if numbers.ndim <= 2 and all(size <= WRITTEN for size in numbers.shape):
         rows = np.atleast_2d(numbers) if numbers.size else np.empty((0, 0))

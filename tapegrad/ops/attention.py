@@ -13,7 +13,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, UnknownDims, at_least, broadcast, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.operands import on_one_tape, split, split_all, tensor_only
+from tapegrad.operands import limits, on_one_tape, split, split_all, tensor_only
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops._rescue import rescued
 from tapegrad.ops.axes import expand_dims, swapaxes
@@ -230,7 +230,7 @@ def _weights_in_units(q: Any, k: Any, visible: Any, scale: float) -> Any:
     scores = _hidden((q / rows * copysign(1, scale)) @ _swapped(k / columns), visible)
     # The shift cancels, so no gradient of it is lost by reading it off the numbers.
     peak = values_of(scores).max(-1, keepdims=True)
-    factor = np.minimum(np.float64(abs(scale)) * rows * columns, np.finfo(rows.dtype).max).astype(rows.dtype)
+    factor = np.minimum(np.float64(abs(scale)) * rows * columns, limits(rows.dtype).max).astype(rows.dtype)
     shifted = _hidden((scores - np.where(np.isneginf(peak), 0, peak)) * factor, visible)
     powers = engine(shifted).exp(shifted)
     total = engine(powers).sum(powers, -1, keepdims=True)

@@ -13,7 +13,7 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import own, split
 from tapegrad.ops.elementwise import scalar_type
-from tapegrad.tensor import D, S, Tensor, handle
+from tapegrad.tensor import D, S, Tensor, made
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
@@ -104,12 +104,12 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
         message = "data is a tensor already; detach makes a new one of it"
         raise DTypeError(message)
     array = own(data, None if dtype is None else scalar_type(dtype))
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         message = f"data is of dtype {array.dtype}, neither numbers nor bools"
         raise DTypeError(message)
     if dtype is None and array.dtype == np.float64 and not isinstance(data, np.ndarray | np.generic):
         array = array.astype(np.float32)
-    return handle(array)
+    return made(array)
 
 
 @op(filled_shape)
@@ -129,7 +129,7 @@ def empty(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Te
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return handle(np.empty(sizes_of(shape), scalar_type(dtype)))
+    return made(np.empty(sizes_of(shape), scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -149,7 +149,7 @@ def zeros(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Te
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return handle(np.zeros(sizes_of(shape), scalar_type(dtype)))
+    return made(np.zeros(sizes_of(shape), scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -169,7 +169,7 @@ def ones(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Ten
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return handle(np.ones(sizes_of(shape), scalar_type(dtype)))
+    return made(np.ones(sizes_of(shape), scalar_type(dtype)))
 
 
 @op(full_shape)
@@ -190,7 +190,7 @@ def full(shape: Sizes | Count, value: Scalar, dtype: type[D] | np.dtype[D] = np.
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return handle(np.full(sizes_of(shape), value, scalar_type(dtype)))
+    return made(np.full(sizes_of(shape), value, scalar_type(dtype)))
 
 
 @op(like_shape)
@@ -206,7 +206,7 @@ def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         The shape of `x`, without a tape.
     """
     x, _ = split(x)
-    return handle(np.empty(x.shape, x.dtype))
+    return made(np.empty(x.shape, x.dtype))
 
 
 @op(like_shape)
@@ -222,7 +222,7 @@ def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         The shape of `x`, without a tape.
     """
     x, _ = split(x)
-    return handle(np.zeros(x.shape, x.dtype))
+    return made(np.zeros(x.shape, x.dtype))
 
 
 @op(like_shape)
@@ -238,7 +238,7 @@ def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         The shape of `x`, without a tape.
     """
     x, _ = split(x)
-    return handle(np.ones(x.shape, x.dtype))
+    return made(np.ones(x.shape, x.dtype))
 
 
 @op(full_like_shape)
@@ -255,7 +255,7 @@ def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
         The shape of `x`, without a tape.
     """
     x, _ = split(x)
-    return handle(np.full(x.shape, value, x.dtype))
+    return made(np.full(x.shape, value, x.dtype))
 
 
 def sizes_of(shape: Any) -> Any:
@@ -274,5 +274,5 @@ def sizes_of(shape: Any) -> Any:
 def float_dtype_only(dtype: Any) -> None:
     """Refuses a dtype that would cut off what makes random numbers random."""
     given = np.dtype(scalar_type(dtype))
-    if given.kind != "f":
+    if given.kind != "f" and given.name != "bfloat16":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "dtype", given.name, "floating"))

@@ -12,7 +12,7 @@ from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape, sizes_of
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
-from tapegrad.tensor import D, Float, S, T, Tensor, handle
+from tapegrad.tensor import D, Float, S, T, Tensor, handle, made
 
 if TYPE_CHECKING:
     from tapegrad.generator import RNG
@@ -50,7 +50,7 @@ def normal(
         ValueError: `std` is negative.
     """
     float_dtype_only(dtype)
-    return handle(_drawn(rng, "normal", mean, std, sizes_of(shape), dtype=scalar_type(dtype)))
+    return made(_drawn(rng, "normal", mean, std, sizes_of(shape), dtype=scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -81,7 +81,7 @@ def uniform(
         DTypeError: `dtype` is not a float, or `shape` is not made of ints.
     """
     float_dtype_only(dtype)
-    return handle(_drawn(rng, "uniform", low, high, sizes_of(shape), dtype=scalar_type(dtype)))
+    return made(_drawn(rng, "uniform", low, high, sizes_of(shape), dtype=scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -110,7 +110,7 @@ def bernoulli(
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
         ValueError: `p` is out of its range.
     """
-    return handle(_ones("bernoulli", sizes_of(shape), p, scalar_type(dtype), rng))
+    return made(_ones("bernoulli", sizes_of(shape), p, scalar_type(dtype), rng))
 
 
 @op(like_shape)
@@ -136,7 +136,7 @@ def normal_like(
     """
     x, _ = split(x)
     float_only(x)
-    return handle(_drawn(rng, "normal", mean, std, x.shape, dtype=x.dtype))
+    return made(_drawn(rng, "normal", mean, std, x.shape, dtype=x.dtype))
 
 
 @op(like_shape)
@@ -161,7 +161,7 @@ def uniform_like(
     """
     x, _ = split(x)
     float_only(x)
-    return handle(_drawn(rng, "uniform", low, high, x.shape, dtype=x.dtype))
+    return made(_drawn(rng, "uniform", low, high, x.shape, dtype=x.dtype))
 
 
 @op(like_shape)
@@ -182,7 +182,7 @@ def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> 
         ValueError: `p` is out of its range.
     """
     x, _ = split(x)
-    return handle(_ones("bernoulli_like", x.shape, p, x.dtype, rng))
+    return made(_ones("bernoulli_like", x.shape, p, x.dtype, rng))
 
 
 @op(elementwise_shape)

@@ -241,7 +241,7 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
 
 def is_fraction(number: object) -> bool:
     """Says whether a number is a float, of Python or of NumPy, which need not be there."""
-    return isinstance(number, float) or getattr(getattr(number, "dtype", None), "kind", "") == "f"
+    return isinstance(number, float) or getattr(getattr(number, "dtype", None), "kind", "") in ("f", "V")
 
 
 def scalar_type(dtype: Any) -> Any:
@@ -250,18 +250,19 @@ def scalar_type(dtype: Any) -> Any:
     Raises:
         DTypeError: It is neither a dtype nor a scalar type.
     """
-    if isinstance(dtype, type) and issubclass(dtype, np.generic):
-        return dtype
-    if isinstance(dtype, np.dtype):
-        return dtype.type
-    is_class = isinstance(dtype, type)
+    scalar = dtype.type if isinstance(dtype, np.dtype) else dtype
+    is_class = isinstance(scalar, type)
+    if is_class and issubclass(scalar, np.generic):
+        if scalar.__module__ == "numpy" or scalar.__name__ == "bfloat16":
+            return scalar
+        dtype = scalar  # of another package
     given = f"the class {dtype.__name__}" if is_class else sentences.with_article(type(dtype).__name__)
     raise DTypeError(sentences.no_dtype(sentences.UNNAMED, "dtype", given))
 
 
 def float_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Refuses ints and bools, of which NumPy would make float64; `given` is what stood for the first of two."""
-    if x.data.dtype.kind != "f":
+    if x.data.dtype.kind not in "fV":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), "floating"))
 
 

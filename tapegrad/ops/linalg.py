@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
@@ -55,7 +53,7 @@ def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         ShapeError: `x` has no square matrices.
-        DTypeError: `x` is not a float, or is float16.
+        DTypeError: `x` is not a float, or is float16 or bfloat16.
         SingularError: A matrix has no inverse.
     """
     tensor_only(x, "x")
@@ -87,7 +85,7 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
 
     Raises:
         ShapeError: `x` has no square matrices, `y` has other rows, or the leading axes do not broadcast.
-        DTypeError: The dtypes differ, are not float, or are float16.
+        DTypeError: The dtypes differ, are not float, or are float16 or bfloat16.
         SingularError: A matrix leaves unknowns open.
     """
     tensor_only(x, "x")
@@ -124,7 +122,7 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
 
     Raises:
         ShapeError: `x` has no square matrices.
-        DTypeError: `x` is not a float, or is float16.
+        DTypeError: `x` is not a float, or is float16 or bfloat16.
     """
     tensor_only(x, "x")
     x, tape = split(x)
@@ -147,8 +145,8 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
 def _exact_only(x: Tensor[Any, Any, Any]) -> None:
     """Refuses half precision, in which nobody eliminates."""
     float_only(x)
-    if x.dtype == np.float16:
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "x", "float16", "float32 or float64"))
+    if x.dtype.itemsize == 2:
+        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "x", str(x.dtype), "float32 or float64"))
 
 
 def _square(x: Dims) -> Dims:

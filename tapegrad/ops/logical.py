@@ -12,7 +12,7 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import limits, split
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensor import Float, S, T, Tensor, handle
@@ -195,9 +195,9 @@ def nan_to_num(
     x, tape = split(x)
     float_only(x)
     primitives = engine(x.data)
-    limits = np.finfo(x.dtype)
+    of_dtype = limits(x.dtype)
     y = primitives.where(apply("isnan", x.data), x.dtype.type(nan), x.data)
-    for infinity, other, limit in ((math.inf, posinf, limits.max), (-math.inf, neginf, limits.min)):
+    for infinity, other, limit in ((math.inf, posinf, of_dtype.max), (-math.inf, neginf, of_dtype.min)):
         y = primitives.where(primitives.equal(x.data, infinity), x.dtype.type(limit if other is None else other), y)
     out = handle(y)
 

@@ -79,7 +79,7 @@ def _widened(operand: Any, name: str) -> Any:
     dtype = getattr(operand, "dtype", None)
     if dtype is None:
         return operand
-    if dtype.kind not in "iuf":
+    if dtype.kind not in "iufV":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, name, str(dtype), "number"))
     return operand.astype(np.float64)
 

@@ -14,7 +14,7 @@ from tapegrad.operands import split, tensor_only
 from tapegrad.ops.create import zeros
 from tapegrad.ops.places import at_set, getitem
 from tapegrad.ops.ranges import countable, eye_shape
-from tapegrad.tensor import D, S, T, Tensor, handle
+from tapegrad.tensor import D, S, T, Tensor, handle, made
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -65,7 +65,7 @@ def tri(n: Count, m: Count | None = None, *, k: int = 0, dtype: type[D] = np.flo
     sizes: Any = tri_shape(n, m)  # NumPy takes a negative size for none
     countable(max(sizes))
     rows, columns = sizes
-    return handle(np.tri(rows, columns, k, dtype))
+    return made(np.tri(rows, columns, k, dtype))
 
 
 @op(triangle_shape, memory_bound=True)

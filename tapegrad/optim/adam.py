@@ -45,7 +45,7 @@ class Adam(Optimizer[Moments]):
         groups: Options of their own for some parameters, by path.
 
     Raises:
-        DTypeError: One of them is not a parameter, or an option is not a number.
+        DTypeError: One of them is not a parameter, or is of bfloat16 and not frozen; or an option is not a number.
         ValueError: There are none, or a number is out of its range.
 
     Source:
@@ -108,7 +108,7 @@ class AdamW(Adam):
         groups: Options of their own for some parameters, by path.
 
     Raises:
-        DTypeError: One of them is not a parameter, or an option is not a number.
+        DTypeError: One of them is not a parameter, or is of bfloat16 and not frozen; or an option is not a number.
         ValueError: There are none, or a number is out of its range.
 
     Source:

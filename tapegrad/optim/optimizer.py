@@ -23,7 +23,7 @@ from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.optim.flat import Layout, in_one_pass, kind_of, laid_out, names_of
 from tapegrad.options import check_at_least_zero
-from tapegrad.sentences import with_article
+from tapegrad.sentences import with_article, wrong_dtype
 from tapegrad.tensor import Tensor
 from tapegrad.traces import edge, shorten
 
@@ -98,7 +98,8 @@ class Optimizer(ABC, Generic[State]):
         state: What `update` remembers of each parameter that has been changed.
 
     Raises:
-        DTypeError: One of them is not a parameter, they are no module and nothing to go through, or `lr` is no number.
+        DTypeError: One of them is not a parameter, or is of bfloat16 and not frozen; they are no module and nothing to
+            go through; or `lr` is no number.
         ValueError: There are none, `lr` or `weight_decay` is negative, or a pattern fits no path.
     """
 
@@ -114,6 +115,7 @@ class Optimizer(ABC, Generic[State]):
         name = type(self).__name__
         paths = _paths(name, parameters)
         self.parameters = _by_path(name, paths)
+        _check_dtypes(name, self.parameters.items())
         self.state: dict[AnyParam, State] = {}
         self.lr = lr
         self.weight_decay = weight_decay
@@ -241,6 +243,7 @@ class Optimizer(ABC, Generic[State]):
         return Layout(parameters, xs, states, rows, layout.large, alone)
 
     def _laid_out(self, parameters: Sequence[AnyParam]) -> Layout:
+        _check_dtypes(type(self).__name__, self.parameters.items())  # one may not be frozen any more
         states = [self._state_of(parameter) for parameter in parameters]
         kinds: list[Any] = [None] * len(parameters)
         if hasattr(self.update, "is_elementwise"):
@@ -267,6 +270,11 @@ class Optimizer(ABC, Generic[State]):
         elif decay:
             dx = dx + x * decay
         return self.update(x, dx, state, lr)
+
+    @override
+    def __repr__(self) -> str:
+        count = len(self.parameters)
+        return f"{type(self).__name__}(lr={self.lr}, {count} parameter{'' if count == 1 else 's'})"
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_layout": Layout()}  # arrays that were parts of one are copied each by itself
@@ -315,6 +323,13 @@ def _check_options(name: str, options: Any) -> None:
         number = getattr(options, option)
         if number is not None or not isinstance(options, Group):
             check_at_least_zero(name, option, number)
+
+
+def _check_dtypes(name: str, parameters: Iterable[tuple[str, AnyParam]]) -> None:
+    """Refuses parameters of bfloat16: a step below 1/256 of a parameter would be none."""
+    for path, parameter in parameters:
+        if parameter.dtype.kind == "V" and not parameter.frozen:
+            raise DTypeError(wrong_dtype(name, path, str(parameter.dtype), "float32 or float64"))
 
 
 def _paths(name: str, parameters: Any) -> list[tuple[str, Any]]:

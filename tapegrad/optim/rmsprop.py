@@ -49,7 +49,7 @@ class RMSprop(Optimizer[Squares]):
         groups: Options of their own for some parameters, by path.
 
     Raises:
-        DTypeError: One of them is not a parameter, or an option is not a number.
+        DTypeError: One of them is not a parameter, or is of bfloat16 and not frozen; or an option is not a number.
         ValueError: There are none, or a number is out of its range.
 
     Source:

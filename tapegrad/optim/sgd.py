@@ -41,7 +41,7 @@ class SGD(Optimizer[Velocity | None]):
         groups: Options of their own for some parameters, by path.
 
     Raises:
-        DTypeError: One of them is not a parameter, or an option is not a number.
+        DTypeError: One of them is not a parameter, or is of bfloat16 and not frozen; or an option is not a number.
         ValueError: There are none, a number is out of its range, or `nesterov` has no momentum.
 
     Source:

@@ -56,7 +56,8 @@ def check_floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None =
         message = f"{call}: {name} is {sentences.with_article(type(value).__name__)}, not a NumPy array"
         raise DTypeError(message)
     if value.dtype.kind != "f" or (dtype is not None and value.dtype != dtype):
-        raise DTypeError(sentences.wrong_dtype(call, name, str(value.dtype), str(dtype or "floating")))
+        floats = "floating" if value.dtype.name != "bfloat16" else "float16, float32 or float64"
+        raise DTypeError(sentences.wrong_dtype(call, name, str(value.dtype), str(dtype or floats)))
 
 
 def check_length(call: str, value: Array, name: str, number: int, slot: Slot) -> None:

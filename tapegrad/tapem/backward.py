@@ -109,7 +109,7 @@ def _gradients(tape: Tape, loss: Node[Any, Any], *, dense: bool) -> NodeGradient
     reached = _reached(loss)
     recorded = GradientTape()
     recorded.entries += [entry for node in reached for entry in node.entries]
-    one = np.ones((), loss.dtype)
+    one = engine(loss.value.data).ones((), loss.dtype)
     gradients = recorded.backward(loss.value, one, [node.value for node in reached])
     if dense:
         for node in tape:

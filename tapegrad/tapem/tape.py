@@ -159,7 +159,7 @@ def _alike(node: Node[Any, Any], other: Node[Any, Any]) -> bool:
     return (
         _description(node) == _description(other)
         and x.dtype == y.dtype
-        and np.array_equal(x, y, equal_nan=x.dtype.kind == "f")
+        and np.array_equal(x, y, equal_nan=x.dtype.kind in "fV")
     )
 
 

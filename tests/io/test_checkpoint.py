@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from tapegrad import half
 from tapegrad.errors import TapeError
+from tapegrad.half import bfloat16
 from tapegrad.io import FileError, load, save
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
-from tapegrad.ops import ones, zeros
+from tapegrad.ops import normal, ones, zeros
 from tapegrad.tensor import Tensor
 
 any_format = pytest.mark.parametrize("suffix", ["npz", "safetensors"])
@@ -261,3 +264,34 @@ def test_a_loaded_parameter_is_an_assigned_one(tmp_path: Path) -> None:
 
     with pytest.raises(TapeError, match="was assigned after the forward pass used it"):
         y.backward(seed=ones((1, 2)))
+
+
+@any_format
+def test_bfloat16_comes_back_as_it_was(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"model.{suffix}"
+    narrow = normal((1000,), rng=0).astype(bfloat16)
+    given, other, wide = (Bag({"w": x.data}) for x in (narrow, zeros((1000,), bfloat16), ones(1000)))
+
+    save(given, path)
+    load(other, path)
+
+    w: Any = other.values["w"]
+    assert (w.dtype, w.tolist()) == (bfloat16, narrow.tolist())
+    assert w.sum().item() == narrow.sum().item()  # computed in float32
+    with pytest.raises(FileError, match=r"w is bfloat16 \(1000,\) in the file but float32 \(1000,\) is expected$"):
+        load(wide, path)
+    save(wide, path)
+    with pytest.raises(FileError, match=r"w is float32 \(1000,\) in the file but bfloat16 \(1000,\) is expected$"):
+        load(other, path)
+
+
+@any_format
+def test_bfloat16_in_a_file_asks_for_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    path = tmp_path / f"model.{suffix}"
+    given = Bag({"w": ones(3, bfloat16).data})
+    save(given, path)
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    monkeypatch.delitem(vars(half), "bfloat16", raising=False)
+
+    with pytest.raises(ImportError, match=r"^tapegrad.bfloat16 needs the package ml_dtypes: pip install "):
+        load(given, path)

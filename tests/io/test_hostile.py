@@ -205,8 +205,8 @@ TENSORS: dict[str, tuple[bytes, str]] = {
     "sizes that overflow": (safetensors(("weight", said([2**62, 2**62], 0, 24), bytes(24)), FIT[1]), "overflow"),
     "no dtype": (safetensors(("weight", said([3, 2], 0, 24, "F33"), bytes(24)), FIT[1]), "F33"),
     "a dtype that NumPy has not": (
-        safetensors(("weight", said([3, 2], 0, 12, "BF16"), bytes(12)), ("bias", said([2], 12, 20), bytes(8))),
-        "BF16",
+        safetensors(("weight", said([3, 2], 0, 6, "F8_E4M3"), bytes(6)), ("bias", said([2], 6, 14), bytes(8))),
+        "F8_E4M3",
     ),
     "one name twice": (safetensors(FIT[0], FIT[0], ("bias", said([2], 24, 32), b"")), ""),
     "names that are no UTF-8": (raw_safetensors(b'{"w\xff\xffight":{}}'), "header"),

@@ -307,3 +307,10 @@ def test_what_has_no_parameters_is_refused(parameters: Any, message: str) -> Non
         SGD(parameters, 0.1)
 
     assert str(refused.value) == message
+
+
+def test_an_optimizer_says_its_step_size_and_how_much_it_changes() -> None:
+    model = Linear(3, 2, rng=0)
+
+    assert repr(Adam(model, lr=0.01)) == "Adam(lr=0.01, 2 parameters)"
+    assert repr(SGD([model.weight], lr=0.1)) == "SGD(lr=0.1, 1 parameter)"

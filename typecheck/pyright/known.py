@@ -120,3 +120,11 @@ def layers(t: Traced, indices: Tensor[Shape[L[2]], NoneTape, np.int64], linear: 
     assert_type(nn.Embedding(7, 5)(indices), Tensor[Shape[L[2], Any], NoneTape])
     assert_type(nn.ReLU()(t), Traced)
     assert_type(nn.Sequential(nn.Linear(3, 5), nn.ReLU())(t), Tensor[Any, OwnedTape, Any])
+
+
+def half_precision(x: Matrix, y: Tensor[Shape[L[2], L[3]], OwnedTape, tg.bfloat16]) -> None:
+    assert_type(x.astype(tg.bfloat16), Tensor[Shape[L[2], L[3]], NoneTape, tg.bfloat16])
+    assert_type(y.astype(np.float32), Traced)
+    assert_type(tg.exp(y), Tensor[Shape[L[2], L[3]], OwnedTape, tg.bfloat16])
+    assert_type(tg.zeros((2, 3), tg.bfloat16), Tensor[Any, NoneTape, tg.bfloat16])
+    assert_type(y.numpy(), np.ndarray[tuple[L[2], L[3]], np.dtype[tg.bfloat16]])
