@@ -12,7 +12,7 @@ from tapegrad import sentences
 from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError
 from tapegrad.tape import NONE
-from tapegrad.tensor import Figure, Tensor, computing, described, handle, values_of
+from tapegrad.tensor import Figure, Tensor, computing, described, made, values_of
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
         raise DTypeError(sentences.no_tensor(sentences.UNNAMED, described(value), described(like)))
     if not isinstance(value, _NUMBERS):
         if isinstance(value, np.ndarray | np.generic):
-            return handle(own(value))  # the array is the caller's, who may write into it before the way back
+            return made(own(value))  # the array is the caller's, who may write into it before the way back
         if isinstance(value, Dim):
             operator.index(value)  # refused, for it is a name; the op is then answered by its rule
         message = f"{described(value)} is neither a tensor nor a number nor a NumPy array"

@@ -415,3 +415,9 @@ def test_without_ml_dtypes_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -
         ModuleNotFoundError, match=r'^tapegrad.bfloat16 needs the package ml_dtypes: pip install "tapegrad\[half\]"$'
     ):
         _ = half.bfloat16
+
+
+def test_an_array_beside_a_tensor_computes_in_float32() -> None:
+    x, y = tg.ones((1000,), tg.bfloat16), np.ones(1000, tg.bfloat16)
+
+    assert ((x @ y).item(), (y @ x).item()) == (1000.0, 1000.0)

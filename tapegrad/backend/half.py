@@ -67,9 +67,8 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
 
     @override
     def __getitem__(self, index: Any) -> Any:
-        return halves(
-            super().__getitem__(index)
-        )  # a number too: those of ml_dtypes make float32 beside one of Python's
+        # A number too: those of ml_dtypes make float32 beside one of Python's.
+        return halves(super().__getitem__(index))
 
     @override
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
