@@ -96,9 +96,17 @@ def public(face: str) -> list[Name]:
     return [Name(f"{face}.{name}", *home(face, name)) for name in (*handed_on, *dict.fromkeys(defined))]
 
 
+def statements(room: str) -> Iterator[ast.stmt]:
+    """Gives what a room does when it is imported, and what only a checker reads of it."""
+    for node in source(room).body:
+        yield node
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            yield from node.body
+
+
 def home(room: str, name: str) -> tuple[str, Definition]:
     """Returns the room that defines a name, and the definition."""
-    for node in source(room).body:
+    for node in statements(room):
         if isinstance(node, ast.ImportFrom) and node.module and any(one.asname == name for one in node.names):
             return home(node.module, name) if node.module.startswith(FACE) else (room, node)
         if isinstance(node, Definition) and name in defined_by(node):
