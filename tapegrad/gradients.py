@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad import picture, sentences
 from tapegrad.backend import engine
-from tapegrad.backend.rooms import GROWING, grown
+from tapegrad.backend.value import GROWING
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError
 from tapegrad.options import check_range
@@ -163,7 +163,7 @@ class Gradients:
         if x not in values:
             values[x] = gradient
         else:
-            values[x] = values[x] + gradient if gradient.size < GROWING else grown(values, x, gradient)
+            values[x] = values[x] + gradient if gradient.size < GROWING else engine(gradient).grown(values, x, gradient)
 
     def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
         """Returns the accumulated gradient of `x`, a closure's own output, and gives it up.

@@ -115,6 +115,10 @@ class Half(NumPy):
     """The primitives over `Halves`: those of float32, whose results are rounded."""
 
     @override
+    def grown(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        return values[key] + x  # of all the others nothing is to be widened
+
+    @override
     def map(self, name: Elementwise, *operands: Any) -> Any:
         function = ELEMENTWISE[name]
         if function in _OF_THE_DTYPE:

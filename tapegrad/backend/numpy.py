@@ -13,7 +13,7 @@ from tapegrad.backend import rows
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import erf, ldexp, power, sigmoid, softplus
 from tapegrad.backend.large import MANY, added, applied, converted
-from tapegrad.backend.rooms import ROOMS
+from tapegrad.backend.rooms import ROOMS, grown
 from tapegrad.backend.value import Backend, Elementwise, Pairwise
 from tapegrad.errors import SingularError
 
@@ -129,6 +129,10 @@ class NumPy(Backend[Floats, Whole, Truths]):
             return sums
         total: Array = np.add.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
         return total
+
+    @override
+    def grown(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        return grown(values, key, x)
 
     @override
     def dot(self, x: Array, y: Array) -> Array:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _LARGE: Final = 1 << 18  # bytes from which on an array stands in a room
-GROWING: Final = 1 << 16  # elements of a sum that is worth being written into its own place
 _ALL: Final = 1 << 28  # bytes of all rooms; what is larger or more comes from the allocator
 _LOOKS: Final = 32  # rooms to look into at either end of a row, however many there are
 _COUNTS: Final = getattr(sys, "_is_gil_enabled", lambda: True)()  # whether a count of references is exact

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar, copy_context
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -21,11 +22,12 @@ def vanishing() -> AbstractContextManager[object]:
 
 def _vanish() -> bool:
     """Says whether underflow is ignored; `np.geterr` takes twenty times as long as to see that nobody has set it."""
-    setting = None if _SETTING is None else _SETTING.get(None)
-    return (setting is None and _SETTING is not None) or np.geterr()["under"] == "ignore"
+    variable = _setting()
+    return (variable is not None and variable.get(None) is None) or np.geterr()["under"] == "ignore"
 
 
-def _found() -> ContextVar[Any] | None:
+@cache  # asked when the first tape runs back: a rule that mypy reads does without NumPy
+def _setting() -> ContextVar[Any] | None:
     """Returns the context variable in which NumPy keeps how errors are treated: the one that a setting changes."""
 
     def changed() -> ContextVar[Any] | None:
@@ -35,6 +37,3 @@ def _found() -> ContextVar[Any] | None:
         return next((one for one in after if before.get(one) is not after[one]), None)
 
     return copy_context().run(changed)
-
-
-_SETTING: Final = _found()

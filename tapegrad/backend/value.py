@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from functools import partial, reduce
 from math import inf, nan
 from operator import add
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias
 
 from typing_extensions import TypeVar
 
@@ -89,6 +89,7 @@ Elementwise: TypeAlias = Literal[
     "trunc",
 ]
 Pairwise: TypeAlias = Literal["divmod", "frexp", "modf"]
+GROWING: Final = 1 << 16  # elements of a sum that is worth being written into its own place
 Pooling: TypeAlias = Literal["add", "maximum", "minimum"]
 
 
@@ -360,6 +361,10 @@ class Backend(ABC, Generic[V, I, B, Q]):
             x: What is added to it, broadcast.
         """
         return total + x
+
+    def grown(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        """Returns the sum of `values[key]` and `x`, in the place of the first if nobody else sees it."""
+        return values[key] + x
 
     def dot(self, x: Any, y: Any) -> Any:
         """Multiplies two matrices."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
-from tapegrad.backend.rooms import GROWING, grown
+from tapegrad.backend.value import GROWING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,4 +41,4 @@ def _add(grads: Gradients, x: Any, gradient: Any) -> None:
     if x not in values:
         values[x] = gradient
     else:  # asked here, for in most sums a call more costs as much as they do
-        values[x] = values[x] + gradient if gradient.size < GROWING else grown(values, x, gradient)
+        values[x] = values[x] + gradient if gradient.size < GROWING else engine(gradient).grown(values, x, gradient)
