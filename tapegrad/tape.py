@@ -22,6 +22,7 @@ from tapegrad.backend.underflow import vanishing
 from tapegrad.dims import show
 from tapegrad.errors import Refusal, SingularError, TapeError
 from tapegrad.gradients import Gradients
+from tapegrad.locks import open_in_children
 from tapegrad.mermaid import bundle
 
 if TYPE_CHECKING:
@@ -455,9 +456,7 @@ class GradientTape:
 
 
 NONE: Final = NoneTape()
-_MERGING: Final = Lock()  # two tapes become one at a time, whichever threads they are from
-if hasattr(os, "register_at_fork"):  # a child has no thread that would open the lock again
-    os.register_at_fork(before=_MERGING.acquire, after_in_child=_MERGING.release, after_in_parent=_MERGING.release)
+_MERGING: Final = open_in_children(Lock())  # two tapes become one at a time, whichever threads they are from
 
 
 def where_called() -> str:

@@ -291,9 +291,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             if seed is not None or self.shape != () or not self.owns_tape or not self.is_float:
                 self._check_seed(seed)
             recorded = self.tape.tape
-            value: Any = self.dtype.type(1) if seed is None else seed.data
-            if seed is None and self.dtype.kind == "V":
-                value = computing(value)
+            value: Any = computing(self.dtype.type(1)) if seed is None else seed.data
             if hasattr(self.data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
                 value = self.data.like(value)
             return recorded.backward(self.handle, value, None if wrt is None else _targets(wrt))
@@ -691,11 +689,13 @@ def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape
 
 def made(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Returns a tapeless tensor around a fresh array, which may be of bfloat16."""
-    return handle(data if data.dtype.kind != "V" else computing(data))
+    return handle(computing(data))
 
 
 def computing(data: Any) -> Any:
     """Returns an array of bfloat16 as one that computes in float32; all else as it is."""
+    if data.dtype.kind != "V":
+        return data
     half: Any = importlib.import_module("tapegrad.backend.half")  # which few programs need
     return half.halves(data)
 

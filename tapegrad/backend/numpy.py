@@ -83,7 +83,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
         if x.size < _SMALL and x.dtype.kind == "f":
             zero = _zero(x.dtype)
             return np.where(np.greater(x, zero), dy, zero)
-        return self.where(np.greater(x, 0), dy, 0)
+        dx: Array = super().relu_back(x, dy)
+        return dx
 
     @override
     def where(self, condition: Array, x: Array, y: Array | float) -> Array:

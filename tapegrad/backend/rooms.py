@@ -111,9 +111,9 @@ def _is_owned(array: Array) -> bool:
     if memory is None:
         return True
     # It is held by the array, as a value is by its dictionary, and by the name that it has here; a room by its row too.
-    kind, references = type(memory), sys.getrefcount(memory)
-    return memory.base is None and (
-        references == _ALONE + 1 if kind is _Room else kind is np.ndarray and references == _ALONE
+    is_room = type(memory) is _Room
+    return (
+        (is_room or type(memory) is np.ndarray) and memory.base is None and sys.getrefcount(memory) == _ALONE + is_room
     )
 
 
@@ -136,8 +136,7 @@ def _held(values: dict[Any, Any], key: Any, _: Any) -> int:
     return sys.getrefcount(total)
 
 
-_ALONE: Final = _held(
-    {0: np.empty(0)}, 0, None
-)  # references to a value that only its dictionary holds, while it is summed
+# References to a value that only its dictionary holds, while it is summed.
+_ALONE: Final = _held({0: np.empty(0)}, 0, None)
 _UNSEEN: Final = _references([np.empty(0)], 0)  # to a room that only its row holds
 ROOMS: Final = Rooms()

@@ -30,8 +30,7 @@ class Landed(Lazy[S_co, D_co]):
 
     @override
     def read(self) -> Any:
-        values = here(self.handle)
-        self.data = values if values.dtype.kind != "V" else computing(values)
+        self.data = computing(here(self.handle))
         return self.data
 
     @override

@@ -91,7 +91,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     def replace(self: State[S, D], data: Value[S, D]) -> None:
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
-        replace_all([(self, data if data.dtype.kind != "V" else computing(data))])
+        replace_all([(self, computing(data))])
 
     def changes(self, data: Any) -> tuple[tuple[str, Any], ...]:
         """Returns what other values make of this tensor, attribute by attribute."""
@@ -110,7 +110,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
                 raise AttributeError(message)
         values: Any = np.array(self.on_device, order="C")
         fetched.append(ref(self))  # first: what an interrupt leaves out here would be read for ever
-        self.data = values if values.dtype.kind != "V" else computing(values)
+        self.data = computing(values)
         return self.data
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from tapegrad.backend import Value
 from tapegrad.backend.underflow import vanishing
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
+from tapegrad.locks import open_in_children
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
@@ -360,6 +360,5 @@ def _by_path(name: str, paths: list[tuple[str, Any]]) -> dict[str, AnyParam]:
     return {path: parameter for parameter, path in first.items()}
 
 
-_STEPPING: Final = RLock()  # of threads that share parameters each steps from what the one before has left
-if hasattr(os, "register_at_fork"):  # a child has no thread that would open the lock again
-    os.register_at_fork(before=_STEPPING.acquire, after_in_child=_STEPPING.release, after_in_parent=_STEPPING.release)
+# Of threads that share parameters each steps from what the one before has left.
+_STEPPING: Final = open_in_children(RLock())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -12,6 +11,7 @@ from typing_extensions import override
 from tapegrad import ops, sentences
 from tapegrad.dims import show
 from tapegrad.errors import ShapeError, TapeError
+from tapegrad.locks import open_in_children
 from tapegrad.mermaid import bundle, flow
 from tapegrad.picture import counted, listed
 from tapegrad.slot_tape.checks import (
@@ -363,9 +363,7 @@ class SlotTape:
         return SlotTape, ()
 
 
-_WRITING: Final = RLock()  # threads may record on one tape, and add to one set of buffers
-if hasattr(os, "register_at_fork"):  # a child has no thread that would open the lock again
-    os.register_at_fork(before=_WRITING.acquire, after_in_child=_WRITING.release, after_in_parent=_WRITING.release)
+_WRITING: Final = open_in_children(RLock())  # threads may record on one tape, and add to one set of buffers
 
 
 def _centred(x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
