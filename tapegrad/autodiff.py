@@ -22,7 +22,7 @@ from tapegrad.traces import edge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.backend import Elementwise, Pairwise, Slide
+    from tapegrad.backend import Axis, Elementwise, Int, Pairwise, Slide
     from tapegrad.gradients import Gradients
     from tapegrad.tape import Checkpointing, NoneTape, OwnedTape
 
@@ -310,11 +310,11 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return first, second
 
     @override
-    def sum(self, x: Recorded, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Recorded:
+    def sum(self, x: Recorded, axis: Axis, *, keepdims: bool) -> Recorded:
         return ops.sum(_lifted(x), axis, keepdims=keepdims)
 
     @override
-    def log_softmax_back(self, y: Recorded, dy: Recorded, axis: int) -> Recorded:
+    def log_softmax_back(self, y: Recorded, dy: Recorded, axis: Int) -> Recorded:
         dx: Recorded = super().log_softmax_back(_lifted(y), dy, axis)
         return dx
 
@@ -335,15 +335,15 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return ops.broadcast_to(x, tuple(shape))
 
     @override
-    def argcummax(self, x: Recorded, axis: int) -> Recorded:
+    def argcummax(self, x: Recorded, axis: Int) -> Recorded:
         return handle(engine(x.data).argcummax(x.data, axis))
 
     @override
-    def argcummin(self, x: Recorded, axis: int) -> Recorded:
+    def argcummin(self, x: Recorded, axis: Int) -> Recorded:
         return handle(engine(x.data).argcummin(x.data, axis))
 
     @override
-    def concat(self, values: Sequence[Recorded], axis: int) -> Recorded:
+    def concat(self, values: Sequence[Recorded], axis: Int) -> Recorded:
         return ops.concat([_lifted(value) for value in values], axis)
 
     @override
@@ -380,11 +380,11 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return ops.solve(_lifted(x), _lifted(y))
 
     @override
-    def take(self, x: Recorded, indices: Recorded, axis: int) -> Recorded:
+    def take(self, x: Recorded, indices: Recorded, axis: Int) -> Recorded:
         return ops.take(_lifted(x), _lifted(indices), axis)
 
     @override
-    def scatter_add(self, shape: Sequence[int], indices: Recorded, updates: Recorded, axis: int) -> Recorded:
+    def scatter_add(self, shape: Sequence[int], indices: Recorded, updates: Recorded, axis: Int) -> Recorded:
         return ops.scatter_add(_lifted(updates), _lifted(indices), tuple(shape), axis)
 
     @override

@@ -369,7 +369,7 @@ def normal_axis(axis: SupportsIndex | Dim, dims: Dims, name: str = "x") -> int:
     return place % len(dims)
 
 
-def normal_axes(axis: int | tuple[int, ...] | None, dims: Dims, name: str = "x") -> tuple[int, ...]:
+def normal_axes(axis: SupportsIndex | tuple[SupportsIndex, ...] | None, dims: Dims, name: str = "x") -> tuple[int, ...]:
     """Returns the axes that NumPy's `axis` argument names, counted from the front; None names all."""
     if axis is None:
         return tuple(range(len(dims)))
@@ -392,7 +392,7 @@ def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
     return number if isinstance(number, int | Dim) else int(number)
 
 
-def several_axes(axis: int | tuple[int, ...]) -> tuple[int, ...]:
+def several_axes(axis: SupportsIndex | tuple[SupportsIndex, ...]) -> tuple[Size, ...]:
     """Returns the axes that an argument names, one or several.
 
     Raises:
@@ -402,7 +402,7 @@ def several_axes(axis: int | tuple[int, ...]) -> tuple[int, ...]:
     if not all(map(is_int, axes)):
         message = f"axis is {axis!r} but an int or a tuple of ints is expected"
         raise DTypeError(message)
-    return axes
+    return tuple(map(one_int, axes))
 
 
 def is_int(axis: object) -> bool:

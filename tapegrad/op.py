@@ -455,7 +455,7 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
         elif name in entry.operands:
             if not hasattr(value, "shape") and not isinstance(value, _NUMBERS):
                 yield f"{name} is {kind}, not a tensor"
-        elif asked == "int" and not is_int(value):
+        elif asked in ("int", "Int") and not is_int(value):
             yield f"{name} is {kind} but an int is expected"
         elif asked == "Sizes" and not isinstance(value, tuple | list):
             yield f"{name} is {kind} but a tuple of ints is expected"

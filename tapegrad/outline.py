@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.backend import Backend, Elementwise, Pairwise, Slide, Value, register
+from tapegrad.backend import Backend, Elementwise, Int, Pairwise, Slide, Value, register
 from tapegrad.dims import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import OPS, NoNumbersError, Op
@@ -304,7 +304,7 @@ class Outlines(Backend[Outline]):
         return ruled("at_add", ruled("zeros", tuple(shape)), index, value)
 
     @override
-    def scatter_add(self, shape: Sequence[int], indices: Outline, updates: Outline, axis: int) -> Outline:
+    def scatter_add(self, shape: Sequence[int], indices: Outline, updates: Outline, axis: Int) -> Outline:
         return ruled("scatter_add", updates, indices, tuple(shape), axis)
 
     @override

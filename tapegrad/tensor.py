@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import EllipsisType
 
-    from tapegrad.backend import Value
+    from tapegrad.backend import Axis, Int, Value
     from tapegrad.gradients import Gradients
     from tapegrad.merging import MYPY
     from tapegrad.tape import Checkpointing
@@ -569,7 +569,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             shorten(error)
             raise
 
-    def transpose(self, axes: tuple[int, ...] | None = None) -> Tensor[Any, T_co, D_co]:
+    def transpose(self, axes: tuple[Int, ...] | None = None) -> Tensor[Any, T_co, D_co]:
         """Permutes the axes, see `tapegrad.transpose`."""
         return CALLS["transpose"](self, axes)
 
@@ -617,15 +617,15 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Says whether some element along axes is true, see `tapegrad.any`."""
         return CALLS["any"](self, axis, keepdims=keepdims)
 
-    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
+    def argmax(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
         """Finds the index of the largest along an axis, see `tapegrad.argmax`."""
         return CALLS["argmax"](self, axis, keepdims=keepdims)
 
-    def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
+    def argmin(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
         """Finds the index of the smallest along an axis, see `tapegrad.argmin`."""
         return CALLS["argmin"](self, axis, keepdims=keepdims)
 
-    def cumsum(self, axis: int | None = None) -> Tensor[Any, T_co, D_co]:
+    def cumsum(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
         """Adds up all elements to each one along an axis, see `tapegrad.cumsum`."""
         return CALLS["cumsum"](self, axis)
 
@@ -633,19 +633,19 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Finds the indices of what is not zero, see `tapegrad.nonzero`."""
         return CALLS["nonzero"](self)
 
-    def cumprod(self, axis: int | None = None) -> Tensor[Any, T_co, D_co]:
+    def cumprod(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
         """Multiplies all elements up to each one along an axis, see `tapegrad.cumprod`."""
         return CALLS["cumprod"](self, axis)
 
-    def argsort(self, axis: int = -1, *, descending: bool = False) -> Tensor[S_co, NoneTape, np.int64]:
+    def argsort(self, axis: Int = -1, *, descending: bool = False) -> Tensor[S_co, NoneTape, np.int64]:
         """Finds the indices that put an axis in order, see `tapegrad.argsort`."""
         return CALLS["argsort"](self, axis, descending=descending)
 
-    def flatten(self, start_axis: int = 0, end_axis: int = -1) -> Tensor[Any, T_co, D_co]:
+    def flatten(self, start_axis: Int = 0, end_axis: Int = -1) -> Tensor[Any, T_co, D_co]:
         """Joins neighbouring axes into one, see `tapegrad.flatten`."""
         return CALLS["flatten"](self, start_axis, end_axis)
 
-    def repeat(self, repeats: int, axis: int | None = None) -> Tensor[Any, T_co, D_co]:
+    def repeat(self, repeats: int, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
         """Repeats each element, see `tapegrad.repeat`."""
         return CALLS["repeat"](self, repeats, axis)
 
@@ -653,11 +653,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Drops axes of size one, see `tapegrad.squeeze`."""
         return CALLS["squeeze"](self, axis)
 
-    def swapaxes(self, axis1: int, axis2: int) -> Tensor[Any, T_co, D_co]:
+    def swapaxes(self, axis1: Int, axis2: Int) -> Tensor[Any, T_co, D_co]:
         """Exchanges two axes, see `tapegrad.swapaxes`."""
         return CALLS["swapaxes"](self, axis1, axis2)
 
-    def take(self, indices: Tensor[Any, T2, np.integer[Any]], axis: int = 0) -> Tensor[Any, Merge[T_co, T2], D_co]:
+    def take(self, indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """Picks slices by index, see `tapegrad.take`."""
         return CALLS["take"](self, indices, axis)
 
@@ -733,13 +733,11 @@ def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
 
 _new: Any = object.__new__  # Any: what it makes is typed by who asks for it
 
-Axis: TypeAlias = int | tuple[int, ...] | None
-Count: TypeAlias = "int | np.integer[Any]"
-Sizes: TypeAlias = "tuple[Count, ...]"
+Sizes: TypeAlias = "tuple[Int, ...]"
 Number: TypeAlias = "float | np.ndarray[Any, np.dtype[Any]] | np.generic"
 Scalar: TypeAlias = "float | np.floating[Any] | np.integer[Any]"
 Operand: TypeAlias = "Tensor[Any, T2, Any] | Number"
-Place: TypeAlias = "Count | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | None"
+Place: TypeAlias = "Int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | None"
 Index: TypeAlias = (
     "int | np.integer[Any] | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]]"
     " | tuple[Place[T2], ...] | None"

@@ -258,7 +258,7 @@ def _slope(f: Function, seed: int) -> Function:
 def _is_hideable(annotation: Any) -> bool:
     return (
         annotation in (Dims, Size)
-        or str(annotation) in {"tuple[Dims, ...]", "Dims | Size", "Size | Count"}
+        or str(annotation) in {"tuple[Dims, ...]", "Dims | Size", "Size | Int"}
         or str(annotation).rpartition(".")[2] in {"Dims", "Size"}
     )
 

@@ -93,3 +93,10 @@ def test_an_int_of_numpy_is_an_axis(name: str, place: str) -> None:
         *(result if isinstance(result, tuple) else (result,) for result in (plain, of_numpy)), strict=True
     ):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_the_checker_takes_an_int_of_numpy_as_well(name: str, place: str) -> None:
+    taken = set(re.findall(r"\w+", OPS[name].function.__annotations__[place]))
+
+    assert taken & {"Axis", "Int", "Paired"}, f"{place} of {name} is {OPS[name].function.__annotations__[place]}"

@@ -208,6 +208,15 @@ def reject_two_shapes_for_one_name() -> None:
     alike(x, turned(x))  # E(mypy): alike: S is (3, 5) in a but (5, 3) in b [tapegrad-shape]
 
 
+def accept_an_axis_of_numpy() -> None:
+    for axis in np.argsort(x.shape):
+        assert_type(x.sum(axis), Tensor[Any, NoneTape])
+        assert_type(tg.softmax(x, axis), Tensor[Shape[L[3], L[5]], NoneTape])
+        assert_type(tg.concat([x, x], axis), Tensor[Any, NoneTape])
+    assert_type(x.mean((np.int64(0), 1)), Tensor[Shape[()], NoneTape])
+    assert_type(x.transpose((np.int32(1), np.int32(0))), Tensor[Shape[L[5], L[3]], NoneTape])
+
+
 def reject_one_of_many_arguments() -> None:
     rows(x, tg.ones((3, 4)))  # E(mypy): rows: M is 5 in parts[0] but 4 in parts[1] [tapegrad-shape]
 

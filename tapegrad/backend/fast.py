@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
     from tapegrad.backend.generated import Kernel
     from tapegrad.backend.program import Program
-    from tapegrad.backend.value import Pooling
+    from tapegrad.backend.value import Axis, Int, Pooling
     from tapegrad.backend.windows import Windows
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
-Axis: TypeAlias = "int | tuple[int, ...] | None"
 
 _SETTING: Final = os.environ.get("TAPEGRAD_FAST", "1")  # 0 for no kernels, and `all` for small arrays too, in tests
 _LARGE: Final = 1 if _SETTING == "all" else 1 << 15  # elements; below, NumPy is done before a kernel is found
@@ -66,19 +65,19 @@ class Fast(numpy.NumPy):
         return found
 
     @override
-    def softmax(self, x: Array, axis: int) -> Array:
+    def softmax(self, x: Array, axis: Int) -> Array:
         return _from_peaks("softmax", x) if _are_rows(axis, x) else super().softmax(x, axis)
 
     @override
-    def softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
+    def softmax_back(self, y: Array, dy: Array, axis: Int) -> Array:
         return _filled("softmax_back", y, dy) if _are_rows(axis, y, dy) else super().softmax_back(y, dy, axis)
 
     @override
-    def log_softmax(self, x: Array, axis: int) -> Array:
+    def log_softmax(self, x: Array, axis: Int) -> Array:
         return _from_peaks("log_softmax", x) if _are_rows(axis, x) else super().log_softmax(x, axis)
 
     @override
-    def log_softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
+    def log_softmax_back(self, y: Array, dy: Array, axis: Int) -> Array:
         return _filled("log_softmax_back", y, dy) if _are_rows(axis, y, dy) else super().log_softmax_back(y, dy, axis)
 
     @override

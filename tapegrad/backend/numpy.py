@@ -14,7 +14,7 @@ from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import erf, ldexp, power, sigmoid, softplus
 from tapegrad.backend.large import MANY, added, applied, converted
 from tapegrad.backend.rooms import ROOMS, grown
-from tapegrad.backend.value import Backend, Elementwise, Pairwise
+from tapegrad.backend.value import Axis, Backend, Elementwise, Int, Pairwise
 from tapegrad.errors import SingularError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return first, second
 
     @override
-    def sum(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+    def sum(self, x: Array, axis: Axis, *, keepdims: bool) -> Array:
         if axis is None and not keepdims and x.size >= MANY and x.dtype.char in "fd" and x.flags.c_contiguous:
             return added(x)
         # Half the cost of np.sum on small arrays; the dtype is that of `x`, where NumPy would widen small ints.
@@ -141,62 +141,62 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return product
 
     @override
-    def max(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+    def max(self, x: Array, axis: Axis, *, keepdims: bool) -> Array:
         largest: Array = np.maximum.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
         return largest
 
     @override
-    def min(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+    def min(self, x: Array, axis: Axis, *, keepdims: bool) -> Array:
         smallest: Array = np.minimum.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
         return smallest
 
     @override
-    def prod(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Array:
+    def prod(self, x: Array, axis: Axis, *, keepdims: bool) -> Array:
         total: Array = np.multiply.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
         return total
 
     @override
-    def argmax(self, x: Array, axis: int | None, *, keepdims: bool) -> Whole:
+    def argmax(self, x: Array, axis: Int | None, *, keepdims: bool) -> Whole:
         return np.asarray(np.argmax(x, axis, keepdims=keepdims))
 
     @override
-    def argmin(self, x: Array, axis: int | None, *, keepdims: bool) -> Whole:
+    def argmin(self, x: Array, axis: Int | None, *, keepdims: bool) -> Whole:
         return np.asarray(np.argmin(x, axis, keepdims=keepdims))
 
     @override
-    def all(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Truths:
-        return np.asarray(np.all(x, axis, keepdims=keepdims))
+    def all(self, x: Array, axis: Axis, *, keepdims: bool) -> Truths:
+        return np.asarray(np.logical_and.reduce(x, axis=axis, keepdims=keepdims))  # type: ignore[call-overload]  # asks for a literal
 
     @override
-    def any(self, x: Array, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> Truths:
-        return np.asarray(np.any(x, axis, keepdims=keepdims))
+    def any(self, x: Array, axis: Axis, *, keepdims: bool) -> Truths:
+        return np.asarray(np.logical_or.reduce(x, axis=axis, keepdims=keepdims))  # type: ignore[call-overload]  # asks for a literal
 
     @override
-    def cumsum(self, x: Array, axis: int) -> Array:
+    def cumsum(self, x: Array, axis: Int) -> Array:
         return np.cumsum(x, axis, dtype=x.dtype)
 
     @override
-    def cumprod(self, x: Array, axis: int) -> Array:
+    def cumprod(self, x: Array, axis: Int) -> Array:
         return np.cumprod(x, axis, dtype=x.dtype)
 
     @override
-    def argcummax(self, x: Array, axis: int) -> Whole:
+    def argcummax(self, x: Array, axis: Int) -> Whole:
         return _last_equal(x, np.maximum.accumulate(x, axis), axis)
 
     @override
-    def argcummin(self, x: Array, axis: int) -> Whole:
+    def argcummin(self, x: Array, axis: Int) -> Whole:
         return _last_equal(x, np.minimum.accumulate(x, axis), axis)
 
     @override
-    def argsort(self, x: Array, axis: int, *, descending: bool) -> Whole:
+    def argsort(self, x: Array, axis: Int, *, descending: bool) -> Whole:
         if not descending:
             return np.argsort(x, axis, kind="stable")
         # Turned about before and after, so that equal elements keep their order.
-        turned = np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+        turned = np.flip(np.argsort(np.flip(x, int(axis)), axis, kind="stable"), int(axis))
         return np.asarray(x.shape[axis] - 1 - turned)
 
     @override
-    def concat(self, values: Sequence[Array], axis: int) -> Array:
+    def concat(self, values: Sequence[Array], axis: Int) -> Array:
         return np.concatenate(values, axis)
 
     @override
@@ -239,31 +239,27 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return out
 
     @override
-    def softmax(self, x: Array, axis: int) -> Array:
+    def softmax(self, x: Array, axis: Int) -> Array:
         return rows.softmax(x, axis)
 
     @override
-    def softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
+    def softmax_back(self, y: Array, dy: Array, axis: Int) -> Array:
         return rows.softmax_back(y, dy, axis)
 
     @override
-    def log_softmax(self, x: Array, axis: int) -> Array:
+    def log_softmax(self, x: Array, axis: Int) -> Array:
         return rows.log_softmax(x, axis)
 
     @override
-    def log_softmax_back(self, y: Array, dy: Array, axis: int) -> Array:
+    def log_softmax_back(self, y: Array, dy: Array, axis: Int) -> Array:
         return rows.log_softmax_back(y, dy, axis)
 
     @override
-    def standardize(
-        self, x: Array, axis: int | tuple[int, ...] | None, eps: Any, *, centred: bool
-    ) -> tuple[Array, Array]:
+    def standardize(self, x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
         return rows.standardize(x, axis, eps, centred=centred)
 
     @override
-    def standardize_back(
-        self, y: Array, factor: Array, dy: Array, axis: int | tuple[int, ...] | None, *, centred: bool
-    ) -> Array:
+    def standardize_back(self, y: Array, factor: Array, dy: Array, axis: Axis, *, centred: bool) -> Array:
         return rows.standardize_back(y, factor, dy, axis, centred=centred)
 
     @override
@@ -318,11 +314,11 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return halved
 
     @override
-    def take(self, x: Array, indices: Array, axis: int) -> Array:
+    def take(self, x: Array, indices: Array, axis: Int) -> Array:
         return np.take(x, indices, axis=axis)
 
     @override
-    def scatter_add(self, shape: Sequence[int], indices: Array, updates: Array, axis: int) -> Array:
+    def scatter_add(self, shape: Sequence[int], indices: Array, updates: Array, axis: Int) -> Array:
         out = np.zeros(shape, updates.dtype)
         index: Any = (*(slice(None),) * axis, indices)  # NumPy's stubs of `at` know no slices
         np.add.at(out, index, updates)
@@ -383,7 +379,7 @@ def _fixed(array: Array) -> Array:
     return array
 
 
-def _last_equal(x: Array, running: Array, axis: int) -> Array:
+def _last_equal(x: Array, running: Array, axis: Int) -> Array:
     """Returns for each running extreme the last index where it was met."""
     met = (x == running) | np.isnan(x)
     indices: Array = np.indices(x.shape, sparse=True)[axis]

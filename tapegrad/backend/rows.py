@@ -18,8 +18,9 @@ from tapegrad.backend.threads import shared_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tapegrad.backend.value import Axis
+
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
-Axis: TypeAlias = "int | tuple[int, ...] | None"
 
 _BYTES: Final = 1 << 20  # of an array at a time
 _SMALL: Final = 1 << 12  # elements that are not worth being made a matrix
@@ -220,7 +221,7 @@ def _left(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
 def _spanned(shape: tuple[int, ...], axis: Axis) -> set[int]:
     rank = len(shape)
     axes = range(rank) if axis is None else (axis,) if isinstance(axis, int | np.integer) else axis
-    return {one % rank for one in axes}
+    return {int(one) % rank for one in axes}
 
 
 def _stand_last(axes: set[int], rank: int) -> bool:

@@ -16,6 +16,8 @@ from typing_extensions import TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
+
     from tapegrad.backend.windows import Windows
 
 S = TypeVar("S", bound=tuple[Any, ...], covariant=True, default=Any)
@@ -25,6 +27,8 @@ I = TypeVar("I", default=V)
 B = TypeVar("B", default=V)
 Q = TypeVar("Q", default=Any)
 
+Int: TypeAlias = "int | np.integer[Any]"
+Axis: TypeAlias = "Int | tuple[Int, ...] | None"
 Elementwise: TypeAlias = Literal[
     "abs",
     "acos",
@@ -189,59 +193,59 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Applies an elementwise function of two results, which goes by the name of its op, NumPy's."""
 
     @abstractmethod
-    def sum(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+    def sum(self, x: V, axis: Axis, *, keepdims: bool) -> V:
         """Adds up along axes."""
 
     @abstractmethod
-    def max(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+    def max(self, x: V, axis: Axis, *, keepdims: bool) -> V:
         """Finds the largest along axes; NaN wins."""
 
     @abstractmethod
-    def min(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+    def min(self, x: V, axis: Axis, *, keepdims: bool) -> V:
         """Finds the smallest along axes; NaN wins."""
 
     @abstractmethod
-    def prod(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> V:
+    def prod(self, x: V, axis: Axis, *, keepdims: bool) -> V:
         """Multiplies along axes."""
 
     @abstractmethod
-    def argmax(self, x: V, axis: int | None, *, keepdims: bool) -> I:
+    def argmax(self, x: V, axis: Int | None, *, keepdims: bool) -> I:
         """Finds the index of the first largest along an axis, or among all elements."""
 
     @abstractmethod
-    def argmin(self, x: V, axis: int | None, *, keepdims: bool) -> I:
+    def argmin(self, x: V, axis: Int | None, *, keepdims: bool) -> I:
         """Finds the index of the first smallest along an axis, or among all elements."""
 
     @abstractmethod
-    def all(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> B:
+    def all(self, x: V, axis: Axis, *, keepdims: bool) -> B:
         """Says whether every element along axes is true, or not zero."""
 
     @abstractmethod
-    def any(self, x: V, axis: int | tuple[int, ...] | None, *, keepdims: bool) -> B:
+    def any(self, x: V, axis: Axis, *, keepdims: bool) -> B:
         """Says whether an element along axes is true, or not zero."""
 
     @abstractmethod
-    def cumsum(self, x: V, axis: int) -> V:
+    def cumsum(self, x: V, axis: Int) -> V:
         """Adds up all elements to each one along an axis."""
 
     @abstractmethod
-    def cumprod(self, x: V, axis: int) -> V:
+    def cumprod(self, x: V, axis: Int) -> V:
         """Multiplies all elements up to each one along an axis."""
 
     @abstractmethod
-    def argcummax(self, x: V, axis: int) -> I:
+    def argcummax(self, x: V, axis: Int) -> I:
         """Finds the index of the last largest among the elements up to each one along an axis; NaN wins."""
 
     @abstractmethod
-    def argcummin(self, x: V, axis: int) -> I:
+    def argcummin(self, x: V, axis: Int) -> I:
         """Finds the index of the last smallest among the elements up to each one along an axis; NaN wins."""
 
     @abstractmethod
-    def argsort(self, x: V, axis: int, *, descending: bool) -> I:
+    def argsort(self, x: V, axis: Int, *, descending: bool) -> I:
         """Finds the indices that put an axis in order, equal elements in theirs; NaN counts as largest."""
 
     @abstractmethod
-    def concat(self, values: Sequence[V], axis: int) -> V:
+    def concat(self, values: Sequence[V], axis: Int) -> V:
         """Puts values one behind the other along an axis."""
 
     @abstractmethod
@@ -265,7 +269,7 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Adds values to a zero array at the places that an index names: the way back of `getitem`."""
 
     @abstractmethod
-    def softmax(self, x: V, axis: int) -> V:
+    def softmax(self, x: V, axis: Int) -> V:
         """Turns scores into probabilities along an axis that has elements."""
 
     @abstractmethod
@@ -309,11 +313,11 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Converts to another dtype."""
 
     @abstractmethod
-    def take(self, x: V, indices: I, axis: int) -> V:
+    def take(self, x: V, indices: I, axis: Int) -> V:
         """Picks slices by index."""
 
     @abstractmethod
-    def scatter_add(self, shape: Sequence[int], indices: I, updates: V, axis: int) -> V:
+    def scatter_add(self, shape: Sequence[int], indices: I, updates: V, axis: Int) -> V:
         """Adds each update to the slice of a zero array that its index names: the way back of `take`."""
 
     @abstractmethod
@@ -375,27 +379,27 @@ class Backend(ABC, Generic[V, I, B, Q]):
         is_above: Any = self.greater(x, 0)
         return self.where(is_above, dy, 0)
 
-    def mean(self, x: Any, axis: int | tuple[int, ...] | None) -> Any:
+    def mean(self, x: Any, axis: Axis) -> Any:
         """Averages along axes, which stay with size one."""
         total: Any = self.sum(x, axis, keepdims=True)
         return total * (total.size / x.size if x.size else nan)
 
-    def softmax_back(self, y: Any, dy: Any, axis: int) -> Any:
+    def softmax_back(self, y: Any, dy: Any, axis: Int) -> Any:
         """Turns the gradient of probabilities into that of their scores: `y (dy - sum(y dy))`."""
         return (dy - self.sum(dy * y, axis, keepdims=True)) * y
 
-    def log_softmax(self, x: Any, axis: int) -> Any:
+    def log_softmax(self, x: Any, axis: Int) -> Any:
         """Turns scores into logarithms of probabilities along an axis that has elements."""
         # Shift by the max first: exp(89) overflows float32.
         shifted: Any = x - self.max(x, axis, keepdims=True)
         return shifted - self.log(self.sum(self.exp(shifted), axis, keepdims=True))
 
-    def log_softmax_back(self, y: Any, dy: Any, axis: int) -> Any:
+    def log_softmax_back(self, y: Any, dy: Any, axis: Int) -> Any:
         """Turns the gradient of logarithms of probabilities into that of their scores: `dy - exp(y) sum(dy)`."""
         powers: Any = self.exp(y)
         return dy - powers * self.sum(dy, axis, keepdims=True)
 
-    def standardize(self, x: Any, axis: int | tuple[int, ...] | None, eps: Any, *, centred: bool) -> tuple[Any, Any]:
+    def standardize(self, x: Any, axis: Axis, eps: Any, *, centred: bool) -> tuple[Any, Any]:
         """Returns `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` takes the mean of `x` away first."""
         if centred:
             x = x - self.mean(x, axis)
@@ -403,9 +407,7 @@ class Backend(ABC, Generic[V, I, B, Q]):
         factor = 1 / root
         return x * factor, factor
 
-    def standardize_back(
-        self, y: Any, factor: Any, dy: Any, axis: int | tuple[int, ...] | None, *, centred: bool
-    ) -> Any:
+    def standardize_back(self, y: Any, factor: Any, dy: Any, axis: Axis, *, centred: bool) -> Any:
         """Turns the gradient of what `standardize` gave, `y` and `factor`, into that of what it was given."""
         dx = dy - y * self.mean(dy * y, axis)
         return (dx - self.mean(dy, axis) if centred else dx) * factor

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.backend import Backend, Elementwise, Pairwise, Slide, register
+from tapegrad.backend import Axis, Backend, Elementwise, Int, Pairwise, Slide, register
 from tapegrad.jax.library import jax, jnp
 from tapegrad.jax.traced import Traced, computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-Axes = int | tuple[int, ...] | None
 
 
 class JAX(Backend[Traced]):
@@ -49,59 +47,59 @@ class JAX(Backend[Traced]):
         return first, second
 
     @override
-    def sum(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+    def sum(self, x: Traced, axis: Axis, *, keepdims: bool) -> Traced:
         return self._of(jnp.sum, x, axis, dtype=x.dtype, keepdims=keepdims)
 
     @override
-    def max(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+    def max(self, x: Traced, axis: Axis, *, keepdims: bool) -> Traced:
         return self._of(jnp.max, x, axis, keepdims=keepdims)
 
     @override
-    def min(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+    def min(self, x: Traced, axis: Axis, *, keepdims: bool) -> Traced:
         return self._of(jnp.min, x, axis, keepdims=keepdims)
 
     @override
-    def prod(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+    def prod(self, x: Traced, axis: Axis, *, keepdims: bool) -> Traced:
         return self._of(jnp.prod, x, axis, dtype=x.dtype, keepdims=keepdims)
 
     @override
-    def argmax(self, x: Traced, axis: int | None, *, keepdims: bool) -> Traced:
+    def argmax(self, x: Traced, axis: Int | None, *, keepdims: bool) -> Traced:
         return self._of(jnp.argmax, x, axis, keepdims=keepdims)
 
     @override
-    def argmin(self, x: Traced, axis: int | None, *, keepdims: bool) -> Traced:
+    def argmin(self, x: Traced, axis: Int | None, *, keepdims: bool) -> Traced:
         return self._of(jnp.argmin, x, axis, keepdims=keepdims)
 
     @override
-    def all(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+    def all(self, x: Traced, axis: Axis, *, keepdims: bool) -> Traced:
         return self._of(jnp.all, x, axis, keepdims=keepdims)
 
     @override
-    def any(self, x: Traced, axis: Axes, *, keepdims: bool) -> Traced:
+    def any(self, x: Traced, axis: Axis, *, keepdims: bool) -> Traced:
         return self._of(jnp.any, x, axis, keepdims=keepdims)
 
     @override
-    def cumsum(self, x: Traced, axis: int) -> Traced:
+    def cumsum(self, x: Traced, axis: Int) -> Traced:
         return self._of(jnp.cumsum, x, axis, dtype=x.dtype)
 
     @override
-    def cumprod(self, x: Traced, axis: int) -> Traced:
+    def cumprod(self, x: Traced, axis: Int) -> Traced:
         return self._of(jnp.cumprod, x, axis, dtype=x.dtype)
 
     @override
-    def argcummax(self, x: Traced, axis: int) -> Traced:
+    def argcummax(self, x: Traced, axis: Int) -> Traced:
         return self._of(_last_equal, x, axis, jnp.maximum)
 
     @override
-    def argcummin(self, x: Traced, axis: int) -> Traced:
+    def argcummin(self, x: Traced, axis: Int) -> Traced:
         return self._of(_last_equal, x, axis, jnp.minimum)
 
     @override
-    def argsort(self, x: Traced, axis: int, *, descending: bool) -> Traced:
+    def argsort(self, x: Traced, axis: Int, *, descending: bool) -> Traced:
         return self._of(_ordered, x, axis, descending=descending)
 
     @override
-    def concat(self, values: Sequence[Traced], axis: int) -> Traced:
+    def concat(self, values: Sequence[Traced], axis: Int) -> Traced:
         return self._of(jnp.concatenate, list(values), axis)
 
     @override
@@ -125,7 +123,7 @@ class JAX(Backend[Traced]):
         return self.at_add(self.zeros(shape, value.dtype), index, value)
 
     @override
-    def softmax(self, x: Traced, axis: int) -> Traced:
+    def softmax(self, x: Traced, axis: Int) -> Traced:
         powers = self.exp(x - self.max(x, axis, keepdims=True))
         return powers / self.sum(powers, axis, keepdims=True)
 
@@ -170,11 +168,11 @@ class JAX(Backend[Traced]):
         return x.astype(dtype)
 
     @override
-    def take(self, x: Traced, indices: Traced, axis: int) -> Traced:
+    def take(self, x: Traced, indices: Traced, axis: Int) -> Traced:
         return self._of(jnp.take, x, indices, axis)
 
     @override
-    def scatter_add(self, shape: Sequence[int], indices: Traced, updates: Traced, axis: int) -> Traced:
+    def scatter_add(self, shape: Sequence[int], indices: Traced, updates: Traced, axis: Int) -> Traced:
         return self.place(shape, (*(slice(None),) * axis, indices), updates)
 
     @override
@@ -205,7 +203,7 @@ class JAX(Backend[Traced]):
         return found
 
 
-def _last_equal(x: Any, axis: int, extreme: Any) -> Any:
+def _last_equal(x: Any, axis: Int, extreme: Any) -> Any:
     """Returns for each running extreme the last index where it was met."""
     met = (x == extreme.accumulate(x, axis)) | jnp.isnan(x)
     indices = jnp.arange(x.shape[axis]).reshape([-1 if place == axis % x.ndim else 1 for place in range(x.ndim)])
@@ -218,7 +216,7 @@ def _parted(x: Any) -> tuple[Any, Any]:
     return jnp.copysign(jnp.where(jnp.isinf(x), 0, x - whole), x), whole
 
 
-def _ordered(x: Any, axis: int, *, descending: bool) -> Any:
+def _ordered(x: Any, axis: Int, *, descending: bool) -> Any:
     if not descending:
         return jnp.argsort(x, axis, stable=True)
     # Turned about before and after, so that equal elements keep their order.

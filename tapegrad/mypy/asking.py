@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tapegrad.op import Op
 
 # What stands for a value that nobody knows, by what a rule calls its kind: it asks of no number which one it is.
-_OPEN = {"Size": UNKNOWN, "Size | Count": UNKNOWN, Size: UNKNOWN, "Dims | Size": UNKNOWN, "Scalar": 0.0}
+_OPEN = {"Size": UNKNOWN, "Size | Int": UNKNOWN, Size: UNKNOWN, "Dims | Size": UNKNOWN, "Scalar": 0.0}
 _CONCRETE = re.compile(r"bool|b?float\d+|u?int\d+")
 
 

@@ -20,14 +20,15 @@ from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops.move import ordered, reshape_shape, transpose
-from tapegrad.tensor import Axis, D, T, Tensor, handle
+from tapegrad.tensor import D, T, Tensor, handle
 
 if TYPE_CHECKING:
+    from tapegrad.backend import Axis, Int
     from tapegrad.gradients import Gradients
     from tapegrad.tensor import Sizes
 
 
-def flatten_shape(x: Dims, start_axis: int = 0, end_axis: int = -1) -> Dims:
+def flatten_shape(x: Dims, start_axis: Int = 0, end_axis: Int = -1) -> Dims:
     """Joins neighbouring axes into one; a scalar becomes a vector of one."""
     if len(x) == 0 and {start_axis, end_axis} <= {0, -1}:
         return (1,)
@@ -38,7 +39,7 @@ def flatten_shape(x: Dims, start_axis: int = 0, end_axis: int = -1) -> Dims:
     return (*x[:start], product(x[start : end + 1]), *x[end + 1 :])
 
 
-def unflatten_shape(x: Dims, axis: int, sizes: Dims) -> Dims:
+def unflatten_shape(x: Dims, axis: Int, sizes: Dims) -> Dims:
     """Puts several sizes in the place of their product; one may be -1, for whatever is left."""
     axis = normal_axis(axis, x)
     try:
@@ -49,7 +50,7 @@ def unflatten_shape(x: Dims, axis: int, sizes: Dims) -> Dims:
     return (*x[:axis], *parts, *x[axis + 1 :])
 
 
-def expand_dims_shape(x: Dims, axis: int | tuple[int, ...]) -> Dims:
+def expand_dims_shape(x: Dims, axis: Int | tuple[Int, ...]) -> Dims:
     """Puts sizes of one where the result is to have them."""
     axes = several_axes(axis)
     rank = len(x) + len(axes)
@@ -81,12 +82,12 @@ def squeeze_shape(x: Dims, axis: Axis = None) -> Dims:
     return tuple(n for position, n in enumerate(x) if position not in axes)
 
 
-def permute_shape(x: Dims, axes: tuple[int, ...]) -> Dims:
+def permute_shape(x: Dims, axes: tuple[Int, ...]) -> Dims:
     """Puts the axes into the order asked for."""
     return ordered(x, axes)
 
 
-def moveaxis_shape(x: Dims, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Dims:
+def moveaxis_shape(x: Dims, source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]) -> Dims:
     """Moves sizes to other places and leaves the rest in order."""
     return tuple(x[axis] for axis in _order(x, source, destination))
 
@@ -97,14 +98,14 @@ def matrix_transpose_shape(x: Dims) -> Dims:
     return (*front, m, n)
 
 
-def swapaxes_shape(x: Dims, axis1: int, axis2: int) -> Dims:
+def swapaxes_shape(x: Dims, axis1: Int, axis2: Int) -> Dims:
     """Exchanges two sizes."""
     first, second = normal_axis(axis1, x), normal_axis(axis2, x)
     return tuple(x[{first: second, second: first}.get(position, position)] for position in range(len(x)))
 
 
 @op(flatten_shape, memory_bound=True)
-def flatten(x: Tensor[Any, T, D], start_axis: int = 0, end_axis: int = -1) -> Tensor[Any, T, D]:
+def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Tensor[Any, T, D]:
     r"""Joins neighbouring axes into one, in row-major order.
 
     $$y_{i \cdot m + j} = x_{ij}, \quad dx_{ij} = dy_{i \cdot m + j}$$
@@ -130,7 +131,7 @@ def flatten(x: Tensor[Any, T, D], start_axis: int = 0, end_axis: int = -1) -> Te
 
 
 @op(unflatten_shape, memory_bound=True)
-def unflatten(x: Tensor[Any, T, D], axis: int, sizes: Sizes) -> Tensor[Any, T, D]:
+def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D]:
     r"""Cuts one axis into several, in row-major order: the way back of `flatten`.
 
     $$y_{ij} = x_{i \cdot m + j}, \quad dx_{i \cdot m + j} = dy_{ij}$$
@@ -156,7 +157,7 @@ def unflatten(x: Tensor[Any, T, D], axis: int, sizes: Sizes) -> Tensor[Any, T, D
 
 
 @op(expand_dims_shape, memory_bound=True)
-def expand_dims(x: Tensor[Any, T, D], axis: int | tuple[int, ...]) -> Tensor[Any, T, D]:
+def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any, T, D]:
     r"""Adds axes of size one.
 
     $$y_{i1j} = x_{ij}, \quad dx_{ij} = dy_{i1j}$$
@@ -207,7 +208,7 @@ def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
 
 
 @op(permute_shape, memory_bound=True)
-def permute(x: Tensor[Any, T, D], axes: tuple[int, ...]) -> Tensor[Any, T, D]:
+def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
     r"""Puts the axes into another order: `transpose`, with the order named.
 
     $$y_{i_{a_0} i_{a_1} \dots} = x_{i_0 i_1 \dots}$$
@@ -228,7 +229,7 @@ def permute(x: Tensor[Any, T, D], axes: tuple[int, ...]) -> Tensor[Any, T, D]:
     out = handle(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:
-        back = tuple(sorted(range(len(axes)), key=normal_axes(axes, axes).__getitem__))
+        back = tuple(sorted(range(len(axes)), key=normal_axes(axes, x.shape).__getitem__))
         grads.add(x, grads.take(out).transpose(back))
 
     return tape.record(out, (x,), backward, reads=())
@@ -236,7 +237,7 @@ def permute(x: Tensor[Any, T, D], axes: tuple[int, ...]) -> Tensor[Any, T, D]:
 
 @op(moveaxis_shape, memory_bound=True)
 def moveaxis(
-    x: Tensor[Any, T, D], source: int | tuple[int, ...], destination: int | tuple[int, ...]
+    x: Tensor[Any, T, D], source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]
 ) -> Tensor[Any, T, D]:
     r"""Moves axes to other places; the rest stay in order.
 
@@ -276,7 +277,7 @@ def matrix_transpose(x: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
 
 
 @op(swapaxes_shape, memory_bound=True)
-def swapaxes(x: Tensor[Any, T, D], axis1: int, axis2: int) -> Tensor[Any, T, D]:
+def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
     r"""Exchanges two axes.
 
     $$y_{ikj} = x_{ijk}, \quad dx_{ijk} = dy_{ikj}$$
@@ -302,7 +303,7 @@ def swapaxes(x: Tensor[Any, T, D], axis1: int, axis2: int) -> Tensor[Any, T, D]:
     return tape.record(out, (x,), backward, reads=())
 
 
-def _order(x: Dims, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> list[int]:
+def _order(x: Dims, source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]) -> list[int]:
     """Returns for each axis of the result the axis of `x` it comes from."""
     origins, places = normal_axes(source, x), normal_axes(destination, x)
     if len(origins) != len(places):

@@ -16,8 +16,9 @@ from tapegrad.ops.elementwise import scalar_type
 from tapegrad.tensor import D, S, Tensor, made
 
 if TYPE_CHECKING:
+    from tapegrad.backend import Int
     from tapegrad.tape import NoneTape
-    from tapegrad.tensor import Count, Scalar, Sizes
+    from tapegrad.tensor import Scalar, Sizes
 
 Empty: TypeAlias = "Sequence[Empty]"
 Bools: TypeAlias = "bool | Sequence[Bools]"
@@ -113,7 +114,7 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
 
 
 @op(filled_shape)
-def empty(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def empty(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of whatever the memory holds, for a result that is written over.
 
     $$y_i = \text{any}$$
@@ -133,7 +134,7 @@ def empty(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Te
 
 
 @op(filled_shape)
-def zeros(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of zeros.
 
     $$y_i = 0$$
@@ -153,7 +154,7 @@ def zeros(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Te
 
 
 @op(filled_shape)
-def ones(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of ones.
 
     $$y_i = 1$$
@@ -173,7 +174,7 @@ def ones(shape: Sizes | Count, dtype: type[D] | np.dtype[D] = np.float32) -> Ten
 
 
 @op(full_shape)
-def full(shape: Sizes | Count, value: Scalar, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a tensor of one number.
 
     $$y_i = v$$

@@ -15,15 +15,16 @@ from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
 from tapegrad.tensor import D, Float, S, T, Tensor, handle, made
 
 if TYPE_CHECKING:
+    from tapegrad.backend import Int
     from tapegrad.generator import RNG
     from tapegrad.gradients import Gradients
     from tapegrad.tape import NoneTape
-    from tapegrad.tensor import Count, Sizes
+    from tapegrad.tensor import Sizes
 
 
 @op(filled_shape)
 def normal(
-    shape: Sizes | Count,
+    shape: Sizes | Int,
     *,
     mean: float = 0.0,
     std: float = 1.0,
@@ -55,7 +56,7 @@ def normal(
 
 @op(filled_shape)
 def uniform(
-    shape: Sizes | Count,
+    shape: Sizes | Int,
     *,
     low: float = 0.0,
     high: float = 1.0,
@@ -86,7 +87,7 @@ def uniform(
 
 @op(filled_shape)
 def bernoulli(
-    shape: Sizes | Count,
+    shape: Sizes | Int,
     *,
     p: float = 0.5,
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
@@ -224,7 +225,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
     return tape.record(out, (x,), backward)
 
 
-def _ones(name: str, shape: Sizes | Count, p: float, dtype: Any, rng: RNG) -> Any:
+def _ones(name: str, shape: Sizes | Int, p: float, dtype: Any, rng: RNG) -> Any:
     """Returns an array with ones at random places."""
     if not 0 <= p <= 1:
         message = f"{name}: p is {p} but must be from 0 to 1"

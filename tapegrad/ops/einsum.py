@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import (
     UNKNOWN,
     Dims,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tapegrad.tape import Merge
     from tapegrad.tensor import Number
 
-Paired: TypeAlias = tuple[int | tuple[int, ...], int | tuple[int, ...]]
+Paired: TypeAlias = "tuple[Int | tuple[Int, ...], Int | tuple[Int, ...]]"
 
 
 class Contraction(NamedTuple):
@@ -56,7 +56,7 @@ def einsum_shape(subscripts: str, operands: tuple[Dims, ...] = ()) -> Dims:
     return tuple(whole.sizes[letter] for letter in whole.output)
 
 
-def tensordot_shape(x: Dims, y: Dims, axes: int | Paired = 2) -> Dims:
+def tensordot_shape(x: Dims, y: Dims, axes: Int | Paired = 2) -> Dims:
     """Leaves out the axes that are summed over."""
     left, right = _summed_axes(x, y, axes)
     for n, m in zip(left, right, strict=True):
@@ -96,7 +96,7 @@ def einsum(subscripts: str, *operands: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
 
 @op(tensordot_shape)
 def tensordot(
-    x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number, axes: int | Paired = 2
+    x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number, axes: Int | Paired = 2
 ) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Sums the products of two tensors over axes of both.
 
@@ -270,7 +270,7 @@ def _dot_sizes(spelled: tuple[str, ...], operands: tuple[Dims, ...], dots: str) 
     return dict(zip(dots, broadcast(**stretches), strict=True))
 
 
-def _summed_axes(x: Dims, y: Dims, axes: int | Paired) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _summed_axes(x: Dims, y: Dims, axes: Int | Paired) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Returns the axes of `x` and those of `y` that go with them, counted from the front."""
     if not isinstance(axes, tuple):
         one_int(axes, "axes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, Size, is_unknown, normal_axis, product, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Sizes
 
 
-def take_shape(x: Dims, indices: Dims, axis: int = 0) -> Dims:
+def take_shape(x: Dims, indices: Dims, axis: Int = 0) -> Dims:
     """Puts the sizes of the indices in the place of the axis, of which there is something to pick."""
     axis = normal_axis(axis, x)
     _check_filled(x, indices, axis)
     return (*x[:axis], *indices, *x[axis + 1 :])
 
 
-def select_shape(x: Dims, index: Size, axis: int = 0) -> Dims:
+def select_shape(x: Dims, index: Size, axis: Int = 0) -> Dims:
     """Drops the axis; the index must be there."""
     axis = normal_axis(axis, x)
     check_range(index, axis, x)
     return (*x[:axis], *x[axis + 1 :])
 
 
-def gather_shape(x: Dims, indices: Dims, axis: int = 0) -> Dims:
+def gather_shape(x: Dims, indices: Dims, axis: Int = 0) -> Dims:
     """Gives the shape of the indices, which is that of `x` but for the axis."""
     axis = normal_axis(axis, x)
     if len(indices) != len(x):
@@ -53,7 +53,7 @@ def gather_shape(x: Dims, indices: Dims, axis: int = 0) -> Dims:
     return tuple(sizes)
 
 
-def scatter_add_shape(updates: Dims, indices: Dims, shape: Dims, axis: int = 0) -> Dims:
+def scatter_add_shape(updates: Dims, indices: Dims, shape: Dims, axis: Int = 0) -> Dims:
     """Gives the shape asked for, of which a take would have the updates' shape."""
     taken = take_shape(shape, indices, axis)
     if len(taken) != len(updates) or any(surely_differ(n, m) for n, m in zip(taken, updates, strict=True)):
@@ -64,7 +64,7 @@ def scatter_add_shape(updates: Dims, indices: Dims, shape: Dims, axis: int = 0) 
 
 @op(take_shape)
 def take(
-    x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: int = 0
+    x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Picks slices by their index along an axis.
 
@@ -98,7 +98,7 @@ def take(
 
 
 @op(select_shape, memory_bound=True)
-def select(x: Tensor[Any, T, D], index: int, axis: int = 0) -> Tensor[Any, T, D]:
+def select(x: Tensor[Any, T, D], index: int, axis: Int = 0) -> Tensor[Any, T, D]:
     r"""Picks one slice along an axis.
 
     $$y_j = x_{kj}, \quad dx_{ij} = [i = k] \, dy_j$$
@@ -122,7 +122,7 @@ def select(x: Tensor[Any, T, D], index: int, axis: int = 0) -> Tensor[Any, T, D]
 
 @op(gather_shape)
 def gather(
-    x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: int = 0
+    x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Picks elements along an axis, each by an index of its own.
 
@@ -153,7 +153,7 @@ def gather(
 
 @op(scatter_add_shape, eager=True)
 def scatter_add(
-    updates: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], shape: Sizes, axis: int = 0
+    updates: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], shape: Sizes, axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Adds each update to the slice that its index names: the way back of `take`.
 
@@ -194,14 +194,14 @@ def _not_a_number(indices: object) -> None:
         tensor_only(indices, "indices")
 
 
-def _check_filled(x: Dims, indices: Dims, axis: int) -> None:
+def _check_filled(x: Dims, indices: Dims, axis: Int) -> None:
     """Refuses to pick something where nothing is."""
     if surely_less(x[axis], 1) and surely_less(0, product(indices)):
         message = f"x {show(x)} has no element along axis {axis}"
         raise OutOfRangeError(message)
 
 
-def _check_indices(indices: Tensor[Any, Any, Any], size: int, axis: int) -> None:
+def _check_indices(indices: Tensor[Any, Any, Any], size: int, axis: Int) -> None:
     if indices.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "indices", str(indices.dtype), "integer"))
     numbers = known(indices)

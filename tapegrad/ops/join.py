@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import (
     Dims,
     RankUnknownError,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MOST_PARTS: Final = 2**20  # tensors of one call: they take half a GiB, whatever is in them
 
 
-def concat_shape(tensors: tuple[Dims, ...], axis: int = 0) -> Dims:
+def concat_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
     """Adds up the sizes along the axis; all others are the same."""
     first = _first(tensors)
     axis = normal_axis(axis, first, "tensors[0]")
@@ -43,7 +43,7 @@ def concat_shape(tensors: tuple[Dims, ...], axis: int = 0) -> Dims:
     return (*sizes[:axis], total, *sizes[axis + 1 :])
 
 
-def stack_shape(tensors: tuple[Dims, ...], axis: int = 0) -> Dims:
+def stack_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
     """Puts the number of tensors at the axis; all sizes are the same."""
     first = _first(tensors)
     if not -len(first) - 1 <= one_int(axis) <= len(first):
@@ -54,7 +54,7 @@ def stack_shape(tensors: tuple[Dims, ...], axis: int = 0) -> Dims:
     return (*sizes[:axis], len(tensors), *sizes[axis:])
 
 
-def split_shape(x: Dims, sections: int | tuple[int, ...], axis: int = 0) -> tuple[Dims, ...]:
+def split_shape(x: Dims, sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Dims, ...]:
     """Cuts the axis into equal parts, or into parts of the sizes asked for."""
     axis = normal_axis(axis, x)
     sizes = _equal_parts(x, sections, axis) if isinstance(sections, int) else sections
@@ -70,7 +70,7 @@ def split_shape(x: Dims, sections: int | tuple[int, ...], axis: int = 0) -> tupl
     return tuple((*x[:axis], size, *x[axis + 1 :]) for size in sizes)
 
 
-def chunk_shape(x: Dims, chunks: int, axis: int = 0) -> tuple[Dims, ...]:
+def chunk_shape(x: Dims, chunks: int, axis: Int = 0) -> tuple[Dims, ...]:
     """Cuts the axis into as many parts as asked for, or fewer, the last of which may be smaller."""
     axis = normal_axis(axis, x)
     if chunks < 1:
@@ -87,7 +87,7 @@ def chunk_shape(x: Dims, chunks: int, axis: int = 0) -> tuple[Dims, ...]:
     return split_shape(x, (*(part,) * (n // part), *((n % part,) if n % part else ())), axis)
 
 
-def unstack_shape(x: Dims, axis: int = 0) -> tuple[Dims, ...]:
+def unstack_shape(x: Dims, axis: Int = 0) -> tuple[Dims, ...]:
     """Drops the axis from each of as many parts as it has elements."""
     axis = normal_axis(axis, x)
     n = x[axis]
@@ -107,7 +107,7 @@ def concat_vectors_shape(tensors: tuple[Dims, ...]) -> Dims:
 
 
 @op(concat_shape)
-def concat(tensors: Sequence[Tensor[Any, T, D]], axis: int = 0) -> Tensor[Any, T, D]:
+def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T, D]:
     r"""Puts tensors one behind the other along an axis.
 
     $$y = [x_1, x_2, \dots], \quad [dx_1, dx_2, \dots] = dy$$
@@ -141,7 +141,7 @@ def concat(tensors: Sequence[Tensor[Any, T, D]], axis: int = 0) -> Tensor[Any, T
 
 
 @op(stack_shape)
-def stack(tensors: Sequence[Tensor[Any, T, D]], axis: int = 0) -> Tensor[Any, T, D]:
+def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T, D]:
     r"""Puts tensors of one shape beside each other along a new axis.
 
     $$y_k = x_k, \quad dx_k = dy_k$$
@@ -174,7 +174,7 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: int = 0) -> Tensor[Any, T,
 
 
 @op(split_shape)
-def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: int = 0) -> tuple[Tensor[Any, T, D], ...]:
+def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
     r"""Cuts a tensor into parts along an axis: the way back of `concat`.
 
     $$[y_1, y_2, \dots] = x, \quad dx = [dy_1, dy_2, \dots]$$
@@ -200,7 +200,7 @@ def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: int = 0) 
 
 
 @op(chunk_shape)
-def chunk(x: Tensor[Any, T, D], chunks: int, axis: int = 0) -> tuple[Tensor[Any, T, D], ...]:
+def chunk(x: Tensor[Any, T, D], chunks: int, axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
     r"""Cuts a tensor into parts along an axis that are as equal as rounding up allows.
 
     $$[y_1, y_2, \dots] = x, \quad dx = [dy_1, dy_2, \dots]$$
@@ -222,7 +222,7 @@ def chunk(x: Tensor[Any, T, D], chunks: int, axis: int = 0) -> tuple[Tensor[Any,
 
 
 @op(unstack_shape)
-def unstack(x: Tensor[Any, T, D], axis: int = 0) -> tuple[Tensor[Any, T, D], ...]:
+def unstack(x: Tensor[Any, T, D], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
     r"""Takes a tensor apart along an axis: the way back of `stack`.
 
     $$y_k = x_k, \quad dx_k = dy_k$$

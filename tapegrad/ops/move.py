@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, is_unknown, normal_axes, product, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
@@ -45,14 +45,14 @@ def reshape_shape(x: Dims, shape: Dims) -> Dims:
     return tuple(rest if axis == open_axes[0] else n for axis, n in enumerate(shape))
 
 
-def transpose_shape(x: Dims, axes: tuple[int, ...] | None = None) -> Dims:
+def transpose_shape(x: Dims, axes: tuple[Int, ...] | None = None) -> Dims:
     """Reverses the axes, or puts them into the order asked for."""
     if axes is None:
         return tuple(x[::-1])
     return ordered(x, axes)
 
 
-def ordered(x: Dims, axes: tuple[int, ...]) -> Dims:
+def ordered(x: Dims, axes: tuple[Int, ...]) -> Dims:
     """Puts sizes into the order asked for, which names each axis once."""
     if not isinstance(axes, tuple):
         message = f"axes is {axes!r} but a tuple of ints is expected"
@@ -107,7 +107,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
 
 
 @op(transpose_shape, memory_bound=True)
-def transpose(x: Tensor[Any, T, D], axes: tuple[int, ...] | None = None) -> Tensor[Any, T, D]:
+def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tensor[Any, T, D]:
     r"""Permutes the axes.
 
     $$y_{i_{a_0} i_{a_1} \dots} = x_{i_0 i_1 \dots}$$
@@ -129,7 +129,7 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[int, ...] | None = None) -> Tens
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        back = None if axes is None else tuple(sorted(range(len(axes)), key=normal_axes(axes, axes).__getitem__))
+        back = None if axes is None else tuple(sorted(range(len(axes)), key=normal_axes(axes, x.shape).__getitem__))
         grads.add(x, dy.transpose(back))
 
     return tape.record(out, (x,), backward, reads=())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend import engine
+from tapegrad.backend import Axis, engine
 from tapegrad.dims import Dims, Size, at_least, normal_axes, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op, remembered
@@ -18,7 +18,7 @@ from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
-from tapegrad.tensor import T1, T2, Axis, Float, S, T, Tensor, handle, values_of
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

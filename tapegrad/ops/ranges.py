@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad import sentences
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import UNKNOWN, Dims, Size, is_unknown, one_int, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
@@ -19,16 +19,16 @@ from tapegrad.tensor import D, Float, Tensor, handle, made
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
-    from tapegrad.tensor import Count, Scalar
+    from tapegrad.tensor import Scalar
 
 
-def eye_shape(n: Size | Count, m: Size | Count | None = None) -> Dims:
+def eye_shape(n: Size | Int, m: Size | Int | None = None) -> Dims:
     """Gives a square, or rows and columns."""
     rows = one_int(n, "n")
     return filled_shape((rows, rows if m is None else one_int(m, "m")))
 
 
-def linspace_shape(start: Scalar, stop: Scalar, num: Size | Count = 50) -> Dims:  # noqa: ARG001  # the op's parameters
+def linspace_shape(start: Scalar, stop: Scalar, num: Size | Int = 50) -> Dims:  # noqa: ARG001  # the op's parameters
     """Gives as many numbers as asked for."""
     count = one_int(num, "num")
     if surely_less(count, 0):
@@ -37,7 +37,7 @@ def linspace_shape(start: Scalar, stop: Scalar, num: Size | Count = 50) -> Dims:
     return (count,)
 
 
-def arange_shape(start: Size | Count, stop: Size | Count | None = None, step: Size | Count = 1) -> Dims:
+def arange_shape(start: Size | Int, stop: Size | Int | None = None, step: Size | Int = 1) -> Dims:
     """Counts the whole numbers from `start` on that come before `stop`."""
     first, last = (0, one_int(start, "start")) if stop is None else (one_int(start, "start"), one_int(stop, "stop"))
     step = one_int(step, "step")
@@ -51,7 +51,7 @@ def arange_shape(start: Size | Count, stop: Size | Count | None = None, step: Si
     return (UNKNOWN,)
 
 
-def one_hot_shape(indices: Dims, size: Size | Count) -> Dims:
+def one_hot_shape(indices: Dims, size: Size | Int) -> Dims:
     """Adds an axis of the size asked for."""
     length = one_int(size, "size")
     if surely_less(length, 0):
@@ -68,7 +68,7 @@ def countable(size: int) -> None:
 
 
 @op(eye_shape)
-def eye(n: Count, m: Count | None = None, *, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def eye(n: Int, m: Int | None = None, *, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes an identity matrix.
 
     $$y_{ij} = [i = j]$$
@@ -90,7 +90,7 @@ def eye(n: Count, m: Count | None = None, *, dtype: type[D] | np.dtype[D] = np.f
 
 
 @op(arange_shape)
-def arange(start: Count, stop: Count | None = None, step: Count = 1) -> Tensor[Any, NoneTape, np.int64]:
+def arange(start: Int, stop: Int | None = None, step: Int = 1) -> Tensor[Any, NoneTape, np.int64]:
     r"""Counts in whole numbers; `linspace` divides an interval.
 
     $$y_i = a + i s$$
@@ -127,7 +127,7 @@ def arange(start: Count, stop: Count | None = None, step: Count = 1) -> Tensor[A
 def linspace(
     start: Scalar,
     stop: Scalar,
-    num: Count = 50,
+    num: Int = 50,
     *,
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
 ) -> Tensor[Any, NoneTape, Float]:
@@ -161,7 +161,7 @@ def linspace(
 @op(one_hot_shape)
 def one_hot(
     indices: Tensor[Any, Any, np.integer[Any]],
-    size: Count,
+    size: Int,
     *,
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
 ) -> Tensor[Any, NoneTape, D]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
+from tapegrad.backend import Axis, engine
 from tapegrad.dims import Dims, is_unknown, normal_axes, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops.elementwise import float_only, number_only
-from tapegrad.tensor import Axis, D, Float, Real, T, Tensor, handle
+from tapegrad.tensor import D, Float, Real, T, Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, Size, normal_axis, product, surely_less, window
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
 
 
-def repeat_shape(x: Dims, repeats: Size, axis: int | None = None) -> Dims:
+def repeat_shape(x: Dims, repeats: Size, axis: Int | None = None) -> Dims:
     """Multiplies the size along the axis, or that of one axis of all."""
     if surely_less(repeats, 0):
         message = f"repeats is {repeats}, below 0"
@@ -36,7 +36,7 @@ def tile_shape(x: Dims, reps: int | tuple[int, ...]) -> Dims:
     return tuple(n * many for n, many in zip(sizes, times, strict=True))
 
 
-def unfold_shape(x: Dims, axis: int, *, size: Size, step: Size = 1) -> Dims:
+def unfold_shape(x: Dims, axis: Int, *, size: Size, step: Size = 1) -> Dims:
     """Puts the number of windows in the place of the axis, and their size behind all."""
     axis = normal_axis(axis, x)
     for name, number in (("size", size), ("step", step)):
@@ -47,7 +47,7 @@ def unfold_shape(x: Dims, axis: int, *, size: Size, step: Size = 1) -> Dims:
 
 
 @op(repeat_shape)
-def repeat(x: Tensor[Any, T, D], repeats: int, axis: int | None = None) -> Tensor[Any, T, D]:
+def repeat(x: Tensor[Any, T, D], repeats: int, axis: Int | None = None) -> Tensor[Any, T, D]:
     r"""Repeats each element, one beside the other.
 
     $$y_{ri + j} = x_i, \quad dx_i = \sum_{j < r} dy_{ri + j}$$
@@ -94,7 +94,7 @@ def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]
 
 
 @op(unfold_shape)
-def unfold(x: Tensor[Any, T, D], axis: int, *, size: int, step: int = 1) -> Tensor[Any, T, D]:
+def unfold(x: Tensor[Any, T, D], axis: Int, *, size: int, step: int = 1) -> Tensor[Any, T, D]:
     r"""Slides a window along an axis.
 
     $$y_{ij} = x_{si + j}, \quad dx_k = \sum_{si + j = k} dy_{ij}$$

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, normal_axis, product
 from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
 
 
-def cumsum_shape(x: Dims, axis: int | None = None) -> Dims:
+def cumsum_shape(x: Dims, axis: Int | None = None) -> Dims:
     """Keeps the sizes, or makes one axis of all."""
     if axis is None:
         return (product(x),)
@@ -30,7 +30,7 @@ def cumsum_shape(x: Dims, axis: int | None = None) -> Dims:
 
 
 @op(cumsum_shape)
-def cumsum(x: Tensor[Any, T, Real], axis: int | None = None) -> Tensor[Any, T, Real]:
+def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, Real]:
     r"""Adds up all elements to each one along an axis.
 
     $$y_i = \sum_{j \le i} x_j, \quad dx_i = \sum_{j \ge i} dy_j$$
@@ -64,7 +64,7 @@ def cumsum(x: Tensor[Any, T, Real], axis: int | None = None) -> Tensor[Any, T, R
 
 
 @op(cumsum_shape)
-def cumprod(x: Tensor[Any, T, Real], axis: int | None = None) -> Tensor[Any, T, Real]:
+def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, Real]:
     r"""Multiplies all elements up to each one along an axis.
 
     $$y_i = \prod_{j \le i} x_j, \quad dx_i = \Big(\prod_{j < i} x_j\Big) s_i, \quad s_i = dy_i + x_{i+1} \, s_{i+1}$$
@@ -97,7 +97,7 @@ def cumprod(x: Tensor[Any, T, Real], axis: int | None = None) -> Tensor[Any, T, 
 
 
 @op(cumsum_shape)
-def cummax(x: Tensor[Any, T, D], axis: int | None = None) -> Tensor[Any, T, D]:
+def cummax(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
     r"""Finds the largest of all elements up to each one along an axis.
 
     $$y_i = \max_{j \le i} x_j, \quad dx_i = \sum_{j : k_j = i} dy_j, \quad k_j = \max \{i \le j : x_i = y_j\}$$
@@ -116,7 +116,7 @@ def cummax(x: Tensor[Any, T, D], axis: int | None = None) -> Tensor[Any, T, D]:
 
 
 @op(cumsum_shape)
-def cummin(x: Tensor[Any, T, D], axis: int | None = None) -> Tensor[Any, T, D]:
+def cummin(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
     r"""Finds the smallest of all elements up to each one along an axis.
 
     $$y_i = \min_{j \le i} x_j, \quad dx_i = \sum_{j : k_j = i} dy_j, \quad k_j = \max \{i \le j : x_i = y_j\}$$
@@ -134,7 +134,7 @@ def cummin(x: Tensor[Any, T, D], axis: int | None = None) -> Tensor[Any, T, D]:
     return _picked(x, axis, lambda x, axis: engine(x).argcummin(x, axis))
 
 
-def _picked(x: Tensor[Any, T, D], axis: int | None, find: Callable[[Any, int], Any]) -> Tensor[Any, T, D]:
+def _picked(x: Tensor[Any, T, D], axis: Int | None, find: Callable[[Any, int], Any]) -> Tensor[Any, T, D]:
     """Picks along an axis the elements at the places that are found there."""
     tensor_only(x, "x")
     check_axis(x, axis)
@@ -143,7 +143,7 @@ def _picked(x: Tensor[Any, T, D], axis: int | None, find: Callable[[Any, int], A
     return getitem(run, along(raw(find(run.data, axis)), axis))
 
 
-def _recurred(terms: Any, factors: Any, axis: int) -> Any:
+def _recurred(terms: Any, factors: Any, axis: Int) -> Any:
     """Solves `s[i] = terms[i] + factors[i] * s[i + 1]` along an axis, from twice as far with each step.
 
     No division, so zeros do no harm, and no loop over elements.
@@ -156,7 +156,7 @@ def _recurred(terms: Any, factors: Any, axis: int) -> Any:
     return terms
 
 
-def _moved(x: Any, axis: int, by: int, fill: int) -> Any:
+def _moved(x: Any, axis: Int, by: int, fill: int) -> Any:
     """Moves elements forwards along an axis, or back where `by` is negative; what comes in is `fill`."""
     if not x.size:
         return x

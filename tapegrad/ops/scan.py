@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, normal_axis, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tapegrad.tape import Merge
 
 
-def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: int = 0) -> Dims:
+def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: Int = 0) -> Dims:
     """Keeps the shape, which all three have."""
     for name, dims in {"b": b, "x": x}.items():
         if len(dims) != len(a) or any(surely_differ(n, m) for n, m in zip(a, dims, strict=True)):
@@ -29,7 +29,7 @@ def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: int = 0) -> Dims:
 
 @op(ssm_scan_shape, eager=True)
 def ssm_scan(
-    a: Tensor[Any, T1, Float], b: Tensor[Any, T2, Float], x: Tensor[Any, T, Float], axis: int = 0
+    a: Tensor[Any, T1, Float], b: Tensor[Any, T2, Float], x: Tensor[Any, T, Float], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, Merge[T2, T]], Float]:
     r"""Runs a diagonal state space model along an axis: every channel forgets, and takes in, at its own rate.
 

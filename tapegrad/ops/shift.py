@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
-from tapegrad.backend import engine
+from tapegrad.backend import Axis, engine
 from tapegrad.dims import Dims, normal_axes, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import Typed, op
 from tapegrad.operands import split
 from tapegrad.ops._lowering import numbers
 from tapegrad.ops.elementwise import is_fraction
-from tapegrad.tensor import Axis, D, S, T, Tensor, handle
+from tapegrad.tensor import D, S, T, Tensor, handle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

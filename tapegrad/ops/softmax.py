@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, normal_axis
 from tapegrad.op import op
 from tapegrad.operands import split
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
 
 
-def softmax_shape(x: Dims, axis: int = -1) -> Dims:
+def softmax_shape(x: Dims, axis: Int = -1) -> Dims:
     """Keeps the shape; the axis must be there."""
     normal_axis(axis, x)
     return x
 
 
 @op(softmax_shape)
-def softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
+def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     r"""Turns scores into probabilities along an axis.
 
     $$y_i = e^{x_i} / \sum_j e^{x_j}, \quad dx = y \, (dy - \sum_j y_j \, dy_j)$$
@@ -54,7 +54,7 @@ def softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
 
 
 @op(softmax_shape)
-def log_softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
+def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     r"""Turns scores into logarithms of probabilities along an axis.
 
     $$y_i = x_i - \ln \sum_j e^{x_j}, \quad dx = dy - e^y \sum_j dy_j$$
@@ -84,6 +84,6 @@ def log_softmax(x: Tensor[S, T, Float], axis: int = -1) -> Tensor[S, T, Float]:
     return tape.record(out, (x,), backward, reads=(out,))
 
 
-def log_normalized(x: Any, axis: int) -> Any:
+def log_normalized(x: Any, axis: Int) -> Any:
     """Computes the logarithm of the softmax of a raw value; an empty axis adds up to 0, which has no log."""
     return engine(x).log_softmax(x, axis) if x.size else x

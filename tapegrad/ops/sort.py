@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, Size, normal_axis, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
 
 
-def sort_shape(x: Dims, axis: int = -1) -> Dims:
+def sort_shape(x: Dims, axis: Int = -1) -> Dims:
     """Keeps the shape; the axis must be there."""
     normal_axis(axis, x)
     return x
 
 
-def topk_shape(x: Dims, k: Size, axis: int = -1) -> tuple[Dims, Dims]:
+def topk_shape(x: Dims, k: Size, axis: Int = -1) -> tuple[Dims, Dims]:
     """Puts the number asked for in the place of the axis, in the values and in their indices."""
     axis = normal_axis(axis, x)
     if surely_less(k, 0):
@@ -39,7 +39,7 @@ def topk_shape(x: Dims, k: Size, axis: int = -1) -> tuple[Dims, Dims]:
 
 
 @op(sort_shape)
-def sort(x: Tensor[S, T, D], axis: int = -1, *, descending: bool = False) -> Tensor[S, T, D]:
+def sort(x: Tensor[S, T, D], axis: Int = -1, *, descending: bool = False) -> Tensor[S, T, D]:
     r"""Puts the elements along an axis in order.
 
     $$y_i = x_{k_i}, \quad dx_{k_i} = dy_i, \quad y_0 \le y_1 \le \dots$$
@@ -63,7 +63,7 @@ def sort(x: Tensor[S, T, D], axis: int = -1, *, descending: bool = False) -> Ten
 
 
 @op(sort_shape)
-def argsort(x: Tensor[S, Any, Any], axis: int = -1, *, descending: bool = False) -> Tensor[S, NoneTape, np.int64]:
+def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False) -> Tensor[S, NoneTape, np.int64]:
     r"""Finds the indices that would put the elements along an axis in order; not differentiable.
 
     $$x_{k_0} \le x_{k_1} \le \dots$$
@@ -85,7 +85,7 @@ def argsort(x: Tensor[S, Any, Any], axis: int = -1, *, descending: bool = False)
 
 @op(topk_shape)
 def topk(
-    x: Tensor[Any, T, D], k: int, axis: int = -1, *, largest: bool = True
+    x: Tensor[Any, T, D], k: int, axis: Int = -1, *, largest: bool = True
 ) -> tuple[Tensor[Any, T, D], Tensor[Any, NoneTape, np.int64]]:
     r"""Finds the largest elements along an axis, in order, and where they were.
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend import engine
+from tapegrad.backend import Axis, engine
 from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis, extremum_shape, max, reduce_shape, spread_over
 from tapegrad.ops.rounding import abs
-from tapegrad.tensor import Axis, Float, T, Tensor, handle, values_of
+from tapegrad.tensor import Float, T, Tensor, handle, values_of
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims

@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend import engine
+from tapegrad.backend import Axis, Int, engine
 from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops.reduce import check_axis, extremum_shape, reduce_shape
-from tapegrad.tensor import Axis, Tensor, handle
+from tapegrad.tensor import Tensor, handle
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
     from tapegrad.tape import NoneTape
 
 
-def position_shape(x: Dims, axis: int | None = None, *, keepdims: bool = False) -> Dims:
+def position_shape(x: Dims, axis: Int | None = None, *, keepdims: bool = False) -> Dims:
     """Drops the axis, which may not be empty."""
     return extremum_shape(x, axis, keepdims=keepdims)
 
 
 @op(position_shape)
 def argmax(
-    x: Tensor[Any, Any, Any], axis: int | None = None, *, keepdims: bool = False
+    x: Tensor[Any, Any, Any], axis: Int | None = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
     r"""Finds the index of the largest element along an axis; not differentiable.
 
@@ -48,7 +48,7 @@ def argmax(
 
 @op(position_shape)
 def argmin(
-    x: Tensor[Any, Any, Any], axis: int | None = None, *, keepdims: bool = False
+    x: Tensor[Any, Any, Any], axis: Int | None = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
     r"""Finds the index of the smallest element along an axis; not differentiable.
 

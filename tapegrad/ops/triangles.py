@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend import engine
+from tapegrad.backend import Int, engine
 from tapegrad.dims import UNKNOWN, Dims, Size, at_least, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
@@ -19,10 +19,9 @@ from tapegrad.tensor import D, S, T, Tensor, handle, made
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
     from tapegrad.tape import NoneTape
-    from tapegrad.tensor import Count
 
 
-def tri_shape(n: Size | Count, m: Size | Count | None = None) -> Dims:
+def tri_shape(n: Size | Int, m: Size | Int | None = None) -> Dims:
     """Gives a square, or rows and columns."""
     return eye_shape(n, m)
 
@@ -44,7 +43,7 @@ def diag_shape(x: Dims, *, k: int = 0) -> Dims:
 
 
 @op(tri_shape)
-def tri(n: Count, m: Count | None = None, *, k: int = 0, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def tri(n: Int, m: Int | None = None, *, k: int = 0, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Makes a matrix of ones on and below a diagonal, and zeros above.
 
     $$y_{ij} = [j \le i + k]$$

@@ -225,9 +225,9 @@ class Drawn:
         kind = self.dice.choice(re.split(r" \| (?![^\[]*\])", annotation))
         rank = len(self.like)
         if kind == "Axis":
-            return self.argument(name, "int | tuple[int, ...] | None")
-        if name.startswith("ax") and kind == "int":
-            return str(self.axis())
+            return self.argument(name, "Int | tuple[Int, ...] | None")
+        if name.startswith("ax") and kind == "Int":
+            return self.of_numpy(self.axis())
         if name == "axes" and kind.startswith("tuple"):
             return self.several(self.dice.sample(range(rank), rank))
         if name.startswith("ax") and kind.startswith("tuple"):
@@ -236,7 +236,7 @@ class Drawn:
             return self.dice.choice(("np.float32", "np.float64", "np.int64", "np.bool_"))
         if kind == "Sizes":
             return self.sizes()
-        if kind == "Count":
+        if kind == "Int":
             return self.of_numpy(self.dice.randint(-1, 7))
         if kind == "Reduction":
             return self.dice.choice(("'mean'", "'sum'", "'none'"))

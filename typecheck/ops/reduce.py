@@ -168,7 +168,7 @@ def reject_a_sum_of_bools() -> None:
 
 
 def reject_an_axis_that_is_no_int() -> None:
-    x.sum(0.5)  # E(mypy): Argument 1 to "sum" of "Tensor" has incompatible type "float"; expected "int | tuple[int, ...] | None" [arg-type]
+    x.sum(0.5)  # E(mypy): Argument 1 to "sum" of "Tensor" has incompatible type "float"; expected "int | integer[Any] | tuple[int | integer[Any], ...] | None" [arg-type]
 
 
 def reject_a_truth_value_for_an_axis() -> None:
