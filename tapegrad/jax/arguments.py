@@ -42,7 +42,7 @@ class Survey:
         fixed: What the program is compiled for: whatever else attributes and containers hold.
         kinds: Each thing on the way, so that two surveys of one kind share a program.
         containers: The lists and dictionaries on the way, those of attributes as well, which tracing must leave as
-            they are.
+            they are; for those of a dataclass without one, `Slots`.
         replaced: While it is traced, a container, a place in it, the tensor there, and what stands for it.
     """
 
@@ -127,7 +127,7 @@ class Survey:
         elif is_dataclass(value) and not isinstance(value, type):
             names = [field.name for field in fields(value)]
             self.getters += [(_alone(attrgetter(name)), value) for name in names]
-            self.containers += [vars(value)] if hasattr(value, "__dict__") else []
+            self.containers.append(vars(value) if hasattr(value, "__dict__") else Slots(value, names))
             self._parts(path, value, {name: getattr(value, name) for name in names})
         elif _is_its_attributes(value):
             self._attributes(value, path)
@@ -170,6 +170,23 @@ class Survey:
         self._inside += [(part, f"{path}.{name}") for name, part in parts.items()]
 
 
+class Slots:
+    """The fields of a dataclass with slots as a container, of a frozen one as well."""
+
+    def __init__(self, value: Any, names: list[str]) -> None:
+        self.value = value
+        self.names = names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self.value, name)
+
+    def __setitem__(self, name: str, part: Any) -> None:
+        object.__setattr__(self.value, name, part)
+
+
 @cache
 def _signature(step: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(step)
@@ -189,11 +206,6 @@ def rebuilt(value: Any, replace: Callable[[Any], Any]) -> Any:
         if all(map(is_, parts, value)):
             return value
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if is_dataclass(value) and not hasattr(value, "__dict__") and not isinstance(value, type | Group):
-        other = object.__new__(type(value))
-        for field in fields(value):
-            object.__setattr__(other, field.name, rebuilt(getattr(value, field.name), replace))
-        return other
     return value
 
 

@@ -16,7 +16,7 @@ from tapegrad import sentences
 from tapegrad.errors import TapeError
 from tapegrad.generator import stand_in
 from tapegrad.gradients import Gradients
-from tapegrad.jax.arguments import Survey, parts_of, rebuilt
+from tapegrad.jax.arguments import Slots, Survey, parts_of, rebuilt
 from tapegrad.jax.draws import NO_SEED, Draws, StandIns
 from tapegrad.jax.landed import Landed, LandedWithTape
 from tapegrad.jax.library import exact, jax, jnp
@@ -176,6 +176,8 @@ def _values_before(state: State[Any, Any]) -> list[tuple[Any, ...]]:
 
 
 def _held_before(container: Any) -> list[tuple[Any, ...]]:
+    if isinstance(container, Slots):
+        return [(object.__setattr__, container.value, name, container[name]) for name in container]
     put = container.extend if isinstance(container, list) else container.update
     return [(container.clear,), (put, container.copy())]
 

@@ -497,6 +497,33 @@ def test_an_object_with_slots_and_a_logger_count_as_themselves() -> None:
     assert len(traces) == 2
 
 
+def test_a_frozen_dataclass_with_slots_is_computed_with_and_left_as_it_is() -> None:
+    @dataclass(slots=True, frozen=True)
+    class Given:
+        scale: tg.Tensor[Any, Any]
+
+    scale = tg.tensor([2.0, 3.0])
+    given = Given(scale)
+
+    assert jit(lambda given, x: x * given.scale)(given, tg.ones((2,))).tolist() == [2.0, 3.0]
+    assert given.scale is scale
+
+
+def test_what_a_step_sets_in_a_dataclass_with_slots_is_refused() -> None:
+    @dataclass(slots=True)
+    class Total:
+        sum: tg.Tensor[Any, Any]
+
+    def step(total: Total, x: tg.Tensor[Any, Any]) -> None:
+        total.sum = total.sum + x.sum()
+
+    total = Total(tg.tensor(1.0))
+    with pytest.raises(TapeError, match=r"^jit: the step sets total\.sum, a tensor, which happens but once; a Buffer"):
+        jit(step)(total, tg.ones((2,)))
+
+    assert total.sum.item() == 1.0
+
+
 def test_a_list_or_a_dictionary_that_is_given_is_left_as_it_is() -> None:
     words = r"^jit: the step changes what an object or a container holds, which happens but once$"
     x, several, named = tg.ones((2,)), [tg.ones((2,))], {"x": tg.ones((2,))}
