@@ -407,7 +407,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         if self.size != 1:
             sentence = sentences.not_one_element(question, self.shape, self.size)
             raise ShapeError(sentence, op=question, shapes={"x": self.shape})
-        return self.numpy().reshape(())
+        return np.asarray(values_of(self)).reshape(())
 
     # Operators and the methods of numpy.ndarray, by the op table; the plugin types them by the ops' rules
 

@@ -19,7 +19,7 @@ from tapegrad.guard._checks import Anything, Check, kind_of
 from tapegrad.guard._containers import DefaultCheck
 from tapegrad.guard._facts import inform
 from tapegrad.guard._leftover import with_beartype
-from tapegrad.guard._memory import class_of, remember, remembered
+from tapegrad.guard._memory import class_of, recalling, remember, remembered
 from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
@@ -151,7 +151,7 @@ class Guard:
             __function=with_beartype(self.function, left) if left else self.function,
             __check_arguments=self.check_arguments,
             __check_result=self.check_result,
-            __remembered=self.remembered,
+            __remembered=recalling(self.owner),
             __isinstance=isinstance,
             __issubclass=issubclass,
             __len=len,
@@ -204,10 +204,6 @@ class Guard:
             inform(refusal, bound.call, {RESULT: result})
             raise
         return result
-
-    def remembered(self, instance: object) -> Mapping[str, Any]:
-        """Returns what the instance knows of the class's variables, by label."""
-        return remembered(instance, self.owner) if self.owner else {}
 
     def _known(self, values: tuple[Any, ...]) -> dict[Name, Any]:
         if not self.owner or not self.class_names or self._starts():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, override
@@ -17,7 +18,7 @@ from tapegrad.nn.places import called, called_as, held_by, shown
 from tapegrad.traces import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from tapegrad.nn.valid import Valid
 
@@ -160,16 +161,15 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
     while inside:
         prefix, holder, items = inside[-1]
         for name, value in items:
-            if type(value) in _PLAIN or name == MEMORY:
+            kind: Any = type(value)  # Any: mypy takes no class for hashable
+            listed = _listing(kind)
+            if listed is None or name == MEMORY:
                 continue
-            if isinstance(value, _LEAVES) or (not is_deep and isinstance(value, Module)):
+            if listed is _leaf or (listed is _attributes and not is_deep):
                 found.append((f"{prefix}{name}", value))
-            elif isinstance(value, _HOLDERS) and id(value) not in above:  # a child may know its parent
-                held = vars(value).items() if isinstance(value, Module) else _items(value)
-                if not held:
-                    continue
+            elif (parts := listed(value)) and id(value) not in above:  # a child may know its parent
                 above.add(id(value))
-                inside.append((f"{prefix}{name}.", id(value), iter(held)))
+                inside.append((f"{prefix}{name}.", id(value), iter(parts)))
                 break
         else:
             above.remove(holder)
@@ -177,14 +177,23 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
     return found
 
 
-def _items(holder: Any) -> Iterable[tuple[Any, Any]]:
-    return holder.items() if isinstance(holder, dict) else enumerate(holder)
+@cache  # of types: each `backward(wrt=model)` asks of all attributes
+def _listing(kind: Any) -> Callable[[Any], Iterable[tuple[Any, Any]]] | None:
+    """Returns how the parts of what a module holds are listed; None of what no module looks into, such as a number."""
+    if issubclass(kind, Param | Buffer | np.random.Generator):
+        return _leaf
+    if issubclass(kind, Module):
+        return _attributes
+    return dict.items if issubclass(kind, dict) else enumerate if issubclass(kind, list | tuple) else None
 
 
-# Made once, for each `backward(wrt=model)` asks of all attributes; most are numbers.
-_PLAIN: Final = frozenset({int, float, bool, str, type(None)})
-_LEAVES: Final = (Param, Buffer, np.random.Generator)
-_HOLDERS: Final = (Module, list, tuple, dict)
+def _leaf(_: Any) -> Iterable[tuple[Any, Any]]:
+    """Lists the parts of what has none."""
+    return ()
+
+
+def _attributes(module: Module) -> Iterable[tuple[str, Any]]:
+    return vars(module).items()
 
 
 def _shown(child: Leaf | Module) -> str:

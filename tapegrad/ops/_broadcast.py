@@ -28,15 +28,16 @@ def summed_to(gradient: Any, x: Any) -> Any:
 def adder(x: Any, y: Any) -> Callable[[Gradients, Any, Any], None]:
     """Returns what adds to the gradient of either operand: where both have one shape, nobody need look at another."""
     same = (x.data.shape if x.kept else x.shape) == (y.data.shape if y.kept else y.shape)
-    return _add if same else add_summed
+    return add_alike if same else add_summed
 
 
 def add_summed(grads: Gradients, x: Any, gradient: Any) -> None:
     """Adds to the gradient of `x`, an operand without a tape, whatever broadcasting has made of its shape."""
-    _add(grads, x, summed_to(gradient, x))
+    add_alike(grads, x, summed_to(gradient, x))
 
 
-def _add(grads: Gradients, x: Any, gradient: Any) -> None:
+def add_alike(grads: Gradients, x: Any, gradient: Any) -> None:
+    """Adds to the gradient of `x`, an operand without a tape, what is known to have its shape: nobody asks again."""
     values = grads.values_by_node
     if x not in values:
         values[x] = gradient

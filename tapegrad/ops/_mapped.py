@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
 from tapegrad.operands import split
+from tapegrad.ops._broadcast import add_alike
 from tapegrad.ops.elementwise import float_only
 from tapegrad.tensor import D, S, T, Tensor, handle
 
@@ -29,7 +30,7 @@ def mapped(
 
     def backward(grads: Gradients) -> None:
         values = (x.data, out.data) if x.kept and out.kept else _asked_for(slope, x, out)
-        grads.add(x, _times(slope, values, grads.take(out)))
+        add_alike(grads, x, _times(slope, values, grads.take(out)))
 
     backward.__qualname__ = forward.__qualname__  # a picture of the tape shows the op, not this room
     return tape.record(out, (x,), backward)

@@ -13,6 +13,7 @@ from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.operands import split
+from tapegrad.ops._broadcast import add_alike
 from tapegrad.ops._large import LARGE, together
 from tapegrad.tensor import Float, G, Real, S, T, Tensor, handle
 
@@ -51,7 +52,7 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
     out = handle(x.data * factor)
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out) * factor)
+        add_alike(grads, x, grads.take(out) * factor)
 
     return tape.record(out, (x,), backward, reads=())
 
@@ -76,7 +77,7 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     out = handle(-x.data)
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, -grads.take(out))
+        add_alike(grads, x, -grads.take(out))
 
     return tape.record(out, (x,), backward, reads=())
 
@@ -101,7 +102,7 @@ def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     out = handle(x.data)
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out))
+        add_alike(grads, x, grads.take(out))
 
     return tape.record(out, (x,), backward)
 
@@ -127,7 +128,7 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy, y = grads.take(out), out.data
-        grads.add(x, dy * y if y.size < LARGE else together(operator.mul, dy, y))
+        add_alike(grads, x, dy * y if y.size < LARGE else together(operator.mul, dy, y))
 
     return tape.record(out, (x,), backward, reads=(out,))
 
@@ -153,7 +154,7 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy, value = grads.take(out), x.data
-        grads.add(x, dy / value if dy.size < LARGE else together(operator.truediv, dy, value))
+        add_alike(grads, x, dy / value if dy.size < LARGE else together(operator.truediv, dy, value))
 
     return tape.record(out, (x,), backward, reads=(x,))
 
@@ -180,7 +181,7 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     def backward(grads: Gradients) -> None:
         dy, y = grads.take(out), out.data
         # 1 - y² takes longer: NumPy makes an array of the 1.
-        grads.add(x, dy - dy * y * y if y.size < LARGE else together(lambda dy, y: dy - dy * y * y, dy, y))
+        add_alike(grads, x, dy - dy * y * y if y.size < LARGE else together(lambda dy, y: dy - dy * y * y, dy, y))
 
     return tape.record(out, (x,), backward, reads=(out,))
 
@@ -206,7 +207,7 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        grads.add(x, engine(dy, x.data).relu_back(x.data, dy))
+        add_alike(grads, x, engine(dy, x.data).relu_back(x.data, dy))
 
     return tape.record(out, (x,), backward, reads=(x,))
 
@@ -234,7 +235,7 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
         if x.is_float:
-            grads.add(x, engine(dy).cast(dy, x.dtype))
+            add_alike(grads, x, engine(dy).cast(dy, x.dtype))
 
     return tape.record(out, (x,), backward, reads=())
 

@@ -236,7 +236,8 @@ def linear(
         if grads.wants(bias):
             grads.add(bias, engine(dy).sum(dy, 0, keepdims=False))
         if grads.wants(x):
-            grads.add(x, primitives.dot(dy, weight.data.T).reshape(x.shape))
+            dx = primitives.dot(dy, weight.data.T)
+            grads.add(x, dx if rows is x.data else dx.reshape(x.shape))
         if grads.wants(weight):
             grads.add(weight, primitives.dot(rows.T, dy))
 
