@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import starmap
 from operator import call
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from tapegrad import sentences
 from tapegrad.errors import TapeError
 from tapegrad.generator import stand_in
-from tapegrad.gradients import Gradients
-from tapegrad.jax.arguments import Slots, Survey, parts_of, rebuilt
+from tapegrad.jax.arguments import Survey, parts_of, rebuilt
 from tapegrad.jax.draws import NO_SEED, Draws, StandIns
-from tapegrad.jax.landed import Landed, LandedWithTape
 from tapegrad.jax.library import exact, jax, jnp
 from tapegrad.jax.moment import at_once
+from tapegrad.jax.results import Keeper
+from tapegrad.jax.stand_ins import as_before, held_before, put_back, put_in
 from tapegrad.jax.traced import Traced, UntraceableError
-from tapegrad.nn import Module
-from tapegrad.optim import Group, Optimizer
-from tapegrad.tensor import Tensor, handle, values_of
+from tapegrad.tensor import handle, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tapegrad.jax.binding import Binding
-    from tapegrad.nn.param import State
-
-    Maker = Callable[[Sequence[Any], Binding], Any]
+    from tapegrad.jax.results import Maker
+    from tapegrad.optim import Optimizer
 
 _jaxpr_as_fun: Any = import_module("jax.extend.core").jaxpr_as_fun
 
@@ -139,12 +131,12 @@ def _unharmed(note: Callable[[], Any], again: Callable[[], Survey], survey: Surv
 
     Wherever an interrupt comes in, it is behind this or puts back once more.
     """
-    standing, fixed = _as_before(survey, binding), dict(survey.fixed)
-    held = [one for container in survey.containers for one in _held_before(container)]
+    standing, fixed = as_before(survey, binding), dict(survey.fixed)
+    held = [one for container in survey.containers for one in held_before(container)]
     try:
         noted = note()
         at_once(starmap(call, standing))
-        _put_back(survey)
+        put_back(survey)
         after = again()
         _refuse_changes(fixed, dict(after.fixed))
         _refuse_kinds(survey, after)
@@ -154,53 +146,6 @@ def _unharmed(note: Callable[[], Any], again: Callable[[], Survey], survey: Surv
         at_once(starmap(call, standing), starmap(call, held))
         raise
     return noted
-
-
-def _as_before(survey: Survey, binding: Binding) -> list[tuple[Any, ...]]:
-    """Returns calls of no function that Python is in which put back all in whose place traced values stand."""
-    calls: list[tuple[Any, ...]] = [(stand_in.set, stand_in.get())]
-    for state in binding.states:
-        calls += _values_before(state)
-        calls += [(setattr, state, "version", state.version), (setattr, state, "on_device", state.on_device)]
-    for opt in survey.optimizers:
-        calls += _held_before(opt.state)
-    return calls + [(setattr, holder, "lr", holder.lr) for holder in binding.numbers]
-
-
-def _values_before(state: State[Any, Any]) -> list[tuple[Any, ...]]:
-    slots: Any = vars(Tensor)["data"]
-    try:
-        return [(setattr, state, "data", slots.__get__(state))]
-    except AttributeError:  # they are on the device only
-        return [(setattr, state, "data", None), (delattr, state, "data")]
-
-
-def _held_before(container: Any) -> list[tuple[Any, ...]]:
-    if isinstance(container, Slots):
-        return [(object.__setattr__, container.value, name, container[name]) for name in container]
-    put = container.extend if isinstance(container, list) else container.update
-    return [(container.clear,), (put, container.copy())]
-
-
-def _put_in(survey: Survey, replace: Callable[[Any], Any]) -> None:
-    """Puts what stands for tensors in their place, wherever attributes, lists and dictionaries hold them."""
-    for container in survey.containers:
-        places = range(len(container)) if isinstance(container, list) else list(container)
-        for place in places:
-            before = container[place]
-            there = rebuilt(before, replace)
-            if there is not before:
-                container[place] = there
-                survey.replaced.append((container, place, before, there))
-
-
-def _put_back(survey: Survey) -> None:
-    """Puts the tensors back, save where the step has put something else."""
-    for container, place, before, there in survey.replaced:
-        with suppress(LookupError):  # the place itself is gone
-            if container[place] is there:
-                container[place] = before
-    survey.replaced.clear()
 
 
 def _refuse_tensors(before: Survey, after: Survey) -> None:
@@ -262,7 +207,7 @@ def _run(
         holder.lr = rate
     by_generator = {id(source): one for source, one in zip(binding.generators, draws, strict=False)}
     stand_in.set(StandIns(by_generator, draws[-1]))
-    _put_in(survey, replaced)
+    put_in(survey, replaced)
 
     result = step(*rebuilt(args, replaced), **{name: rebuilt(value, replaced) for name, value in kwargs.items()})
 
@@ -278,7 +223,7 @@ def _run(
     outcome.moved = tuple(at for at, (new, old) in enumerate(zip(parts, cells, strict=True)) if new is not old)
     outcome.seeded = tuple(at for at, one in enumerate(draws) if one.is_used)
     outs = [*(values[at] for at in outcome.changed), *(parts[at] for at in outcome.moved)]
-    keeper = _Keeper(survey, binding, handles, outs)
+    keeper = Keeper(survey, binding, handles, outs)
     outcome.result = keeper.maker(result)
     return [_copied(out.array, arrays) if isinstance(out, Traced) else jnp.asarray(out) for out in outs]
 
@@ -295,74 +240,3 @@ def _remember(optimizers: list[Optimizer[Any]], cells: list[Traced]) -> None:
         for parameter, state in opt.state.items():
             if parts_of(state):
                 opt.state[parameter] = replace(state, **{name: next(rest) for name, _ in parts_of(state)})
-
-
-class _Keeper:
-    """Notes which arrays a result is made of, and makes it of them at each call."""
-
-    def __init__(self, survey: Survey, binding: Binding, handles: dict[int, Any], outs: list[Any]) -> None:
-        self.states = {id(state): place for place, state in enumerate(binding.states)}
-        self.given = {id(given): place for place, given in enumerate(handles.values())}
-        self.survey = survey
-        self.outs = outs
-
-    def maker(self, result: Any) -> Maker:
-        """Returns what makes a result like this one of the arrays of a call."""
-        if isinstance(result, Tensor):
-            return self._tensor(result)
-        if isinstance(result, Gradients):
-            return self._gradients(result)
-        if isinstance(result, list | tuple):
-            makers = [self.maker(one) for one in result]
-            kind: Any = type(result)
-            if hasattr(result, "_fields"):
-                return lambda outs, binding: kind(*(make(outs, binding) for make in makers))
-            return lambda outs, binding: kind(make(outs, binding) for make in makers)
-        if type(result) is dict:
-            named_makers = {key: self.maker(one) for key, one in result.items()}
-            return lambda outs, binding: {key: make(outs, binding) for key, make in named_makers.items()}
-        if is_dataclass(result) and not isinstance(result, type | Module | Optimizer | Group):
-            names = {field.name: self.maker(getattr(result, field.name)) for field in fields(result)}
-            return lambda outs, binding: replace(result, **{key: make(outs, binding) for key, make in names.items()})
-        if type(result) is SimpleNamespace and not any(one is result for one in self.survey.objects):
-            parts = {name: self.maker(part) for name, part in vars(result).items()}
-            return lambda outs, binding: SimpleNamespace(**{name: make(outs, binding) for name, make in parts.items()})
-        if isinstance(result, Traced):
-            message = "jit: the step returns a raw value; tapegrad.handle makes a tensor of it"
-            raise TapeError(message)
-        place = next((at for at, one in enumerate(self.survey.objects) if one is result), None)
-        return (lambda *_: result) if place is None else lambda _, binding: binding.survey.objects[place]
-
-    def _tensor(self, x: Tensor[Any, Any, Any]) -> Maker:
-        if id(x) in self.states:
-            place = self.states[id(x)]
-            return lambda _, binding: binding.states[place]
-        if id(x) in self.given:
-            at = self.given[id(x)]
-            return lambda _, binding: binding.tensors[at]
-        if not x.owns_tape:
-            if not isinstance(x.data, Traced):
-                return lambda *_: x
-            out = self._kept(x.data)
-            return lambda outs, _: Landed.of(outs[out])
-        if x.tape.tape.consumed_at is None:
-            raise TapeError(sentences.tape_unwanted("jit", "the result") + ": detach it")
-        taped, tape = self._kept(values_of(x)), x.tape
-        return lambda outs, _: LandedWithTape.of(outs[taped], tape)
-
-    def _gradients(self, grads: Gradients) -> Maker:
-        found: list[tuple[Maker, int]] = []
-        for node, value in grads.values_by_node.items():
-            if id(node) in self.states or id(node) in self.given:
-                found.append((self._tensor(node), self._kept(value)))
-
-        def made(outs: Sequence[Any], binding: Binding) -> Gradients:
-            gradients = Gradients()
-            gradients.values_by_node = {make(outs, binding): np.asarray(outs[out]) for make, out in found}
-            return gradients
-
-        return made
-
-    def _kept(self, value: Any) -> int:
-        self.outs.append(value)
-        return len(self.outs) - 1
