@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from itertools import starmap
+from itertools import chain, starmap
 from operator import call
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import ref
@@ -95,7 +95,8 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     def changes(self, data: Any) -> tuple[tuple[str, Any], ...]:
         """Returns what other values make of this tensor, attribute by attribute."""
-        return ("data", data), ("version", self.version + 1), ("on_device", None)
+        here = ("data", data), ("version", self.version + 1)
+        return here if self.on_device is None else (*here, ("on_device", None))
 
     @override
     def __getstate__(self) -> Any:
@@ -179,8 +180,8 @@ def replace_all(tensors: Iterable[tuple[State[Any, Any], Any]], *others: tuple[A
         tensors: Each with the array that it takes over, as `State.replace` does.
         others: What else is to happen in that moment: functions that are not written in Python, with their arguments.
     """
-    changes = [(setattr, state, *change) for state, data in tensors for change in state.changes(data)]
-    deque(starmap(call, (*changes, *others)), maxlen=0)
+    changes = [(state, *change) for state, data in tensors for change in state.changes(data)]
+    deque(chain(starmap(setattr, changes), starmap(call, others)), maxlen=0)
 
 
 def _owned(tensor: Any, call: str, place: str) -> Any:

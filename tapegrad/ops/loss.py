@@ -61,7 +61,7 @@ def mse(
         TapeError: The target has a tape.
         ValueError: `reduction` is none of the three.
     """
-    return compared("mse", x, target, reduction, lambda x, t: (x - t) * (x - t), lambda x, t: (x - t) * 2)
+    return compared("mse", x, target, reduction, lambda x, t: (error := x - t) * error, lambda x, t: (x - t) * 2)
 
 
 @op(elementwise_loss_shape, eager=True)
