@@ -1,13 +1,15 @@
-"""Elementwise functions that NumPy lacks or is slow at."""
+"""Elementwise functions by name: those of NumPy, and formulas where it has none or is slow."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
 
 import numpy as np
 
+from tapegrad.backend.value import Elementwise, Pairwise
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -98,3 +100,14 @@ def _polynomial(coefficients: Sequence[float], x: Array) -> Array:
     for coefficient in coefficients[1:]:
         total = total * x + coefficient
     return np.asarray(total)
+
+
+_FORMULAS: Final[dict[str, Callable[..., Any]]] = {
+    "erf": erf,
+    "ldexp": ldexp,
+    "pow": power,
+    "sigmoid": sigmoid,
+    "softplus": softplus,
+}
+ELEMENTWISE: Final = {name: _FORMULAS.get(name) or getattr(np, name) for name in get_args(Elementwise)}
+PAIRWISE: Final = {name: getattr(np, name) for name in get_args(Pairwise)}

@@ -13,7 +13,8 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.backend.engines import engine, register
-from tapegrad.backend.numpy import ELEMENTWISE, NumPy
+from tapegrad.backend.formulas import ELEMENTWISE
+from tapegrad.backend.numpy import NumPy
 from tapegrad.backend.value import Backend, Elementwise
 
 if TYPE_CHECKING:

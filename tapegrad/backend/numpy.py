@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from typing_extensions import override
 
 from tapegrad.backend import rows
 from tapegrad.backend.convolution import convolve
-from tapegrad.backend.formulas import erf, ldexp, power, sigmoid, softplus
+from tapegrad.backend.formulas import ELEMENTWISE, PAIRWISE
 from tapegrad.backend.large import MANY, added, applied, converted
 from tapegrad.backend.rooms import ROOMS, grown
 from tapegrad.backend.value import Axis, Backend, Elementwise, Int, Pairwise
@@ -27,15 +27,6 @@ Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.floating[Any]]]"
 Whole: TypeAlias = "np.ndarray[Any, np.dtype[np.integer[Any]]]"
 Truths: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
 
-_OWN: Final[dict[str, Callable[..., Any]]] = {
-    "erf": erf,
-    "ldexp": ldexp,
-    "pow": power,
-    "sigmoid": sigmoid,
-    "softplus": softplus,
-}
-ELEMENTWISE: Final = {name: _OWN.get(name) or getattr(np, name) for name in get_args(Elementwise)}
-PAIRWISE: Final = {name: getattr(np, name) for name in get_args(Pairwise)}
 _OPERATORS: Final = {
     operator.add: np.add,
     operator.mul: np.multiply,

@@ -13,8 +13,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.backend.engines import register
-from tapegrad.backend.formulas import sigmoid
-from tapegrad.backend.numpy import ELEMENTWISE, PAIRWISE
+from tapegrad.backend.formulas import ELEMENTWISE, PAIRWISE, sigmoid
 from tapegrad.backend.value import Backend, Elementwise, Pairwise, Value
 from tapegrad.errors import ShapeError, TapeError
 
