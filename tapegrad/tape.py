@@ -299,7 +299,7 @@ class GradientTape:
         elif x.is_of_parameters:
             message = (
                 f"a tensor {show(x.shape)} was computed of parameters alone, before they met a tape: "
-                "no gradient would reach them"
+                "no gradient would reach them; give them the tape with put_tape, or detach what needs none"
             )
             raise TapeError(message)
         # What is computed again reads all of its operands.

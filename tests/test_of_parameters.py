@@ -28,7 +28,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda x, w: x @ w @ w.T,
         r"^matmul: a tensor \(5, 3\) was computed of parameters alone, before they met ",
     ),
-    "with a number": (lambda x, w: x @ (2.0 * w + 1), r"^matmul: a tensor \(3, 5\) .* no gradient would reach them$"),
+    "with a number": (
+        lambda x, w: x @ (2.0 * w + 1),
+        r"^matmul: a tensor \(3, 5\) .* no gradient would reach them; give them the tape with put_tape, or detach ",
+    ),
     "one among several": (lambda x, w: tg.concat([x @ w, tg.exp(w)]), r"^concat: a tensor \(3, 5\) was computed of"),
     "by a composed op": (
         lambda x, w: x @ tg.softmax(w),
