@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.op import op
 from tapegrad.operands import split
-from tapegrad.ops._broadcast import adder
+from tapegrad.ops._broadcast import add_alike, add_summed, adder
 from tapegrad.ops._large import LARGE, together
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
 from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, handle
@@ -105,14 +105,16 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     out = handle(x.data * y.data if x.data.size < LARGE else together(operator.mul, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz, add = grads.take(out), adder(x, y)
-        if x is y and dz.size >= LARGE:  # a square: one product, and no sum of two that are equal
-            add(grads, x, together(lambda dz, x: dz * x * 2, dz, x.data))
+        dz, wanted = grads.take(out), grads.wanted
+        if dz.size >= LARGE:
+            _large_product_back(grads, x, y, dz)
             return
-        if x in grads.wanted:
-            add(grads, x, dz * y.data if dz.size < LARGE else together(operator.mul, dz, y.data))
-        if y in grads.wanted:
-            add(grads, y, dz * x.data if dz.size < LARGE else together(operator.mul, dz, x.data))
+        # As `adder` has it, but for a call: no op of two operands runs back more often.
+        add = add_alike if x.kept and y.kept and x.data.shape == y.data.shape else add_summed
+        if x in wanted:
+            add(grads, x, dz * y.data)
+        if y in wanted:
+            add(grads, y, dz * x.data)
 
     factors = (x, y)
     return tape.record(out, factors, backward, reads=() if is_scaled else factors)
@@ -149,6 +151,15 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
             add(grads, y, -dx * out.data if dx.size < LARGE else together(_opposite, dx, out.data))
 
     return tape.record(out, (x, y), backward, reads=(y, out))
+
+
+def _large_product_back(grads: Gradients, x: Any, y: Any, dz: Any) -> None:
+    if x is y:  # a square: one product, and no sum of two that are equal
+        grads.add(x, together(lambda dz, x: dz * x * 2, dz, x.data))
+        return
+    for operand, other in ((x, y), (y, x)):
+        if operand in grads.wanted:
+            add_summed(grads, operand, together(operator.mul, dz, other.data))
 
 
 def _opposite(x: Any, y: Any) -> Any:
