@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import product
 from math import prod
+from operator import itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -26,6 +27,7 @@ Tile: TypeAlias = "tuple[int | slice, ...]"
 Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 
 _CACHE: Final = 1 << 21  # bytes of a tile of all arrays and buffers
+_LINE: Final = 64  # bytes of a cache's line, as many as the widest vectors have
 _MANY_COMPILED: Final = 1 << 18  # elements that are worth a second thread in a kernel, which begins at once
 _KEPT: Final = 256  # programs: a number that is another at each call makes one each time
 _CHEAP: Final = frozenset(
@@ -61,11 +63,10 @@ class Instruction(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A function that takes `out=`, and where its operands and its result stand."""
+    """A function that writes into its last operand, and what picks its operands among all arrays of a tile."""
 
     function: Any  # callable
-    operands: tuple[int, ...]
-    out: int
+    operands: Callable[[list[Array]], tuple[Array, ...]]
 
 
 class Program:
@@ -131,11 +132,14 @@ class Program:
         size, count = results[0].size, self._in_cache([array for array in given if array.ndim])
         tiles = _tiles(results[0].shape, count)
 
+        rooms: list[list[Array]] = []  # at most one for each thread
+
         def work(first: int, last: int) -> None:
-            room = [np.empty(min(count, size), dtype) for dtype in self.buffers]
+            room = rooms.pop() if rooms else [_buffer(min(count, size), dtype) for dtype in self.buffers]
             for tile in tiles[first:last]:
                 parts = [array[tile] if array.ndim else array for array in given]
                 self._run_tile(parts, [result[tile] for result in results], room)
+            rooms.append(room)
 
         shared_out(work, len(tiles), is_worth_it=size >= MANY)
 
@@ -149,8 +153,8 @@ class Program:
         if room and room[0].shape != shape:
             room = [buffer[:size].reshape(shape) for buffer in room]
         arrays = [*given, *results, *room, *self._numbers]
-        for function, operands, out in self._calls:
-            function(*[arrays[one] for one in operands], out=arrays[out])
+        for function, operands in self._calls:
+            function(*operands(arrays))
 
     def _arranged(self, lines: Sequence[Line], places: Sequence[Place]) -> list[Instruction]:
         """Gives each result a buffer, which is free again behind its last reader."""
@@ -189,7 +193,7 @@ class Program:
                 else:
                     places.append(first + len(numbers))
                     numbers.append(_beside(operand, one, lines))
-            linked.append(Call(_writing(one.function), tuple(places), stand[one.place]))
+            linked.append(Call(_writing(one.function), itemgetter(*places, stand[one.place])))
         self._numbers = numbers  # all at once: another thread may do the same
         return linked
 
@@ -231,6 +235,13 @@ def computed(
     return [tuple(results) if isinstance(found, tuple) else results[0] for results in each]
 
 
+def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
+    """Returns an array of any values that begins with a line of the cache, which saves a tenth."""
+    memory = ROOMS.empty((size * dtype.itemsize + _LINE,), np.uint8)
+    first = -memory.ctypes.data % _LINE
+    return memory[first : first + size * dtype.itemsize].view(dtype)
+
+
 def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:
     """Returns in order the lines that some values need."""
     needed = {*places}
@@ -241,8 +252,12 @@ def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:
 
 
 def _writing(function: Any) -> Any:
-    """Returns a function that writes what another gives into an array."""
-    return function if can_write(function) else lambda *operands, out: np.copyto(out, function(*operands))
+    """Returns a function that writes what another gives into its last operand."""
+    if not can_write(function):
+        return lambda *operands: np.copyto(operands[-1], function(*operands[:-1]))
+    if function in (np.maximum, np.minimum):  # which want it by name
+        return lambda *operands: function(*operands[:-1], out=operands[-1])
+    return function
 
 
 def _beside(number: Any, one: Instruction, lines: Sequence[Line]) -> Any:

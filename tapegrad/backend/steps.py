@@ -24,6 +24,8 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Function: TypeAlias = "Callable[..., Any]"
 Number: TypeAlias = "float | np.generic | Array"  # an array of rank 0
 
+_COMMUTATIVE: Final = frozenset({np.add, np.multiply})
+
 
 class Place(int):
     """Where a line of a sheet stands, for those that read it; a bare number is a number."""
@@ -97,6 +99,9 @@ class Sheet:
         return self._numbers.get(value.place, value.place)
 
     def _noted(self, function: Function, operands: tuple[Place | Number, ...], dtype: np.dtype[Any]) -> Step:
+        places = [one for one in operands if isinstance(one, Place)]
+        if function in _COMMUTATIVE and len(places) == 2:
+            operands = tuple(sorted(places))
         key = (function, *(one if isinstance(one, Place) else _bits(one) for one in operands))
         place = self._places.get(key)
         if place is None:
