@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -20,7 +19,6 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import remembered
 from tapegrad.operands import split_all
 from tapegrad.ops._broadcast import summed_to
-from tapegrad.ops._large import together
 from tapegrad.tape import OwnedTape
 from tapegrad.tensor import Tensor, handle
 
@@ -139,9 +137,13 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
         dy = grads.take(out)
         wanted = [place for place in written.gradients if grads.wants(operands[place])]
         if isinstance(dy, np.ndarray | np.generic):
-            others = [place for place in wanted if place not in slopes]
+            kept = dict(slopes)
+            slopes.clear()  # one may become a gradient; of a tape that runs back again it is computed again
+            others = [place for place in wanted if place not in kept]
             found = dict(zip(others, written.run_back(operands, dy, others), strict=True)) if others else {}
-            found |= {place: together(operator.mul, dy, slopes[place]) for place in wanted if place in slopes}
+            for place in {*wanted} & {*kept}:
+                found[place] = engine(dy).scaled(kept, place, dy)
+                del kept[place]
         else:  # a gradient that is to be differentiated again
             found = dict(zip(wanted, _op_by_op(function, given, operands, wanted, dy), strict=True))
         for place in wanted:

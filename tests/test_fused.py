@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import OwnedTape, Tensor, fused, nn
+from tapegrad import OwnedTape, Tensor, fused, nn, tapem
 from tapegrad.backend import engine
 from tapegrad.backend.fast import use_fast
 from tapegrad.backend.steps import Sheet
@@ -198,6 +198,40 @@ def test_a_slope_that_is_kept_and_one_that_is_not_give_the_gradients_of_the_ops(
         np.testing.assert_allclose(grads[operand].numpy(), expected[operand].numpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("size", [11, 300_000, 1_100_003])
+def test_a_slope_that_somebody_sees_stays_as_it_was(size: int) -> None:
+    power: Any = fused(tg.exp)
+    bent: Any = fused(lambda x, y: tg.tanh(x + y))
+    x, y, dz = (numbers(size, seed=seed) for seed in range(3))
+
+    z = power(x.trace())  # is its own slope
+    grads = z.backward(seed=dz)
+
+    np.testing.assert_array_equal(z.numpy(), np.exp(x.numpy()))
+    np.testing.assert_array_equal(grads[x].numpy(), dz.numpy() * z.numpy())
+    grads = bent(x.trace(), y.trace()).backward(wrt=[x, y], seed=dz)  # two have one slope
+    np.testing.assert_array_equal(grads[x].numpy(), grads[y].numpy())
+    np.testing.assert_allclose(grads[x].numpy(), dz.numpy() * (1 - np.tanh(x.numpy() + y.numpy()) ** 2), atol=1e-6)
+
+
+def test_a_tape_that_runs_back_again_gives_the_same() -> None:
+    x, y, w = (numbers(300_000, seed=seed) for seed in range(3))
+    lifted, weighted = tapem.lift(gate), tapem.lift(lambda z: (z * w).sum())
+
+    @tapem.do
+    def twice() -> tapem.Do[Any]:
+        nodes = [(yield from tapem.leaf(x)), (yield from tapem.leaf(y))]
+        z = yield from lifted(*nodes)
+        loss = yield from weighted(z)
+        first = yield from tapem.backward(loss)
+        second = yield from tapem.backward(loss)
+        return [[grads.of(node).numpy() for node in nodes] for grads in (first, second)]
+
+    first, second = twice().eval(tapem.Tape.empty()).unwrap()
+
+    np.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-6)
+
+
 def test_result_is_let_go_of_with_its_tensor() -> None:
     x = numbers(300_000).trace()
     z = gate(x, x)
@@ -267,6 +301,15 @@ def test_what_is_multiplied_by_one_stays_as_it_is_and_numbers_are_computed_at_on
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_product_and_a_sum_are_computed_once_whatever_their_order() -> None:
+    sheet = Sheet((3,))
+    x, y = (sheet.argument(np.dtype(np.float32)) for _ in range(2))
+
+    assert (x * y).place == (y * x).place
+    assert (x + y).place == (y + x).place
+    assert (x - y).place != (y - x).place
+
+
 def test_a_gradient_scaled_up_for_half_precision_stays_so_all_the_way() -> None:
     tiny: Any = fused(lambda x: x * 1e-4 * 1e-4)
     x = tg.ones((3,), np.float16)

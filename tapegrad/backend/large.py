@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.rooms import ROOMS
+from tapegrad.backend.rooms import ROOMS, may_become
 from tapegrad.backend.threads import shared_out
 
 if TYPE_CHECKING:
@@ -67,6 +67,14 @@ def added(x: Array) -> Array:
 
     shared_out(work, sums.size, is_worth_it=True)
     return np.asarray(np.add.reduce(sums))
+
+
+def scaled(values: dict[Any, Any], key: Any, x: Any) -> Any:
+    """Returns the product of `values[key]` and `x`, in the place of the first where nobody else sees it."""
+    if isinstance(x, np.ndarray) and is_one(x) and one_number(x) == 1 and x.dtype == values[key].dtype:
+        return values[key]  # the gradient of a sum is 1
+    out = values[key] if may_become(values, key, x) else None
+    return np.multiply(values[key], x, out=out) if x.size < MANY else applied(np.multiply, values[key], x, out=out)
 
 
 def is_one(x: Array) -> bool:

@@ -12,7 +12,7 @@ from typing_extensions import override
 from tapegrad.backend import rows
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import ELEMENTWISE, PAIRWISE
-from tapegrad.backend.large import MANY, added, applied, converted
+from tapegrad.backend.large import MANY, added, applied, converted, scaled
 from tapegrad.backend.rooms import ROOMS, grown
 from tapegrad.backend.value import Axis, Backend, Elementwise, Int, Pairwise
 from tapegrad.errors import SingularError
@@ -125,6 +125,10 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def grown(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
         return grown(values, key, x)
+
+    @override
+    def scaled(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        return scaled(values, key, x)
 
     @override
     def dot(self, x: Array, y: Array) -> Array:

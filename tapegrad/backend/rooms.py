@@ -89,20 +89,25 @@ class Rooms:
 def grown(values: dict[Any, Any], key: Any, x: Any) -> Any:
     """Returns the sum of `values[key]` and `x`, in the place of the first where it is large and nobody else sees it.
 
-    The sum needs no memory of its own then. Whoever holds an array, or a view of it, holds a reference to it or to what
-    it stands in, and Python counts them.
+    The sum needs no memory of its own then.
     """
-    total = values[key]
-    if not (
-        type(total) is type(x) is np.ndarray
-        and (total.shape, total.dtype) == (x.shape, x.dtype)
+    return np.add(values[key], x, out=values[key]) if may_become(values, key, x) else values[key] + x
+
+
+def may_become(values: dict[Any, Any], key: Any, x: Any) -> bool:
+    """Says whether `values[key]` is like `x`, and nobody else sees it.
+
+    Whoever holds an array, or a view of it, holds a reference to it or to what it stands in, and Python counts them.
+    """
+    value = values[key]
+    return (
+        type(value) is type(x) is np.ndarray
+        and (value.shape, value.dtype) == (x.shape, x.dtype)
         and _COUNTS
-        and total.flags.writeable
-        and sys.getrefcount(total) == _ALONE
-        and _is_owned(total)
-    ):
-        return total + x
-    return np.add(total, x, out=total)
+        and value.flags.writeable
+        and sys.getrefcount(value) == _ALONE
+        and _is_owned(value)
+    )
 
 
 def _is_owned(array: Array) -> bool:
@@ -132,11 +137,11 @@ def _references(row: list[Any], place: int) -> int:
 
 
 def _held(values: dict[Any, Any], key: Any, _: Any) -> int:
-    total = values[key]
-    return sys.getrefcount(total)
+    value = values[key]
+    return sys.getrefcount(value)
 
 
-# References to a value that only its dictionary holds, while it is summed.
+# References to a value that only its dictionary holds, while it is looked at.
 _ALONE: Final = _held({0: np.empty(0)}, 0, None)
 _UNSEEN: Final = _references([np.empty(0)], 0)  # to a room that only its row holds
 ROOMS: Final = Rooms()

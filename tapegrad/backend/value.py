@@ -370,6 +370,10 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Returns the sum of `values[key]` and `x`, in the place of the first if nobody else sees it."""
         return values[key] + x
 
+    def scaled(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        """Returns the product of `values[key]` and `x`, in the place of the first if nobody else sees it."""
+        return values[key] * x
+
     def dot(self, x: Any, y: Any) -> Any:
         """Multiplies two matrices."""
         return x @ y

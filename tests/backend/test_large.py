@@ -98,6 +98,28 @@ def test_a_sum_is_the_same_on_any_threads(count: int) -> None:
     np.testing.assert_allclose(expected, x.sum(dtype=np.float64), rtol=1e-6)
 
 
+def test_a_product_that_nobody_else_sees_stands_in_its_memory() -> None:
+    x, y = numbers((1_031, 1_019)), numbers((1_031, 1_019), seed=1)
+    number = np.broadcast_to(np.float32(3), x.shape)
+
+    for factor in (y, number):
+        alone, seen = {0: x.copy()}, {0: x}
+        place = id(alone[0])
+
+        assert id(ENGINE.scaled(alone, 0, factor)) == place
+        np.testing.assert_array_equal(alone[0], x * factor)
+        np.testing.assert_array_equal(ENGINE.scaled(seen, 0, factor), x * factor)
+        np.testing.assert_array_equal(x, numbers((1_031, 1_019)))
+
+
+def test_a_product_with_one_is_what_there_was() -> None:
+    x = numbers((3, 5))
+    one: Any = np.broadcast_to(np.float32(1), (3, 5))
+
+    assert ENGINE.scaled({0: x}, 0, one) is x
+    assert ENGINE.scaled({0: x}, 0, one.astype(np.float64)).dtype == np.float64
+
+
 def test_overflow_is_what_the_caller_wants_of_it_on_each_thread() -> None:
     x = tg.full((1_100_003,), 100.0)
 
