@@ -25,6 +25,8 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 _BYTES: Final = 1 << 20  # of an array at a time
 _SMALL: Final = 1 << 12  # elements that are not worth being made a matrix
 _SHORT: Final = 1 << 14  # elements; of longer rows NumPy adds up halves of halves, and BLAS one element to the other
+_HIGH: Final = 16.0  # a score up to which the sum of powers of e does not overflow
+_LOW: Final = 1e-7  # a sum of powers of e from which on none that counts has lost digits
 _ROWS: Final = (1,)  # the axis that is left where the arrays have been made matrices
 
 
@@ -95,6 +97,13 @@ def _filled(work: Callable[..., Any], axis: Axis, *arrays: Array) -> Array:
 
 
 def _softmax(axis: Axis, x: Array, y: Array) -> None:
+    if x.dtype.char in "fd" and x.size and np.maximum.reduce(x, axis=None) <= _HIGH:
+        # Nothing overflows; where no score of a row is far below 0, the row needs no shift.
+        np.exp(x, out=y)
+        total = _sum(y, axis)
+        if np.minimum.reduce(total, axis=None) >= _LOW:
+            np.divide(y, total, out=y)
+            return
     # Shift by the max first: exp(89) overflows float32.
     np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True), out=y)
     np.exp(y, out=y)

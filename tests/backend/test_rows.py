@@ -52,6 +52,23 @@ def test_the_gradient_of_scores_is_that_of_the_formula(axis: int) -> None:
     )
 
 
+def test_probabilities_are_exact_wherever_scores_lie() -> None:
+    x = numbers((9, 7), np.float32)
+    for row, shift in enumerate((0, 16, 17, 90, 1e4, -16, -17, -90, -1e4)):
+        x[row] += shift
+    powers = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    expected = powers / powers.sum(axis=1, keepdims=True)
+
+    for rows in ([0], [0, 1], [0, 2], [0, 3], [5], [0, 6], [7], [0, 8], [*range(9)]):
+        np.testing.assert_allclose(ENGINE.softmax(x[rows], -1), expected[rows], rtol=2e-6, atol=1e-30)
+
+
+def test_scores_that_are_left_out_have_no_probability() -> None:
+    x = np.array([[1, -np.inf, 1], [-np.inf, -np.inf, -200]], np.float32)
+
+    np.testing.assert_array_equal(ENGINE.softmax(x, -1), [[0.5, 0, 0.5], [0, 0, 1]])
+
+
 @pytest.mark.parametrize("shape", [(3, 5), (2, 0), LARGE, (1 << 11, 1 << 10)])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_layer_norm_by_parts_is_that_of_the_formulas(shape: tuple[int, ...], dtype: Any) -> None:
