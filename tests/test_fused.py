@@ -300,7 +300,6 @@ def test_what_is_multiplied_by_one_stays_as_it_is_and_numbers_are_computed_at_on
     assert (x * np.float64(1)).dtype == np.float64
 
 
-@pytest.mark.filterwarnings("error")
 def test_a_product_and_a_sum_are_computed_once_whatever_their_order() -> None:
     sheet = Sheet((3,))
     x, y = (sheet.argument(np.dtype(np.float32)) for _ in range(2))
@@ -310,6 +309,7 @@ def test_a_product_and_a_sum_are_computed_once_whatever_their_order() -> None:
     assert (x - y).place != (y - x).place
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_gradient_scaled_up_for_half_precision_stays_so_all_the_way() -> None:
     tiny: Any = fused(lambda x: x * 1e-4 * 1e-4)
     x = tg.ones((3,), np.float16)
