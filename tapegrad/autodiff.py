@@ -410,9 +410,8 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
 
 def _lifted(value: Any) -> Any:
-    """Gives an array from outside, such as labels or a mask, the form of a value of this engine."""
-    array: Any = value if isinstance(value, np.ndarray | np.generic) else None
-    return value if array is None else handle(array)
+    """Gives a value from below, such as labels or a mask, the form of a value of this engine."""
+    return handle(value) if hasattr(value, "dtype") and not isinstance(value, Tensor) else value
 
 
 register(Autodiff(), Tensor)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, overload
 import numpy as np
 
 from tapegrad import sentences
+from tapegrad.backend import Value
 from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError
 from tapegrad.tape import NONE
-from tapegrad.tensor import Figure, Tensor, computing, described, made, values_of
+from tapegrad.tensor import Figure, Tensor, computing, described, handle, made, values_of
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
     if not isinstance(value, _NUMBERS):
         if isinstance(value, np.ndarray | np.generic):
             return made(own(value))  # the array is the caller's, who may write into it before the way back
+        if isinstance(value, Value):
+            return handle(value)  # what a step under `jit` has in the place of labels, beside a tensor of a level
         if isinstance(value, Dim):
             operator.index(value)  # refused, for it is a name; the op is then answered by its rule
         message = f"{described(value)} is neither a tensor nor a number nor a NumPy array"

@@ -30,14 +30,16 @@ def register(backend: Backend[Any], *types: type) -> None:
 def engine(value: Any, *others: Any) -> Backend[Any]:
     """Returns the engine that computes with these values: of several, the one that is not NumPy.
 
+    Of two such it is that of tensors, which know what to do with a value below them.
+
     Raises:
         TypeError: No engine computes with a value of this type.
     """
-    kind = type(value)
+    chosen = value
     for other in others:
-        if type(other) not in _numpy_types:
-            kind = type(other)
-            break
+        if type(other) not in _numpy_types and not hasattr(chosen, "tape"):
+            chosen = other
+    kind = type(chosen)
     try:
         return _by_type[kind]
     except KeyError:

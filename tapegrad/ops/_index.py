@@ -166,13 +166,17 @@ def _whole(item: Any) -> Any:
         return item
 
 
-def check_kinds(index: Any) -> None:
-    """Refuses tensors and arrays that are no indices."""
+def arrays_of(index: Any) -> list[Any]:
+    """Returns the arrays of an index, which may be of another engine than what they pick, and refuses other kinds."""
+    arrays = []
     for item in index if isinstance(index, tuple) else (index,):
-        if hasattr(item, "__array_function__") and item.dtype.kind not in "iub":
-            raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "index", item.dtype.name, "integer or bool"))
-        if not _is_index(item):
+        if hasattr(item, "__array_function__"):
+            if item.dtype.kind not in "iub":
+                raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "index", item.dtype.name, "integer or bool"))
+            arrays.append(item)
+        elif not _is_index(item):
             items_of((), item)
+    return arrays
 
 
 def check_once(shape: tuple[int, ...], index: Any) -> None:

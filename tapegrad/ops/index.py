@@ -87,7 +87,7 @@ def take(
     x, indices, tape = split_mixed(x, indices)
     front = normal_axis(axis, x.shape)
     _check_indices(indices, x.shape[front], axis)
-    out = handle(engine(x.data).take(x.data, indices.data, front))
+    out = handle(engine(x.data, indices.data).take(x.data, indices.data, front))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

@@ -11,8 +11,8 @@ from tapegrad.op import op
 from tapegrad.operands import constant, same_dtype, split, split_mixed, tensor_only
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._index import (
+    arrays_of,
     axes_of,
-    check_kinds,
     check_once,
     check_range,
     gathered_shape,
@@ -98,12 +98,12 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
     """
     index, tape_of_index = untaped(index)
     x, tape = _with_tape(x, tape_of_index)
-    check_kinds(index)
-    out = handle(engine(x.data).getitem(x.data, index))
+    arrays = arrays_of(index)
+    out = handle(engine(x.data, *arrays).getitem(x.data, index))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        grads.add(x, engine(dy).place(x.shape, index, dy))
+        grads.add(x, engine(dy, *arrays).place(x.shape, index, dy))
 
     return tape.record(out, (x,), backward, reads=())
 
@@ -133,13 +133,13 @@ def at_set(
     x, value, tape = _with_value(x, value, tape_of_index)
     if value.shape[:1] == (1,):
         at_shape(x.shape, index, value.shape)  # NumPy drops such axes where it assigns, and would be silent
-    check_kinds(index)
+    arrays = arrays_of(index)
     check_once(x.shape, index)
-    out = handle(engine(x.data, value.data).at_set(x.data, index, value.data))
+    out = handle(engine(x.data, value.data, *arrays).at_set(x.data, index, value.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        primitives = engine(dy)
+        primitives = engine(dy, *arrays)
         if grads.wants(value):
             add_summed(grads, value, primitives.getitem(dy, index))
         if grads.wants(x):
@@ -173,13 +173,13 @@ def at_add(
     x, value, tape = _with_value(x, value, tape_of_index)
     if value.shape[:1] == (1,):
         at_shape(x.shape, index, value.shape)  # NumPy drops such axes where it assigns, and would be silent
-    check_kinds(index)
-    out = handle(engine(x.data, value.data).at_add(x.data, index, value.data))
+    arrays = arrays_of(index)
+    out = handle(engine(x.data, value.data, *arrays).at_add(x.data, index, value.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
         if grads.wants(value):
-            add_summed(grads, value, engine(dy).getitem(dy, index))
+            add_summed(grads, value, engine(dy, *arrays).getitem(dy, index))
         grads.add(x, dy)
 
     return tape.record(out, (x, value), backward)

@@ -32,6 +32,15 @@ def test_of_several_values_the_one_that_is_not_numpys_decides() -> None:
     assert isinstance(engine(x, array), Autodiff)
 
 
+def test_a_tensor_decides_beside_any_value_below_it() -> None:
+    x, array = ones((3,)), np.ones(3)
+    below = Outline(array.shape, array.dtype)
+
+    assert isinstance(engine(array, below), Outlines)
+    for values in ((x, below), (below, x), (array, below, x), (array, x, below)):
+        assert isinstance(engine(*values), Autodiff)
+
+
 def test_a_subclass_belongs_to_the_engine_of_its_base() -> None:
     class Labelled(Tensor[Any, Any, Any]):
         """A tensor of another class, as a parameter is."""

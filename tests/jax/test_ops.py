@@ -16,8 +16,10 @@ pytest.importorskip("jax", reason="the extra `jax` brings it")
 
 import tapegrad as tg
 from tapegrad import ops
+from tapegrad.autodiff import Autodiff
 from tapegrad.errors import TapeError
 from tapegrad.op import OPS
+from tapegrad.operands import split
 from tapegrad.tensor import Tensor, handle
 
 FILE = Path(__file__).parents[1] / "oracle" / "test_torch.py"
@@ -185,3 +187,68 @@ def test_the_gradient_and_the_operands_may_be_of_two_engines(name: str) -> None:
     plain_operands: Any = tg.jit(lambda seed: gradient(handle(x.numpy()), seed))  # made inside, it stays as it is
     np.testing.assert_allclose(plain_seed(x).numpy(), expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(plain_operands(seed).numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+# A way back that knows its slope from elsewhere than its operand; it is NumPy's where all else is JAX's.
+def given_slope(x: Any) -> Any:
+    operand, tape = split(x)
+    out = handle(operand.data * 2.0)
+
+    def backward(grads: Any) -> None:
+        grads.take(out)
+        grads.add(operand, np.arange(1, out.size + 1, dtype=np.float32).reshape(out.shape))
+
+    return tape.record(out, (operand,), backward)
+
+
+def slope_of(f: Any, x: Any) -> Any:
+    """Returns the slope at a level above `x`, on the tape of `x`."""
+    level: Any = Autodiff()
+    leaf = level.from_inner(x)
+    return level.inner(f(leaf.trace()).backward(wrt=leaf)[leaf])
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_gradient_of_numpys_meets_operands_of_a_level_and_of_jax(name: str) -> None:
+    x, f = tg.normal((2, 3), rng=0), MIXED[name]
+
+    def slope(x: Any) -> Any:
+        return slope_of(lambda x: given_slope(f(x)).sum(), x)
+
+    np.testing.assert_allclose(tg.jit(slope)(x).numpy(), slope(x).numpy(), rtol=1e-5, atol=1e-6)
+
+
+# Each takes whole numbers or bools beside what is differentiated.
+SELECTED: dict[str, Any] = {
+    "where": lambda x, indices, mask: ops.where(mask, x * x, x),  # noqa: ARG005
+    "take": lambda x, indices, mask: ops.take(x * x, indices, axis=1),  # noqa: ARG005
+    "gather": lambda x, indices, mask: ops.gather(x * x, ops.stack([indices, indices]), axis=1),  # noqa: ARG005
+    "getitem": lambda x, indices, mask: (x * x)[:, indices],  # noqa: ARG005
+    "at_set": lambda x, indices, mask: ops.at_set(x * x, (0, indices), x[1]),  # noqa: ARG005
+    "at_add": lambda x, indices, mask: ops.at_add(x * x, (0, indices), x[1]),  # noqa: ARG005
+    "scatter_add": lambda x, indices, mask: ops.scatter_add(x[1] * x[1], indices, (4,)),  # noqa: ARG005
+    "cross_entropy": lambda x, indices, mask: ops.cross_entropy(x * x, indices[:2]),  # noqa: ARG005
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_what_selects_may_be_of_another_engine_than_what_it_selects_from(name: str) -> None:
+    x, f = tg.normal((2, 3), rng=0), SELECTED[name]
+    indices, mask = tg.tensor([0, 2, 1]), tg.tensor([True, False, True])
+
+    def value(x: Any, indices: Any, mask: Any) -> Any:
+        return f(x, indices, mask)
+
+    def slope(x: Any, indices: Any, mask: Any) -> Any:
+        return given_slope(f(x.trace(), indices, mask)).sum().backward(wrt=x)[x]
+
+    def second(x: Any, indices: Any, mask: Any) -> Any:
+        slope = slope_of(lambda x: (f(x, indices, mask) ** 2).sum(), x.trace())
+        return (slope * slope).sum().backward(wrt=x)[x]
+
+    for compute in (value, slope, second):
+        expected = compute(x, indices, mask).numpy()
+        all_given = tg.jit(compute)(x, indices, mask)
+        selection_given = tg.jit(lambda indices, mask: compute(x, indices, mask))(indices, mask)  # noqa: B023  # it runs here
+        np.testing.assert_allclose(all_given.numpy(), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(selection_given.numpy(), expected, rtol=1e-5, atol=1e-6)
