@@ -216,7 +216,7 @@ def _planned(
         gathered=gathered,
         images=max(1, min(n, at_once // many[0])),
         chunks=tuple((rows, _moves(axes, rows, few, is_all=len(parts) == 1)) for rows in parts),
-        is_plain=run * prod(few) == 1
+        is_plain=run * prod(few) * hop == 1
         and all(axis == _Axis(axis.cells, axis.cells, 1, axis.reach, 1, 0) for axis in axes),
     )
 

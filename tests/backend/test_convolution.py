@@ -52,6 +52,17 @@ def drawn(rng: Any, least: int = 1) -> tuple[Any, Any, Slide]:
 
 
 @pytest.mark.usefixtures("at_a_time")
+@pytest.mark.parametrize("spread", [1, 2])
+def test_short_lines_under_short_kernels_are_met_at_every_stride(spread: int) -> None:
+    rng = np.random.default_rng(0)
+    for cells, kernel, places, stride, before in np.ndindex(7, 3, 4, 4, 2):
+        x, w = rng.normal(size=(2, 1, 3, cells + 1)), rng.normal(size=(1, 4, 3, kernel + 1))
+        slide = Slide((places + 1,), (stride + 1,), (1,), (spread,), (before,))
+
+        np.testing.assert_allclose(convolve(x, w, slide), by_the_formula(x, w, slide), atol=1e-12)
+
+
+@pytest.mark.usefixtures("at_a_time")
 @pytest.mark.parametrize("seed", range(60))
 def test_values_are_those_of_the_formula(seed: int) -> None:
     x, w, slide = drawn(np.random.default_rng(seed))

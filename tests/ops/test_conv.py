@@ -56,6 +56,16 @@ def test_values_that_a_reader_can_check() -> None:
     assert conv3d(ones((1, 2, 2, 2)), ones((3, 1, 2, 1, 2))).tolist() == [[[[4], [4]]]] * 3
 
 
+@pytest.mark.parametrize("stride", [2, 3])
+def test_a_kernel_of_one_passes_over_what_lies_between(stride: int) -> None:
+    x, w = real(2, 3, 6), real(5, 3, 1, seed=1)
+
+    y = conv1d(x, w, stride=stride)
+
+    np.testing.assert_allclose(y.numpy(), by_loops(x.numpy(), w.numpy(), stride, 0, 1, 1), atol=1e-13)
+    check_gradients(lambda x, w: conv1d(x, w, stride=stride), x, w, order=2)
+
+
 @pytest.mark.parametrize("rank", RANKS)
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize(("stride", "padding", "dilation"), [(1, 0, 1), (2, 1, 1), (1, 2, 2), (3, 3, 2)])
