@@ -93,9 +93,9 @@ def std(
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
-        primitives = engine(dy, x.data)
         centred = _centred(x.data, axis)
-        y = primitives.map("sqrt", not_zero(engine(centred).sum(centred * centred, axis, keepdims=True) * scale))
+        primitives = engine(centred)
+        y = primitives.map("sqrt", not_zero(primitives.sum(centred * centred, axis, keepdims=True) * scale))
         slope = dy.reshape(y.shape) / y * scale
         grads.add(x, spread_over(slope, x.shape, axis) * centred)
 

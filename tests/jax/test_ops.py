@@ -171,7 +171,17 @@ MIXED: dict[str, Any] = {
     "maximum": lambda x: ops.maximum(x * x, x),
     "heaviside": lambda x: ops.heaviside(ops.relu(x), x * x),
     "std": lambda x: ops.std(x, axis=1),
+    "large": lambda x: ops.gelu(ops.broadcast_to(x, (50_000, 2, 3)), approximate="tanh"),
+    "matmul": lambda x: x @ tg.normal((3, 4), rng=2),
+    "linear": lambda x: ops.linear(tg.normal((5, 2), rng=2), x, x[0]),
+    "max_pool": lambda x: ops.max_pool1d(x, 2),
 }
+
+
+def is_near(found: Any, expected: Any) -> None:
+    """Compares sums of many terms too, which are as exact as the largest of them."""
+    largest = abs(expected.numpy()).max()
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5 * largest)
 
 
 @pytest.mark.parametrize("name", MIXED)
@@ -182,11 +192,11 @@ def test_the_gradient_and_the_operands_may_be_of_two_engines(name: str) -> None:
     def gradient(x: Any, seed: Any) -> Any:
         return f(x.trace()).backward(wrt=x, seed=seed)[x]
 
-    expected = gradient(x, seed).numpy()
+    expected = gradient(x, seed)
     plain_seed: Any = tg.jit(lambda x: gradient(x, seed))
     plain_operands: Any = tg.jit(lambda seed: gradient(handle(x.numpy()), seed))  # made inside, it stays as it is
-    np.testing.assert_allclose(plain_seed(x).numpy(), expected, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(plain_operands(seed).numpy(), expected, rtol=1e-5, atol=1e-6)
+    is_near(plain_seed(x), expected)
+    is_near(plain_operands(seed), expected)
 
 
 # A way back that knows its slope from elsewhere than its operand; it is NumPy's where all else is JAX's.
@@ -215,7 +225,36 @@ def test_a_gradient_of_numpys_meets_operands_of_a_level_and_of_jax(name: str) ->
     def slope(x: Any) -> Any:
         return slope_of(lambda x: given_slope(f(x)).sum(), x)
 
-    np.testing.assert_allclose(tg.jit(slope)(x).numpy(), slope(x).numpy(), rtol=1e-5, atol=1e-6)
+    is_near(tg.jit(slope)(x), slope(x))
+
+
+@pytest.mark.parametrize("multiply", [ops.matmul, lambda x, w: ops.linear(x, w, w[0])], ids=["matmul", "linear"])
+def test_gradients_of_numpys_pass_through_weights_of_jax(multiply: Any) -> None:
+    x, weight = tg.normal((2, 3), rng=0), tg.normal((3, 4), rng=1)
+
+    def slope(weight: Any) -> Any:
+        return given_slope(multiply(x.trace(), weight)).sum().backward(wrt=x)[x]
+
+    is_near(tg.jit(slope)(weight), slope(weight))
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_gradient_of_a_level_meets_operands_below_it(name: str) -> None:
+    x, f = tg.normal((2, 3), rng=0), MIXED[name]
+    seed = tg.normal(f(x).shape, rng=1)
+
+    def gradient(seed: Any) -> Any:
+        return f(x.trace()).backward(wrt=x, seed=seed)[x]
+
+    level: Any = Autodiff()
+    slope = level.inner(gradient(level.from_inner(seed.trace())))
+    towards = tg.normal((2, 3), rng=2)
+    back = (slope * towards).sum().backward(wrt=seed)[seed]
+
+    expected = gradient(seed)
+    is_near(slope, expected)
+    # A gradient is linear in its seed, and so is what comes back from it the seed's own slope.
+    np.testing.assert_allclose((back * seed).sum().item(), (expected * towards).sum().item(), rtol=1e-4)
 
 
 # Each takes whole numbers or bools beside what is differentiated.
@@ -247,8 +286,8 @@ def test_what_selects_may_be_of_another_engine_than_what_it_selects_from(name: s
         return (slope * slope).sum().backward(wrt=x)[x]
 
     for compute in (value, slope, second):
-        expected = compute(x, indices, mask).numpy()
+        expected = compute(x, indices, mask)
         all_given = tg.jit(compute)(x, indices, mask)
         selection_given = tg.jit(lambda indices, mask: compute(x, indices, mask))(indices, mask)  # noqa: B023  # it runs here
-        np.testing.assert_allclose(all_given.numpy(), expected, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(selection_given.numpy(), expected, rtol=1e-5, atol=1e-6)
+        is_near(all_given, expected)
+        is_near(selection_given, expected)

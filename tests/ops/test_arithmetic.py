@@ -44,6 +44,21 @@ def test_gradients_of_two_operands_have_their_shapes_back(name: str, x: tuple[in
 
 
 @pytest.mark.parametrize("name", BINARY)
+def test_slopes_are_those_of_the_parts_also_where_there_are_many(name: str) -> None:
+    def slopes(x: Any, y: Any, dz: Any) -> list[Any]:
+        grads = BINARY[name](x.trace(), y.trace()).backward(wrt=[x, y], seed=dz)
+        square = BINARY[name](x.trace(), x).backward(wrt=x, seed=dz)
+        return [grads[x], grads[y], square[x]]
+
+    many = positive(2**16 + 3), positive(2**16 + 3, seed=1), real(2**16 + 3, seed=2)
+    whole = slopes(*many)
+
+    for place in (slice(9), slice(-9, None)):
+        for found, part in zip(whole, slopes(*(one[place] for one in many)), strict=True):
+            np.testing.assert_allclose(found[place].numpy(), part.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", BINARY)
 def test_gradients_pass_through_a_number_on_either_side(name: str) -> None:
     check_gradients(lambda x: BINARY[name](x, 3), positive(2, 3), order=2)
     check_gradients(lambda x: BINARY[name](3, x), positive(2, 3), order=2)

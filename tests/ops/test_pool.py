@@ -241,6 +241,15 @@ def test_what_does_not_fit_is_refused(name: str, options: dict[str, Any], messag
     assert str(refused.value) == f"{name}: {message.replace('RANK', str(rank_of(name)))}"
 
 
+@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("option", ["kernel", "stride", "padding"])
+def test_half_a_cell_is_refused(name: str, option: str) -> None:
+    options: dict[str, Any] = {"kernel": 3, option: (1.5,) * rank_of(name)}
+
+    with pytest.raises(DTypeError, match=rf"^{name}: {option} is 1\.5 but an int is expected$"):
+        POOLS[name](ones((3, *(7, 7)[-rank_of(name) :])), **options)
+
+
 @pytest.mark.parametrize("name", ADAPTIVE)
 def test_sizes_below_one_are_refused(name: str) -> None:
     one = (1,) * rank_of(name)

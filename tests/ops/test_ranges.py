@@ -86,6 +86,7 @@ def test_what_does_not_fit_is_refused() -> None:
     [
         (arange, (2.5,), "arange: start is 2.5 but an int is expected"),
         (arange, (True,), "arange: start is True but an int is expected"),
+        (arange, (2.5, 4), "arange: start is 2.5 but an int is expected"),
         (arange, (0, "a"), "arange: stop is 'a' but an int is expected"),
         (arange, (0, 3, np.float32(1)), "arange: step is np.float32(1.0) but an int is expected"),
         (arange, (tensor(3),), "arange: start is Tensor(3, shape=(), int64, no tape) but an int is expected"),
