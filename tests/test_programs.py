@@ -262,5 +262,5 @@ def test_every_op_takes_part(seed: int) -> None:
             taken += any(re.match(rf"tg\.{name}\b", text) for text in program.steps.values())
             compared += check(program)
 
-    assert taken > 0.9 * len(NAMES)  # of the others chance hardly ever makes operands that fit
+    assert taken > 0.8 * len(NAMES)  # of the others chance hardly ever makes operands that fit
     assert compared > 0.9 * len(NAMES)

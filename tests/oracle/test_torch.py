@@ -411,7 +411,11 @@ TORCH: dict[str, Line] = {
     "bitwise_right_shift": Line(torch.bitwise_right_shift, SHIFTED),
     "bitwise_xor": Line(torch.bitwise_xor, BITS),
     "batch_norm": Line(
-        lambda *args, eps=1e-5: F.batch_norm(args[0], None, None, *args[1:], training=True, eps=eps), CHANNELS
+        # Of a weight that is a column of something torch 2.13 reads the neighbours on the way back.
+        lambda x, weight, bias, eps=1e-5: F.batch_norm(
+            x, None, None, weight.contiguous(), bias.contiguous(), training=True, eps=eps
+        ),
+        CHANNELS,
     ),
     "avg_pool1d": Line(F.avg_pool1d, with_options(pooled(1), {}, {"count_include_pad": False})),
     "avg_pool2d": Line(F.avg_pool2d, with_options(pooled(2), {}, {"count_include_pad": False})),
