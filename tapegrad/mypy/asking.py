@@ -6,6 +6,8 @@ import re
 from inspect import signature as parameters_of
 from typing import TYPE_CHECKING, Any
 
+from mypy.state import state
+
 from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy.arguments import Argument, listed, operand_shape
@@ -51,7 +53,11 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
         if name in op.operands:
             shapes[name] = operand_shape(argument.type, argument.tensor)
             continue
-        if more or not accepts(signature.formals[name], argument.type):
+        with state.strict_optional_set(
+            value=True
+        ):  # else mypy takes None for a value of any type, and the rule would not
+            is_taken = accepts(signature.formals[name], argument.type)
+        if more or not is_taken:
             return None
         try:
             read = index_of if annotations.get(name) == "Index" else value_of

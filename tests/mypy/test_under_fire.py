@@ -208,6 +208,37 @@ def test_no_token_lost_or_exchanged_makes_the_plugin_fail(tmp_path: Path) -> Non
     assert failures(40, 0, tmp_path, STRICTEST.split()) == []
 
 
+NO_NUMBER = """import tapegrad as tg
+
+x, image, weight, channels = tg.ones((4, 6)), tg.ones((2, 4, 6)), tg.ones((8, 4, 3)), tg.ones((4,))
+tg.select(x, None)
+tg.chunk(x, chunks=None)
+tg.split(x, None)
+tg.conv1d(image, weight, groups=None)
+tg.group_norm(image, channels, channels, groups=None)
+tg.repeat(x, None, axis=0)
+tg.topk(x, k=None)
+tg.tri(3, None)
+tg.unfold(x, size=None)
+tg.pad(x, None)
+tg.tile(x, None)
+tg.moveaxis(x, None, 0)
+tg.stack([x, x], None)
+tg.scatter_add(channels, tg.tensor([1, 2, 3, 0]), None)
+tg.einsum(None, x)
+reveal_type(tg.sum(x, axis=None))
+"""
+
+
+def test_none_where_no_none_is_taken_ends_no_rule(tmp_path: Path) -> None:
+    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    (tmp_path / "program.py").write_text(NO_NUMBER, "utf-8")
+
+    assert wrong_in(tmp_path, ["program.py"], LAXEST.split()) == []
+    _, said = mypy(tmp_path, "mypy", *LAXEST.split(), "program.py")
+    assert "Tensor[tuple[()]" in said[-2]  # where None is taken, the rule still answers
+
+
 def test_a_daemon_says_what_a_fresh_mypy_says(tmp_path: Path) -> None:
     assert stale_answers(8, 0, tmp_path) == []
 
