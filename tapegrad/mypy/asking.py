@@ -19,6 +19,8 @@ from tapegrad.mypy.values import ValueUnknownError, index_of, is_whole, value_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from mypy.types import Type
+
     from tapegrad.mypy.signatures import Signature
     from tapegrad.op import Op
 
@@ -53,11 +55,7 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
         if name in op.operands:
             shapes[name] = operand_shape(argument.type, argument.tensor)
             continue
-        with state.strict_optional_set(
-            value=True
-        ):  # else mypy takes None for a value of any type, and the rule would not
-            is_taken = accepts(signature.formals[name], argument.type)
-        if more or not is_taken:
+        if more or not _takes(signature.formals[name], argument.type):
             return None
         try:
             read = index_of if annotations.get(name) == "Index" else value_of
@@ -70,6 +68,14 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
     if uncounted:
         return _for_any_count(op, shapes, values, uncounted)
     return shaped(op, shapes, values)
+
+
+def _takes(formal: Type, actual: Type) -> bool:
+    """Says whether a rule can do with an argument: without strict optionals mypy lets None stand for anything."""
+    if state.strict_optional:
+        return accepts(formal, actual)
+    with state.strict_optional_set(value=True):
+        return accepts(formal, actual)
 
 
 def refuse_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:
