@@ -56,6 +56,7 @@ seen: dict[str, set[str]] = {}
 unread: dict[int, tuple[ref[Tensor[Any, Any, Any]], str, set[str]]] = {}  # results by id: a tensor's == compares values
 order = 0  # of the check_gradients that is running
 numpy_of: Callable[..., Any] = Tensor.numpy
+only_of: Callable[..., Any] = Tensor._only
 
 
 def noted(name: str, facts: set[str]) -> None:
@@ -135,11 +136,20 @@ def flat(values: Any) -> list[Any]:
     return [one for value in values for one in (flat(value) if isinstance(value, list | tuple) else [value])]
 
 
-def read(x: Tensor[Any, Any, Any], *, copy: bool = False) -> Any:
+def note_reading(x: Tensor[Any, Any, Any]) -> None:
     result, name, facts = unread.get(id(x), (None, "", set()))
     if result is not None and result() is x and not order:
         noted(name, facts)
+
+
+def read(x: Tensor[Any, Any, Any], *, copy: bool = False) -> Any:
+    note_reading(x)
     return numpy_of(x, copy=copy)
+
+
+def read_only_one(x: Tensor[Any, Any, Any], question: str) -> Any:
+    note_reading(x)
+    return only_of(x, question)
 
 
 def differentiating(check: Callable[..., None]) -> Callable[..., None]:
@@ -170,6 +180,7 @@ if os.environ["TAPEGRAD_CHECK_RULES"]:
     binding = sys.modules["tapegrad.op"]  # the face has the decorator under this name
     binding._checked = observed(binding._checked)  # type: ignore[attr-defined]  # private to it
     Tensor.numpy = read  # type: ignore[method-assign, assignment]  # seen, and passed on
+    Tensor._only = read_only_one  # type: ignore[method-assign, assignment]  # the same for item() and float()
     testing.check_gradients = differentiating(testing.check_gradients)
     testing.check_shape_rule = lawful(testing.check_shape_rule)
 
