@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
-from tapegrad.backend import Axis, engine
-from tapegrad.dims import Dims, normal_axes, show
+from tapegrad.backend import Axis, Int, engine
+from tapegrad.dims import Dims, normal_axes, one_int, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import Typed, op
 from tapegrad.operands import split
@@ -28,15 +28,16 @@ def flip_shape(x: Dims, axis: Axis = None) -> Dims:
     return x
 
 
-def roll_shape(x: Dims, shift: int | tuple[int, ...], axis: Axis = None) -> Dims:
+def roll_shape(x: Dims, shift: Int | tuple[Int, ...], axis: Axis = None) -> Dims:
     """Keeps the sizes; a shift for each axis."""
+    shifts = tuple(one_int(one, "shift") for one in (shift if isinstance(shift, tuple) else (shift,)))
     if axis is not None:
         axes = normal_axes(axis, x)
         if isinstance(shift, tuple) and len(shift) != len(axes):
-            message = f"shift {show(shift)} has {len(shift)} numbers but axis {axis} names {len(axes)}"
+            message = f"shift {show(shifts)} has {len(shifts)} numbers but axis {axis} names {len(axes)}"
             raise ShapeError(message)
     elif isinstance(shift, tuple):
-        message = f"shift {show(shift)} has {len(shift)} numbers but axis is None"
+        message = f"shift {show(shifts)} has {len(shifts)} numbers but axis is None"
         raise ShapeError(message)
     return x
 
@@ -75,7 +76,7 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
 
 
 @op(roll_shape, memory_bound=True)
-def roll(x: Tensor[S, T, D], shift: int | tuple[int, ...], axis: Axis = None) -> Tensor[S, T, D]:
+def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) -> Tensor[S, T, D]:
     r"""Moves elements along axes; what leaves at one end comes in at the other.
 
     $$y_{(i + s) \bmod n} = x_i, \quad dx_i = dy_{(i + s) \bmod n}$$
@@ -90,12 +91,14 @@ def roll(x: Tensor[S, T, D], shift: int | tuple[int, ...], axis: Axis = None) ->
 
     Raises:
         ShapeError: An axis is out of range or named twice, or the shifts are not as many as the axes.
+        DTypeError: A shift is no int.
     """
     x, tape = split(x)
     roll_shape(x.shape, shift, axis)
     sizes = (x.size,) if axis is None else x.shape
     axes = normal_axes(axis, sizes)
-    moves = list(zip(axes, shift if isinstance(shift, tuple) else (shift,) * len(axes), strict=True))
+    shifts = map(int, shift if isinstance(shift, tuple) else (shift,) * len(axes))
+    moves = list(zip(axes, shifts, strict=True))
     out = handle(_rolled(x.data.reshape(sizes), moves).reshape(x.shape))
 
     def backward(grads: Gradients) -> None:

@@ -28,6 +28,7 @@ SHIFTS: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [
     (roll, ((1, -2), (0, -1)), lambda x: np.roll(x, (1, -2), (0, -1))),
     (roll, (3, (0, 1)), lambda x: np.roll(x, 3, (0, 1))),
     (roll, (0, 0), lambda x: x),
+    (roll, (np.uint8(1), 1), lambda x: np.roll(x, 1, 1)),
     (pad, (1,), lambda x: np.pad(x, 1)),
     (pad, ((2, 0),), lambda x: np.pad(x, (2, 0))),
     (pad, (((0, 1), (2, 0), (0, 0)),), lambda x: np.pad(x, ((0, 1), (2, 0), (0, 0)))),
@@ -77,6 +78,12 @@ def test_a_scalar_is_left_as_it_is() -> None:
     assert roll(zeros((0, 3)), 2, 0).shape == (0, 3)
     assert flip(tensor(3.0)).item() == 3
     assert pad(tensor(3.0), 2).item() == 3
+
+
+@pytest.mark.parametrize("shift", [1.5, "a", (1, "a"), None, True, tensor([1])], ids=repr)
+def test_roll_by_what_is_no_int_is_refused(shift: Any) -> None:
+    with pytest.raises(DTypeError, match=r"^roll: shift is .* but an int is expected$"):
+        roll(normal((2, 3), rng=0), shift, (0, 1) if isinstance(shift, tuple) else 0)
 
 
 def test_a_scalar_is_not_padded_by_less_than_nothing() -> None:
