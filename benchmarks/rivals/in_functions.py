@@ -25,15 +25,15 @@ def softmax(np: Any, x: Any) -> Any:
 def run_block(np: Any, p: Any, x: Any) -> Any:
     """Adds what the heads of a transformer block find, then what its two layers make of it."""
     b, n, d = x.shape
-    h = np.dot(layer_norm(np, x, p["norm1_w"], p["norm1_b"]), p["qkv_w"]) + p["qkv_b"]
+    h = np.matmul(layer_norm(np, x, p["norm1_w"], p["norm1_b"]), p["qkv_w"]) + p["qkv_b"]
     h = np.transpose(np.reshape(h, (b, n, 3, data.HEADS, d // data.HEADS)), (2, 0, 3, 1, 4))
     q, k, v = h[0], h[1], h[2]
     weights = softmax(np, np.matmul(q, np.swapaxes(k, -1, -2)) * (d // data.HEADS) ** -0.5)
     heads = np.reshape(np.transpose(np.matmul(weights, v), (0, 2, 1, 3)), (b, n, d))
-    x = x + (np.dot(heads, p["out_w"]) + p["out_b"])
-    h = np.dot(layer_norm(np, x, p["norm2_w"], p["norm2_b"]), p["up_w"]) + p["up_b"]
+    x = x + (np.matmul(heads, p["out_w"]) + p["out_b"])
+    h = np.matmul(layer_norm(np, x, p["norm2_w"], p["norm2_b"]), p["up_w"]) + p["up_b"]
     h = 0.5 * h * (1 + np.tanh(0.7978845608 * (h + 0.044715 * (h * h * h))))
-    return x + (np.dot(h, p["down_w"]) + p["down_b"])
+    return x + (np.matmul(h, p["down_w"]) + p["down_b"])
 
 
 def chain(np: Any, x: Any) -> Any:
