@@ -18,7 +18,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 PYTHONS = ("3.11", "3.12", "3.13")
 TOOLS = ("pytest>=9", "hypothesis>=6.130")
-EXTRAS = "demo,mypy,notebook"
+EXTRAS = "demo,half,mypy,notebook"
 CORE = ("tests/test_tape.py", "tests/test_tensor.py", "tests/test_guard.py", "tests/optim/test_adam.py")
 CORE += tuple(f"tests/ops/test_{family}.py" for family in ("conv", "create", "index", "loss", "matmul", "reduce"))
 WITH_EXTRAS = ("tests/io/test_checkpoint.py", "tests/progress/test_curves.py", "tests/progress/test_display.py")
@@ -30,6 +30,7 @@ MISSING = {
     "mypy": ("-m", "tapegrad", "doctor"),
     "plot": ("-c", "from tapegrad import progress; progress.curves('run.jsonl', 'run.png')"),
     "safetensors": ("-c", "from tapegrad import io, nn; io.save(nn.ReLU(), 'model.safetensors')"),
+    "half": ("-c", "import tapegrad; tapegrad.bfloat16"),
     "jax": ("-c", "import tapegrad; tapegrad.jit"),
     "notebook": ("-c", "import tapegrad.notebook as one; one.load_ipython_extension(None)"),
 }
