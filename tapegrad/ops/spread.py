@@ -95,8 +95,10 @@ def std(
         dy = grads.take(out)
         centred = _centred(x.data, axis)
         primitives = engine(centred)
-        y = primitives.map("sqrt", not_zero(primitives.sum(centred * centred, axis, keepdims=True) * scale))
-        slope = dy.reshape(y.shape) / y * scale
+        variance = primitives.sum(centred * centred, axis, keepdims=True) * scale
+        is_flat = primitives.equal(variance, 0)
+        slope = dy.reshape(variance.shape) / primitives.map("sqrt", primitives.where(is_flat, 1, variance)) * scale
+        slope = engine(slope, is_flat).where(is_flat, 0, slope)  # for what comes in may be infinite
         grads.add(x, spread_over(slope, x.shape, axis) * centred)
 
     return tape.record(out, (x,), backward)
