@@ -60,7 +60,6 @@ class Fast(numpy.NumPy):
         is_whole = all(one.shape == first.shape for first, *others in rows for one in others)
         if not is_whole or sum(first.size for first, *_ in rows) < _UPDATES:
             return super().update(function, rows)
-        # NumPy alone would go on op by op: its steps take longer tile by tile, up to some million elements.
         found: list[Any] = import_module("tapegrad.backend.program").computed(function, rows, self.compiler)
         return found
 
