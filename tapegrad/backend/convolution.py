@@ -27,7 +27,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Index: TypeAlias = "tuple[Any, ...]"
 Move: TypeAlias = "tuple[Index | None, Index | None, Index]"
 
-_BYTES: Final = 1 << 20  # of gathered cells at a time: what a core has for itself
+_BYTES: Final = 1 << 21  # of gathered cells at a time
 _TOO_MANY: Final = 1 << 26  # bytes of a row with all its windows laid out, as of a long line under a long kernel
 _GAP: Final = 8  # windows that are this many of their lengths apart are not gathered with what lies between them
 _PLACES: Final = 512  # at a time at least, for each time all kernels are read

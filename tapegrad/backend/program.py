@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.large import MANY, is_one, one_number
+from tapegrad.backend.large import is_one, one_number
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.steps import Place, Sheet, can_write, chosen
 from tapegrad.backend.threads import shared_out
@@ -26,8 +26,10 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Tile: TypeAlias = "tuple[int | slice, ...]"
 Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 
-_CACHE: Final = 1 << 21  # bytes of a tile of all arrays and buffers
+_TILE: Final = 1 << 21, 1 << 22  # bytes of a tile of all arrays and buffers, at least and at most
+_TILES: Final = 16  # there are so many of the largest
 _LINE: Final = 64  # bytes of a cache's line, as many as the widest vectors have
+_MANY: Final = 1 << 19  # elements that are worth a second thread
 _MANY_COMPILED: Final = 1 << 18  # elements that are worth a second thread in a kernel, which begins at once
 _KEPT: Final = 256  # programs: a number that is another at each call makes one each time
 _CHEAP: Final = frozenset(
@@ -129,7 +131,8 @@ class Program:
 
     def _run_tiles(self, given: list[Array], results: list[Array]) -> None:
         self._calls = self._calls or self._linked(self._lines)  # of which a kernel has no need
-        size, count = results[0].size, self._in_cache([array for array in given if array.ndim])
+        size = results[0].size
+        count = self._in_tile([array for array in given if array.ndim], size)
         tiles = _tiles(results[0].shape, count)
 
         rooms: list[list[Array]] = []  # at most one for each thread
@@ -141,12 +144,13 @@ class Program:
                 self._run_tile(parts, [result[tile] for result in results], room)
             rooms.append(room)
 
-        shared_out(work, len(tiles), is_worth_it=size >= MANY)
+        shared_out(work, len(tiles), is_worth_it=size >= _MANY)
 
-    def _in_cache(self, given: list[Array]) -> int:
-        """Returns how many elements of all that a tile reads and writes have room in a cache."""
+    def _in_tile(self, given: list[Array], size: int) -> int:
+        """Returns how many elements are in a tile, which is to stay in a cache and to be worth its calls."""
         dtypes = [*(array.dtype for array in given), *self.computed.values(), *self.buffers]
-        return max(1, _CACHE // sum(dtype.itemsize for dtype in dtypes))
+        each, (least, most) = sum(dtype.itemsize for dtype in dtypes), _TILE
+        return max(1, min(max(least, size * each // _TILES), most) // each)
 
     def _run_tile(self, given: list[Array], results: list[Array], room: list[Array]) -> None:
         shape, size = results[0].shape, results[0].size

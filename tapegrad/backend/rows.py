@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_BYTES: Final = 1 << 20  # of an array at a time
+_BYTES: Final = 1 << 21  # of an array at a time
 _SMALL: Final = 1 << 12  # elements that are not worth being made a matrix
 _SHORT: Final = 1 << 14  # elements; of longer rows NumPy adds up halves of halves, and BLAS one element to the other
 _HIGH: Final = 16.0  # a score up to which the sum of powers of e does not overflow
