@@ -127,11 +127,16 @@ def _log_softmax_back(axis: Axis, y: Array, dy: Array, dx: Array) -> None:
 
 
 def _standardize(axis: Axis, x: Array, y: Array, factor: Array, *, eps: Any, centred: bool) -> None:
+    np.multiply(_with_factor(axis, x, y, factor, eps=eps, centred=centred), factor, out=y)
+
+
+def _with_factor(axis: Axis, x: Array, y: Array, factor: Array, *, eps: Any, centred: bool) -> Array:
+    """Writes the factor that makes a mean square 1; returns what it is for: `x`, or its distance from the mean."""
     share = factor.size / x.size if x.size else nan
     if centred:
         x = np.subtract(x, _sum(x, axis) * share, out=y)
     np.divide(1, np.sqrt(_dot(x, x, axis) * share + eps), out=factor)
-    np.multiply(x, factor, out=y)
+    return x
 
 
 def _standardize_back(axis: Axis, y: Array, factor: Array, dy: Array, dx: Array, *, centred: bool) -> None:
@@ -153,22 +158,17 @@ def _layer_norm_back(
     axis: Axis, x: Array, dy: Array, dx: Array, factor: Array, *, w: Array, eps: Any, wanted: Sequence[bool]
 ) -> tuple[Any, Any]:
     share = factor.size / x.size if x.size else nan
-    z, dyz = dx, ROOMS.empty(x.shape, x.dtype)
-    _standardize(axis, x, z, factor, eps=eps, centred=True)
-    np.multiply(dy, z, out=dyz)
-    dw, db = (_columns(one) if is_wanted else None for one, is_wanted in zip((dyz, dy), wanted[1:], strict=True))
+    centred = _with_factor(axis, x, dx, factor, eps=eps, centred=True)
+    slope = np.multiply(dy, centred, out=ROOMS.empty(x.shape, x.dtype))
+    shape = factor.size, x.shape[-1]
+    dw = np.einsum("ij,i->j", slope.reshape(shape), factor.reshape(-1)) if wanted[1] else None
+    db = np.add.reduce(dy.reshape(shape)) if wanted[2] else None
     if wanted[0]:
-        np.multiply(z, _dot(dyz, w, axis) * share, out=dx)
+        np.multiply(centred, _dot(slope, w, axis) * (share * factor * factor), out=dx)
         np.add(dx, _dot(dy, w, axis) * share, out=dx)
-        np.subtract(np.multiply(dy, w, out=dyz), dx, out=dx)
+        np.subtract(np.multiply(dy, w, out=slope), dx, out=dx)
         np.multiply(dx, factor, out=dx)
     return dw, db
-
-
-def _columns(x: Array) -> Array:
-    """Adds up along all axes but the last."""
-    total: Array = np.add.reduce(x, axis=tuple(range(x.ndim - 1)))
-    return total
 
 
 def _sum(x: Array, axis: Axis) -> Array:
