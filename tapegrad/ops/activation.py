@@ -9,7 +9,8 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.op import op
 from tapegrad.operands import same_dtype, split, split_mixed, tensor_only
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import add_alike, add_summed
+from tapegrad.ops._large import together
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
@@ -36,7 +37,15 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    return mapped(x, lambda x: apply("sigmoid", x), lambda _, y: y * (1 - y))
+    x, tape = split(x)
+    float_only(x)
+    out = handle(together(lambda x: apply("sigmoid", x), x.data))
+
+    def backward(grads: Gradients) -> None:
+        # From the left: of x * sigmoid(x) and its like the first product is known to a fused function.
+        add_alike(grads, x, together(lambda dy, y: dy * y * (1 - y), grads.take(out), out.data))
+
+    return tape.record(out, (x,), backward, reads=(out,))
 
 
 @op(elementwise_shape, memory_bound=True)
