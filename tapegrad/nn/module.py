@@ -156,10 +156,9 @@ def _leaves(module: Module) -> list[tuple[str, Leaf]]:
 def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module]]:
     """Lists what is held; goes into what does not stand above itself already, and into modules only if deep."""
     found: list[tuple[str, Leaf | Module]] = []
-    above = {id(module)}
-    inside = [("", id(module), iter(vars(module).items()))]  # not by calls, whose depth Python limits
-    while inside:
-        prefix, holder, items = inside[-1]
+    prefix, holder, items = "", id(module), iter(_attributes(module))
+    above, outside = {holder}, []  # not by calls, whose depth Python limits
+    while True:
         for name, value in items:
             kind: Any = type(value)  # Any: mypy takes no class for hashable
             listed = _listing(kind)
@@ -168,13 +167,15 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
             if listed is _leaf or (listed is _attributes and not is_deep):
                 found.append((f"{prefix}{name}", value))
             elif (parts := listed(value)) and id(value) not in above:  # a child may know its parent
-                above.add(id(value))
-                inside.append((f"{prefix}{name}.", id(value), iter(parts)))
+                outside.append((prefix, holder, items))
+                prefix, holder, items = f"{prefix}{name}.", id(value), iter(parts)
+                above.add(holder)
                 break
         else:
+            if not outside:
+                return found
             above.remove(holder)
-            inside.pop()
-    return found
+            prefix, holder, items = outside.pop()
 
 
 @cache  # of types: each `backward(wrt=model)` asks of all attributes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from itertools import chain, starmap
 from operator import call
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 from weakref import ref
 
 import numpy as np
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tapegrad.backend import Value
+
+Change: TypeAlias = "tuple[object, str, Any]"  # what `setattr` is given
 
 
 class State(Tensor[S_co, NoneTape, D_co]):
@@ -93,10 +95,10 @@ class State(Tensor[S_co, NoneTape, D_co]):
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
         replace_all([(self, computing(data))])
 
-    def changes(self, data: Any) -> tuple[tuple[str, Any], ...]:
-        """Returns what other values make of this tensor, attribute by attribute."""
-        here = ("data", data), ("version", self.version + 1)
-        return here if self.on_device is None else (*here, ("on_device", None))
+    def changes(self, data: Any) -> tuple[Change, ...]:
+        """Returns what is set, for other values to stand in this tensor."""
+        here: tuple[Change, ...] = (self, "data", data), (self, "version", self.version + 1)
+        return here if self.on_device is None else (*here, (self, "on_device", None))
 
     @override
     def __getstate__(self) -> Any:
@@ -180,7 +182,9 @@ def replace_all(tensors: Iterable[tuple[State[Any, Any], Any]], *others: tuple[A
         tensors: Each with the array that it takes over, as `State.replace` does.
         others: What else is to happen in that moment: functions that are not written in Python, with their arguments.
     """
-    changes = [(state, *change) for state, data in tensors for change in state.changes(data)]
+    changes: list[Change] = []
+    for state, data in tensors:
+        changes += state.changes(data)
     deque(chain(starmap(setattr, changes), starmap(call, others)), maxlen=0)
 
 

@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.errors import TapeError
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import Param
+from tapegrad.nn.param import Change, Param
 from tapegrad.quantized import BlockSymmetric, Quantized, Steps, quantize
 from tapegrad.tensor import D_co, S_co, handle
 
@@ -46,8 +46,9 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
             raise TapeError(message)
 
     @override
-    def changes(self, data: Any) -> tuple[tuple[str, Any], ...]:
-        return ("handle", quantize(handle(data), self.steps.scheme).steps), ("version", self.version + 1)
+    def changes(self, data: Any) -> tuple[Change, ...]:
+        steps = quantize(handle(data), self.steps.scheme).steps
+        return (self, "handle", steps), (self, "version", self.version + 1)
 
     @override
     def __reduce__(self) -> Any:

@@ -294,11 +294,11 @@ class Optimizer(ABC, Generic[State]):
     ) -> list[tuple[str, AnyParam, Value[Any, Any]]]:
         """Returns the gradient of every parameter that has one and is not frozen."""
         values = grads.values_by_node  # a parameter has no tape, so it is what gradients are looked up by
-        active = [(path, x, values.get(x)) for path, x in self.parameters.items() if not x.frozen]
-        found = [(path, x, _array(gradient)) for path, x, gradient in active if gradient is not None]
+        active = {path: x for path, x in self.parameters.items() if not x.frozen}
+        found = [(path, x, _array(values[x])) for path, x in active.items() if x in values]
         if len(found) == len(active):
             return found
-        missing = [path for path, _, gradient in active if gradient is None]
+        missing = [path for path, x in active.items() if x not in values]
         if not found and len(grads):
             shapes = ", ".join(show(gradient.shape) for gradient in grads)
             message = f"{name}: the gradients are of other tensors, {shapes}, and none is of {', '.join(missing)}"
