@@ -132,6 +132,14 @@ def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any], name: str = "
         raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(x.dtype), "x", str(y.dtype), name))
 
 
+def of_one_dtype(*, x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -> None:
+    """Refuses operands that are no tensors, or of another dtype than `x`."""
+    tensor_only(x, "x")
+    for name, other in others.items():
+        tensor_only(other, name)
+        same_dtype(x, other, name)
+
+
 def same_dtypes(tensors: Sequence[Tensor[Any, Any, Any]], name: str) -> None:
     """Refuses any number of tensors that are not all of the first one's dtype."""
     dtypes = [str(x.dtype) for x in tensors]

@@ -325,7 +325,8 @@ class GradientTape:
             self.watched.setdefault(node, version)
         self._asks_parameters = self._asks_parameters or other._asks_parameters
         self._gradients += tuple(grads for grads in other._gradients if grads not in self._gradients)
-        self.checkpoint = max(self.checkpoint, other.checkpoint, key=_extent)
+        if other.checkpoint is not None:
+            self.checkpoint = max(self.checkpoint, other.checkpoint, key=_extent)
         other.entries, other.leaves, other.watched, other._gradients = [], {}, {}, ()
 
     def execute(self, grads: Gradients | None = None) -> Gradients:
@@ -417,7 +418,7 @@ class GradientTape:
                         backward(grads)
                     else:
                         out.forget()
-                wanted.difference_update(map(_out, newest))
+                wanted.difference_update([out for _, out, _, _ in newest])
         except SingularError:
             raise  # which says of itself whose way back it is
         except Refusal as error:
@@ -483,4 +484,4 @@ def _nothing(_: Gradients) -> None:
     """Stands for the way back of a tape that has no ops."""
 
 
-_time, _out = itemgetter(0), itemgetter(1)  # of an entry
+_time = itemgetter(0)  # of an entry

@@ -44,8 +44,9 @@ def same_sizes(expected: Dims, target: Dims, x: Dims) -> Dims:
 
 def untaped_only(target: Tensor[Any, Any, Any]) -> None:
     """Refuses a traced target, for it gets no gradient."""
-    tensor_only(target, "target")
-    if target.owns_tape:
+    if not isinstance(target, Tensor):
+        tensor_only(target, "target")
+    if target.tape.owns:
         raise TapeError(sentences.tape_unwanted(sentences.UNNAMED, "target"))
 
 

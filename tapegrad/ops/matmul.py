@@ -9,8 +9,8 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, broadcast, is_unknown, of_rank, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import same_dtype, split, split_all, tensor_only
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.operands import of_one_dtype, split, split_all
+from tapegrad.ops._broadcast import add_alike, summed_to
 from tapegrad.tensor import T1, T2, D, T, Tensor, handle
 
 if TYPE_CHECKING:
@@ -216,11 +216,9 @@ def linear(
         ShapeError: Rows or columns of `weight` do not fit, or an operand has too few axes or too many.
         DTypeError: The dtypes differ.
     """
-    for name, operand in (("x", x), ("weight", weight), ("bias", bias)):
-        if not isinstance(operand, Tensor):
-            tensor_only(operand, name)
-        if operand.data.dtype is not x.data.dtype:
-            same_dtype(x, operand, name)
+    for operand in (x, weight, bias):
+        if not isinstance(operand, Tensor) or operand.data.dtype is not x.data.dtype:
+            of_one_dtype(x=x, weight=weight, bias=bias)
     if weight.data.ndim != 2 or bias.data.shape != weight.data.shape[1:]:  # what NumPy would let pass
         linear_shape(x.shape, weight.shape, bias.shape)
     (x, weight, bias), tape = split_all((x, weight, bias), "operands")
@@ -233,13 +231,13 @@ def linear(
         if rows.ndim != 2:
             dy, rows = _stacked(_as_matrix(dy, 0)), _stacked(_as_matrix(rows, 0))
         primitives = engine(dy, rows, weight.data)
-        if grads.wants(bias):
-            grads.add(bias, engine(dy).sum(dy, 0, keepdims=False))
-        if grads.wants(x):
+        if bias in grads.wanted:
+            add_alike(grads, bias, engine(dy).sum(dy, 0, keepdims=False))
+        if x in grads.wanted:
             dx = primitives.dot(dy, weight.data.T)
-            grads.add(x, dx if rows is x.data else dx.reshape(x.shape))
-        if grads.wants(weight):
-            grads.add(weight, primitives.dot(rows.T, dy))
+            add_alike(grads, x, dx if rows is x.data else dx.reshape(x.shape))
+        if weight in grads.wanted:
+            add_alike(grads, weight, primitives.dot(rows.T, dy))
 
     return tape.record(out, (x, weight, bias), backward, reads=(x, weight))
 

@@ -12,7 +12,7 @@ from tapegrad.backend import Axis, engine
 from tapegrad.dims import Dims, Size, at_least, normal_axes, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op, remembered
-from tapegrad.operands import on_one_tape, same_dtype, split, split_all, tensor_only
+from tapegrad.operands import of_one_dtype, on_one_tape, split, split_all
 from tapegrad.ops._rescue import rescued
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
@@ -350,10 +350,7 @@ def _as_wide(x: Dims, axis: int, **others: Dims) -> None:
 
 
 def _check_operands(x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -> None:
-    tensor_only(x, "x")
-    for name, other in others.items():
-        tensor_only(other, name)
-        same_dtype(x, other, name)
+    of_one_dtype(x=x, **others)
     float_only(x)
 
 
