@@ -54,7 +54,7 @@ NUMBERS = ROOT / "benchmarks" / "workloads.json"
 HELD = ROOT / "benchmarks" / "workloads-avx2.json"
 PAGE = ROOT / "docs" / "guide" / "speed.md"
 PICTURE = ROOT / "docs" / "images" / "speed.png"
-SAMPLE = 2e-3  # seconds that one sample takes at least
+SAMPLE = 20e-3  # seconds that one sample takes at least: a short one shows what ran before it has left in the caches
 BEGIN, END = "<!-- what --page writes begins here -->", "<!-- and ends here -->"
 # glibc maps each large array anew and faults in its pages; above these sizes, it keeps them.
 TUNED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 33)}
