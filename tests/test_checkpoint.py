@@ -566,7 +566,8 @@ class Block(Module):
 
 
 def peak(f: Any) -> int:
-    """Returns the bytes that a call has needed at once."""
+    """Returns the bytes that a call needs at once, the second time: the first may load kernels."""
+    f()
     gc.collect()
     ROOMS.clear()
     tracemalloc.start()
