@@ -14,6 +14,7 @@ from tapegrad.backend import engine
 from tapegrad.backend.program import program
 from tapegrad.backend.steps import Sheet, Step
 from tapegrad.backend.underflow import vanishing
+from tapegrad.backend.value import HALF
 from tapegrad.dims import broadcast
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import remembered
@@ -215,8 +216,8 @@ def _compiler() -> Any:
 
 
 def _is_array(x: Tensor[Any, Any, Any]) -> bool:
-    # bfloat16 is computed op by op: a compiled step would know it no better than NumPy.
-    return isinstance(x.data, np.ndarray | np.generic) and x.data.dtype.kind != "V"
+    # Half precision is computed op by op: a compiled step would know it no better than NumPy.
+    return isinstance(x.data, np.ndarray | np.generic) and x.data.dtype.char not in HALF
 
 
 def _tensor(result: Any) -> Tensor[Any, Any, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tapegrad import sentences
 from tapegrad.backend import Value
+from tapegrad.backend.value import HALF
 from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError
 from tapegrad.tape import NONE
@@ -168,7 +169,7 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
         message = sentences.mixed_dtypes(sentences.UNNAMED, described(value), name, str(dtype), name_of_like)
         raise DTypeError(message)
     number: Any = np.array(value, dtype)
-    if kind == "V":
+    if dtype.char in HALF:
         number = computing(number)
     return Figure(number)  # NumPy adds an array of rank 0 in half the time of a number
 

@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, override
 
 from tapegrad import sentences
+from tapegrad.backend.value import HALF
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS, operated
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
@@ -692,13 +693,13 @@ def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape
 
 
 def made(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
-    """Returns a tapeless tensor around a fresh array, which may be of bfloat16."""
+    """Returns a tapeless tensor around a fresh array, which may be of half precision."""
     return handle(computing(data))
 
 
 def computing(data: Any) -> Any:
-    """Returns an array of bfloat16 as one that computes in float32; all else as it is."""
-    if data.dtype.kind != "V":
+    """Returns an array of half precision as one that computes in float32; all else as it is."""
+    if data.dtype.char not in HALF:
         return data
     half: Any = importlib.import_module("tapegrad.backend.half")  # which few programs need
     return half.halves(data)

@@ -1,11 +1,13 @@
-"""bfloat16 in NumPy: arrays whose numbers are widened to float32, computed with, and rounded once.
+"""Half precision in NumPy: arrays whose numbers are widened to float32, computed with, and rounded once.
 
-`ml_dtypes` gives NumPy loops for bfloat16 that round at each step: its sum of a thousand ones is 256. So a tensor's
-array is a `Halves`, which leaves its own arithmetic to float32, whoever asks for it and however.
+NumPy's own loops over float16, and those that `ml_dtypes` gives it for bfloat16, round at each step: in a column of a
+matrix, 5000 ones add up to 2048 and to 256. And a product of matrices is none of BLAS's, so that it takes eighty times
+as long. So a tensor's array is a `Halves`, which leaves its arithmetic to float32, whoever asks for it and however.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -15,10 +17,10 @@ from typing_extensions import override
 from tapegrad.backend.engines import engine, register
 from tapegrad.backend.formulas import ELEMENTWISE
 from tapegrad.backend.numpy import NumPy
-from tapegrad.backend.value import Backend, Elementwise
+from tapegrad.backend.value import HALF, Backend, Elementwise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -40,16 +42,15 @@ _MOVES: Final[frozenset[Callable[..., Any]]] = frozenset(
     }
 )
 _MOVED: Final = ("at_set", "broadcast_to", "cast", "concat", "getitem", "ones", "swap_last_axes", "take", "zeros")
-KIND: Final = "V"  # what NumPy calls a dtype that is none of its own; tensors have this one alone
 
 
 class Halves(np.ndarray[Any, np.dtype[Any]]):
-    """An array of bfloat16 that computes in float32 and rounds what comes of it."""
+    """An array of two bytes a number that computes in float32 and rounds what comes of it."""
 
     @override
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         if ufunc in _OF_THE_DTYPE:
-            return halved(getattr(ufunc, method)(*map(_plain, inputs), **kwargs))
+            return halves(getattr(ufunc, method)(*map(_plain, inputs), **kwargs))
         if method == "at":
             wide = widened(inputs[0])
             ufunc.at(wide, *map(widened, inputs[1:]))
@@ -57,7 +58,7 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
             return None
         results = getattr(ufunc, method)(*map(widened, inputs), **widened(kwargs))
         if out is None:
-            return halved(results)
+            return halved(results, self.dtype)
         for room, result in zip(out, results if isinstance(results, tuple) else (results,), strict=True):
             np.copyto(_plain(room), result, casting="unsafe")
         return out if len(out) > 1 else out[0]
@@ -75,34 +76,36 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func in _MOVES:
             return halves(func(*_plain(args), **_plain(kwargs)))
-        return halved(func(*widened(args), **widened(kwargs)))
+        return halved(func(*widened(args), **widened(kwargs)), self.dtype)
 
 
 def halves(array: Any) -> Any:
-    """Returns an array of bfloat16 as one that computes in float32; all else as it is."""
-    if isinstance(array, np.ndarray | np.generic) and array.dtype.kind == KIND:
+    """Returns an array of half precision as one that computes in float32; all else as it is."""
+    if isinstance(array, np.ndarray | np.generic) and array.dtype.char in HALF:
         return np.asarray(array).view(Halves)
     return array
 
 
 def widened(value: Any) -> Any:
-    """Returns what is of bfloat16 or is that dtype, alone or in containers, in float32; all else as it is."""
+    """Returns what is of half precision or is its dtype, alone or in containers, in float32; all else as it is."""
+    if isinstance(value, Halves):  # as nearly always
+        return np.ndarray.astype(value, np.float32, subok=False)
     if isinstance(value, np.dtype):
-        return np.dtype(np.float32) if value.kind == KIND else value
+        return np.dtype(np.float32) if value.char in HALF else value
     if isinstance(value, np.ndarray | np.generic):
-        return np.asarray(value).astype(np.float32) if value.dtype.kind == KIND else _plain(value)
+        return np.asarray(value).astype(np.float32) if value.dtype.char in HALF else _plain(value)
     return _each(widened, value)
 
 
-def halved(value: Any) -> Any:
-    """Returns floats, alone or several, rounded to bfloat16; all else as it is."""
+def halved(value: Any, dtype: np.dtype[Any] | None) -> Any:
+    """Returns floats, alone or several, rounded to a dtype of half precision, if there is one; all else as it is."""
     if isinstance(value, np.ndarray | np.generic):
-        return halves(np.asarray(value).astype("bfloat16") if value.dtype.kind == "f" else value)
-    return _each(halved, value)
+        return halves(np.asarray(value).astype(dtype) if dtype is not None and value.dtype.kind == "f" else value)
+    return _each(partial(halved, dtype=dtype), value)
 
 
 def _plain(value: Any) -> Any:
-    """Returns what is of bfloat16, alone or in containers, as NumPy's own arrays."""
+    """Returns what is of half precision, alone or in containers, as NumPy's own arrays."""
     return value.view(np.ndarray) if isinstance(value, Halves) else _each(_plain, value)
 
 
@@ -124,7 +127,7 @@ class Half(NumPy):
         function = ELEMENTWISE[name]
         if function in _OF_THE_DTYPE:
             return function(*operands)
-        return halved(engine(_PROBE).map(name, *map(widened, operands)))
+        return halved(engine(_PROBE).map(name, *map(widened, operands)), _half_of(operands))
 
 
 def _moving(name: str) -> Callable[..., Any]:
@@ -136,9 +139,21 @@ def _moving(name: str) -> Callable[..., Any]:
 
 def _rounding(name: str) -> Callable[..., Any]:
     def rounded(_: Half, *args: Any, **kwargs: Any) -> Any:
-        return halved(getattr(engine(_PROBE), name)(*widened(args), **widened(kwargs)))
+        found = getattr(engine(_PROBE), name)(*widened(args), **widened(kwargs))
+        return halved(found, _half_of((*args, *kwargs.values())))
 
     return rounded
+
+
+def _half_of(values: Iterable[Any]) -> np.dtype[Any] | None:
+    """Returns the dtype of half precision that is among some values, alone or in containers; None without."""
+    for value in values:
+        if isinstance(value, Halves):
+            return value.dtype
+        found = _half_of(value) if isinstance(value, tuple | list) else None
+        if found is not None:
+            return found
+    return None
 
 
 _PLAIN: Final = NumPy()

@@ -15,7 +15,7 @@ from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import ELEMENTWISE, PAIRWISE
 from tapegrad.backend.large import MANY, added, applied, converted, scaled
 from tapegrad.backend.rooms import ROOMS, grown
-from tapegrad.backend.value import Axis, Backend, Elementwise, Int, Pairwise
+from tapegrad.backend.value import HALF, Axis, Backend, Elementwise, Int, Pairwise
 from tapegrad.errors import SingularError
 
 if TYPE_CHECKING:
@@ -313,7 +313,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def cast(self, x: Array, dtype: Any) -> Array:
         out = x.astype(dtype) if x.size < MANY else converted(x, dtype)
-        if out.dtype.kind != "V":
+        if out.dtype.char not in HALF:
             return out
         from tapegrad.backend.half import halves  # which stands on this room
 

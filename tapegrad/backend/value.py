@@ -93,6 +93,7 @@ Elementwise: TypeAlias = Literal[
     "trunc",
 ]
 Pairwise: TypeAlias = Literal["divmod", "frexp", "modf"]
+HALF: Final = ("e", "E")  # the letters of float16, and of bfloat16 in ml_dtypes: computed in float32
 GROWING: Final = 1 << 16  # elements of a sum that is worth being written into its own place
 Pooling: TypeAlias = Literal["add", "maximum", "minimum"]
 

@@ -13,6 +13,7 @@ from tapegrad.dims import Dims, at_least, show
 from tapegrad.errors import DTypeError
 from tapegrad.op import Typed, op
 from tapegrad.operands import same_dtype, split
+from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
     Reduction,
@@ -60,6 +61,7 @@ def cross_entropy_dtypes(x: Typed, target: Typed) -> None:
 
 
 @op(cross_entropy_shape, dtypes=cross_entropy_dtypes)
+@in_float32
 def cross_entropy(
     x: Tensor[Any, T, Float],
     target: Tensor[Any, NoneTape, Float | np.integer[Any]],
@@ -116,6 +118,7 @@ def cross_entropy(
 
 
 @op(nll_shape, eager=True)
+@in_float32
 def nll(
     x: Tensor[Any, T, Float],
     target: Tensor[Any, NoneTape, np.integer[Any]],
@@ -159,6 +162,7 @@ def nll(
 
 
 @op(row_loss_shape, eager=True)
+@in_float32
 def kl_div(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
@@ -199,6 +203,7 @@ def kl_div(
 
 
 @op(elementwise_loss_shape)
+@in_float32
 def bce(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
@@ -235,6 +240,7 @@ def bce(
 
 
 @op(elementwise_loss_shape)
+@in_float32
 def bce_with_logits(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:

@@ -9,6 +9,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least
 from tapegrad.op import op
 from tapegrad.operands import same_dtype, split
+from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
     Reduction,
@@ -40,6 +41,7 @@ def row_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
 
 
 @op(elementwise_loss_shape)
+@in_float32
 def mse(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
@@ -72,6 +74,7 @@ def mse(
 
 
 @op(elementwise_loss_shape, eager=True)
+@in_float32
 def rmse(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
@@ -109,6 +112,7 @@ def rmse(
 
 
 @op(elementwise_loss_shape)
+@in_float32
 def mae(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
@@ -134,6 +138,7 @@ def mae(
 
 
 @op(elementwise_loss_shape)
+@in_float32
 def huber(
     x: Tensor[Any, T, Float],
     target: Tensor[Any, NoneTape, Float],
@@ -173,6 +178,7 @@ def huber(
 
 
 @op(elementwise_loss_shape)
+@in_float32
 def smooth_l1(
     x: Tensor[Any, T, Float],
     target: Tensor[Any, NoneTape, Float],
@@ -219,6 +225,7 @@ def smooth_l1(
 
 
 @op(elementwise_loss_shape)
+@in_float32
 def hinge(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
@@ -254,6 +261,7 @@ def hinge(
 
 
 @op(row_loss_shape, eager=True)
+@in_float32
 def cosine(
     x: Tensor[Any, T, Float],
     target: Tensor[Any, NoneTape, Float],

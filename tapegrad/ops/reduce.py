@@ -10,6 +10,7 @@ from tapegrad.dims import Dims, is_unknown, normal_axes, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import split
+from tapegrad.ops._float32 import in_float32
 from tapegrad.ops.elementwise import float_only, number_only
 from tapegrad.tensor import D, Float, Real, T, Tensor, handle
 
@@ -66,6 +67,7 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
 
 
 @op(reduce_shape)
+@in_float32
 def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Float]:
     r"""Averages along axes.
 

@@ -10,6 +10,7 @@ import numpy as np
 from tapegrad.backend import Axis, engine
 from tapegrad.op import op
 from tapegrad.operands import split
+from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis, extremum_shape, max, reduce_shape, spread_over
@@ -27,6 +28,7 @@ def spread_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
 
 
 @op(spread_shape)
+@in_float32
 def var(
     x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
 ) -> Tensor[Any, T, Float]:
@@ -63,6 +65,7 @@ def var(
 
 
 @op(spread_shape)
+@in_float32
 def std(
     x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
 ) -> Tensor[Any, T, Float]:
@@ -105,6 +108,7 @@ def std(
 
 
 @op(extremum_shape)
+@in_float32
 def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Float]:
     r"""Computes the logarithm of a sum of exponentials along axes: a maximum without its corner.
 
@@ -138,6 +142,7 @@ def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = F
 
 
 @op(spread_shape)
+@in_float32
 def norm(
     x: Tensor[Any, T, Float],
     axis: Axis = None,
