@@ -274,6 +274,19 @@ def test_a_tensor_reads_as_its_numbers() -> None:
     assert x.numpy(copy=True).flags.writeable
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_conversion_to_float16_rounds_as_numpy_does(dtype: Any) -> None:
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(dtype)
+    with np.errstate(all="ignore"):
+        halfway = (every[1:] + every[:-1]) / 2
+        x = np.concatenate([every, halfway, np.nextafter(halfway, dtype(0)), np.nextafter(halfway, dtype(1))])
+        expected = x.astype(np.float16)
+
+        found = tg.tensor(x).astype(np.float16).numpy()
+
+    np.testing.assert_array_equal(found.view(np.uint16), expected.view(np.uint16))
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_conversion_from_and_to_other_floats_has_its_gradient(dtype: Any) -> None:
     x = tg.tensor([1.0, 2.5, -0.75], dtype)

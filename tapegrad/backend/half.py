@@ -41,6 +41,9 @@ _MOVES: Final[frozenset[Callable[..., Any]]] = frozenset(
         np.zeros_like,
     }
 )
+_MANY: Final = 1 << 10  # numbers of which it takes less time to ask how small they are than to convert one that is
+_NORMAL: Final = 2.0**-14  # the least normal number of float16
+_LEAST: Final = 2.0**-24  # the least number above 0
 _MOVED: Final = ("at_set", "broadcast_to", "cast", "concat", "getitem", "ones", "swap_last_axes", "take", "zeros")
 
 
@@ -100,8 +103,20 @@ def widened(value: Any) -> Any:
 def halved(value: Any, dtype: np.dtype[Any] | None) -> Any:
     """Returns floats, alone or several, rounded to a dtype of half precision, if there is one; all else as it is."""
     if isinstance(value, np.ndarray | np.generic):
-        return halves(np.asarray(value).astype(dtype) if dtype is not None and value.dtype.kind == "f" else value)
+        return halves(rounded(value, dtype) if dtype is not None and value.dtype.kind == "f" else value)
     return _each(partial(halved, dtype=dtype), value)
+
+
+def rounded(x: Any, dtype: np.dtype[Any]) -> Array:
+    """Returns numbers in a dtype of half precision: `x.astype(dtype)`."""
+    x = np.asarray(x)
+    if dtype.char != "e" or x.dtype.kind != "f" or x.size < _MANY or not (is_low := np.abs(x) < _NORMAL).any():
+        return x.astype(dtype)
+    # What is below the normal numbers is a whole multiple of the least one. NumPy says of each that it underflows,
+    # which takes forty times as long as to convert it.
+    out = np.where(is_low, np.copysign(0, x), x).astype(dtype)
+    out.view(np.uint16)[...] |= np.rint(np.where(is_low, np.abs(x), 0) * (1 / _LEAST)).astype(np.uint16)
+    return out
 
 
 def _plain(value: Any) -> Any:

@@ -312,12 +312,11 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def cast(self, x: Array, dtype: Any) -> Array:
-        out = x.astype(dtype) if x.size < MANY else converted(x, dtype)
-        if out.dtype.char not in HALF:
-            return out
-        from tapegrad.backend.half import halves  # which stands on this room
+        if np.dtype(dtype).char not in HALF:
+            return x.astype(dtype) if x.size < MANY else converted(x, dtype)
+        from tapegrad.backend.half import halves, rounded  # which stands on this room
 
-        halved: Array = halves(out)
+        halved: Array = halves(rounded(x, np.dtype(dtype)))
         return halved
 
     @override
