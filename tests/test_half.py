@@ -316,6 +316,7 @@ def test_numbers_of_the_dtype_itself_are_those_of_bfloat16() -> None:
     assert tg.nan_to_num(y).sum().backward()[x].tolist() == [1.0, 0.0, 0.0]
 
 
+@of_either_dtype
 @pytest.mark.parametrize(
     "written",
     [
@@ -338,28 +339,30 @@ def test_numbers_of_the_dtype_itself_are_those_of_bfloat16() -> None:
         "tg.full_like(tg.zeros((2,), dtype), 0.5)",
     ],
 )
-def test_what_is_made_of_bfloat16_computes_in_float32(written: str) -> None:
-    x: Any = eval(written, {"tg": tg, "np": np, "dtype": tg.bfloat16})  # noqa: S307  # written above
+def test_what_is_made_of_half_precision_computes_in_float32(written: str, dtype: Any) -> None:
+    x: Any = eval(written, {"tg": tg, "np": np, "dtype": dtype})  # noqa: S307  # written above
 
-    assert x.dtype == tg.bfloat16
+    assert x.dtype == dtype
     assert isinstance(x.data, Halves)
     assert x.is_float
 
 
+@of_either_dtype
 @pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy])  # noqa: S301  # of our own
-def test_a_copy_is_of_bfloat16_and_computes_in_float32(copied: Any) -> None:
-    x = copied(tg.full((1000,), 1.0, tg.bfloat16))
+def test_a_copy_is_of_half_precision_and_computes_in_float32(copied: Any, dtype: Any) -> None:
+    x = copied(tg.full((1000,), 1.0, dtype))
 
-    assert (x.dtype, x.sum().item(), type(x.data)) == (tg.bfloat16, 1000.0, Halves)
+    assert (x.dtype, x.sum().item(), type(x.data)) == (dtype, 1000.0, Halves)
 
 
-def test_a_parameter_keeps_computing_in_float32() -> None:
-    w: Any = nn.Param(tg.ones((1000,), tg.bfloat16))
+@of_either_dtype
+def test_a_parameter_keeps_computing_in_float32(dtype: Any) -> None:
+    w: Any = nn.Param(tg.ones((1000,), dtype))
 
-    w.assign(tg.full((1000,), 2.0, tg.bfloat16))
+    w.assign(tg.full((1000,), 2.0, dtype))
 
     assert (w.sum().item(), type(w.data)) == (2000.0, Halves)
-    loss = (tg.ones((1000,), tg.bfloat16).trace() * w).sum()
+    loss = (tg.ones((1000,), dtype).trace() * w).sum()
     assert loss.backward(wrt=w)[w].sum().item() == 1000.0
 
 
@@ -401,8 +404,9 @@ def test_a_fused_function_computes_op_by_op() -> None:
     assert gate(x.trace(), x).sum().backward()[x].dtype == tg.bfloat16
 
 
-def test_other_tapes_take_bfloat16() -> None:
-    x = tg.normal((3, 4), rng=0).astype(tg.bfloat16)
+@of_either_dtype
+def test_other_tapes_take_half_precision(dtype: Any) -> None:
+    x = tg.normal((3, 4), rng=0).astype(dtype)
     wide = x.astype(np.float32)
 
     found = tg.hvp(lambda y: (y * y * y).sum(), x, x)
