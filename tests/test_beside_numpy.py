@@ -59,7 +59,7 @@ NUMPY: dict[str, Any] = {
     "pad": surrounded,
     "permute": np.permute_dims,
     "relu": lambda x: np.maximum(x, 0),
-    "roll": lambda x, shift, axis=None: x if axis == () else np.roll(x, shift, axis),  # its own fails where rank is 0
+    "roll": lambda x, shift, axis=None: x if np.shape(axis) == (0,) else np.roll(x, shift, axis),  # fails at rank 0
     "select": lambda x, index, axis=0: np.take(x, index, axis),
     "sort": ordered(np.sort),
     "split": parts,
