@@ -138,6 +138,10 @@ class Half(NumPy):
         return values[key] + x  # of all the others nothing is to be widened
 
     @override
+    def scaled(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        return values[key] * x
+
+    @override
     def map(self, name: Elementwise, *operands: Any) -> Any:
         function = ELEMENTWISE[name]
         if function in _OF_THE_DTYPE:
