@@ -16,7 +16,10 @@ from typing_extensions import override
 
 from tapegrad.backend.engines import engine, register
 from tapegrad.backend.formulas import ELEMENTWISE
+from tapegrad.backend.large import MANY, converted
 from tapegrad.backend.numpy import NumPy
+from tapegrad.backend.rooms import ROOMS
+from tapegrad.backend.threads import shared_out
 from tapegrad.backend.value import HALF, Backend, Elementwise
 
 if TYPE_CHECKING:
@@ -41,7 +44,9 @@ _MOVES: Final[frozenset[Callable[..., Any]]] = frozenset(
         np.zeros_like,
     }
 )
-_MANY: Final = 1 << 10  # numbers of which it takes less time to ask how small they are than to convert one that is
+_SMALL: Final = 1 << 10  # numbers of which it takes less time to ask how small they are than to convert one that is
+_BLOCK: Final = 1 << 15  # numbers that stay in a cache while they are asked about
+_MANY: Final = 1 << 18  # numbers that are worth a second thread
 _NORMAL: Final = 2.0**-14  # the least normal number of float16
 _LEAST: Final = 2.0**-24  # the least number above 0
 _MOVED: Final = ("at_set", "broadcast_to", "cast", "concat", "getitem", "ones", "swap_last_axes", "take", "zeros")
@@ -92,7 +97,8 @@ def halves(array: Any) -> Any:
 def widened(value: Any) -> Any:
     """Returns what is of half precision or is its dtype, alone or in containers, in float32; all else as it is."""
     if isinstance(value, Halves):  # as nearly always
-        return np.ndarray.astype(value, np.float32, subok=False)
+        plain = value.view(np.ndarray)
+        return plain.astype(np.float32) if value.size < MANY else converted(plain, np.float32)
     if isinstance(value, np.dtype):
         return np.dtype(np.float32) if value.char in HALF else value
     if isinstance(value, np.ndarray | np.generic):
@@ -110,13 +116,33 @@ def halved(value: Any, dtype: np.dtype[Any] | None) -> Any:
 def rounded(x: Any, dtype: np.dtype[Any]) -> Array:
     """Returns numbers in a dtype of half precision: `x.astype(dtype)`."""
     x = np.asarray(x)
-    if dtype.char != "e" or x.dtype.kind != "f" or x.size < _MANY or not (is_low := np.abs(x) < _NORMAL).any():
+    if dtype.char != "e" or x.dtype.kind != "f" or x.size < _SMALL or not x.flags.c_contiguous:
         return x.astype(dtype)
-    # What is below the normal numbers is a whole multiple of the least one. NumPy says of each that it underflows,
-    # which takes forty times as long as to convert it.
-    out = np.where(is_low, np.copysign(0, x), x).astype(dtype)
-    out.view(np.uint16)[...] |= np.rint(np.where(is_low, np.abs(x), 0) * (1 / _LEAST)).astype(np.uint16)
+    out = ROOMS.empty(x.shape, dtype)
+    wide, narrow = x.reshape(-1), out.reshape(-1)
+
+    def work(first: int, last: int) -> None:
+        for start in range(first, last, _BLOCK):
+            part = slice(start, min(start + _BLOCK, last))
+            _round(wide[part], narrow[part])
+
+    shared_out(work, x.size, is_worth_it=x.size >= _MANY)
     return out
+
+
+def _round(x: Array, out: Array) -> None:
+    """Writes floats as float16, and what is below its normal numbers as a whole multiple of the least number.
+
+    NumPy says of each of these that it underflows, which takes forty times as long as to convert it.
+    """
+    moduli = np.abs(x)
+    is_low = moduli < _NORMAL
+    if not is_low.any():
+        np.copyto(out, x, casting="unsafe")
+        return
+    np.copyto(out, np.where(is_low, np.copysign(0, x), x), casting="unsafe")
+    bits = out.view(np.uint16)
+    bits |= np.rint(np.where(is_low, moduli, 0) * (1 / _LEAST)).astype(np.uint16)
 
 
 def _plain(value: Any) -> Any:
