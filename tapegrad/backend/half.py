@@ -44,12 +44,13 @@ _MOVES: Final[frozenset[Callable[..., Any]]] = frozenset(
         np.zeros_like,
     }
 )
-_SMALL: Final = 1 << 10  # numbers of which it takes less time to ask how small they are than to convert one that is
-_BLOCK: Final = 1 << 15  # numbers that stay in a cache while they are asked about
+_MOVED: Final = ("at_set", "broadcast_to", "cast", "concat", "getitem", "ones", "swap_last_axes", "take", "zeros")
+
+_SMALL: Final = 1 << 10  # numbers; fewer are converted before it could be asked how small they are
+_BLOCK: Final = 1 << 15  # numbers that stay in a cache while they are asked and converted
 _MANY: Final = 1 << 18  # numbers that are worth a second thread
 _NORMAL: Final = 2.0**-14  # the least normal number of float16
-_LEAST: Final = 2.0**-24  # the least number above 0
-_MOVED: Final = ("at_set", "broadcast_to", "cast", "concat", "getitem", "ones", "swap_last_axes", "take", "zeros")
+_LEAST: Final = 2.0**-24  # its least number above 0
 
 
 class Halves(np.ndarray[Any, np.dtype[Any]]):
