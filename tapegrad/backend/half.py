@@ -16,10 +16,8 @@ from typing_extensions import override
 
 from tapegrad.backend.engines import engine, register
 from tapegrad.backend.formulas import ELEMENTWISE
-from tapegrad.backend.large import MANY, converted
+from tapegrad.backend.large import converted, written
 from tapegrad.backend.numpy import NumPy
-from tapegrad.backend.rooms import ROOMS
-from tapegrad.backend.threads import shared_out
 from tapegrad.backend.value import HALF, Backend, Elementwise
 
 if TYPE_CHECKING:
@@ -97,13 +95,10 @@ def halves(array: Any) -> Any:
 
 def widened(value: Any) -> Any:
     """Returns what is of half precision or is its dtype, alone or in containers, in float32; all else as it is."""
-    if isinstance(value, Halves):  # as nearly always
-        plain = value.view(np.ndarray)
-        return plain.astype(np.float32) if value.size < MANY else converted(plain, np.float32)
+    if isinstance(value, np.ndarray | np.generic):
+        return converted(np.asarray(value), np.float32) if value.dtype.char in HALF else value
     if isinstance(value, np.dtype):
         return np.dtype(np.float32) if value.char in HALF else value
-    if isinstance(value, np.ndarray | np.generic):
-        return np.asarray(value).astype(np.float32) if value.dtype.char in HALF else _plain(value)
     return _each(widened, value)
 
 
@@ -119,16 +114,12 @@ def rounded(x: Any, dtype: np.dtype[Any]) -> Array:
     x = np.asarray(x)
     if dtype.char != "e" or x.dtype.kind != "f" or x.size < _SMALL or not x.flags.c_contiguous:
         return x.astype(dtype)
-    out = ROOMS.empty(x.shape, dtype)
-    wide, narrow = x.reshape(-1), out.reshape(-1)
+    return written(x, dtype, _round_blocks, least=_MANY)
 
-    def work(first: int, last: int) -> None:
-        for start in range(first, last, _BLOCK):
-            part = slice(start, min(start + _BLOCK, last))
-            _round(wide[part], narrow[part])
 
-    shared_out(work, x.size, is_worth_it=x.size >= _MANY)
-    return out
+def _round_blocks(x: Array, out: Array) -> None:
+    for start in range(0, x.size, _BLOCK):
+        _round(x[start : start + _BLOCK], out[start : start + _BLOCK])
 
 
 def _round(x: Array, out: Array) -> None:
@@ -184,11 +175,11 @@ def _moving(name: str) -> Callable[..., Any]:
 
 
 def _rounding(name: str) -> Callable[..., Any]:
-    def rounded(_: Half, *args: Any, **kwargs: Any) -> Any:
+    def computed(_: Half, *args: Any, **kwargs: Any) -> Any:
         found = getattr(engine(_PROBE), name)(*widened(args), **widened(kwargs))
         return halved(found, _half_of((*args, *kwargs.values())))
 
-    return rounded
+    return computed
 
 
 def _half_of(values: Iterable[Any]) -> np.dtype[Any] | None:

@@ -11,7 +11,7 @@ from tapegrad.backend.rooms import ROOMS, may_become
 from tapegrad.backend.threads import shared_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -44,16 +44,32 @@ def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> A
 
 def converted(x: Array, dtype: Any) -> Array:
     """Returns an array of another dtype: `x.astype(dtype)`."""
-    if not x.flags.c_contiguous:
+    if x.size < MANY or not x.flags.c_contiguous:
         return x.astype(dtype)
+    return written(x, dtype, _convert, least=MANY)
+
+
+def written(x: Array, dtype: Any, write: Callable[[Array, Array], None], *, least: int) -> Array:
+    """Returns an array of another dtype, into which a function writes what it makes of parts of a contiguous one.
+
+    Args:
+        x: What is read.
+        dtype: Of the result.
+        write: Takes a part of `x` and the room for it, both of rank 1.
+        least: How many elements are worth a second thread.
+    """
     out = ROOMS.empty(x.shape, dtype)
     flat, result = x.reshape(-1), out.reshape(-1)
 
     def work(first: int, last: int) -> None:
-        np.copyto(result[first:last], flat[first:last], casting="unsafe")
+        write(flat[first:last], result[first:last])
 
-    shared_out(work, x.size, is_worth_it=x.size >= MANY)
+    shared_out(work, x.size, is_worth_it=x.size >= least)
     return out
+
+
+def _convert(x: Array, out: Array) -> None:
+    np.copyto(out, x, casting="unsafe")
 
 
 def added(x: Array) -> Array:

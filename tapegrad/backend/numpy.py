@@ -312,11 +312,12 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def cast(self, x: Array, dtype: Any) -> Array:
-        if np.dtype(dtype).char not in HALF:
-            return x.astype(dtype) if x.size < MANY else converted(x, dtype)
+        dtype = np.dtype(dtype)
+        if dtype.char not in HALF:
+            return converted(x, dtype)
         from tapegrad.backend.half import halves, rounded  # which stands on this room
 
-        halved: Array = halves(rounded(x, np.dtype(dtype)))
+        halved: Array = halves(rounded(x, dtype))
         return halved
 
     @override
