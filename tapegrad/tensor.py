@@ -728,6 +728,9 @@ def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
             message = f"wrt names a tensor of dtype {wrt.dtype}, which has no gradient"
             raise DTypeError(message)
         return [wrt.split_tape()[0]]
+    if hasattr(wrt, "_unfrozen"):  # a module
+        unfrozen: list[Tensor[Any, NoneTape, Any]] = wrt._unfrozen()
+        return unfrozen
     if hasattr(wrt, "parameters"):
         return [parameter for parameter in wrt.parameters().values() if not parameter.frozen]
     if isinstance(wrt, str) or not hasattr(wrt, "__iter__"):

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
 MEMORY: Final = "_bound_by_init"  # on the instance, so that copies and pickles of it remember too
 
+
+class Memory(dict[str, "Mapping[str, Any]"]):
+    """What an instance remembers, by class: of a type of its own, so that no module looks for parameters in it."""
+
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -27,7 +32,7 @@ def class_of(function: FunctionType, instance: object) -> type | None:
 def remember(instance: object, owner: type, values: dict[str, Any]) -> None:
     """Notes what the variables of a class stand for in an instance, by label."""
     with suppress(AttributeError):  # slots leave no room for it
-        instance.__dict__.setdefault(MEMORY, {})[_key(owner)] = values
+        instance.__dict__.setdefault(MEMORY, Memory())[_key(owner)] = values
 
 
 def remembered(instance: object, owner: type) -> Mapping[str, Any]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, Refusal
-from tapegrad.guard._memory import MEMORY
+from tapegrad.guard._memory import Memory
 from tapegrad.nn.param import Buffer, Param
 from tapegrad.nn.places import called, called_as, held_by, shown
 from tapegrad.traces import shorten
@@ -95,9 +94,9 @@ class Module:
         """Returns each parameter once, under the first of its paths, in the order in which attributes were set."""
         first: dict[AnyParam, str] = {}
         for path, leaf in _leaves(self):
-            if isinstance(leaf, Param):
-                first.setdefault(leaf, path)
-        return {path: parameter for parameter, path in first.items()}
+            if isinstance(leaf, Param) and leaf not in first:
+                first[leaf] = path
+        return dict(zip(first.values(), first, strict=True))
 
     def paths(self) -> list[tuple[str, AnyParam]]:
         """Returns every path with the parameter it leads to: a parameter in two places has two."""
@@ -124,6 +123,27 @@ class Module:
         from tapegrad.nn.valid import Valid
 
         return Valid(self)
+
+    def _unfrozen(self) -> list[AnyParam]:
+        """Returns each parameter once that is not frozen: all `parameters`, found without their paths in half the time.
+
+        Each `backward(wrt=module)` asks, so a step of a small model would spend a tenth of its time on paths.
+        """
+        if type(self).parameters is not Module.parameters:  # of what a subclass calls its parameters
+            return [parameter for parameter in self.parameters().values() if not parameter.frozen]
+        found: dict[Leaf, None] = {}
+        held: list[Iterable[Any]] = [vars(self).values()]
+        seen = {id(self)}
+        for values in held:  # which grows as it is gone through
+            for value in values:
+                listed = _LISTINGS[type(value)]
+                if listed is _leaf:
+                    found[value] = None
+                elif listed is not None and id(value) not in seen:
+                    seen.add(id(value))
+                    by_name = vars(value) if listed is _attributes else value
+                    held.append(by_name if listed is enumerate else by_name.values())
+        return [leaf for leaf in found if isinstance(leaf, Param) and not leaf.frozen]
 
     def _place(self, error: Refusal, place: str) -> None:
         """Writes into an error that the module itself refuses, and where it stands; ops inside speak for themselves."""
@@ -156,20 +176,19 @@ def _leaves(module: Module) -> list[tuple[str, Leaf]]:
 def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module]]:
     """Lists what is held; goes into what does not stand above itself already, and into modules only if deep."""
     found: list[tuple[str, Leaf | Module]] = []
-    prefix, holder, items = "", id(module), iter(_attributes(module))
+    prefix, holder, items = "", id(module), iter(vars(module).items())
     above, outside = {holder}, []  # not by calls, whose depth Python limits
     while True:
         for name, value in items:
-            kind: Any = type(value)  # Any: mypy takes no class for hashable
-            listed = _listing(kind)
-            if listed is None or name == MEMORY:
+            listed = _LISTINGS[type(value)]
+            if listed is None:
                 continue
             if listed is _leaf or (listed is _attributes and not is_deep):
                 found.append((f"{prefix}{name}", value))
-            elif (parts := listed(value)) and id(value) not in above:  # a child may know its parent
-                outside.append((prefix, holder, items))
-                prefix, holder, items = f"{prefix}{name}.", id(value), iter(parts)
-                above.add(holder)
+            elif (inner := id(value)) not in above and (parts := listed(value)):
+                outside.append((prefix, holder, items))  # a child may know its parent
+                prefix, holder, items = f"{prefix}{name}.", inner, iter(parts)
+                above.add(inner)
                 break
         else:
             if not outside:
@@ -178,14 +197,25 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
             prefix, holder, items = outside.pop()
 
 
-@cache  # of types: each `backward(wrt=model)` asks of all attributes
-def _listing(kind: Any) -> Callable[[Any], Iterable[tuple[Any, Any]]] | None:
-    """Returns how the parts of what a module holds are listed; None of what no module looks into, such as a number."""
-    if issubclass(kind, Param | Buffer | np.random.Generator):
-        return _leaf
-    if issubclass(kind, Module):
-        return _attributes
-    return dict.items if issubclass(kind, dict) else enumerate if issubclass(kind, list | tuple) else None
+class _Listings(dict[type, "Callable[[Any], Iterable[tuple[Any, Any]]] | None"]):
+    """By type how the parts of what a module holds are listed; None of what no module looks into, such as a number.
+
+    Each `backward(wrt=model)` asks of all attributes, and a dictionary answers in a third of the time of a function.
+    """
+
+    def __missing__(self, kind: type) -> Callable[[Any], Iterable[tuple[Any, Any]]] | None:
+        if issubclass(kind, Param | Buffer | np.random.Generator):
+            self[kind] = _leaf
+        elif issubclass(kind, Module):
+            self[kind] = _attributes
+        elif issubclass(kind, dict) and kind is not Memory:
+            self[kind] = dict.items
+        else:
+            self[kind] = enumerate if issubclass(kind, list | tuple) else None
+        return self[kind]
+
+
+_LISTINGS: Final = _Listings()
 
 
 def _leaf(_: Any) -> Iterable[tuple[Any, Any]]:

@@ -241,3 +241,35 @@ def test_a_model_nested_deeper_than_calls_may_be_runs_where_python_lets_it() -> 
         sys.setrecursionlimit(before)
 
     assert [grads[parameter].shape for parameter in deep.parameters().values()] == [(3, 3), (3,)]
+
+
+@pytest.mark.parametrize("nest", [None, *NESTS])
+def test_what_backward_asks_for_is_each_parameter_that_is_not_frozen(nest: Any) -> None:
+    module = Outer([Scaled(), Tied(), Parent(), nested(NESTS[nest]) if nest else None])
+    parameters = [*module.parameters().values()]
+
+    unfrozen = [parameter for parameter in parameters if not parameter.frozen]
+
+    assert len(module._unfrozen()) == len(unfrozen)
+    assert {*module._unfrozen()} == {*unfrozen}
+    parameters[0].frozen = True
+    assert {*module._unfrozen()} == {*unfrozen[1:]}
+
+
+def test_backward_goes_by_what_a_subclass_calls_its_parameters() -> None:
+    class Headed(Module):
+        def __init__(self) -> None:
+            self.body = Linear(3, 2, rng=0)
+            self.head = Linear(2, 1, rng=1)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.body(x))
+
+        def parameters(self) -> dict[str, Any]:
+            return self.head.parameters()
+
+    module = Headed()
+
+    grads = sum(module(ones((4, 3)).trace())).backward(wrt=module)
+
+    assert {*grads} == {module.head.weight, module.head.bias}
