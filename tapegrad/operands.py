@@ -99,14 +99,15 @@ def split_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Ten
     """Returns any number of operands without their tapes, and the one tape they make together."""
     tape: Any = NONE
     parts: list[Any] = []
-    for position, x in enumerate(tensors):
+    for x in tensors:
         if not isinstance(x, Tensor):
-            tensor_only(x, f"{name}[{position}]")
-        if x.tape is NONE:
+            tensor_only(x, f"{name}[{len(parts)}]")
+        own: Any = x.tape
+        if own is NONE:
             parts.append(x)
-            continue
-        tape = x.tape if tape is NONE else tape.merge(x.tape)
-        parts.append(x.handle)
+        else:
+            tape = own if tape is NONE else tape.merge(own)
+            parts.append(x.handle)
     return parts, tape
 
 

@@ -171,7 +171,10 @@ class OwnedTape(Tape):
             tape = self._opened()
         for x in inputs:
             if not x.is_plain:
-                tape.take_note(x, reads)
+                if x.version is None:
+                    tape.take_note(x, reads)
+                else:  # asked here: most operands that are not plain are parameters
+                    tape.watched.setdefault(x, x.version)
         entry = (_now(), out, inputs, backward)
         tape.entries.append(entry)
         if not tape.is_open:  # another thread has ended it since
@@ -462,9 +465,8 @@ _MERGING: Final = open_in_children(Lock())  # two tapes become one at a time, wh
 
 def where_called() -> str:
     """Returns file and line of the innermost caller outside tapegrad."""
-    house = __file__.removesuffix("tape.py")
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(house):
+    frame = sys._getframe(3)  # `GradientTape._run` asks, whose own caller is inside as well
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOUSE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"
 
@@ -477,6 +479,7 @@ def _extent(checkpoint: Checkpointing | None) -> int:
     return 0 if checkpoint is None else checkpoint.extent
 
 
+_HOUSE: Final = __file__.removesuffix("tape.py")
 _new: Any = object.__new__  # Any: what it makes is typed by who asks for it
 
 

@@ -160,13 +160,16 @@ class Tensor(Generic[S_co, T_co, D_co]):
             TapeError: The tensor has a tape already.
             DTypeError: `wrt` names what has no gradient.
         """
-        with leaving:
-            if self.owns_tape:
+        try:
+            if self.tape.owns:
                 _refuse(TapeError(sentences.traced_twice(), op="trace"))
             tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint)
             if wrt is None and self.is_float and not self.frozen:
                 tape.leaves[self] = None
             return self._carrying(OwnedTape(tape))
+        except Exception as error:
+            shorten(error)
+            raise
 
     def traced(
         self: Untaped[S, D],
@@ -288,14 +291,17 @@ class Tensor(Generic[S_co, T_co, D_co]):
             ShapeError: The tensor is no scalar and has no seed, or the seed has another shape.
             DTypeError: The tensor is not a float, or the seed has another dtype.
         """
-        with leaving:
-            if seed is not None or self.shape != () or not self.owns_tape or not self.is_float:
+        try:
+            data: Any = self.data
+            if seed is not None or data.shape != () or not self.tape.owns or data.dtype.kind not in "fV":
                 self._check_seed(seed)
-            recorded = self.tape.tape
-            value: Any = computing(self.dtype.type(1)) if seed is None else seed.data
-            if hasattr(self.data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
-                value = self.data.like(value)
-            return recorded.backward(self.handle, value, None if wrt is None else _targets(wrt))
+            value: Any = computing(data.dtype.type(1)) if seed is None else seed.data
+            if hasattr(data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
+                value = data.like(value)
+            return self.tape.tape.backward(self.handle, value, None if wrt is None else _targets(wrt))
+        except Exception as error:
+            shorten(error)
+            raise
 
     def _check_seed(self, seed: Any) -> None:
         is_alike = isinstance(seed, Tensor) and seed.data.shape == self.data.shape and seed.dtype == self.dtype
@@ -339,8 +345,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def item(self) -> Any:
         """Returns the only element as a Python number."""
-        with leaving:
+        try:
             return self._only("item")
+        except Exception as error:
+            shorten(error)
+            raise
 
     def tolist(self) -> Any:
         """Returns nested lists of Python numbers."""

@@ -216,9 +216,12 @@ def linear(
         ShapeError: Rows or columns of `weight` do not fit, or an operand has too few axes or too many.
         DTypeError: The dtypes differ.
     """
-    for operand in (x, weight, bias):
-        if not isinstance(operand, Tensor) or operand.data.dtype is not x.data.dtype:
-            of_one_dtype(x=x, weight=weight, bias=bias)
+    try:
+        are_alike = x.data.dtype is weight.data.dtype is bias.data.dtype
+    except AttributeError:  # one is no tensor
+        are_alike = False
+    if not are_alike:
+        of_one_dtype(x=x, weight=weight, bias=bias)
     if weight.data.ndim != 2 or bias.data.shape != weight.data.shape[1:]:  # what NumPy would let pass
         linear_shape(x.shape, weight.shape, bias.shape)
     (x, weight, bias), tape = split_all((x, weight, bias), "operands")
@@ -232,7 +235,7 @@ def linear(
             dy, rows = _stacked(_as_matrix(dy, 0)), _stacked(_as_matrix(rows, 0))
         primitives = engine(dy, rows, weight.data)
         if bias in grads.wanted:
-            add_alike(grads, bias, engine(dy).sum(dy, 0, keepdims=False))
+            add_alike(grads, bias, primitives.sum(dy, 0, keepdims=False))
         if x in grads.wanted:
             dx = primitives.dot(dy, weight.data.T)
             add_alike(grads, x, dx if rows is x.data else dx.reshape(x.shape))
