@@ -72,12 +72,11 @@ class ModelEMA(Module, Generic[Model]):
         for path, state in ours.items():
             state.check(theirs[path].data, "ModelEMA.update", path)
         kept = self.model.parameters()
-        replace_all(
-            [
-                (state, self._moved(state.data, theirs[path].data) if path in kept else theirs[path].data)
-                for path, state in ours.items()
-            ]
-        )
+        arrays = [
+            self._moved(state.data, theirs[path].data) if path in kept else theirs[path].data
+            for path, state in ours.items()
+        ]
+        replace_all([*ours.values()], arrays)
 
     def _moved(self, average: Any, towards: Any) -> Any:
         return average * self.decay + towards * (1 - self.decay)

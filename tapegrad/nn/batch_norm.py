@@ -69,12 +69,13 @@ class BatchNorm(Module, Generic[Channels]):
 
     def _move(self, *towards: Any) -> None:
         """Moves mean and variance, both in one moment."""
-        moved: list[tuple[Buffer[Any], Any]] = []
-        for running, value in zip((self.running_mean, self.running_var), towards, strict=True):
+        buffers = (self.running_mean, self.running_var)
+        moved: list[Any] = []
+        for running, value in zip(buffers, towards, strict=True):
             data = values_of(add(mul(running, 1 - self.momentum), handle(value * self.momentum)))
             running.check(data, f"{type(self).__name__}.forward", "x")
-            moved.append((running, data))
-        replace_all(moved)
+            moved.append(data)
+        replace_all(buffers, moved)
 
 
 class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from itertools import chain, starmap
-from operator import call
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from itertools import chain, repeat, starmap
+from operator import add, attrgetter, call
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import ref
 
 import numpy as np
@@ -18,11 +18,9 @@ from tapegrad.tensor import D, D_co, S, S_co, Tensor, computing, values_of
 from tapegrad.traces import edge, leaving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from tapegrad.backend import Value
-
-Change: TypeAlias = "tuple[object, str, Any]"  # what `setattr` is given
 
 
 class State(Tensor[S_co, NoneTape, D_co]):
@@ -36,6 +34,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     is_plain: ClassVar[bool] = False
     is_of_parameters: ClassVar[bool] = True
+    slot: ClassVar[str] = "data"  # where the values are
     version: int  # type: ignore[misc]  # all other tensors share one None
     on_device: Any  # the same values as `jit` has them, or None
 
@@ -93,12 +92,11 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     def replace(self: State[S, D], data: Value[S, D]) -> None:
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
-        replace_all([(self, computing(data))])
+        replace_all([self], [computing(data)])
 
-    def changes(self, data: Any) -> tuple[Change, ...]:
-        """Returns what is set, for other values to stand in this tensor."""
-        here: tuple[Change, ...] = (self, "data", data), (self, "version", self.version + 1)
-        return here if self.on_device is None else (*here, (self, "on_device", None))
+    def held(self, data: Any) -> Any:
+        """Returns what is put into the slot for an array."""
+        return data
 
     @override
     def __getstate__(self) -> Any:
@@ -173,19 +171,31 @@ class Buffer(State[S_co, D_co]):
         return f"Buffer({self._printed(7)}, shape={self.shape}, {self.dtype})"
 
 
-def replace_all(tensors: Iterable[tuple[State[Any, Any], Any]], *others: tuple[Any, ...]) -> None:
+def replace_all(tensors: Sequence[State[Any, Any]], arrays: Sequence[Any], *others: tuple[Any, ...]) -> None:
     """Takes over an array for each of several tensors in one moment, whatever interrupts the program.
 
     An interrupt, or another thread, comes in between two instructions of Python's, and this is one.
 
     Args:
-        tensors: Each with the array that it takes over, as `State.replace` does.
+        tensors: What takes over, as `State.replace` does.
+        arrays: The array of each.
         others: What else is to happen in that moment: functions that are not written in Python, with their arguments.
     """
-    changes: list[Change] = []
-    for state, data in tensors:
-        changes += state.changes(data)
-    deque(chain(starmap(setattr, changes), starmap(call, others)), maxlen=0)
+    slots = [*map(_SLOT, tensors)]
+    if slots.count("data") < len(slots):
+        arrays = [state.held(array) for state, array in zip(tensors, arrays, strict=True)]
+    versions = [*map(add, map(_VERSION, tensors), repeat(1))]
+    changes = (
+        map(setattr, tensors, slots, arrays),
+        map(setattr, tensors, repeat("version"), versions),
+        map(setattr, tensors, repeat("on_device"), repeat(None)),
+        starmap(call, others),
+    )
+    deque(chain(*changes), maxlen=0)
+
+
+_SLOT: Final = attrgetter("slot")
+_VERSION: Final = attrgetter("version")
 
 
 def _owned(tensor: Any, call: str, place: str) -> Any:

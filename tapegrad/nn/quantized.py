@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import TapeError
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import Change, Param
+from tapegrad.nn.param import Param
 from tapegrad.quantized import BlockSymmetric, Quantized, Steps, quantize
 from tapegrad.tensor import D_co, S_co, handle
 
@@ -30,9 +30,12 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
 
     __slots__ = ()
 
+    slot: ClassVar[str] = "handle"
+
     def __init__(self, steps: Steps, version: int = 0) -> None:
         super().__init__(steps)
         self.version = version
+        self.on_device = None
 
     @property
     def frozen(self) -> bool:
@@ -46,9 +49,8 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
             raise TapeError(message)
 
     @override
-    def changes(self, data: Any) -> tuple[Change, ...]:
-        steps = quantize(handle(data), self.steps.scheme).steps
-        return (self, "handle", steps), (self, "version", self.version + 1)
+    def held(self, data: Any) -> Steps:
+        return quantize(handle(data), self.steps.scheme).steps
 
     @override
     def __reduce__(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import fields, replace
-from itertools import accumulate, repeat, starmap
+from itertools import accumulate, chain, repeat, starmap
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -79,34 +79,35 @@ class Row(NamedTuple):
 
     Attributes:
         places: Which parameters of the layout they are.
-        parts: Where each lies, and its shape.
+        parts: Where each lies.
+        shapes: The shape of each.
         x: Their values.
         state: What is remembered of them.
     """
 
-    places: list[int]
-    parts: list[tuple[slice, tuple[int, ...]]]
+    places: slice
+    parts: Sequence[slice]
+    shapes: Sequence[tuple[int, ...]]
     x: Any
     state: Any
 
     def step(self, update: Update, dxs: Sequence[Any]) -> Row | None:
         """Returns the row that an update makes of this one; None if that is nothing to put in its place."""
-        before = self.x
-        x, state = update(before, _joined([dxs[place] for place in self.places]), self.state)
-        return Row(self.places, self.parts, x, state) if x.shape == before.shape and x.dtype is before.dtype else None
+        places, parts, shapes, before, state = self
+        x, state = update(before, _joined(dxs[places]), state)
+        is_alike = type(x) is np.ndarray and x.shape == before.shape and x.dtype is before.dtype
+        return Row(places, parts, shapes, x, state) if is_alike else None
 
-    def taken_apart(self) -> Iterable[tuple[int, Any, Any]]:
-        """Gives the place of each parameter, its values, and what is remembered of it: views of the row."""
-        return zip(self.places, self._views(self.x), self._states(), strict=False)
+    def views(self, array: Any) -> Iterable[Any]:
+        """Gives the part of an array that belongs to each parameter, in its shape."""
+        return map(np.ndarray.reshape, map(array.__getitem__, self.parts), self.shapes)
 
-    def _views(self, array: Array) -> list[Array]:
-        return [array[part].reshape(shape) for part, shape in self.parts]
-
-    def _states(self) -> Iterable[Any]:
+    def states(self) -> Iterable[Any]:
+        """Gives what is remembered of each parameter."""
         columns = [getattr(self.state, name) for name in names_of(self.state)]
         if not columns:
-            return repeat(self.state)
-        parts = [repeat(one) if isinstance(one, int) else self._views(one) for one in columns]
+            return [self.state] * len(self.parts)
+        parts = [repeat(one) if isinstance(one, int) else self.views(one) for one in columns]
         return starmap(type(self.state), zip(*parts, strict=False))
 
 
@@ -114,51 +115,73 @@ class Layout(NamedTuple):
     """How the parameters of a step lie, with their values, and what is remembered of each.
 
     Attributes:
-        large: The places of those that lie in no row, those of one kind together.
-        alone: The places of those that are of no kind.
+        used: The parameters, in the order of the optimizer.
+        parameters: The same as they lie: those of a row, then those of one kind, side by side.
+        facts: What class, shape and dtype nearly every gradient has that fits.
+        large: Where those of one kind are that lie in no row.
+        alone: Where those are that are of no kind.
     """
 
+    used: Sequence[Param[Any, Any]] = ()
     parameters: Sequence[Param[Any, Any]] = ()
+    facts: Sequence[Any] = ()
     xs: Sequence[Any] = ()
     states: Sequence[Any] = ()
     rows: Sequence[Row] = ()
-    large: Sequence[list[int]] = ()
-    alone: Sequence[int] = ()
+    large: Sequence[slice] = ()
+    alone: Sequence[slice] = ()
 
-    def is_of(self, parameters: Sequence[Param[Any, Any]], memory: Mapping[Any, Any]) -> bool:
+    def is_of(self, used: Sequence[Param[Any, Any]], memory: Mapping[Any, Any]) -> bool:
         """Says whether these very parameters lie so, and nobody has put anything in the place of what they had."""
         return (
-            len(parameters) == len(self.parameters)
-            and all(map(is_, parameters, self.parameters))
-            and all(map(is_, map(_DATA, parameters), self.xs))
-            and all(map(is_, map(memory.get, parameters), self.states))
+            len(used) == len(self.used)
+            and all(map(is_, used, self.used))
+            and all(map(is_, map(_DATA, self.parameters), self.xs))
+            and all(map(is_, map(memory.get, self.parameters), self.states))
         )
 
+    def after(self, xs: Sequence[Any], states: Sequence[Any], rows: Sequence[Row], alone: Sequence[slice]) -> Layout:
+        """Returns how the parameters lie after a step, which may have torn up a row."""
+        return Layout(self.used, self.parameters, self.facts, xs, states, rows, self.large, alone)
 
-def laid_out(parameters: Sequence[Param[Any, Any]], states: Sequence[Any], kinds: Sequence[Kind]) -> Layout:
+    def fits(self, dxs: Sequence[Any]) -> bool:
+        """Says of gradients that they fit, as nearly all do."""
+        return [*map(_FACTS, dxs)] == self.facts
+
+
+def laid_out(used: Sequence[Param[Any, Any]], states: Sequence[Any], kinds: Sequence[Kind]) -> Layout:
     """Puts small parameters of one kind side by side, until a row is full.
 
     Args:
-        parameters: In the order of the step.
+        used: The parameters, in the order of the optimizer.
         states: What is remembered of each.
         kinds: What those share that are changed together; None for one that is changed alone.
     """
-    xs: list[Any] = [parameter.data for parameter in parameters]
     rows: list[list[int]] = []
     large: dict[Kind, list[int]] = {}
+    alone: list[int] = []
     unfilled: dict[Kind, tuple[list[int], int]] = {}
-    for place, (x, kind) in enumerate(zip(xs, kinds, strict=True)):
-        if kind is not None and x.nbytes > _SMALL:
+    for place, (parameter, kind) in enumerate(zip(used, kinds, strict=True)):
+        if kind is None:
+            alone.append(place)
+        elif (size := parameter.nbytes) > _SMALL:
             large.setdefault(kind, []).append(place)
-        elif kind is not None:
+        else:
             row, filled = unfilled.get(kind, ([], _ROW))
-            if filled + x.nbytes > _ROW:
+            if filled + size > _ROW:
                 row, filled = [], 0
                 rows.append(row)
             row.append(place)
-            unfilled[kind] = row, filled + x.nbytes
-    alone = [place for place, kind in enumerate(kinds) if kind is None]
-    return Layout(parameters, xs, states, [_row(places, xs, states) for places in rows], [*large.values()], alone)
+            unfilled[kind] = row, filled + size
+
+    groups = [*rows, *large.values(), alone]
+    order = [*chain(*groups)]
+    parameters, states = [used[place] for place in order], [states[place] for place in order]
+    xs = [parameter.data for parameter in parameters]
+    facts = [(np.ndarray, x.shape, x.dtype) for x in xs]
+    places = _parts([len(group) for group in groups])
+    filled_rows = [_row(places.pop(0), xs, states) for _ in rows]
+    return Layout(used, parameters, facts, xs, states, filled_rows, places[:-1], places[-1:] if alone else ())
 
 
 def kind_of(x: Any, state: Any) -> Kind:
@@ -188,16 +211,22 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-def _row(places: list[int], xs: Sequence[Any], states: Sequence[Any]) -> Row:
-    ends = [*accumulate(xs[place].size for place in places)]
-    parts = [(slice(end - xs[place].size, end), xs[place].shape) for place, end in zip(places, ends, strict=True)]
-    first = states[places[0]]
+def _row(places: slice, xs: Sequence[Any], states: Sequence[Any]) -> Row:
+    xs, states = xs[places], states[places]
+    first = states[0]
     arrays = {
-        name: _joined([getattr(states[place], name) for place in places])
+        name: _joined([getattr(state, name) for state in states])
         for name in names_of(first)
         if isinstance(getattr(first, name), np.ndarray)
     }
-    return Row(places, parts, _joined([xs[place] for place in places]), replace(first, **arrays) if arrays else first)
+    state = replace(first, **arrays) if arrays else first
+    return Row(places, _parts([x.size for x in xs]), [x.shape for x in xs], _joined(xs), state)
+
+
+def _parts(sizes: Sequence[int]) -> list[slice]:
+    """Returns where parts of some sizes are that lie end to end."""
+    ends = [*accumulate(sizes, initial=0)]
+    return [*map(slice, ends, ends[1:])]
 
 
 def _joined(arrays: Sequence[Any]) -> Any:
@@ -205,3 +234,4 @@ def _joined(arrays: Sequence[Any]) -> Any:
 
 
 _DATA: Final = attrgetter("data")
+_FACTS: Final = attrgetter("__class__", "shape", "dtype")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
@@ -143,18 +144,18 @@ class Optimizer(ABC, Generic[State]):
             TapeError: A parameter has no gradient, or the gradients are all of other tensors.
             DTypeError: A gradient has another dtype than its parameter.
         """
-        name = f"{type(self).__name__}.step"
         with _STEPPING:
             try:
-                found = self._gradients(name, grads, allow_unused=allow_unused)
+                used = self._used(grads, allow_unused=allow_unused)
+                layout = self._layout if self._layout.is_of(used, self.state) else self._laid_out(used)
+                gradients = self._gradients(layout, grads)
                 with vanishing():  # the square of a small gradient is 0
-                    after = self._advanced(name, found)
+                    after = self._advanced(layout, gradients)
             except Exception as error:
                 shorten(error)
                 raise
-            changes = zip(after.parameters, after.xs, strict=True)
-            states = dict(zip(after.parameters, after.states, strict=True))
-            replace_all(changes, (self.state.update, states), (setattr, self, "_layout", after))
+            states = zip(after.parameters, after.states, strict=True)
+            replace_all(after.parameters, after.xs, (self.state.update, states), (setattr, self, "_layout", after))
 
     @abstractmethod
     def start(self, x: Value[Any, Any]) -> State:
@@ -212,45 +213,77 @@ class Optimizer(ABC, Generic[State]):
                 }
             )
 
-    def _advanced(self, name: str, found: list[tuple[str, AnyParam, Any]]) -> Layout:
-        """Returns the next values of each parameter, and what to remember of it."""
-        paths, parameters, gradients = zip(*found, strict=True) if found else ((), (), ())
-        for path, parameter, gradient in found:
-            if not parameter.is_fit(gradient):
-                parameter.check(gradient, name, f"the gradient of {path}")
-        layout = self._layout if self._layout.is_of(parameters, self.state) else self._laid_out(parameters)
+    def _used(self, grads: Gradients, *, allow_unused: bool) -> list[AnyParam]:
+        """Returns every parameter that has a gradient and is not frozen."""
+        values = grads.values_by_node  # a parameter has no tape, so it is what gradients are looked up by
+        active = [*self.parameters.values()]
+        if any(map(_FROZEN, active)):
+            active = [x for x in active if not x.frozen]
+        if all(map(values.__contains__, active)):
+            return active
+        used = [x for x in active if x in values]
+        name = f"{type(self).__name__}.step"
+        missing = [path for path, x in self.parameters.items() if not x.frozen and x not in values]
+        if not used and len(grads):
+            shapes = ", ".join(show(gradient.shape) for gradient in grads)
+            message = f"{name}: the gradients are of other tensors, {shapes}, and none is of {', '.join(missing)}"
+            raise TapeError(message)
+        if not allow_unused:
+            # Where `w.T` met no tape yet there is nothing left to tell it by: what is on no tape leaves no trace.
+            reasons = "not used, used where it met no tape (as w.T by itself), or left out of wrt="
+            message = f"{name}: no gradient for {', '.join(missing)}: {reasons}"
+            raise TapeError(message)
+        return used
 
-        xs, states, rows, alone = list(layout.xs), list(layout.states), [], list(layout.alone)
+    def _gradients(self, layout: Layout, grads: Gradients) -> list[Any]:
+        """Returns the gradients of parameters as these lie, once they fit."""
+        found: list[Any] = [*map(grads.values_by_node.__getitem__, layout.parameters)]
+        if not layout.fits(found):
+            found = [*map(_array, found)]
+            self._check("gradient", layout, found)
+        return found
+
+    def _check(self, role: str, layout: Layout, arrays: Sequence[Any]) -> None:
+        """Refuses arrays of which one could not stand in the place of its parameter's own."""
+        by_parameter = dict(zip(layout.parameters, arrays, strict=True))
+        for path, parameter in self.parameters.items():
+            if parameter in by_parameter:
+                parameter.check(by_parameter[parameter], f"{type(self).__name__}.step", f"the {role} of {path}")
+
+    def _advanced(self, layout: Layout, gradients: Sequence[Any]) -> Layout:
+        """Returns the next values of each parameter, and what to remember of it."""
+        parameters = layout.parameters
+        xs, states, rows, alone = [*layout.xs], [*layout.states], [], layout.alone
         for row in layout.rows:
-            options = self._options(parameters[row.places[0]])
-            after = row.step(partial(self._updated, options), gradients)
+            places = row.places
+            after = row.step(partial(self._updated, self._options(parameters[places.start])), gradients)
             if after is None:
-                alone += row.places
+                alone = [*alone, places]
                 continue
             rows.append(after)
-            for place, x, state in after.taken_apart():
-                xs[place], states[place] = x, state
+            xs[places] = after.views(after.x)
+            if after.state is not row.state:
+                states[places] = after.states()
         for places in layout.large:
-            update = partial(self._updated, self._options(parameters[places[0]]))
-            given = ([column[place] for place in places] for column in (xs, gradients, states))
-            for place, (x, state) in zip(places, in_one_pass(update, *given), strict=True):
-                xs[place], states[place] = x, state
-        for place in alone:
+            update = partial(self._updated, self._options(parameters[places.start]))
+            found = in_one_pass(update, xs[places], gradients[places], states[places])
+            xs[places], states[places] = zip(*found, strict=True)
+        for place in chain(*[range(len(xs))[places] for places in alone]):
             options = self._options(parameters[place])
             xs[place], states[place] = self._updated(options, xs[place], gradients[place], states[place])
-        for place in (*chain(*layout.large), *alone):
-            parameters[place].check(xs[place], name, f"the update of {paths[place]}")
-        return Layout(parameters, xs, states, rows, layout.large, alone)
+        if (layout.large or alone) and not layout.fits(xs):
+            self._check("update", layout, xs)
+        return layout.after(xs, states, rows, alone)
 
-    def _laid_out(self, parameters: Sequence[AnyParam]) -> Layout:
+    def _laid_out(self, used: Sequence[AnyParam]) -> Layout:
         _check_dtypes(type(self).__name__, self.parameters.items())  # one may not be frozen any more
-        states = [self._state_of(parameter) for parameter in parameters]
-        kinds: list[Any] = [None] * len(parameters)
+        states = [self._state_of(parameter) for parameter in used]
+        kinds: list[Any] = [None] * len(used)
         if hasattr(self.update, "is_elementwise"):
-            for place, (parameter, state) in enumerate(zip(parameters, states, strict=True)):
+            for place, (parameter, state) in enumerate(zip(used, states, strict=True)):
                 kind = kind_of(parameter.data, state)
                 kinds[place] = kind and (*kind, *map(id, self._groups_of[parameter]))
-        return laid_out(parameters, states, kinds)
+        return laid_out(used, states, kinds)
 
     def _options(self, parameter: AnyParam) -> tuple[Any, float]:
         """Returns the step size and the decay of a parameter: those of its own groups, if they have any."""
@@ -260,7 +293,7 @@ class Optimizer(ABC, Generic[State]):
             rate = rate if group.lr is None else group.lr
             decay = decay if group.weight_decay is None else group.weight_decay
         # Under `jit` the rate is a value, which has no number yet.
-        return rate if isinstance(rate, Value) else float(rate), float(decay)
+        return rate if type(rate) is float or isinstance(rate, Value) else float(rate), float(decay)
 
     def _updated(self, options: tuple[Any, float], x: Any, dx: Any, state: State) -> tuple[Any, State]:
         """Decays values, then updates them."""
@@ -287,27 +320,6 @@ class Optimizer(ABC, Generic[State]):
             name: value.here() for name in names_of(state) if isinstance(value := getattr(state, name), OnDevice)
         }
         found: State = replace(state, **changes) if changes else state
-        return found
-
-    def _gradients(
-        self, name: str, grads: Gradients, *, allow_unused: bool
-    ) -> list[tuple[str, AnyParam, Value[Any, Any]]]:
-        """Returns the gradient of every parameter that has one and is not frozen."""
-        values = grads.values_by_node  # a parameter has no tape, so it is what gradients are looked up by
-        active = {path: x for path, x in self.parameters.items() if not x.frozen}
-        found = [(path, x, _array(values[x])) for path, x in active.items() if x in values]
-        if len(found) == len(active):
-            return found
-        missing = [path for path, x in active.items() if x not in values]
-        if not found and len(grads):
-            shapes = ", ".join(show(gradient.shape) for gradient in grads)
-            message = f"{name}: the gradients are of other tensors, {shapes}, and none is of {', '.join(missing)}"
-            raise TapeError(message)
-        if not allow_unused:
-            # Where `w.T` met no tape yet there is nothing left to tell it by: what is on no tape leaves no trace.
-            reasons = "not used, used where it met no tape (as w.T by itself), or left out of wrt="
-            message = f"{name}: no gradient for {', '.join(missing)}: {reasons}"
-            raise TapeError(message)
         return found
 
 
@@ -359,6 +371,8 @@ def _by_path(name: str, paths: list[tuple[str, Any]]) -> dict[str, AnyParam]:
         raise ValueError(message)
     return {path: parameter for parameter, path in first.items()}
 
+
+_FROZEN: Final = attrgetter("frozen")
 
 # Of threads that share parameters each steps from what the one before has left.
 _STEPPING: Final = open_in_children(RLock())
