@@ -186,14 +186,39 @@ def _of_width(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Num
     return (lambda x: exp32(x)) if x == numba.float32 else (lambda x: exp64(x))  # noqa: PLW0108  # compiled, not called
 
 
+@compiled
+def highest(bits: Any, row: Any) -> Any:
+    """Returns the bits of the largest of a row of floats, which have an order even if there is a NaN.
+
+    Whole numbers of the same bits stand as floats from 0 up do, and below 0 the other way round. Where there is a NaN
+    this is one of the floats, or that NaN.
+    """
+    most = least = bits[row, 0]
+    for column in range(bits.shape[1]):
+        most, least = max(most, bits[row, column]), min(least, bits[row, column])
+    return most if most >= 0 else least
+
+
+def largest(bits: Any, row: Any) -> Any:
+    """Returns the largest of a row of floats, given by their bits."""
+    raise NotImplementedError
+
+
+@numba.extending.overload(largest, jit_options=OPTIONS)
+def _of_bits(bits, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001  # as above
+    if bits.dtype == numba.int32:
+        return lambda bits, row: np.int32(highest(bits, row)).view(np.float32)
+    return lambda bits, row: np.int64(highest(bits, row)).view(np.float64)
+
+
 @summed
-def softmax(x: Any, peak: Any, y: Any) -> None:
-    """Turns rows of scores into probabilities; `peak` has the largest score of each."""
+def softmax(x: Any, bits: Any, y: Any) -> None:
+    """Turns rows of scores into probabilities; `bits` are those of the scores."""
     one = x.dtype.type(1)
     for row in range(x.shape[0]):
-        total = one - one
+        total, peak = one - one, largest(bits, row)
         for column in range(x.shape[1]):
-            power = exp(x[row, column] - peak[row, 0])
+            power = exp(x[row, column] - peak)
             y[row, column] = power
             total += power
         share = one / total
@@ -219,15 +244,15 @@ def _less(x: Any, peak: Any, total: Any) -> Any:
 
 
 @summed
-def log_softmax(x: Any, peak: Any, y: Any) -> None:
-    """Turns rows of scores into logarithms of probabilities; `peak` has the largest score of each."""
+def log_softmax(x: Any, bits: Any, y: Any) -> None:
+    """Turns rows of scores into logarithms of probabilities; `bits` are those of the scores."""
     for row in range(x.shape[0]):
-        total = x.dtype.type(0)
+        total, peak = x.dtype.type(0), largest(bits, row)
         for column in range(x.shape[1]):
-            total += exp(x[row, column] - peak[row, 0])
+            total += exp(x[row, column] - peak)
         total = np.log(total)
         for column in range(x.shape[1]):
-            y[row, column] = _less(x[row, column], peak[row, 0], total)
+            y[row, column] = _less(x[row, column], peak, total)
 
 
 @summed

@@ -123,11 +123,24 @@ def test_kernels_of_pools_give_what_numpy_does(
         np.testing.assert_allclose(back[1], back[0], rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype], err_msg=name)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
-    "x", [[np.nan, 1, 2], [np.inf, 1, 2], [-np.inf, 1, 2], [-np.inf] * 3, [1e4, -1e4, 0], [-200, 0, 100]]
+    "x",
+    [
+        [np.nan, 1, 2],
+        [-np.nan, 1, 2],
+        [-1, -np.nan, -2],
+        [np.inf, 1, 2],
+        [-np.inf, 1, 2],
+        [-np.inf] * 3,
+        [1e4, -1e4, 0],
+        [-200, 0, 100],
+        [-3e3, -1e3, -2e3],
+        [-0.0, 0.0, -1],
+    ],
 )
-def test_softmax_of_what_is_no_number_is_what_numpy_gives(x: list[float]) -> None:
-    row = np.array([x], np.float32)
+def test_softmax_of_what_is_no_number_is_what_numpy_gives(x: list[float], dtype: Any) -> None:
+    row = np.array([x], dtype)
 
     with np.errstate(invalid="ignore"):
         expected = NumPy().softmax(row, -1), NumPy().log_softmax(row, -1)
