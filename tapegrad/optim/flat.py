@@ -23,7 +23,7 @@ Kind: TypeAlias = "tuple[Any, ...] | None"
 F = TypeVar("F", bound="Callable[..., Any]")
 
 # Bytes up to which a parameter lies beside others: above, what an update costs is its numbers, not beginning it.
-_SMALL: Final = 32 << 10
+_SMALL: Final = 48 << 10
 # Bytes of a row. Below 128 KiB malloc maps no memory anew for what an update makes on the way, and it stays in cache.
 _ROW: Final = 96 << 10
 
