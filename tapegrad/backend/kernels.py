@@ -322,6 +322,12 @@ def layer_norm(x: Any, y: Any, factor: Any, w: Any, b: Any, eps: Any) -> None:
             y[row, column] = (x[row, column] - mean) * share * w[column] + b[column]
 
 
+@numba.njit(**OPTIONS)
+def _rounded(x: Any, y: Any) -> Any:
+    """Multiplies, and rounds before anything is added: what is computed twice is the same twice."""
+    return x * y
+
+
 @summed
 def layer_norm_back(x: Any, dy: Any, dx: Any, factor: Any, w: Any, eps: Any, sums: Any) -> None:
     """Turns gradients into those of the rows as they were, and adds up those of the scales and the shifts."""
@@ -330,13 +336,12 @@ def layer_norm_back(x: Any, dy: Any, dx: Any, factor: Any, w: Any, eps: Any, sum
         mean, share = _mean_and_factor(x, row, eps)
         factor[row, 0], along, total = share, zero, zero
         for column in range(x.shape[1]):
-            z, slope = (x[row, column] - mean) * share, dy[row, column] * w[column]
+            z, slope = (x[row, column] - mean) * share, _rounded(dy[row, column], w[column])
             along += z * slope
             total += slope
-            dx[row, column] = slope
-            sums[0, column] += dy[row, column] * z
-            sums[1, column] += dy[row, column]
         along, total = along / n, total / n
         for column in range(x.shape[1]):
-            z = (x[row, column] - mean) * share
-            dx[row, column] = (dx[row, column] - z * along - total) * share
+            z, slope = (x[row, column] - mean) * share, dy[row, column]
+            dx[row, column] = (_rounded(slope, w[column]) - z * along - total) * share
+            sums[0, column] += slope * z
+            sums[1, column] += slope
