@@ -314,7 +314,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return ops.sum(_lifted(x), axis, keepdims=keepdims)
 
     @override
-    def log_softmax_back(self, y: Recorded, dy: Recorded, axis: Int) -> Recorded:
+    def log_softmax_back(self, y: Recorded, dy: Recorded, axis: Int, *, is_free: bool = False) -> Recorded:
         dx: Recorded = super().log_softmax_back(_lifted(y), dy, axis)
         return dx
 

@@ -179,6 +179,16 @@ class Gradients:
         gradient: Value[S, D] = value
         return gradient
 
+    def spend(self, x: Tensor[S, Any, D]) -> tuple[Value[S, D], bool]:
+        """Does what `take` does, and says whether what becomes of the gradient may stand in its place.
+
+        So it is where it is large, and nobody else sees it.
+        """
+        values = self.values_by_node
+        is_ours = x in values and x not in self._kept and values[x].size >= GROWING
+        is_free = is_ours and engine(values[x]).is_free(values, x)
+        return self.take(x), is_free
+
     def norm(self) -> float:
         r"""Returns the length of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
         return math.hypot(*map(_length, self.values_by_node.values()))

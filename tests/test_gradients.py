@@ -149,6 +149,45 @@ def test_a_removed_gradient_is_handed_out_once() -> None:
     assert x not in grads
 
 
+LARGE = (256, 256)
+
+
+MADE: dict[str, tuple[Any, bool]] = {
+    "nobody's": (lambda held: held * 2, True),
+    "small": (lambda held: held[1:] * 2, False),  # and not worth a look
+    "held": (lambda held: held, False),
+    "a view": (lambda held: held[:], False),
+    "one number": (lambda _: np.broadcast_to(np.float32(1), LARGE), False),
+}
+
+
+@pytest.mark.parametrize(("made", "is_free"), MADE.values(), ids=MADE)
+def test_what_becomes_of_a_gradient_may_stand_in_its_place_where_nobody_sees_it(made: Any, *, is_free: bool) -> None:
+    x, held = ones(LARGE), np.ones(LARGE, np.float32)
+    grads = Gradients()
+    grads.values_by_node[x] = made(held)
+
+    assert grads.spend(x)[1] is is_free
+    assert x not in grads
+
+
+def test_a_gradient_that_is_asked_for_is_not_spent() -> None:
+    x = ones(LARGE)
+    grads = Gradients()
+    grads._want([x], (), (), has_opaque=False)
+    grads.values_by_node[x] = np.ones(LARGE, np.float32)
+
+    gradient, is_free = grads.spend(x)
+
+    assert not is_free
+    assert grads.values_by_node[x] is gradient
+
+
+def test_a_gradient_that_has_not_come_cannot_be_spent() -> None:
+    with pytest.raises(KeyError, match=r"no gradient has reached a tensor of shape \(2,\)"):
+        Gradients().spend(ones((2,)))
+
+
 def test_a_replacement_takes_the_place_and_never_adds() -> None:
     x, y = real(3), real(2)
     grads = x.trace().sum().backward()

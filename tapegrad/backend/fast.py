@@ -68,16 +68,20 @@ class Fast(numpy.NumPy):
         return _filled("softmax", x, _bits(x)) if _are_rows(axis, x) else super().softmax(x, axis)
 
     @override
-    def softmax_back(self, y: Array, dy: Array, axis: Int) -> Array:
-        return _filled("softmax_back", y, dy) if _are_rows(axis, y, dy) else super().softmax_back(y, dy, axis)
+    def softmax_back(self, y: Array, dy: Array, axis: Int, *, is_free: bool = False) -> Array:
+        if not _are_rows(axis, y, dy):
+            return super().softmax_back(y, dy, axis, is_free=is_free)
+        return _in_place("softmax_back", y, dy, is_free=is_free)
 
     @override
     def log_softmax(self, x: Array, axis: Int) -> Array:
         return _filled("log_softmax", x, _bits(x)) if _are_rows(axis, x) else super().log_softmax(x, axis)
 
     @override
-    def log_softmax_back(self, y: Array, dy: Array, axis: Int) -> Array:
-        return _filled("log_softmax_back", y, dy) if _are_rows(axis, y, dy) else super().log_softmax_back(y, dy, axis)
+    def log_softmax_back(self, y: Array, dy: Array, axis: Int, *, is_free: bool = False) -> Array:
+        if not _are_rows(axis, y, dy):
+            return super().log_softmax_back(y, dy, axis, is_free=is_free)
+        return _in_place("log_softmax_back", y, dy, is_free=is_free)
 
     @override
     def standardize(self, x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
@@ -188,6 +192,19 @@ def _filled(name: str, y: Array, *others: Array, options: tuple[Any, ...] = ()) 
     out = ROOMS.empty(y.shape, y.dtype)
     _run(name, y, *others, out, options=options)
     return out
+
+
+def _in_place(name: str, y: Array, dy: Array, *, is_free: bool) -> Array:
+    """Returns what a kernel makes of a gradient: in its place if it is free, else in that of a copy."""
+    dx, kernel = dy if is_free else ROOMS.empty(y.shape, y.dtype), _kernel(name)
+
+    def work(_: int, y: Array, dy: Array, dx: Array) -> None:
+        if not is_free:
+            np.copyto(dx, dy)  # block by block, so that the kernel finds it in a cache
+        kernel(y, dx)
+
+    _over_rows(work, y, dy, dx)
+    return dx
 
 
 def _bits(x: Array) -> Array:

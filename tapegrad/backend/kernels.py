@@ -24,6 +24,8 @@ OPTIONS: Final[dict[str, Any]] = {"nogil": True, "cache": True, "error_model": "
 # A product may go into a sum unrounded, in one instruction. Said aloud, for what a kernel calls would otherwise be
 # compiled with the liberties of its caller.
 compiled: Final[Decorator] = numba.njit(fastmath={"contract"}, **OPTIONS)
+# Each product is rounded; of no liberty at all nothing could be said aloud.
+unfused: Final[Decorator] = numba.njit(fastmath={"nsz"}, **OPTIONS)
 # Sums may be taken in any order, which is what makes vectors of a row; NaN and infinity keep their meaning.
 summed: Final[Decorator] = numba.njit(fastmath={"reassoc", "contract", "nsz"}, **OPTIONS)
 
@@ -227,14 +229,14 @@ def softmax(x: Any, bits: Any, y: Any) -> None:
 
 
 @summed
-def softmax_back(y: Any, dy: Any, dx: Any) -> None:
-    """Turns the gradients of rows of probabilities into those of their scores."""
+def softmax_back(y: Any, slope: Any) -> None:
+    """Turns the gradients of rows of probabilities into those of their scores, in their place."""
     for row in range(y.shape[0]):
         total = y.dtype.type(0)
         for column in range(y.shape[1]):
-            total += y[row, column] * dy[row, column]
+            total += y[row, column] * slope[row, column]
         for column in range(y.shape[1]):
-            dx[row, column] = y[row, column] * (dy[row, column] - total)
+            slope[row, column] = y[row, column] * (slope[row, column] - total)
 
 
 @compiled
@@ -256,14 +258,14 @@ def log_softmax(x: Any, bits: Any, y: Any) -> None:
 
 
 @summed
-def log_softmax_back(y: Any, dy: Any, dx: Any) -> None:
-    """Turns the gradients of rows of logarithms of probabilities into those of their scores."""
+def log_softmax_back(y: Any, slope: Any) -> None:
+    """Turns the gradients of rows of logarithms of probabilities into those of their scores, in their place."""
     for row in range(y.shape[0]):
         total = y.dtype.type(0)
         for column in range(y.shape[1]):
-            total += dy[row, column]
+            total += slope[row, column]
         for column in range(y.shape[1]):
-            dx[row, column] = dy[row, column] - exp(y[row, column]) * total
+            slope[row, column] -= exp(y[row, column]) * total
 
 
 @summed
@@ -322,7 +324,7 @@ def layer_norm(x: Any, y: Any, factor: Any, w: Any, b: Any, eps: Any) -> None:
             y[row, column] = (x[row, column] - mean) * share * w[column] + b[column]
 
 
-@numba.njit(**OPTIONS)
+@unfused
 def _rounded(x: Any, y: Any) -> Any:
     """Multiplies, and rounds before anything is added: what is computed twice is the same twice."""
     return x * y

@@ -14,7 +14,7 @@ from tapegrad.backend import rows
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import ELEMENTWISE, PAIRWISE
 from tapegrad.backend.large import MANY, added, applied, converted, scaled
-from tapegrad.backend.rooms import ROOMS, grown
+from tapegrad.backend.rooms import ROOMS, grown, is_free
 from tapegrad.backend.value import HALF, Axis, Backend, Elementwise, Int, Pairwise
 from tapegrad.errors import SingularError
 
@@ -135,6 +135,10 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return total
 
     @override
+    def is_free(self, values: dict[Any, Any], key: Any) -> bool:
+        return is_free(values, key)
+
+    @override
     def grown(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
         return grown(values, key, x)
 
@@ -250,16 +254,16 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return rows.softmax(x, axis)
 
     @override
-    def softmax_back(self, y: Array, dy: Array, axis: Int) -> Array:
-        return rows.softmax_back(y, dy, axis)
+    def softmax_back(self, y: Array, dy: Array, axis: Int, *, is_free: bool = False) -> Array:
+        return rows.softmax_back(y, dy, axis, is_free=is_free)
 
     @override
     def log_softmax(self, x: Array, axis: Int) -> Array:
         return rows.log_softmax(x, axis)
 
     @override
-    def log_softmax_back(self, y: Array, dy: Array, axis: Int) -> Array:
-        return rows.log_softmax_back(y, dy, axis)
+    def log_softmax_back(self, y: Array, dy: Array, axis: Int, *, is_free: bool = False) -> Array:
+        return rows.log_softmax_back(y, dy, axis, is_free=is_free)
 
     @override
     def standardize(self, x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:

@@ -95,14 +95,20 @@ def grown(values: dict[Any, Any], key: Any, x: Any) -> Any:
 
 
 def may_become(values: dict[Any, Any], key: Any, x: Any) -> bool:
-    """Says whether `values[key]` is like `x`, and nobody else sees it.
+    """Says whether `values[key]` is like `x`, and nobody else sees it."""
+    return (
+        type(x) is np.ndarray and (values[key].shape, values[key].dtype) == (x.shape, x.dtype) and is_free(values, key)
+    )
+
+
+def is_free(values: dict[Any, Any], key: Any) -> bool:
+    """Says whether nobody else sees `values[key]`, so that what becomes of it may stand in its place.
 
     Whoever holds an array, or a view of it, holds a reference to it or to what it stands in, and Python counts them.
     """
     value = values[key]
     return (
-        type(value) is type(x) is np.ndarray
-        and (value.shape, value.dtype) == (x.shape, x.dtype)
+        type(value) is np.ndarray
         and _COUNTS
         and value.flags.writeable
         and sys.getrefcount(value) == _ALONE

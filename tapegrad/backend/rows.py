@@ -35,9 +35,9 @@ def softmax(x: Array, axis: Axis) -> Array:
     return _filled(_softmax, axis, x)
 
 
-def softmax_back(y: Array, dy: Array, axis: Axis) -> Array:
+def softmax_back(y: Array, dy: Array, axis: Axis, *, is_free: bool = False) -> Array:
     """Returns the gradient of scores, see `Backend.softmax_back`."""
-    return _filled(_softmax_back, axis, y, dy)
+    return _filled(_softmax_back, axis, y, dy, is_free=is_free)
 
 
 def log_softmax(x: Array, axis: Axis) -> Array:
@@ -45,9 +45,9 @@ def log_softmax(x: Array, axis: Axis) -> Array:
     return _filled(_log_softmax, axis, x)
 
 
-def log_softmax_back(y: Array, dy: Array, axis: Axis) -> Array:
+def log_softmax_back(y: Array, dy: Array, axis: Axis, *, is_free: bool = False) -> Array:
     """Returns the gradient of scores, see `Backend.log_softmax_back`."""
-    return _filled(_log_softmax_back, axis, y, dy)
+    return _filled(_log_softmax_back, axis, y, dy, is_free=is_free)
 
 
 def standardize(x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
@@ -89,9 +89,10 @@ def layer_norm_back(x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bo
     return dx if wanted[0] else None, dw, db, factor
 
 
-def _filled(work: Callable[..., Any], axis: Axis, *arrays: Array) -> Array:
-    """Returns what some work writes into a room like the last array."""
-    out = ROOMS.empty(arrays[-1].shape, arrays[-1].dtype)
+def _filled(work: Callable[..., Any], axis: Axis, *arrays: Array, is_free: bool = False) -> Array:
+    """Returns what some work writes into a room like the last array, or into that array itself if it is free."""
+    last = arrays[-1]
+    out = last if is_free and last.flags.c_contiguous else ROOMS.empty(last.shape, last.dtype)
     _in_parts(work, axis, *arrays, out)
     return out
 
@@ -122,8 +123,8 @@ def _log_softmax(axis: Axis, x: Array, y: Array) -> None:
 
 
 def _log_softmax_back(axis: Axis, y: Array, dy: Array, dx: Array) -> None:
-    np.multiply(np.exp(y, out=dx), _sum(dy, axis), out=dx)
-    np.subtract(dy, dx, out=dx)
+    powers = np.exp(y, out=ROOMS.empty(y.shape, y.dtype))
+    np.subtract(dy, np.multiply(powers, _sum(dy, axis), out=powers), out=dx)
 
 
 def _standardize(axis: Axis, x: Array, y: Array, factor: Array, *, eps: Any, centred: bool) -> None:

@@ -367,6 +367,10 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """
         return total + x
 
+    def is_free(self, values: dict[Any, Any], key: Any) -> bool:  # noqa: ARG002  # for engines that count
+        """Says whether nobody else sees `values[key]`, so that what becomes of it may stand in its place."""
+        return False
+
     def grown(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
         """Returns the sum of `values[key]` and `x`, in the place of the first if nobody else sees it."""
         return values[key] + x
@@ -389,8 +393,11 @@ class Backend(ABC, Generic[V, I, B, Q]):
         total: Any = self.sum(x, axis, keepdims=True)
         return total * (total.size / x.size if x.size else nan)
 
-    def softmax_back(self, y: Any, dy: Any, axis: Int) -> Any:
-        """Turns the gradient of probabilities into that of their scores: `y (dy - sum(y dy))`."""
+    def softmax_back(self, y: Any, dy: Any, axis: Int, *, is_free: bool = False) -> Any:  # noqa: ARG002  # as above
+        """Turns the gradient of probabilities into that of their scores: `y (dy - sum(y dy))`.
+
+        That may stand in the place of `dy` if `is_free`.
+        """
         return (dy - self.sum(dy * y, axis, keepdims=True)) * y
 
     def log_softmax(self, x: Any, axis: Int) -> Any:
@@ -399,8 +406,11 @@ class Backend(ABC, Generic[V, I, B, Q]):
         shifted: Any = x - self.max(x, axis, keepdims=True)
         return shifted - self.log(self.sum(self.exp(shifted), axis, keepdims=True))
 
-    def log_softmax_back(self, y: Any, dy: Any, axis: Int) -> Any:
-        """Turns the gradient of logarithms of probabilities into that of their scores: `dy - exp(y) sum(dy)`."""
+    def log_softmax_back(self, y: Any, dy: Any, axis: Int, *, is_free: bool = False) -> Any:  # noqa: ARG002  # as above
+        """Turns the gradient of logarithms of probabilities into that of their scores: `dy - exp(y) sum(dy)`.
+
+        That may stand in the place of `dy` if `is_free`.
+        """
         powers: Any = self.exp(y)
         return dy - powers * self.sum(dy, axis, keepdims=True)
 

@@ -112,7 +112,7 @@ def cross_entropy(
     def backward(grads: Gradients) -> None:
         dlogs = probabilities * of_rows(grads.take(out) * -weight, x.shape, reduction)
         logs = log_normalized(x.data, -1)
-        grads.add(x, engine(dlogs, logs).log_softmax_back(logs, dlogs, -1))
+        grads.add(x, engine(dlogs, logs).log_softmax_back(logs, dlogs, -1, is_free=True))
 
     return tape.record(out, (x,), backward)
 

@@ -47,8 +47,8 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     out = handle(engine(x.data).softmax(x.data, axis) if x.size else x.data)
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
-        grads.add(x, engine(dy, out.data).softmax_back(out.data, dy, axis))
+        dy, is_free = grads.spend(out)
+        grads.add(x, engine(dy, out.data).softmax_back(out.data, dy, axis, is_free=is_free))
 
     return tape.record(out, (x,), backward, reads=(out,))
 
@@ -78,8 +78,8 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     out = handle(log_normalized(x.data, axis))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
-        grads.add(x, engine(dy, out.data).log_softmax_back(out.data, dy, axis))
+        dy, is_free = grads.spend(out)
+        grads.add(x, engine(dy, out.data).log_softmax_back(out.data, dy, axis, is_free=is_free))
 
     return tape.record(out, (x,), backward, reads=(out,))
 

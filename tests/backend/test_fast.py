@@ -123,6 +123,23 @@ def test_kernels_of_pools_give_what_numpy_does(
         np.testing.assert_allclose(back[1], back[0], rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype], err_msg=name)
 
 
+@pytest.mark.parametrize("engine", [NumPy(), Fast()], ids=["NumPy", "kernels"])
+@pytest.mark.parametrize("name", ["softmax_back", "log_softmax_back"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_gradient_of_scores_may_take_the_place_of_what_it_is_made_of(
+    shape: tuple[int, ...], name: str, engine: Any
+) -> None:
+    y, dy = NumPy().softmax(numbers(shape, np.float32), -1), numbers(shape, np.float32, 1)
+    before, back = dy.copy(), getattr(engine, name)
+
+    dx = back(y, dy, -1)
+    np.testing.assert_array_equal(dy, before)
+    in_place = back(y, dy, -1, is_free=True)
+
+    assert in_place is dy
+    np.testing.assert_array_equal(in_place, dx)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "x",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tapegrad.backend import engine as engine_of
+from tapegrad.backend.fast import Fast, use_fast
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import exp, log_softmax, normal, softmax, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
@@ -115,3 +117,34 @@ def test_nothing_is_computed_on_empty_tensors(name: str) -> None:
 def test_one_score_is_certain() -> None:
     assert softmax(tensor([[7.0], [-3.0]])).tolist() == [[1], [1]]
     assert log_softmax(tensor([7.0])).tolist() == [0]
+
+
+@pytest.fixture(params=[False, True], ids=["NumPy", "kernels"])
+def engine(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.param:
+        pytest.importorskip("numba")
+    was_on = type(engine_of(np.ones(1))) is Fast
+    use_fast(is_on=request.param)
+    yield
+    use_fast(is_on=was_on)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("name", BOTH)
+def test_a_large_gradient_that_somebody_else_sees_stays_as_it_is(name: str) -> None:
+    x, weight, other = normal((300, 400), rng=0), normal((300, 400), rng=1), zeros((300, 400))
+    f = BOTH[name]
+
+    alone = (f(x.trace()) * weight).sum().backward()[x]
+    y = f(x.trace())
+    asked = (y * weight).sum().backward(wrt=[x, y])
+    shared = ((f(x.trace()) + other.trace()) * weight).sum().backward(wrt=[x, other])
+
+    np.testing.assert_array_equal(asked[y].numpy(), weight.numpy())
+    np.testing.assert_array_equal(shared[other].numpy(), weight.numpy())
+    np.testing.assert_array_equal(asked[x].numpy(), alone.numpy())
+    np.testing.assert_array_equal(shared[x].numpy(), alone.numpy())
+    row = x[7]
+    np.testing.assert_allclose(
+        alone[7].numpy(), (f(row.trace()) * weight[7]).sum().backward()[row].numpy(), rtol=1e-4, atol=1e-7
+    )
