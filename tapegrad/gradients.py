@@ -179,6 +179,7 @@ class Gradients:
         gradient: Value[S, D] = value
         return gradient
 
+    @edge
     def spend(self, x: Tensor[S, Any, D]) -> tuple[Value[S, D], bool]:
         """Does what `take` does, and says whether what becomes of the gradient may stand in its place.
 
