@@ -59,6 +59,7 @@ Make: TypeAlias = Callable[[str, list[Type]], Instance]
 
 _variables: dict[tuple[str, str], TypeVarType] = {}  # by label and scope
 _names: dict[Name, Dim] = {}
+_UNKNOWN = AnyType(TypeOfAny.special_form)
 _read: dict[TypeVarId, tuple[TypeVarType, Dim]] = {}
 
 
@@ -80,8 +81,8 @@ class TensorParts(NamedTuple):
 
 
 def unknown() -> AnyType:
-    """Returns the type of what is not known."""
-    return AnyType(TypeOfAny.special_form)
+    """Returns the type of what is not known, always the same: mypy keeps that of every expression."""
+    return _UNKNOWN
 
 
 def tensor_parts(declared: Type) -> TensorParts | None:

@@ -22,6 +22,7 @@ from mypy.types import (
     ProperType,
     TupleType,
     Type,
+    TypeVarId,
     TypeVarType,
     get_proper_type,
     has_type_vars,
@@ -54,7 +55,7 @@ class Answers:
             return None
         names, result = known
         if not all(map(operator.is_, names, call.names)):
-            result = expand_type(result, {one.id: other for one, other in zip(names, call.names, strict=True)})
+            result = _spelt(result, {one.id: other for one, other in zip(names, call.names, strict=True)})
             self._known[call.key] = call.names, result
         return result
 
@@ -80,6 +81,18 @@ class Call(NamedTuple):
         """Remembers what it gave, and returns that."""
         self.answers.keep(self, result)
         return result
+
+
+def _spelt(t: Type, names: dict[TypeVarId, Type]) -> Type:
+    """Spells the sizes in a type by other names; of a tensor tape and dtype have none, and are not made anew."""
+    p = get_proper_type(t)
+    if not isinstance(p, Instance) or p.type.fullname != TENSOR:
+        return expand_type(t, names)
+    shape = get_proper_type(p.args[0])
+    if not isinstance(shape, TupleType):
+        return t
+    items = [item if isinstance(item, LiteralType) else expand_type(item, names) for item in shape.items]
+    return p.copy_modified(args=[shape.copy_modified(items=items), *p.args[1:]])
 
 
 def call_of(

@@ -15,7 +15,6 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
-    TypeOfAny,
     TypeType,
     TypeVarId,
     TypeVarType,
@@ -39,6 +38,7 @@ from tapegrad.mypy.codec import (
     is_size,
     kind_of,
     tensor_parts,
+    unknown,
 )
 from tapegrad.mypy.internals import accepts, called
 from tapegrad.mypy.memory import Answers
@@ -249,7 +249,7 @@ def _open_parts(t: Type) -> Type:
     shape, tape, dtype = map(get_proper_type, p.args)
     is_open = isinstance(shape, TupleType) and not any(isinstance(item, UnpackType) for item in shape.items)
     fixed = [is_open, isinstance(tape, Instance) and not tape.args, isinstance(dtype, Instance)]
-    args = [AnyType(TypeOfAny.special_form) if one else part for part, one in zip(p.args, fixed, strict=True)]
+    args = [unknown() if one else part for part, one in zip(p.args, fixed, strict=True)]
     return p.copy_modified(args=args)
 
 
@@ -276,9 +276,7 @@ def _loosened(declared: CallableType, ctx: FunctionSigContext | MethodSigContext
     if ctx is not None and any(isinstance(get_proper_type(t), CallableType) for t in declared.arg_types):
         declared = declared.copy_modified(arg_types=_open_calls(declared, ctx))
     parts: dict[TypeVarId, Type] = {
-        variable.id: AnyType(TypeOfAny.special_form)
-        for variable in declared.variables
-        if kind_of(variable) in ("size", "dtype")
+        variable.id: unknown() for variable in declared.variables if kind_of(variable) in ("size", "dtype")
     }
     opened = [_open(_taking_any(t, parts)) for t in declared.arg_types]
     if all(map(operator.is_, opened, declared.arg_types)):
@@ -373,7 +371,7 @@ def _tensor_of(formal: Type) -> TensorParts | None:
 def _any_dtype(variable: TypeVarType) -> Instance:
     bound = get_proper_type(variable.upper_bound)
     generic = next(base for base in bound.type.mro if base.fullname == "numpy.generic")  # type: ignore[attr-defined]  # a dtype's
-    return Instance(generic, [AnyType(TypeOfAny.special_form) for _ in generic.type_vars])
+    return Instance(generic, [unknown() for _ in generic.type_vars])
 
 
 def _dtype_named(t: Type) -> TypeVarType | None:
@@ -393,14 +391,14 @@ def _open(t: Type) -> Type:
         return t
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.type.fullname in (TENSOR, VALUE, NODE):
-        return p.copy_modified(args=[AnyType(TypeOfAny.special_form) for _ in p.args])
+        return p.copy_modified(args=[unknown() for _ in p.args])
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         return Instance(next(base for base in p.type.mro if base.fullname == "builtins.int"), [])
     if isinstance(p, Instance) and p.args and p.type.has_base(MODULE):
-        args = [AnyType(TypeOfAny.special_form) if is_size(argument) else argument for argument in p.args]
+        args = [unknown() if is_size(argument) else argument for argument in p.args]
         return t if all(map(operator.is_, args, p.args)) else p.copy_modified(args=args)
     if isinstance(p, Instance) and p.type.is_protocol and any(map(_is_size_name, p.args)):
-        args = [AnyType(TypeOfAny.special_form) if _is_size_name(argument) else argument for argument in p.args]
+        args = [unknown() if _is_size_name(argument) else argument for argument in p.args]
         return p.copy_modified(args=args)
     if (variable := _dtype_named(p)) is not None:
         return TypeType.make_normalized(_any_dtype(variable))

@@ -27,7 +27,7 @@ def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
         arguments = [ctx.api.analyze_type(_with_literals(argument, ctx.api, make)) for argument in ctx.type.args]
         return _read(fullname.rpartition(".")[2], arguments, ctx, make)
     except NotReadyError:
-        return AnyType(TypeOfAny.special_form)
+        return unknown()
 
 
 def _with_literals(t: Type, api: Any, make: Make) -> Type:
