@@ -104,11 +104,11 @@ class Row(NamedTuple):
 
     def states(self) -> Iterable[Any]:
         """Gives what is remembered of each parameter."""
-        columns = [getattr(self.state, name) for name in names_of(self.state)]
+        count, columns = len(self.parts), [getattr(self.state, name) for name in names_of(self.state)]
         if not columns:
-            return [self.state] * len(self.parts)
-        parts = [repeat(one) if isinstance(one, int) else self.views(one) for one in columns]
-        return starmap(type(self.state), zip(*parts, strict=False))
+            return [self.state] * count
+        parts = [repeat(one, count) if isinstance(one, int) else self.views(one) for one in columns]
+        return starmap(type(self.state), zip(*parts, strict=True))
 
 
 class Layout(NamedTuple):

@@ -262,7 +262,7 @@ class Optimizer(ABC, Generic[State]):
                 continue
             rows.append(after)
             xs[places] = after.views(after.x)
-            if after.state is not row.state:
+            if after.state is not None:
                 states[places] = after.states()
         for places in layout.large:
             update = partial(self._updated, self._options(parameters[places.start]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -174,6 +175,35 @@ def test_numpy_updates_large_parameters_of_one_kind_to_the_bits_of_each_alone(
 
     for x, y in zip(all_of, each_of, strict=True):
         np.testing.assert_array_equal(x.numpy(), y.numpy())
+
+
+@dataclass
+class Count:
+    """What an optimizer remembers that counts where it stands, though it is asked for a new state."""
+
+    steps: int
+
+
+def test_a_state_that_is_changed_where_it_stands_is_that_of_each_parameter() -> None:
+    class Counting(Optimizer[Count]):
+        @override
+        def start(self, x: Any) -> Count:
+            return Count(0)
+
+        @override
+        @elementwise
+        def update(self, x: Any, dx: Any, state: Count, lr: float) -> tuple[Any, Count]:
+            state.steps += 1
+            return x - dx * lr, state
+
+    of = parameters()
+    optimizer = Counting(of, lr=0.5)
+    for seed in range(2):
+        optimizer.step(gradients(of, seed))
+
+    small = [path for path, x in of.items() if x.nbytes < 1 << 15]
+    assert len(small) > 4
+    assert {path: int(optimizer.arrays()[f"{path}.steps"]) for path in small} == dict.fromkeys(small, 2)
 
 
 def test_an_update_that_asks_for_more_than_can_be_written_down_is_given_the_arrays() -> None:
