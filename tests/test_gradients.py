@@ -151,7 +151,6 @@ def test_a_removed_gradient_is_handed_out_once() -> None:
 
 LARGE = (256, 256)
 
-
 MADE: dict[str, tuple[Any, bool]] = {
     "nobody's": (lambda held: held * 2, True),
     "small": (lambda held: held[1:] * 2, False),  # and not worth a look

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import FunctionType
 
-MEMORY: Final = "_bound_by_init"  # on the instance, so that copies and pickles of it remember too
+_MEMORY: Final = "_bound_by_init"  # on the instance, so that copies and pickles of it remember too
 
 
 class Memory(dict[str, "Mapping[str, Any]"]):
@@ -32,7 +32,7 @@ def class_of(function: FunctionType, instance: object) -> type | None:
 def remember(instance: object, owner: type, values: dict[str, Any]) -> None:
     """Notes what the variables of a class stand for in an instance, by label."""
     with suppress(AttributeError):  # slots leave no room for it
-        instance.__dict__.setdefault(MEMORY, Memory())[_key(owner)] = values
+        instance.__dict__.setdefault(_MEMORY, Memory())[_key(owner)] = values
 
 
 def remembered(instance: object, owner: type) -> Mapping[str, Any]:
@@ -46,7 +46,7 @@ def recalling(owner: type | None) -> Callable[[object], Mapping[str, Any]]:
 
     def recalled(instance: object) -> Mapping[str, Any]:
         try:
-            memory: Mapping[str, Any] = instance.__dict__[MEMORY][key]
+            memory: Mapping[str, Any] = instance.__dict__[_MEMORY][key]
         except (AttributeError, KeyError):
             return _NOTHING
         return memory

@@ -94,9 +94,9 @@ class Module:
         """Returns each parameter once, under the first of its paths, in the order in which attributes were set."""
         first: dict[AnyParam, str] = {}
         for path, leaf in _leaves(self):
-            if isinstance(leaf, Param) and leaf not in first:
-                first[leaf] = path
-        return dict(zip(first.values(), first, strict=True))
+            if isinstance(leaf, Param):
+                first.setdefault(leaf, path)
+        return {path: parameter for parameter, path in first.items()}
 
     def paths(self) -> list[tuple[str, AnyParam]]:
         """Returns every path with the parameter it leads to: a parameter in two places has two."""
@@ -185,8 +185,8 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
                 continue
             if listed is _leaf or (listed is _attributes and not is_deep):
                 found.append((f"{prefix}{name}", value))
-            elif (inner := id(value)) not in above and (parts := listed(value)):
-                outside.append((prefix, holder, items))  # a child may know its parent
+            elif (inner := id(value)) not in above and (parts := listed(value)):  # a child may know its parent
+                outside.append((prefix, holder, items))
                 prefix, holder, items = f"{prefix}{name}.", inner, iter(parts)
                 above.add(inner)
                 break

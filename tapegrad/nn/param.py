@@ -76,19 +76,12 @@ class State(Tensor[S_co, NoneTape, D_co]):
             DTypeError: The dtypes differ.
             TapeError: A step under `jit` was not given this tensor, and would change it but once.
         """
-        if self.is_fit(data):
-            return
         if not getattr(data, "carries", _always)(self):
             raise TapeError(sentences.captured(call, place))
         if data.shape != self.shape:
             raise ShapeError(sentences.other_sizes(call, place, data.shape, self.shape))
         if data.dtype != self.data.dtype:
             raise DTypeError(sentences.wrong_dtype(call, place, str(data.dtype), str(self.dtype)))
-
-    def is_fit(self, data: Any) -> bool:
-        """Says of an array that it can stand in the place of this tensor's own, as nearly all can that come."""
-        own = self.data
-        return type(data) is np.ndarray and data.shape == own.shape and data.dtype is own.dtype
 
     def replace(self: State[S, D], data: Value[S, D]) -> None:
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
