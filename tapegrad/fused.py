@@ -112,14 +112,16 @@ class _Written(NamedTuple):
         places = [place for place in kept if place in self.slopes]
         forward = program([self.out, *(self.slopes[place] for place in places)])
         with vanishing():  # as in any op
-            out, *slopes = forward.run([operands[one].data for one in forward.arguments], self.shape, _compiler())
+            out, *slopes = forward.run(
+                [operands[one].data for one in forward.arguments], self.out.sheet.numbers, self.shape, _compiler()
+            )
         return out, dict(zip(places, slopes, strict=True))
 
     def run_back(self, operands: list[Tensor[Any, Any, Any]], dy: Any, wanted: list[int]) -> list[Any]:
         """Returns the gradients of some operands, all of the result's shape."""
         back = program([self.gradients[place] for place in wanted])
         given = [dy if place == self.dy.place else operands[place].data for place in back.arguments]
-        return back.run(given, self.shape, _compiler())
+        return back.run(given, self.dy.sheet.numbers, self.shape, _compiler())
 
 
 def _recorded(function: Callable[..., Any], given: _Given) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tapegrad.backend.formulas import erf, power, sigmoid
-from tapegrad.backend.steps import Place, chosen, converted_to
+from tapegrad.backend.steps import Place, chosen, converted_to, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,12 +68,16 @@ class Kernel(NamedTuple):
     """What computes a program in one loop; the numbers in it are parameters, so that others need no other kernel."""
 
     function: Callable[..., None]
-    numbers: list[Any]
+    operands: list[tuple[Any, Any]]  # slots, with the dtype that a number of Python's takes
 
-    def run(self, given: Sequence[Any], results: Sequence[Any], first: int, last: int) -> None:
+    def taken(self, numbers: Sequence[Any]) -> list[Any]:
+        """Returns the numbers of a sheet as the function takes them."""
+        return [_number(number_of(operand, numbers), dtype) for operand, dtype in self.operands]
+
+    def run(self, given: Sequence[Any], taken: Sequence[Any], results: Sequence[Any], first: int, last: int) -> None:
         """Computes some elements; what is the same for all is of rank 0."""
         arrays = [array[first:last] if array.ndim else array[()] for array in given]
-        self.function(last - first, *arrays, *self.numbers, *(result[first:last] for result in results))
+        self.function(last - first, *arrays, *taken, *(result[first:last] for result in results))
 
 
 class Text(NamedTuple):
@@ -109,8 +113,8 @@ def _kernel(program: Program, given: Sequence[Any]) -> Kernel | None:
         return None
     if text.source not in _kernels:
         _kernels[text.source] = _loaded(text.source)
-    numbers = [_number(program.instructions[one].operands[place], dtype) for one, place, dtype in text.numbers]
-    return Kernel(_kernels[text.source], numbers)
+    operands = [(program.instructions[one].operands[place], dtype) for one, place, dtype in text.numbers]
+    return Kernel(_kernels[text.source], operands)
 
 
 def _meaning(one: Instruction) -> tuple[Any, ...]:

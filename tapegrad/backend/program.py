@@ -13,14 +13,14 @@ import numpy as np
 
 from tapegrad.backend.large import is_one, one_number
 from tapegrad.backend.rooms import ROOMS
-from tapegrad.backend.steps import Place, Sheet, can_write, chosen
+from tapegrad.backend.steps import Place, Sheet, can_write, chosen, number_of
 from tapegrad.backend.threads import shared_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tapegrad.backend.generated import Kernel
-    from tapegrad.backend.steps import Line, Step
+    from tapegrad.backend.steps import Line, Number, Step
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Tile: TypeAlias = "tuple[int | slice, ...]"
@@ -31,7 +31,7 @@ _TILES: Final = 16  # there are so many of the largest
 _LINE: Final = 64  # bytes of a cache's line, as many as the widest vectors have
 _MANY: Final = 1 << 19  # elements that are worth a second thread
 _MANY_COMPILED: Final = 1 << 18  # elements that are worth a second thread in a kernel, which begins at once
-_KEPT: Final = 256  # programs: a number that is another at each call makes one each time
+_KEPT: Final = 256  # programs: an exponent that is another at each call makes one each time
 _CHEAP: Final = frozenset(
     {
         chosen,
@@ -72,12 +72,15 @@ class Call(NamedTuple):
 
 
 class Program:
-    """The lines that some values need, in order; where two values are not needed at once they share a buffer."""
+    """The lines that some values need, in order; where two values are not needed at once they share a buffer.
+
+    The numbers in it have slots, and are given when it runs.
+    """
 
     __slots__ = (
         "_calls",
         "_lines",
-        "_numbers",
+        "_places",
         "arguments",
         "buffers",
         "computed",
@@ -93,8 +96,8 @@ class Program:
         self.arguments = [place for place in needed if lines[place].function is None]
         self.buffers: list[np.dtype[Any]] = []
         self.instructions = self._arranged(lines, [place for place in needed if lines[place].function is not None])
-        self._numbers: list[Any] = []
         self._calls: list[Call] = []
+        self._places: list[tuple[Instruction, Any]] = []  # of the numbers: operands, and of what
         self._lines = lines
         self.kernels: dict[Any, Kernel | None] = {}  # by the ranks of the arguments, for whoever makes them
 
@@ -103,34 +106,45 @@ class Program:
         """Whether to compute it again takes hardly longer than to write it to memory and to read it."""
         return all(one.function in _CHEAP for one in self.instructions)
 
-    def run(self, arrays: Sequence[Any], shape: tuple[int, ...], compiler: Compiler | None = None) -> list[Array]:
+    def run(
+        self,
+        arrays: Sequence[Any],
+        numbers: Sequence[Number],
+        shape: tuple[int, ...],
+        compiler: Compiler | None = None,
+    ) -> list[Array]:
         """Returns the values for some arguments.
 
         Args:
             arrays: The arguments that the program has, in their order; they broadcast to `shape`.
+            numbers: Those of the sheet.
             shape: Of the values.
             compiler: What may know a kernel that does the same for arrays of rank 1 and 0.
         """
         given = [one_number(array) if is_one(array) else _whole(array, shape) for array in arrays]
         results = {place: ROOMS.empty(shape, dtype) for place, dtype in self.computed.items()}
         if results:
-            self._fill([*results.values()], given, compiler)
+            self._fill([*results.values()], given, numbers, compiler)
         arguments = dict(zip(self.arguments, arrays, strict=True))
         return [results[place] if place in results else _whole(arguments[place], shape) for place in self.values]
 
-    def _fill(self, results: list[Array], given: list[Array], compiler: Compiler | None) -> None:
+    def _fill(
+        self, results: list[Array], given: list[Array], numbers: Sequence[Number], compiler: Compiler | None
+    ) -> None:
         size, kernel = results[0].size, None
         if all(array.flags.c_contiguous for array in given):
             given = [array.reshape(-1) if array.ndim else array for array in given]
             results = [result.reshape(-1) for result in results]
             kernel = compiler(self, given) if compiler else None
         if kernel is None:
-            self._run_tiles(given, results)
+            self._run_tiles(given, results, numbers)
         else:
-            shared_out(partial(kernel.run, given, results), size, is_worth_it=size >= _MANY_COMPILED)
+            work = partial(kernel.run, given, kernel.taken(numbers), results)
+            shared_out(work, size, is_worth_it=size >= _MANY_COMPILED)
 
-    def _run_tiles(self, given: list[Array], results: list[Array]) -> None:
-        self._calls = self._calls or self._linked(self._lines)  # of which a kernel has no need
+    def _run_tiles(self, given: list[Array], results: list[Array], numbers: Sequence[Number]) -> None:
+        self._calls = self._calls or self._linked()  # of which a kernel has no need
+        taken = [_beside(number_of(operand, numbers), one, self._lines) for one, operand in self._places]
         size = results[0].size
         count = self._in_tile([array for array in given if array.ndim], size)
         tiles = _tiles(results[0].shape, count)
@@ -141,7 +155,7 @@ class Program:
             room = rooms.pop() if rooms else [_buffer(min(count, size), dtype) for dtype in self.buffers]
             for tile in tiles[first:last]:
                 parts = [array[tile] if array.ndim else array for array in given]
-                self._run_tile(parts, [result[tile] for result in results], room)
+                self._run_tile(parts, [result[tile] for result in results], room, taken)
             rooms.append(room)
 
         shared_out(work, len(tiles), is_worth_it=size >= _MANY)
@@ -152,11 +166,11 @@ class Program:
         each, (least, most) = sum(dtype.itemsize for dtype in dtypes), _TILE
         return max(1, min(max(least, size * each // _TILES), most) // each)
 
-    def _run_tile(self, given: list[Array], results: list[Array], room: list[Array]) -> None:
+    def _run_tile(self, given: list[Array], results: list[Array], room: list[Array], numbers: list[Any]) -> None:
         shape, size = results[0].shape, results[0].size
         if room and room[0].shape != shape:
             room = [buffer[:size].reshape(shape) for buffer in room]
-        arrays = [*given, *results, *room, *self._numbers]
+        arrays = [*given, *results, *room, *numbers]
         for function, operands in self._calls:
             function(*operands(arrays))
 
@@ -181,14 +195,14 @@ class Program:
             arranged.append(Instruction(function, operands, place, dtype, buffer))
         return arranged
 
-    def _linked(self, lines: Sequence[Line]) -> list[Call]:
+    def _linked(self) -> list[Call]:
         """Says of each instruction where its arrays stand: among arguments, results, buffers and numbers."""
         stand = {place: index for index, place in enumerate((*self.arguments, *self.computed))}
         first = len(stand)
         stand |= {one.place: first + one.buffer for one in self.instructions if one.buffer is not None}
         first += len(self.buffers)
         linked: list[Call] = []
-        numbers: list[Any] = []
+        numbers: list[tuple[Instruction, Any]] = []
         for one in self.instructions:
             places = []
             for operand in one.operands:
@@ -196,9 +210,9 @@ class Program:
                     places.append(stand[operand])
                 else:
                     places.append(first + len(numbers))
-                    numbers.append(_beside(operand, one, lines))
+                    numbers.append((one, operand))
             linked.append(Call(_writing(one.function), itemgetter(*places, stand[one.place])))
-        self._numbers = numbers  # all at once: another thread may do the same
+        self._places = numbers  # all at once, and before the calls: another thread may do the same
         return linked
 
     def _buffer(self, dtype: np.dtype[Any], free: list[int]) -> int:
@@ -215,7 +229,7 @@ def _whole(array: Array, shape: tuple[int, ...]) -> Array:
 
 
 def program(values: Sequence[Step]) -> Program:
-    """Returns what computes some steps of one sheet; the same one for a sheet that says the same."""
+    """Returns what computes some steps of one sheet; the same one for a sheet that says the same of other numbers."""
     sheet, places = values[0].sheet, tuple(value.place for value in values)
     key = (places, sheet.key)
     found = _programs.get(key)
@@ -231,12 +245,24 @@ def computed(
     function: Callable[..., Any], rows: Sequence[Sequence[Array]], compiler: Compiler | None = None
 ) -> list[Any]:
     """Returns what an elementwise function gives of sets of arrays, each of one shape: one result or a tuple."""
-    sheet = Sheet(rows[0][0].shape)
+    written, numbers, is_tuple = program_of(function, rows[0])
+    each = [
+        written.run([values[place] for place in written.arguments], numbers, values[0].shape, compiler)
+        for values in rows
+    ]
+    return [tuple(results) if is_tuple else results[0] for results in each]
+
+
+def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[Program, list[Number], bool]:
+    """Returns the program of an elementwise function of arrays like these, its numbers, and whether it gives a tuple.
+
+    Its arguments stand where the arrays do.
+    """
+    sheet = Sheet(values[0].shape)
     with np.errstate(all="ignore"):  # of numbers that stand for any
-        found = function(*(sheet.argument(value.dtype) for value in rows[0]))
-        written = program(found if isinstance(found, tuple) else [found])
-    each = [written.run([values[place] for place in written.arguments], values[0].shape, compiler) for values in rows]
-    return [tuple(results) if isinstance(found, tuple) else results[0] for results in each]
+        found = function(*(sheet.argument(value.dtype) for value in values))
+        is_tuple = isinstance(found, tuple)
+        return program(found if is_tuple else [found]), sheet.numbers, is_tuple
 
 
 def _buffer(size: int, dtype: np.dtype[Any]) -> Array:

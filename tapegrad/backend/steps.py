@@ -13,7 +13,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.backend.engines import register
-from tapegrad.backend.formulas import ELEMENTWISE, PAIRWISE, sigmoid
+from tapegrad.backend.formulas import ELEMENTWISE, PAIRWISE, power, sigmoid
 from tapegrad.backend.value import Backend, Elementwise, Pairwise, Value
 from tapegrad.errors import ShapeError, TapeError
 
@@ -33,11 +33,17 @@ class Place(int):
     __slots__ = ()
 
 
+class Slot(NamedTuple):
+    """Which of the numbers of a sheet it is: where two sheets say the same of other numbers, there is one program."""
+
+    number: int
+
+
 class Line(NamedTuple):
     """A function and what it is applied to; an argument of the program has no function."""
 
     function: Function | None
-    operands: tuple[Place | Number, ...]
+    operands: tuple[Place | Slot | Number, ...]  # a number itself is an exponent, on which the formula depends
     dtype: np.dtype[Any]
 
 
@@ -50,22 +56,25 @@ class Sheet:
         shape: Of all that is computed.
     """
 
-    __slots__ = ("_numbers", "_places", "lines", "shape")
+    __slots__ = ("_numbers", "_places", "_said", "lines", "numbers", "shape")
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
         self.lines: list[Line] = []
+        self.numbers: list[Number] = []  # by their slots
         self._places: dict[Any, Place] = {}  # by what tells lines apart
+        self._said: list[Any] = []  # the same, but for the numbers that have slots
         self._numbers: dict[Place, Array] = {}
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What another sheet has as well that says the same."""
-        return tuple(self._places)
+        """What another sheet has as well that says the same, be it of other numbers."""
+        return tuple(self._said)
 
     def argument(self, dtype: np.dtype[Any]) -> Step:
         """Returns a value that is given when the program runs."""
-        return self._written((None, len(self.lines), dtype), Line(None, (), dtype))
+        key = None, len(self.lines), dtype
+        return self._written(key, key, Line(None, (), dtype))
 
     def number(self, number: Array) -> Step:
         """Returns a float that is the same for all elements, an array of rank 0."""
@@ -80,13 +89,14 @@ class Sheet:
             ShapeError: An operand has elements of its own.
             TapeError: An operand was written on another sheet.
         """
-        found = tuple(map(self._found, operands))
-        dtype = _dtype(function, *(self.lines[one].dtype if isinstance(one, Place) else one for one in found))
+        found = [self._found(one) for one in operands]
         places = [one for one in found if isinstance(one, Place)]
-        if not places and dtype.kind == "f":
-            return self.number(np.asarray(function(*found)))
-        if function is np.multiply and len(places) == 1 and self.lines[places[0]].dtype == dtype and _has_one(found):
-            return Step(self, places[0], dtype)
+        dtype = _dtype(function, [self.lines[one].dtype if isinstance(one, Place) else one for one in found])
+        if len(places) < 2 and dtype.kind == "f":
+            if not places:
+                return self.number(np.asarray(function(*found)))
+            if function is np.multiply and self.lines[places[0]].dtype == dtype and _has_one(found):
+                return Step(self, places[0], dtype)
         return self._noted(function, found, dtype)
 
     def _found(self, value: Any) -> Place | Number:
@@ -98,18 +108,27 @@ class Sheet:
             raise TapeError(message)
         return self._numbers.get(value.place, value.place)
 
-    def _noted(self, function: Function, operands: tuple[Place | Number, ...], dtype: np.dtype[Any]) -> Step:
+    def _noted(self, function: Function, operands: Sequence[Place | Number], dtype: np.dtype[Any]) -> Step:
         places = [one for one in operands if isinstance(one, Place)]
         if function in _COMMUTATIVE and len(places) == 2:
-            operands = tuple(sorted(places))
-        key = (function, *(one if isinstance(one, Place) else _bits(one) for one in operands))
+            operands = sorted(places)
+        key = (function, *[one if isinstance(one, Place) else _bits(one) for one in operands])
         place = self._places.get(key)
-        if place is None:
-            return self._written(key, Line(function, operands, dtype))
-        return Step(self, place, dtype)
+        if place is not None:
+            return Step(self, place, dtype)
+        if function is power:
+            return self._written(key, key, Line(function, tuple(operands), dtype))
+        slotted = [one if isinstance(one, Place) else self._slot(one) for one in operands]
+        line = Line(function, tuple(slotted), dtype)
+        return self._written(key, line, line)
 
-    def _written(self, key: Any, line: Line) -> Step:
+    def _slot(self, number: Number) -> Slot:
+        self.numbers.append(number)
+        return Slot(len(self.numbers) - 1)
+
+    def _written(self, key: Any, said: Any, line: Line) -> Step:
         place = self._places[key] = Place(len(self.lines))
+        self._said.append(said)
         self.lines.append(line)
         return Step(self, place, line.dtype)
 
@@ -350,6 +369,11 @@ def chosen(condition: Any, x: Any, y: Any) -> Array:
     return np.asarray(np.where(condition, x, y))
 
 
+def number_of(operand: Slot | Number, numbers: Sequence[Number]) -> Number:
+    """Returns the number that an operand is, or that its slot holds."""
+    return numbers[operand.number] if isinstance(operand, Slot) else operand
+
+
 def can_write(function: Function | None) -> bool:
     """Says whether a function takes `out=`, and may be given one of its operands there."""
     return isinstance(function, np.ufunc) or function is sigmoid
@@ -383,20 +407,20 @@ def _number(value: Any) -> Number:
     return number
 
 
-def _has_one(operands: tuple[Place | Number, ...]) -> bool:
+def _has_one(operands: Sequence[Place | Number]) -> bool:
     return any(one == 1 for one in operands if not isinstance(one, Place))
 
 
 def _bits(number: Number) -> Any:
     """Returns what tells numbers apart: 0 is not -0, and NaN is itself."""
     if isinstance(number, float | int):
-        return type(number), np.float64(number).tobytes() if isinstance(number, float) else number
+        return type(number), number.hex() if isinstance(number, float) else number
     return number.dtype, number.tobytes()
 
 
-def _dtype(function: Function, *operands: Any) -> np.dtype[Any]:
+def _dtype(function: Function, operands: Sequence[Any]) -> np.dtype[Any]:
     """Returns the dtype of what a function gives for steps of some dtypes, and for numbers: NumPy knows best."""
-    kinds = (function, *(one if isinstance(one, np.dtype) else getattr(one, "dtype", type(one)) for one in operands))
+    kinds = (function, *[one if isinstance(one, np.dtype) else getattr(one, "dtype", type(one)) for one in operands])
     if kinds not in _DTYPES:
         probes = [np.ones((), one)[()] if isinstance(one, np.dtype) else one for one in operands]
         dtype: np.dtype[Any] = function(*probes).dtype
