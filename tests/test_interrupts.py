@@ -96,8 +96,18 @@ def sgd(net: Any) -> Optimizer[Any]:
     return optim.SGD(net, lr=0.1, momentum=0.9)
 
 
-@pytest.mark.parametrize("make", [sgd, optim.Adam, optim.RMSprop], ids=["SGD", "Adam", "RMSprop"])
-def test_a_step_happens_whole_or_not_at_all(make: Callable[[Any], Optimizer[Any]]) -> None:
+STEPS: dict[str, tuple[Any, Any, int]] = {
+    "SGD": (sgd, model, 300),
+    "Adam": (optim.Adam, model, 300),
+    "RMSprop": (optim.RMSprop, model, 300),
+    "Adam where arrays stand": (optim.Adam, lambda: Sequential(Linear(3, 90_000, rng=0), Linear(90_000, 2, rng=1)), 60),
+}
+
+
+@pytest.mark.parametrize(("make", "model", "count"), STEPS.values(), ids=STEPS)
+def test_a_step_happens_whole_or_not_at_all(
+    make: Callable[[Any], Optimizer[Any]], model: Callable[[], Any], count: int
+) -> None:
     net = model()
     opt = make(net)
     opt.step(gradients(net))
@@ -117,7 +127,7 @@ def test_a_step_happens_whole_or_not_at_all(make: Callable[[Any], Optimizer[Any]
     opt2 = make(net2)
     opt2.step(gradients(net2))
     grads2 = gradients(net2)
-    for moment in moments(lambda: opt2.step(grads2), 300):
+    for moment in moments(lambda: opt2.step(grads2), count):
         if bits(net, opt) != before:
             break
         assert Interrupter(moment).run(stepped)

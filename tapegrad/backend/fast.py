@@ -19,7 +19,7 @@ from typing_extensions import override
 from tapegrad.backend import numpy
 from tapegrad.backend.engines import register
 from tapegrad.backend.rooms import ROOMS
-from tapegrad.backend.threads import shared_out
+from tapegrad.backend.threads import shared_out, threads
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ _BLOCK: Final = 1 << 18  # elements whose rows a kernel goes through at a time, 
 _MANY: Final = 1 << 18  # elements that are worth a second thread
 _FAR: Final = 1 << 31  # elements of a plane that 32 bits do not count
 _UPDATES: Final = 1 if _SETTING == "all" else 1 << 18  # elements for which an update is worth being written down
+_AS_FAST: Final = 4  # threads that write new arrays about as fast as one changes them where they stand
 _PROGRAMS: Final = 1 if _SETTING == "all" else 1 << 16  # elements that are worth writing a program down
 
 
@@ -57,10 +58,18 @@ class Fast(numpy.NumPy):
 
     @override
     def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Array]]) -> list[Any]:
-        is_whole = all(one.shape == first.shape for first, *others in rows for one in others)
-        if not is_whole or sum(first.size for first, *_ in rows) < _UPDATES:
+        if not _are_for_one_pass(rows):
             return super().update(function, rows)
         found: list[Any] = import_module("tapegrad.backend.program").computed(function, rows, self.compiler)
+        return found
+
+    @override
+    def changes(
+        self, function: Callable[..., Any], rows: Sequence[Sequence[Array]], places: Sequence[int]
+    ) -> list[tuple[Any, ...]] | None:
+        if threads() > _AS_FAST or not _are_for_one_pass(rows):
+            return None
+        found: list[Any] | None = import_module("tapegrad.backend.in_place").changes(function, rows, places)
         return found
 
     @override
@@ -172,6 +181,12 @@ def use_fast(*, is_on: bool) -> None:
 
 def _has_numba() -> bool:
     return find_spec("numba") is not None
+
+
+def _are_for_one_pass(rows: Sequence[Sequence[Array]]) -> bool:
+    """Says whether sets of arrays are large enough for what goes through them once."""
+    is_whole = all(one.shape == first.shape for first, *others in rows for one in others)
+    return is_whole and sum(first.size for first, *_ in rows) >= _UPDATES
 
 
 def _are_rows(axis: Axis, *arrays: Array) -> bool:

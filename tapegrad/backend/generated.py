@@ -15,7 +15,7 @@ from tapegrad.backend.formulas import erf, power, sigmoid
 from tapegrad.backend.steps import Place, chosen, converted_to, number_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tapegrad.backend.program import Instruction, Program
 
@@ -53,13 +53,14 @@ _KINDS: Final = {np.dtype(np.float32): "float32", np.dtype(np.float64): "float64
 _HEAD: Final = """\
 import numpy as np
 
-from tapegrad.backend.kernels import compiled, erf32, erf64, exp32, exp64, sigmoid32, sigmoid64, tanh32, tanh64
+from tapegrad.backend.kernels import compiled, erf32, erf64, exp32, exp64, locked, sigmoid32, sigmoid64, tanh32, tanh64
 
 
-@compiled
+@{decorator}
 def kernel(count, {parameters}):
     for place in range(count):
 """
+_NOWHERE: Final[Mapping[Place, int]] = {}
 _kernels: dict[str, Callable[..., None]] = {}
 _texts: dict[Any, Text | None] = {}  # of programs that differ in their numbers alone
 
@@ -87,27 +88,28 @@ class Text(NamedTuple):
     numbers: list[tuple[int, int, Any]]  # an instruction, an operand, and the dtype that a number of Python's takes
 
 
-def kernel(program: Program, given: Sequence[Any]) -> Kernel | None:
+def kernel(program: Program, given: Sequence[Any], into: Mapping[Place, int] = _NOWHERE) -> Kernel | None:
     """Returns the kernel of a program, or None where NumPy is as good.
 
     Args:
         program: What to compute.
         given: Its arguments: arrays of rank 1, or of rank 0.
+        into: The argument that gives place to a result; other results have arrays of their own.
     """
-    ranks = tuple(array.ndim for array in given)
-    if ranks not in program.kernels:
-        program.kernels[ranks] = _kernel(program, given)
-    return program.kernels[ranks]
+    key = (*(array.ndim for array in given), *into.items())
+    if key not in program.kernels:
+        program.kernels[key] = _kernel(program, given, into)
+    return program.kernels[key]
 
 
-def _kernel(program: Program, given: Sequence[Any]) -> Kernel | None:
+def _kernel(program: Program, given: Sequence[Any], into: Mapping[Place, int]) -> Kernel | None:
     key = (
         *((place, array.dtype, array.ndim) for place, array in zip(program.arguments, given, strict=True)),
         *map(_meaning, program.instructions),
-        *program.computed,
+        *((place, into.get(place)) for place in program.computed),
     )
     if key not in _texts:
-        _texts[key] = _text(program, given)
+        _texts[key] = _text(program, given, into)
     text = _texts[key]
     if text is None:
         return None
@@ -125,7 +127,7 @@ def _meaning(one: Instruction) -> tuple[Any, ...]:
     return one.function, *(isinstance(x, Place) and (x,) for x in one.operands), one.place, one.dtype
 
 
-def _text(program: Program, given: Sequence[Any]) -> Text | None:
+def _text(program: Program, given: Sequence[Any], into: Mapping[Place, int]) -> Text | None:
     lines: list[str] = []
     numbers: list[tuple[int, int, Any]] = []
     dtypes = {place: array.dtype for place, array in zip(program.arguments, given, strict=True)}
@@ -139,12 +141,14 @@ def _text(program: Program, given: Sequence[Any]) -> Text | None:
         if written is None:
             return None
         lines.append(f"v{one.place} = np.{_KINDS[one.dtype]}({written})")
-    lines += [f"y{place}[place] = v{place}" for place in program.computed]
+    written = {place: f"x{into[place]}" if place in into else f"y{place}" for place in program.computed}
+    lines += [f"{array}[place] = v{place}" for place, array in written.items()]
     parameters = [f"x{place}" for place in program.arguments]
     parameters += [f"n{place}" for place in range(len(numbers))]
-    parameters += [f"y{place}" for place in program.computed]
+    parameters += [array for place, array in written.items() if place not in into]
     body = "".join(f"        {line}\n" for line in lines)
-    return Text(_HEAD.format(parameters=", ".join(parameters)) + body, numbers)
+    head = _HEAD.format(decorator="locked" if into else "compiled", parameters=", ".join(parameters))
+    return Text(head + body, numbers)
 
 
 def _expression(

@@ -24,6 +24,8 @@ OPTIONS: Final[dict[str, Any]] = {"nogil": True, "cache": True, "error_model": "
 # A product may go into a sum unrounded, in one instruction. Said aloud, for what a kernel calls would otherwise be
 # compiled with the liberties of its caller.
 compiled: Final[Decorator] = numba.njit(fastmath={"contract"}, **OPTIONS)
+# What changes arrays where they stand keeps Python's lock: nobody is to see them half changed.
+locked: Final[Decorator] = numba.njit(fastmath={"contract"}, **OPTIONS | {"nogil": False})
 # Each product is rounded; of no liberty at all nothing could be said aloud.
 unfused: Final[Decorator] = numba.njit(fastmath={"nsz"}, **OPTIONS)
 # Sums may be taken in any order, which is what makes vectors of a row; NaN and infinity keep their meaning.

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from math import prod
+from operator import sub
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -116,6 +117,28 @@ def is_free(values: dict[Any, Any], key: Any) -> bool:
     )
 
 
+def is_of_its_own(array: Array) -> bool:
+    """Says whether an array may be changed where it stands, row behind row, once `unseen` says that nobody looks."""
+    return (
+        type(array) is np.ndarray
+        and _COUNTS
+        and array.flags.carray
+        and (array.base is None or (type(array.base) is _Room and _is_owned(array)))
+    )
+
+
+def unseen(values: Iterable[Any], references: Iterable[int]) -> Iterator[None]:
+    """Raises a KeyError, while it is gone through, at a value that has not so many references as its holders know of.
+
+    Nothing here is written in Python, so that no other thread runs meanwhile.
+
+    Args:
+        values: What is looked at.
+        references: How many each has besides those that `values` holds.
+    """
+    return map(_NONE.__getitem__, map(sub, map(sys.getrefcount, values), map(_LISTED.__add__, references)))
+
+
 def _is_owned(array: Array) -> bool:
     """Says whether no other array stands in the memory of this one, which is its own or a room."""
     memory: Any = array.base
@@ -150,4 +173,6 @@ def _held(values: dict[Any, Any], key: Any, _: Any) -> int:
 # References to a value that only its dictionary holds, while it is looked at.
 _ALONE: Final = _held({0: np.empty(0)}, 0, None)
 _UNSEEN: Final = _references([np.empty(0)], 0)  # to a room that only its row holds
+_LISTED: Final = next(map(sys.getrefcount, [np.empty(0)]))  # to what only a list holds that is gone through
+_NONE: Final[dict[int, None]] = {0: None}
 ROOMS: Final = Rooms()

@@ -358,6 +358,25 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Computes an elementwise function, see `fuse`, of many sets of values that have their dtypes in common."""
         return [function(*values) for values in rows]
 
+    def changes(
+        self,
+        function: Callable[..., Any],  # noqa: ARG002  # for engines that write to their values
+        rows: Sequence[Sequence[Any]],  # noqa: ARG002
+        places: Sequence[int],  # noqa: ARG002
+    ) -> list[tuple[Any, ...]] | None:
+        """Says how to put what an elementwise function gives into the place of what it is given.
+
+        Args:
+            function: As `update` takes it, with a result for each of the places.
+            rows: The sets of values.
+            places: Which values of a set give place to the results.
+
+        Returns:
+            For each set a function that is not written in Python and lets no other thread run, with its arguments,
+            which hold one reference to each value of the set; None where values cannot be changed.
+        """
+        return None
+
     def add_to(self, total: Any, x: Any) -> Any:
         """Returns a sum, which may stand in the memory of `total`: nobody else has seen that.
 

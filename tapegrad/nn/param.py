@@ -172,17 +172,18 @@ def replace_all(tensors: Sequence[State[Any, Any]], arrays: Sequence[Any], *othe
     Args:
         tensors: What takes over, as `State.replace` does.
         arrays: The array of each.
-        others: What else is to happen in that moment: functions that are not written in Python, with their arguments.
+        others: What else is to happen in that moment, before the rest: functions that are not written in Python, with
+            their arguments. Where one fails, those behind it and the rest do not happen.
     """
     slots = [*map(_SLOT, tensors)]
     if slots.count("data") < len(slots):
         arrays = [state.held(array) for state, array in zip(tensors, arrays, strict=True)]
     versions = [*map(add, map(_VERSION, tensors), repeat(1))]
     changes = (
+        starmap(call, others),
         map(setattr, tensors, slots, arrays),
         map(setattr, tensors, repeat("version"), versions),
         map(setattr, tensors, repeat("on_device"), repeat(None)),
-        starmap(call, others),
     )
     deque(chain(*changes), maxlen=0)
 

@@ -22,7 +22,7 @@ from tapegrad.locks import open_in_children
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
-from tapegrad.optim.flat import Layout, in_one_pass, kind_of, laid_out, names_of
+from tapegrad.optim.flat import Call, Layout, in_one_pass, in_place, kind_of, laid_out, names_of
 from tapegrad.options import check_at_least_zero
 from tapegrad.sentences import with_article, wrong_dtype
 from tapegrad.tensor import Tensor
@@ -150,12 +150,11 @@ class Optimizer(ABC, Generic[State]):
                 layout = self._layout if self._layout.is_of(used, self.state) else self._laid_out(used)
                 gradients = self._gradients(layout, grads)
                 with vanishing():  # the square of a small gradient is 0
-                    after = self._advanced(layout, gradients)
+                    if not self._took_over(*self._advanced(layout, gradients)):
+                        self._took_over(*self._advanced(layout, gradients, is_in_place=False))
             except Exception as error:
                 shorten(error)
                 raise
-            states = zip(after.parameters, after.states, strict=True)
-            replace_all(after.parameters, after.xs, (self.state.update, states), (setattr, self, "_layout", after))
 
     @abstractmethod
     def start(self, x: Value[Any, Any]) -> State:
@@ -250,9 +249,24 @@ class Optimizer(ABC, Generic[State]):
             if parameter in by_parameter:
                 parameter.check(by_parameter[parameter], f"{type(self).__name__}.step", f"the {role} of {path}")
 
-    def _advanced(self, layout: Layout, gradients: Sequence[Any]) -> Layout:
-        """Returns the next values of each parameter, and what to remember of it."""
-        parameters = layout.parameters
+    def _took_over(self, after: Layout, changes: Sequence[Call]) -> bool:
+        """Puts what was computed into the place of what there was, unless somebody sees what is changed in place."""
+        states = zip(after.parameters, after.states, strict=True)
+        others = *changes, (self.state.update, states), (setattr, self, "_layout", after)
+        try:
+            replace_all(after.parameters, after.xs, *others)
+        except KeyError:  # from a look, which stand before all that changes anything
+            return False
+        return True
+
+    def _advanced(
+        self, layout: Layout, gradients: Sequence[Any], *, is_in_place: bool = True
+    ) -> tuple[Layout, list[Call]]:
+        """Returns the next values of each parameter, and what to remember of it, with calls that are left to make.
+
+        What `in_place` gives stands in the arrays that there are, until then with the values of before.
+        """
+        parameters, looks, changes = layout.parameters, [], []
         xs, states, rows, alone = [*layout.xs], [*layout.states], [], layout.alone
         for row in layout.rows:
             places = row.places
@@ -266,14 +280,20 @@ class Optimizer(ABC, Generic[State]):
                 states[places] = after.states()
         for places in layout.large:
             update = partial(self._updated, self._options(parameters[places.start]))
-            found = in_one_pass(update, xs[places], gradients[places], states[places])
-            xs[places], states[places] = zip(*found, strict=True)
+            given = update, xs[places], gradients[places], states[places]
+            if is_in_place and (found := in_place(*given)) is not None:
+                pairs, look, calls = found
+                looks.append(look)
+                changes += calls
+            else:
+                pairs = in_one_pass(*given)
+            xs[places], states[places] = zip(*pairs, strict=True)
         for place in chain(*[range(len(xs))[places] for places in alone]):
             options = self._options(parameters[place])
             xs[place], states[place] = self._updated(options, xs[place], gradients[place], states[place])
         if (layout.large or alone) and not layout.fits(xs):
             self._check("update", layout, xs)
-        return layout.after(xs, states, rows, alone)
+        return layout.after(xs, states, rows, alone), [*looks, *changes]  # once nothing is seen all are changed
 
     def _laid_out(self, used: Sequence[AnyParam]) -> Layout:
         _check_dtypes(type(self).__name__, self.parameters.items())  # one may not be frozen any more

@@ -1,0 +1,57 @@
+"""Elementwise changes of large arrays where they stand: their memory is gone through once, and there is no other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tapegrad.backend.generated import kernel
+from tapegrad.backend.large import is_one, one_number
+from tapegrad.backend.program import program_of
+from tapegrad.backend.rooms import is_of_its_own
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+
+    from tapegrad.backend.program import Program
+    from tapegrad.backend.steps import Number, Place
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+def changes(
+    function: Callable[..., Any], rows: Sequence[Sequence[Array]], places: Sequence[int]
+) -> list[tuple[Any, ...]] | None:
+    """Returns the calls that put what a function gives into the place of what it is given, see `Backend.changes`."""
+    if not all(is_of_its_own(row[place]) for row in rows for place in places):
+        return None
+    written, numbers, _ = program_of(function, rows[0])
+    moves = [(value, place) for value, place in zip(written.values, places, strict=True) if value != place]
+    into = dict(moves)
+    computed = [written.computed.get(value) for value, _ in moves]
+    if len(into) < len(moves) or computed != [rows[0][place].dtype for _, place in moves]:
+        return None
+    if not {*into.values()} <= {*written.arguments}:
+        return None
+    calls = []
+    for row in rows:
+        one = _call(written, into, [row[place] for place in written.arguments], numbers)
+        if one is None:
+            return None
+        calls.append(one)
+    return calls
+
+
+def _call(
+    written: Program, into: Mapping[Place, int], arrays: Sequence[Array], numbers: Sequence[Number]
+) -> tuple[Any, ...] | None:
+    if not all(is_one(array) or array.flags.c_contiguous for array in arrays):
+        return None
+    given = [one_number(array) if is_one(array) else array.reshape(-1) for array in arrays]
+    found = kernel(written, given, into)
+    if found is None:
+        return None
+    operands = *(array if array.ndim else array[()] for array in given), *found.taken(numbers)
+    found.function(0, *operands)  # compiles it, if it must be, before anything is changed
+    return found.function, arrays[0].size, *operands
