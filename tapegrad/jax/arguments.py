@@ -15,6 +15,7 @@ import numpy as np
 
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, TapeError
+from tapegrad.guard._memory import Memory
 from tapegrad.nn import Module
 from tapegrad.nn.param import State
 from tapegrad.optim import Group, Optimizer
@@ -119,6 +120,8 @@ class Survey:
             self._attributes(value, path)
         elif isinstance(value, list | tuple):
             self._sequence(value, path)
+        elif isinstance(value, Memory):
+            self.kinds.append((path, repr(value)))  # what a guard remembers stays as it is
         elif isinstance(value, dict | MappingProxyType):
             if isinstance(value, dict):
                 self.containers.append(value)

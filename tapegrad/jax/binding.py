@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import replace
 from itertools import chain, islice, repeat, starmap
-from operator import is_
+from operator import add, attrgetter, is_
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -142,7 +142,7 @@ class Binding:
         """Runs the program and takes over what it has changed at once, for JAX gives away the memory of the old."""
         outs: list[Any] = []
         arrays, draws = self._inputs()
-        versions = [state.version + 1 for state in self._changed]
+        versions = map(add, map(_VERSION, self._changed), repeat(1))
         at_once(
             draws,
             map(outs.extend, starmap(self.program.call, [arrays])),
@@ -272,5 +272,6 @@ def _has_data(state: State[Any, Any]) -> bool:
     return True
 
 
+_VERSION: Final = attrgetter("version")
 _PLAIN: Final = frozenset({Tensor, Landed})
 _DATA: Any = vars(Tensor)["data"]  # the slot itself: an attribute that is not there would be fetched
