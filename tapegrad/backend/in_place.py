@@ -29,10 +29,7 @@ def changes(
     written, numbers, _ = program_of(function, rows[0])
     moves = [(value, place) for value, place in zip(written.values, places, strict=True) if value != place]
     into = dict(moves)
-    computed = [written.computed.get(value) for value, _ in moves]
-    if len(into) < len(moves) or computed != [rows[0][place].dtype for _, place in moves]:
-        return None
-    if not {*into.values()} <= {*written.arguments}:
+    if len(into) < len(moves) or not all(_fits(written, value, rows[0][place], place) for value, place in moves):
         return None
     calls = []
     for row in rows:
@@ -41,6 +38,11 @@ def changes(
             return None
         calls.append(one)
     return calls
+
+
+def _fits(written: Program, value: Place, array: Array, place: int) -> bool:
+    """Says whether a value of a program may take the place of one of its arguments."""
+    return value in written.computed and written.computed[value] == array.dtype and place in written.arguments
 
 
 def _call(

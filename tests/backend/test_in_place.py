@@ -24,7 +24,7 @@ from tapegrad.backend.threads import set_threads
 from tapegrad.gradients import Gradients
 from tests.backend.test_rooms import LOOKS, place_of
 
-pytest.importorskip("numba")
+changes: Any = pytest.importorskip("tapegrad.backend.in_place").changes  # which needs numba
 
 SHAPES = [(517, 513), (3, 101, 1009), (7, 5)]  # the last is small, and lies in a row
 KINDS: list[tuple[Any, dict[str, Any]]] = [
@@ -169,6 +169,19 @@ def test_a_step_is_in_place_again_once_nobody_looks() -> None:
     del seen
 
 
+def test_a_parameter_by_itself_is_changed_where_it_stands() -> None:
+    parameter = nn.Param(tg.zeros((1 << 19,)))
+    optimizer, grads = optim.SGD([parameter], lr=1.0), Gradients()
+    dx: Any = np.ones(parameter.shape, np.float32)
+    grads.add(parameter, dx)
+    place = place_of(parameter.data)
+
+    optimizer.step(grads)
+
+    assert place_of(parameter.data) == place
+    assert (parameter.numpy() == -1).all()
+
+
 def test_many_threads_are_as_fast_in_new_arrays() -> None:
     set_threads(5)
     of, optimizer = stepped()
@@ -304,10 +317,10 @@ OTHERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("made", OTHERS.values(), ids=OTHERS)
-def test_an_array_that_is_not_of_its_own_is_left_as_it_is(made: Any) -> None:
+@pytest.mark.parametrize("made_of", OTHERS.values(), ids=OTHERS)
+def test_an_array_that_is_not_of_its_own_is_left_as_it_is(made_of: Any) -> None:
     parameter = nn.Param(tg.zeros((517, 523)))
-    parameter.replace(made())
+    parameter.replace(made_of())
     optimizer, grads = optim.SGD([parameter], lr=1.0), Gradients()
     dx: Any = np.ones(parameter.shape, np.float32)
     grads.add(parameter, dx)
@@ -320,9 +333,12 @@ def test_an_array_that_is_not_of_its_own_is_left_as_it_is(made: Any) -> None:
     np.testing.assert_array_equal(parameter.numpy(), before - 1)
 
 
-@pytest.mark.parametrize("made", [lambda: np.ones(3), lambda: ROOMS.empty((512, 513), np.float32)], ids=["own", "room"])
-def test_nobody_sees_what_its_holders_know_of(made: Any) -> None:
-    array = made()
+OWN: dict[str, Any] = {"own": lambda: np.ones(3), "room": lambda: ROOMS.empty((512, 513), np.float32)}
+
+
+@pytest.mark.parametrize("made_of", OWN.values(), ids=OWN)
+def test_nobody_sees_what_its_holders_know_of(made_of: Any) -> None:
+    array = made_of()
     assert is_of_its_own(array)
 
     deque(unseen([array], [1]), 0)  # the name
@@ -335,7 +351,56 @@ def test_nobody_sees_what_its_holders_know_of(made: Any) -> None:
 def test_other_engines_change_nothing() -> None:
     use_fast(is_on=False)
 
-    assert engine(np.ones(3)).changes(lambda x: x, [[np.ones(1 << 20)]], [0]) is None
+    assert engine(np.ones(3)).changes(lambda x: x + 1, [[np.ones(1 << 20)]], [0]) is None
+
+
+def made(*calls: tuple[Any, ...]) -> None:
+    for function, *arguments in calls:
+        function(*arguments)
+
+
+def test_each_set_of_arrays_gives_place_to_its_own_results() -> None:
+    rows = [[np.full(shape, k, np.float32) for k in (1, 2, 3)] for shape in ((3, 5), (7,))]
+
+    calls = changes(lambda x, y, z: (x * y, z + 0.5), rows, [0, 2])
+    before = [[array.max() for array in row] for row in rows]
+    made(*calls)
+
+    assert before == [[1, 2, 3]] * 2
+    for row in rows:
+        assert [{*array.ravel().tolist()} for array in row] == [{2.0}, {2.0}, {3.5}]
+
+
+def test_what_stays_as_it_is_gives_place_to_nothing() -> None:
+    x, y = np.ones(5), np.full(5, 2.0)
+
+    made(*changes(lambda x, y: (x, x + y), [[x, y]], [0, 1]))
+
+    assert (x.tolist(), y.tolist()) == ([1.0] * 5, [3.0] * 5)
+
+
+def test_one_number_everywhere_need_not_lie_in_a_row() -> None:
+    x, number = np.arange(5.0), np.broadcast_to(np.float64(0.5), (5,))
+
+    made(*changes(lambda x, y: x + y, [[x, number]], [0]))
+
+    assert x.tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
+
+
+REFUSED: dict[str, tuple[Any, Any, list[int]]] = {
+    "columns before rows beside it": (lambda x, y: x + y, [np.ones((3, 5)), np.ones((5, 3)).T], [0]),
+    "columns before rows": (lambda x, y: x + y, [np.ones((5, 3)).T, np.ones((3, 5))], [0]),
+    "one result in two places": (lambda x, y: (x + y, x + y), [np.ones(5), np.ones(5)], [0, 1]),
+    "arrays that change places": (lambda x, y: (y, x), [np.ones(5), np.ones(5)], [0, 1]),
+    "what is not read": (lambda x, _: (x + 1, x + 2), [np.ones(5), np.ones(5)], [0, 1]),
+    "another dtype": (lambda x, y: x > y, [np.ones(5), np.ones(5)], [0]),
+    "what no kernel is written of": (lambda x, y: x + engine(y).map("floor", y), [np.ones(5), np.ones(5)], [0]),
+}
+
+
+@pytest.mark.parametrize(("function", "arrays", "where"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_changed_is_left_alone(function: Any, arrays: Any, where: list[int]) -> None:
+    assert changes(function, [arrays], where) is None
 
 
 def test_small_arrays_are_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,6 +411,5 @@ def test_small_arrays_are_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = engine(x).changes(lambda x: x + 1, [[x]], [0])
 
     assert calls is not None
-    for function, *arguments in calls:
-        function(*arguments)
+    made(*calls)
     assert x.tolist() == [2.0] * 10
