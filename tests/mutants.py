@@ -124,9 +124,12 @@ PARTS = {
         lambda _: [*(f"tests/test_{name}.py" for name in TAPES), CLIPPED],
     ),
     "updates": Part(
-        ["tapegrad/optim/flat.py", "tapegrad/backend/in_place.py"],
+        ["tapegrad/optim/flat.py", "tapegrad/optim/large.py", "tapegrad/backend/in_place.py"],
         everywhere,
-        lambda _: ["tests/optim/test_flat.py", "tests/optim/test_optimizer.py", "tests/backend/test_in_place.py"],
+        lambda _: [
+            *(f"tests/optim/test_{name}.py" for name in ("flat", "large", "optimizer")),
+            "tests/backend/test_in_place.py",
+        ],
     ),
     "rules": Part(OPS, is_rule, tests_of),
     "closures": Part(OPS, is_closure, lambda file: [*tests_of(file), *LEVELS.get(Path(file).stem, ANY_LEVEL)]),

@@ -22,7 +22,8 @@ from tapegrad.locks import open_in_children
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
-from tapegrad.optim.flat import Call, Layout, in_one_pass, in_place, kind_of, laid_out, names_of
+from tapegrad.optim.flat import Layout, kind_of, laid_out, names_of
+from tapegrad.optim.large import Call, in_one_pass, in_place
 from tapegrad.options import check_at_least_zero
 from tapegrad.sentences import with_article, wrong_dtype
 from tapegrad.tensor import Tensor
