@@ -31,7 +31,7 @@ def parts(x: Any, sections: Any, axis: int = 0) -> Any:
 
 
 def surrounded(x: Any, pad_width: Any, value: float = 0) -> Any:
-    is_pairs = isinstance(pad_width, tuple) and (not pad_width or isinstance(pad_width[0], tuple))
+    is_pairs = isinstance(pad_width, tuple) and bool(pad_width) and isinstance(pad_width[0], tuple)
     # NumPy refuses a negative width even where there is no axis that it could be for.
     return np.pad(x, pad_width, constant_values=value) if x.ndim or is_pairs else x
 
