@@ -79,8 +79,9 @@ def test_a_step_in_place_gives_the_bits_of_one_into_new_arrays(kind: Any, option
         ours.step(gradients(of, seed))
         theirs.step(gradients(others, seed))
 
-        assert seed == 0 or places(of, ours) == before
-        assert not {*places(others, theirs)} & {*elsewhere}
+        if seed:  # before, nothing is remembered, and what `arrays` gave was made for it
+            assert places(of, ours) == before
+            assert not {*places(others, theirs)} & {*elsewhere}
         assert bits(of, ours) == bits(others, theirs)
         del seen
 
