@@ -27,6 +27,8 @@ def changes(
     if not all(is_of_its_own(row[place]) for row in rows for place in places):
         return None
     written, numbers, _ = program_of(function, rows[0])
+    if len(written.values) != len(places):
+        return None
     moves = [(value, place) for value, place in zip(written.values, places, strict=True) if value != place]
     into = dict(moves)
     if len(into) < len(moves) or not all(_fits(written, value, rows[0][place], place) for value, place in moves):

@@ -99,7 +99,7 @@ class Program:
         self._calls: list[Call] = []
         self._places: list[tuple[Instruction, Any]] = []  # of the numbers: operands, and of what
         self._lines = lines
-        self.kernels: dict[Any, Kernel | None] = {}  # by the ranks of the arguments, for whoever makes them
+        self.kernels: dict[Any, Kernel | None] = {}  # by what tells them apart for whoever makes them
 
     @property
     def is_cheap(self) -> bool:

@@ -25,46 +25,42 @@ _OF_MEMORY: Final = 3
 _OF_STATE: Final = 2
 
 
-def in_one_pass(update: Update, xs: Sequence[Any], dxs: Sequence[Any], states: Sequence[Any]) -> list[tuple[Any, Any]]:
+def in_one_pass(
+    update: Update, xs: Sequence[Any], dxs: Sequence[Any], states: Sequence[Any], *, is_in_place: bool
+) -> tuple[list[tuple[Any, Any]], list[Call], list[Call]]:
     """Returns what an elementwise update gives of parameters of one kind, going through large arrays once.
+
+    What is given in place stands in the arrays that there are, and they are changed by calls that are left to make.
 
     Args:
         update: From values, their gradient and a state to the next values and the next state.
         xs: The values of each parameter.
         dxs: Their gradients.
         states: What is remembered of each.
+        is_in_place: Whether arrays may be changed where they stand.
+
+    Returns:
+        The next values and the next state of each; the looks, which raise a KeyError where an array or a state is seen
+        by anybody but the parameter, the optimizer, its layout before the step and what will be that behind it; and
+        the calls, for once no look has raised. There are neither where nothing is in place.
     """
-    written = _Written(update, states[0])
-    try:
-        found = engine(*xs, *dxs).update(written, written.rows(xs, dxs, states))
-    except Exception:  # noqa: BLE001  # it asks for more than can be written down, or says again what is wrong
-        return [*map(update, xs, dxs, states)]
-    return written.pairs(found)
-
-
-def in_place(
-    update: Update, xs: Sequence[Any], dxs: Sequence[Any], states: Sequence[Any]
-) -> tuple[list[tuple[Any, Any]], Call, list[Call]] | None:
-    """Returns what `in_one_pass` does, in the arrays that there are, and what changes them; None if it cannot.
-
-    That is a look, which raises a KeyError where an array or a state is seen by anybody but the parameter, the
-    optimizer, its layout before the step and what will be that behind it; and calls to be made if nothing was raised.
-    """
-    if not _is_frozen(states[0]):  # a step that somebody has seen into is taken again
-        return None
-    written = _Written(update, states[0])
+    written, of = _Written(update, states[0]), engine(*xs, *dxs)
     rows = written.rows(xs, dxs, states)
+    may_change = is_in_place and _is_frozen(states[0])  # a step that somebody has seen into is taken again
     try:
-        calls = engine(*xs, *dxs).changes(written, rows, [0, *range(2, len(rows[0]))])
-    except Exception:  # noqa: BLE001  # as above, where it is said
-        return None
-    if calls is None:
-        return None
+        calls = of.changes(written, rows, [0, *range(2, len(rows[0]))]) if may_change else None
+        if calls is None:
+            return written.pairs(of.update(written, rows)), [], []
+    except Exception:  # noqa: BLE001  # it asks for more than can be written down, or says again what is wrong
+        return [*map(update, xs, dxs, states)], [], []
+    return written.pairs([(x, *arrays) for x, _, *arrays in rows]), [_look(xs, rows, states)], calls
+
+
+def _look(xs: Sequence[Any], rows: Sequence[Sequence[Any]], states: Sequence[Any]) -> Call:
     memory = [array for _, _, *arrays in rows for array in arrays]
     states = [state for state in states if state is not None]
     counts = [_OF_VALUES] * len(xs) + [_OF_MEMORY] * len(memory) + [_OF_STATE] * len(states)
-    look = deque, unseen([*xs, *memory, *states], counts), 0
-    return written.pairs([(x, *arrays) for x, _, *arrays in rows]), look, calls
+    return deque, unseen([*xs, *memory, *states], counts), 0
 
 
 def _is_frozen(state: Any) -> bool:

@@ -23,7 +23,7 @@ from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.optim.flat import Layout, kind_of, laid_out, names_of
-from tapegrad.optim.large import Call, in_one_pass, in_place
+from tapegrad.optim.large import Call, in_one_pass
 from tapegrad.options import check_at_least_zero
 from tapegrad.sentences import with_article, wrong_dtype
 from tapegrad.tensor import Tensor
@@ -265,7 +265,7 @@ class Optimizer(ABC, Generic[State]):
     ) -> tuple[Layout, list[Call]]:
         """Returns the next values of each parameter, and what to remember of it, with calls that are left to make.
 
-        What `in_place` gives stands in the arrays that there are, until then with the values of before.
+        What is in place stands in the arrays that there are, until then with the values of before.
         """
         parameters, looks, changes = layout.parameters, [], []
         xs, states, rows, alone = [*layout.xs], [*layout.states], [], layout.alone
@@ -281,14 +281,12 @@ class Optimizer(ABC, Generic[State]):
                 states[places] = after.states()
         for places in layout.large:
             update = partial(self._updated, self._options(parameters[places.start]))
-            given = update, xs[places], gradients[places], states[places]
-            if is_in_place and (found := in_place(*given)) is not None:
-                pairs, look, calls = found
-                looks.append(look)
-                changes += calls
-            else:
-                pairs = in_one_pass(*given)
+            pairs, look, calls = in_one_pass(
+                update, xs[places], gradients[places], states[places], is_in_place=is_in_place
+            )
             xs[places], states[places] = zip(*pairs, strict=True)
+            looks += look
+            changes += calls
         for place in chain(*[range(len(xs))[places] for places in alone]):
             options = self._options(parameters[place])
             xs[place], states[place] = self._updated(options, xs[place], gradients[place], states[place])

@@ -21,18 +21,12 @@ from tapegrad.backend.fast import use_fast
 from tapegrad.backend.threads import set_threads
 from tapegrad.gradients import Gradients
 from tests.backend.test_rooms import LOOKS, place_of
+from tests.optim.test_flat import any_optimizer, of_one_number
+from tests.optim.test_flat import gradients as gradients_of
 
 pytest.importorskip("numba")
 
 SHAPES = [(517, 513), (3, 101, 1009), (7, 5)]  # the last is small, and lies in a row
-KINDS: list[tuple[Any, dict[str, Any]]] = [
-    (optim.SGD, {"lr": 0.1}),
-    (optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
-    (optim.Adam, {"lr": 0.01}),
-    (optim.AdamW, {"lr": 0.01}),
-    (optim.RMSprop, {"lr": 0.01, "momentum": 0.5}),
-]
-any_optimizer = pytest.mark.parametrize(("kind", "options"), KINDS)
 
 
 @pytest.fixture(autouse=True)
@@ -49,11 +43,7 @@ def parameters(dtype: Any = np.float32) -> list[nn.Param[Any, Any]]:
 
 
 def gradients(of: list[nn.Param[Any, Any]], seed: int) -> Gradients:
-    grads, rng = Gradients(), np.random.default_rng(seed)
-    for parameter in of:
-        dx: Any = rng.normal(size=parameter.shape).astype(parameter.dtype)
-        grads.add(parameter, dx)
-    return grads
+    return gradients_of(dict(enumerate(of)), seed)
 
 
 def places(of: list[nn.Param[Any, Any]], optimizer: optim.Optimizer[Any]) -> list[int]:
@@ -144,13 +134,10 @@ def test_what_somebody_holds_is_seen_in_it(hold: Any) -> None:
 def test_where_one_kind_of_parameters_is_seen_no_other_is_changed_twice() -> None:
     ones = np.ones((517, 513), np.float32)
     of = {name: nn.Param(tg.tensor(ones)) for name in ("first", "second")}
-    optimizer, grads = optim.SGD(of, lr=1.0, groups={"second": optim.Group(lr=2.0)}), Gradients()
-    dx: Any = ones
-    for parameter in of.values():
-        grads.add(parameter, dx)
+    optimizer = optim.SGD(of, lr=1.0, groups={"second": optim.Group(lr=2.0)})
     seen = of["second"].numpy()
 
-    optimizer.step(grads)
+    optimizer.step(of_one_number([*of.values()], 1))
 
     assert [float(x.numpy().max()) for x in of.values()] == [0.0, -1.0]
     assert (seen == 1).all()
@@ -170,9 +157,7 @@ def test_a_step_is_in_place_again_once_nobody_looks() -> None:
 
 def test_a_parameter_by_itself_is_changed_where_it_stands() -> None:
     parameter = nn.Param(tg.zeros((1 << 19,)))
-    optimizer, grads = optim.SGD([parameter], lr=1.0), Gradients()
-    dx: Any = np.ones(parameter.shape, np.float32)
-    grads.add(parameter, dx)
+    optimizer, grads = optim.SGD([parameter], lr=1.0), of_one_number([parameter], 1)
     place = place_of(parameter.data)
 
     optimizer.step(grads)
@@ -203,9 +188,7 @@ def test_a_tape_from_before_a_step_in_place_refuses_to_run_back() -> None:
 
 def test_other_threads_see_the_values_before_a_step_or_behind_it() -> None:
     parameter = nn.Param(tg.zeros((1 << 19,)))
-    optimizer, grads = optim.SGD([parameter], lr=1.0), Gradients()
-    dx: Any = np.full(parameter.shape, -1, np.float32)
-    grads.add(parameter, dx)
+    optimizer, grads = optim.SGD([parameter], lr=1.0), of_one_number([parameter], -1)
     torn: list[Any] = []
     is_done = threading.Event()
 
@@ -294,9 +277,7 @@ NOT_IN_PLACE: dict[str, tuple[Any, Any, list[float]]] = {
 def test_what_cannot_be_in_place_stands_in_new_arrays(start: Any, update: Any, expected: list[float]) -> None:
     optimizer = of_state(start, update)
     (parameter,) = optimizer.parameters.values()
-    dx: Any = np.ones(parameter.shape, np.float32)
-    grads = Gradients()
-    grads.add(parameter, dx)
+    grads = of_one_number([parameter], 1)
 
     for _ in range(3):
         place = place_of(parameter.data)
@@ -320,9 +301,7 @@ OTHERS: dict[str, Any] = {
 def test_an_array_that_is_not_of_its_own_is_left_as_it_is(made_of: Any) -> None:
     parameter = nn.Param(tg.zeros((517, 523)))
     parameter.replace(made_of())
-    optimizer, grads = optim.SGD([parameter], lr=1.0), Gradients()
-    dx: Any = np.ones(parameter.shape, np.float32)
-    grads.add(parameter, dx)
+    optimizer, grads = optim.SGD([parameter], lr=1.0), of_one_number([parameter], 1)
     array: Any = parameter.data
     before = array.copy()
 
