@@ -343,8 +343,18 @@ class Tensor(Generic[S_co, T_co, D_co]):
             array = self.numpy(copy=bool(copy))
             return array if dtype is None or dtype == array.dtype else array.astype(dtype)
 
+    @overload
+    def item(self: Tensor[Any, Any, Never]) -> Any: ...  # an open dtype alone fits; no other would be asked first
+    @overload
+    def item(self: Tensor[Any, Any, np.floating[Any]]) -> float: ...
+    @overload
+    def item(self: Tensor[Any, Any, np.integer[Any]]) -> int: ...
+    @overload
+    def item(self: Tensor[Any, Any, np.bool_]) -> bool: ...
+    @overload
+    def item(self) -> Any: ...
     def item(self) -> Any:
-        """Returns the only element as a Python number."""
+        """Returns the only element as a Python number: a float, an int or a bool, as its dtype is."""
         try:
             return self._only("item")
         except Exception as error:

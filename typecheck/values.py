@@ -13,6 +13,7 @@ B = TypeVar("B", bound=int)
 T = TypeVar("T", bound=int)
 N = TypeVar("N", bound=int)
 S = TypeVar("S", bound=tuple[Any, ...])
+D = TypeVar("D", bound=np.generic)
 
 HEADS = 4
 WIDTH: Final = HEADS * 6
@@ -319,6 +320,25 @@ def accept_the_number_of_one_element() -> None:
         b.item()
 
     read(tg.ones((1,)), tg.ones(()))
+
+
+def accept_the_kind_of_number_that_a_dtype_has() -> None:
+    x = tg.ones((2, 5))
+    assert_type(x.mean().item(), float)
+    assert_type(x.mean().astype(tg.bfloat16).item(), float)
+    assert_type(x.argmax().item(), int)
+    assert_type((x > 0.0).all().item(), bool)
+
+    def read(a: Tensor[Any, NoneTape, Any], b: Tensor[Shape[()], NoneTape, D]) -> None:
+        assert_type(a.item(), Any)
+        assert_type(b.item(), Any)
+
+    read(x.mean(), x.mean())
+    assert max(x.sum().item(), 0.0) == 10.0
+
+
+def reject_a_float_where_a_whole_number_is_expected() -> None:
+    [0][tg.ones(()).item()]  # E(mypy): No overload variant of "__getitem__" of "list" matches argument type "float"
 
 
 def reject_the_number_of_ten_elements() -> None:

@@ -38,6 +38,12 @@ def attributes(x: Matrix, t: Traced) -> None:
     assert_type(t.numpy(), np.ndarray[tuple[L[2], L[3]], np.dtype[np.float32]])
 
 
+def numbers(loss: Scalar, count: Tensor[tuple[()], NoneTape, np.int64], x: Tensor[Any, NoneTape, Any]) -> None:
+    assert_type(loss.item(), float)
+    assert_type(count.item(), int)
+    assert_type(x.item(), Any)
+
+
 def tapes(x: Matrix, t: Traced, loss: Scalar) -> None:
     assert_type(x.trace(), Traced)
     assert_type(t.detach(), Matrix)
