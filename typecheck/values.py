@@ -1,5 +1,6 @@
 """Sizes as values: unpacked from a shape, computed, named, and given back to an op."""
 
+from enum import Enum, IntEnum
 from typing import Any, Final, Generic, assert_type
 from typing import Literal as L
 
@@ -18,6 +19,27 @@ D = TypeVar("D", bound=np.generic)
 HEADS = 4
 WIDTH: Final = HEADS * 6
 x = tg.ones((2, 3, 24))
+
+
+class Width(IntEnum):
+    """Sizes by name."""
+
+    PIXELS = 64
+    CLASSES = 10
+    TWICE = CLASSES * 2
+
+
+class Axis(IntEnum):
+    """Axes by name."""
+
+    ROWS = 0
+    COLUMNS = 1
+
+
+class Case(Enum):
+    """What is no number."""
+
+    FIRST = 1
 
 
 def accept_arithmetic_over_an_unpacked_shape() -> None:
@@ -309,6 +331,29 @@ def reject_numbers_of_numpy_that_do_not_come_out() -> None:
 def reject_a_length_that_does_not_fit() -> None:
     y = tg.ones((2, 3))
     y @ tg.ones((len(x), 5))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 5) has 2 rows
+
+
+def accept_members_of_an_enum_of_numbers() -> None:
+    a = tg.ones((Width.PIXELS, Width.CLASSES))
+    assert_type(a, Tensor[Shape[L[64], L[10]], NoneTape])
+    assert_type(a.reshape((Width.CLASSES * 2, -1)), Tensor[Shape[L[20], L[32]], NoneTape])
+    assert_type(a.sum(axis=Axis.COLUMNS), Tensor[Shape[L[64]], NoneTape])
+    assert_type(a[Axis.COLUMNS], Tensor[Shape[L[10]], NoneTape])
+    assert_type(tg.ones((Width.TWICE, 3)), Tensor[Shape[Any, L[3]], NoneTape])  # mypy keeps no sum of members
+    width = Width.CLASSES
+    assert_type(nn.Linear(Width.PIXELS, width), nn.Linear[L[64], L[10]])
+
+
+def reject_a_member_that_does_not_fit() -> None:
+    nn.Linear(Width.PIXELS, 5)(tg.ones((3, Width.CLASSES)))  # E: Linear(64, 5): x is (3, 10) but (..., 64) is expected: axis -1 is 10, not 64
+
+
+def reject_an_axis_by_name() -> None:
+    x.sum(axis=Width.CLASSES)  # E: sum: axis 10 is out of range for x (2, 3, 24) [tapegrad-shape]
+
+
+def reject_a_member_that_is_no_number() -> None:
+    x.sum(axis=Case.FIRST)  # E(mypy): Argument "axis" to "sum" of "Tensor" has incompatible type "Case"; expected "int | integer[Any] | tuple[int | integer[Any], ...] | None"
 
 
 def accept_the_number_of_one_element() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.maptype import map_instance_to_supertype
-from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, CallExpr, Expression, ListComprehension, ListExpr, StarExpr
+from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, Expression, ListExpr, StarExpr
 from mypy.types import AnyType, Instance, ProperType, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.dims import Size, is_unknown
 from tapegrad.mypy.codec import ARRAY, Many, TensorParts, shape_items, size_type, tensor_parts, unknown
 from tapegrad.mypy.internals import make
-from tapegrad.mypy.values import ValueUnknownError, size_value, value_of
+from tapegrad.mypy.values import ValueUnknownError, is_whole, size_value, value_of
 
 if TYPE_CHECKING:
     from mypy.plugin import FunctionContext, MethodContext
@@ -55,7 +55,7 @@ def _argument(t: Type, expression: Expression, kind: ArgKind) -> Argument:
 def refined(argument: Argument, api: Any) -> Type:
     """Returns an argument's type, with the size that its expression still knows where the type forgot it."""
     p = get_proper_type(argument.type)
-    if isinstance(p, Instance) and p.type.fullname == "builtins.int" and p.last_known_value is None:
+    if isinstance(p, Instance) and p.last_known_value is None and is_whole(p):
         size = size_value(p, argument.expression, api)
         return argument.type if is_unknown(size) else size_type(size, make(api))
     return argument.type
@@ -89,7 +89,7 @@ def _parts(argument: Argument, api: Any) -> Parts:
     if isinstance(p, TupleType) and not any(isinstance(item, UnpackType) for item in p.items):
         return Parts(list(p.items), counted=True)
     items = _items(p)
-    if isinstance(expression, CallExpr | ListComprehension) and _tells_nothing(items):
+    if expression is not None and _tells_nothing(items):
         items = _items(get_proper_type(api.get_expression_type(expression)))  # not as the op expects it
     return Parts(items, counted=False)
 

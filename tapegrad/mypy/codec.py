@@ -112,13 +112,23 @@ def bounded(t: Type) -> ProperType:
     return proper
 
 
-def size_of(t: Type) -> Size:
-    """Reads a size."""
+def literal(t: Type) -> ProperType:
+    """Returns the literal that a value is known to be, that of a number or a word where it is one in an enum."""
     p = get_proper_type(t)
-    if isinstance(p, TypeVarType):
-        return _named(p)
     if isinstance(p, Instance) and p.last_known_value is not None:
         p = p.last_known_value
+    if not (isinstance(p, LiteralType) and p.is_enum_literal()):
+        return p
+    kind = p.fallback.type
+    value = kind.names[str(p.value)].type if any(map(kind.has_base, ("builtins.int", "builtins.str"))) else None
+    return p.fallback if value is None else literal(value)
+
+
+def size_of(t: Type) -> Size:
+    """Reads a size."""
+    p = literal(t)
+    if isinstance(p, TypeVarType):
+        return _named(p)
     if isinstance(p, LiteralType):
         return p.value if isinstance(p.value, int) else UNKNOWN
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):

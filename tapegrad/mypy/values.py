@@ -37,7 +37,7 @@ from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Size, UnknownDims, is_unknown, product, surely_differ
 from tapegrad.errors import DTypeError
 from tapegrad.mypy.bound import bound_last, bound_once
-from tapegrad.mypy.codec import ARRAY, Many, dtype_name, kind_of, shape_items, size_of, tensor_parts
+from tapegrad.mypy.codec import ARRAY, Many, dtype_name, kind_of, literal, shape_items, size_of, tensor_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,6 +54,9 @@ _ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
 }
 
 
+_WHOLE: Final = "builtins.int", "numpy.integer"
+
+
 class ValueUnknownError(Exception):
     """A rule needs a value that only the run time knows."""
 
@@ -66,9 +69,7 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     """
     if isinstance(expression, ListExpr):
         return [value_of(_type_of(item, api), item, api) for item in expression.items]
-    p = get_proper_type(t)
-    if isinstance(p, Instance) and p.last_known_value is not None:
-        p = p.last_known_value
+    p = literal(t)
     if isinstance(p, NoneType):
         return None
     if isinstance(p, LiteralType) and isinstance(p.value, bool | int | str):
@@ -100,7 +101,7 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
         return slice(*(None if bound is None else _bound_of(bound, api) for bound in bounds))
     if isinstance(expression, CallExpr) and getattr(expression.callee, "fullname", "") == "builtins.slice":
         return slice(*(_bound_of(bound, api) for bound in expression.args))
-    p = get_proper_type(t)
+    p = literal(t)
     if isinstance(p, TupleType):
         return tuple(index_of(item, None, api) for item in p.items)
     if isinstance(p, NoneType):
@@ -113,7 +114,7 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
         return ...
     if name == "builtins.slice":
         return slice(UNKNOWN, UNKNOWN, UNKNOWN)
-    if isinstance(p, LiteralType) or (name == "builtins.bool" and isinstance(p, Instance) and p.last_known_value):
+    if isinstance(p, LiteralType):
         return value_of(p, expression, api)
     if isinstance(p, TypeVarType) or is_whole(p):
         return size_value(t, expression, api)
@@ -237,9 +238,9 @@ def _names_in(expression: Any) -> Iterator[NameExpr]:
 
 
 def is_whole(t: Type) -> bool:
-    """Says whether a type is a whole number of Python's or of NumPy's."""
+    """Says whether a type is a whole number of Python's, of an enum's or of NumPy's; a bool is none."""
     p = get_proper_type(t)
-    return isinstance(p, Instance) and (p.type.fullname == "builtins.int" or p.type.has_base("numpy.integer"))
+    return isinstance(p, Instance) and p.type.fullname != "builtins.bool" and any(map(p.type.has_base, _WHOLE))
 
 
 def _converts(call: CallExpr, api: Checker) -> bool:

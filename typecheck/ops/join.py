@@ -33,6 +33,15 @@ def accept_lists_of_unknown_length() -> None:
     joined([x, x, x])
 
 
+def accept_lists_that_hold_others() -> None:
+    def joined(parts: list[Tensor[Shape[L[2], L[3]], NoneTape]], count: int) -> None:
+        assert_type(tg.stack([x, *parts]), Tensor[Shape[Any, L[2], L[3]], NoneTape])
+        assert_type(tg.stack((*parts, *parts)), Tensor[Shape[Any, L[2], L[3]], NoneTape])
+        assert_type(tg.concat([x] * count), Tensor[Shape[Any, L[3]], NoneTape])
+
+    joined([x, x, x], 2)
+
+
 def accept_rows_made_one_by_one() -> None:
     assert_type(tg.stack([row * 2.0 for row in x.trace()]), Tensor[Shape[Any, L[3]], OwnedTape])
     assert_type(tg.concat(list(map(tg.exp, (x, x))), axis=1), Tensor[Shape[L[2], Any], NoneTape])
@@ -51,6 +60,13 @@ def accept_split() -> None:
     assert_type(second, Tensor[Shape[L[2], L[4]], NoneTape])
     (row, _) = tg.split(x.trace(), 2)
     assert_type(row, Tensor[Shape[L[1], L[3]], OwnedTape])
+
+
+def reject_what_becomes_of_a_list_that_holds_another() -> None:
+    def joined(parts: list[Tensor[Shape[L[2], L[3]], NoneTape]]) -> None:
+        tg.concat([x, *parts]) @ y  # E(mypy): matmul: inner sizes differ: x (?, 3) has 3 columns but y (2, 5) has 2 rows
+
+    joined([x])
 
 
 def reject_concat() -> None:
