@@ -164,7 +164,8 @@ def op(
 def operated(kind: C) -> C:
     """Lets the operators and methods of a class be the ops themselves once they are there.
 
-    So there is no look-up, a call less, and no frame between the caller and the op that refuses.
+    So there is no look-up, a call less, and no frame between the caller and the op that refuses. A method that takes
+    sizes one by one, as no op does, stays what it is.
     """
     _OPERATED.append(kind)
     return kind
@@ -198,7 +199,7 @@ def _be_methods(kind: type, name: str, operator: str | None, call: Callable[...,
     if operator is not None:
         methods |= {operator: call, f"__r{operator[2:]}": _reflected(call)}
     for attribute, method in methods.items():
-        if attribute in vars(kind):
+        if attribute in vars(kind) and not _star(vars(kind)[attribute]):
             setattr(kind, attribute, method)
 
 

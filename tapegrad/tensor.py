@@ -12,6 +12,7 @@ from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, override
 
 from tapegrad import sentences
 from tapegrad.backend.value import HALF
+from tapegrad.dims import is_int
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS, operated
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
@@ -593,13 +594,15 @@ class Tensor(Generic[S_co, T_co, D_co]):
             shorten(error)
             raise
 
-    def transpose(self, axes: tuple[Int, ...] | None = None) -> Tensor[Any, T_co, D_co]:
-        """Permutes the axes, see `tapegrad.transpose`."""
-        return CALLS["transpose"](self, axes)
+    def transpose(self, *axes: Int | tuple[Int, ...] | None) -> Tensor[Any, T_co, D_co]:
+        """Permutes the axes, a tuple or one by one, see `tapegrad.transpose`."""
+        with leaving:
+            return CALLS["transpose"](self, _together(axes) if axes else None)
 
-    def reshape(self, shape: Sizes) -> Tensor[Any, T_co, D_co]:
-        """Gives the elements another shape, see `tapegrad.reshape`."""
-        return CALLS["reshape"](self, shape)
+    def reshape(self, *shape: Int | Sizes) -> Tensor[Any, T_co, D_co]:
+        """Gives the elements another shape, a tuple or its sizes one by one, see `tapegrad.reshape`."""
+        with leaving:
+            return CALLS["reshape"](self, _together(shape))
 
     def astype(self, dtype: type[G] | np.dtype[G]) -> Tensor[S_co, T_co, G]:
         """Converts to another dtype, see `tapegrad.astype`."""
@@ -734,6 +737,11 @@ def values_of(x: Any) -> Any:
 def described(value: Any) -> str:
     """Says what a value is that should have been a tensor, or which dtype a tensor has."""
     return str(value.dtype) if isinstance(value, Tensor) else sentences.with_article(type(value).__name__)
+
+
+def _together(sizes: tuple[Any, ...]) -> Any:
+    """Returns the tuple that was given, or that of what was given one by one."""
+    return sizes[0] if len(sizes) == 1 and not is_int(sizes[0]) else sizes
 
 
 def _refuse(error: Exception) -> NoReturn:

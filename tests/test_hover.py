@@ -135,7 +135,7 @@ def test_methods_say_what_goes_in_and_what_comes_out(editor: Editor) -> None:
     )
     assert (
         editor.over(r"(?<=x\.)reshape")[0]
-        == "(method) def reshape(shape: Sizes) -> Tensor[Any, NoneTape, floating[_32Bit]]"
+        == "(method) def reshape(*shape: Int | Sizes) -> Tensor[Any, NoneTape, floating[_32Bit]]"
     )
     assert editor.over(r"(?<=x\.)backward")[1].startswith("Runs the tape backwards and consumes it.\n\nArgs:")
 

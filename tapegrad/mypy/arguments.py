@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.maptype import map_instance_to_supertype
-from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, Expression, ListExpr, StarExpr
-from mypy.types import AnyType, Instance, ProperType, TupleType, Type, UnpackType, get_proper_type
+from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, Expression, ListExpr, StarExpr, TupleExpr
+from mypy.types import AnyType, Instance, LiteralType, ProperType, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.dims import Size, is_unknown
-from tapegrad.mypy.codec import ARRAY, Many, TensorParts, shape_items, size_type, tensor_parts, unknown
+from tapegrad.mypy.codec import (
+    ARRAY,
+    Many,
+    TensorParts,
+    is_size,
+    literal,
+    shape_items,
+    size_type,
+    tensor_parts,
+    unknown,
+)
 from tapegrad.mypy.internals import make
 from tapegrad.mypy.values import ValueUnknownError, is_whole, size_value, value_of
 
@@ -50,6 +60,25 @@ def _argument(t: Type, expression: Expression, kind: ArgKind) -> Argument:
     if kind in (ARG_STAR, ARG_STAR2):
         return Argument(unknown(), None, None, starred=True)
     return Argument(t, expression, tensor_parts(t))
+
+
+def together(ctx: MethodContext) -> list[Argument]:
+    """Returns as one tuple what a method was given one by one, as those of NumPy take sizes; a tuple as it is."""
+    given = list(map(_argument, ctx.arg_types[0], ctx.args[0], ctx.arg_kinds[0]))
+    types: dict[tuple[Expression, int], Type] = {}  # mypy repeats a star for each item of what stands behind it
+    for t, expression, kind in zip(ctx.arg_types[0], ctx.args[0], ctx.arg_kinds[0], strict=True):
+        p = get_proper_type(t)
+        items = p.items if kind is ARG_STAR and isinstance(p, TupleType) else [unknown() if kind is ARG_STAR else t]
+        types |= {(expression, place): item for place, item in enumerate(items)}
+    if not all(map(_is_count, types.values())):
+        return given
+    written = None if ARG_STAR in ctx.arg_kinds[0] else TupleExpr(ctx.args[0])
+    return [Argument(TupleType([*types.values()], make(ctx.api)("builtins.tuple", [unknown()])), written, None)]
+
+
+def _is_count(t: Type) -> bool:
+    p = literal(t)
+    return is_whole(p) or (is_size(p) and not (isinstance(p, LiteralType) and isinstance(p.value, bool)))
 
 
 def refined(argument: Argument, api: Any) -> Type:

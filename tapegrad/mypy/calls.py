@@ -26,7 +26,7 @@ from tapegrad.dims import Dims, Size, assumed, surely_differ
 from tapegrad.divisions import CHECKS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy import INTERNAL
-from tapegrad.mypy.arguments import NUMBERS, Argument, Parts, arguments_of, known_value, listed, refined
+from tapegrad.mypy.arguments import NUMBERS, Argument, Parts, arguments_of, known_value, listed, refined, together
 from tapegrad.mypy.asking import is_several, refuse_dtypes, ruled, shaped
 from tapegrad.mypy.bindings import Bindings, Refusal
 from tapegrad.mypy.bound import targets_of
@@ -104,6 +104,8 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
         return ctx.default_return_type
     signature, method = signature_of(function), method_of_tensor(declared)
     given = arguments_of(ctx, parameter_names(declared) if method is None else method.names)
+    if declared.arg_kinds and declared.arg_kinds[0].is_star():
+        given = dict.fromkeys(given, together(ctx))
     receiver = [Argument(ctx.type, _receiver(ctx.context, reflected=reflected), tensor)]
     first, second = [*signature.names[:2], ""][:2]
     if reflected:

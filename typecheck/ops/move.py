@@ -95,7 +95,23 @@ def accept_all_axes_in_reverse() -> None:
 def accept_an_order_of_axes() -> None:
     assert_type(stack.transpose((2, 0, 1)), Tensor[Shape[L[5], L[2], L[3]], NoneTape])
     assert_type(tg.transpose(stack.trace(), (0, -1, 1)), Tensor[Shape[L[2], L[5], L[3]], OwnedTape])
-    assert_type(stack.transpose(axes=(-1, -2, -3)), Tensor[Shape[L[5], L[3], L[2]], NoneTape])
+    assert_type(tg.transpose(stack, axes=(-1, -2, -3)), Tensor[Shape[L[5], L[3], L[2]], NoneTape])
+
+
+def accept_sizes_and_axes_one_by_one() -> None:
+    def flat(a: Tensor[Shape[N, L[4], L[6]]], n: int, known: Any) -> None:
+        rows, columns, _ = a.shape
+        assert_type(a.reshape(rows * columns, -1), Tensor[Shape[Mul[L[4], N], L[6]], NoneTape])
+        assert_type(a.reshape(*a.shape[:2], 2, 3), Tensor[Shape[N, L[4], L[2], L[3]], NoneTape])
+        assert_type(a.reshape(n, -1), Tensor[Shape[Any, Any], NoneTape])
+        assert_type(a.reshape(known), Tensor[Any, NoneTape])
+        assert_type(a.reshape(*known), Tensor[Any, NoneTape])
+
+    flat(tg.ones((5, 4, 6)), 4, (120,))
+    assert_type(x.reshape(-1), Tensor[Shape[L[6]], NoneTape])
+    assert_type(x.trace().reshape(np.int64(3), 2), Tensor[Shape[L[3], L[2]], OwnedTape])
+    assert_type(stack.transpose(2, 0, 1), Tensor[Shape[L[5], L[2], L[3]], NoneTape])
+    assert_type(stack.transpose(None), Tensor[Shape[L[5], L[3], L[2]], NoneTape])
 
 
 def accept_named_sizes_in_another_order() -> None:
@@ -143,6 +159,14 @@ def accept_more_of_named_sizes() -> None:
 
 def reject_another_number_of_elements() -> None:
     x.reshape((7,))  # E: reshape: x (2, 3) has 6 elements but shape (7,) has 7 [tapegrad-shape]
+
+
+def reject_another_number_of_elements_one_by_one() -> None:
+    x.reshape(4, 2)  # E: reshape: x (2, 3) has 6 elements but shape (4, 2) has 8 [tapegrad-shape]
+
+
+def reject_axes_one_by_one() -> None:
+    stack.transpose(1, 0)  # E: transpose: x (2, 3, 5) has rank 3 but axes (1, 0) names 2 [tapegrad-shape]
 
 
 def reject_a_scalar_of_six() -> None:
