@@ -373,7 +373,7 @@ def normal_axes(axis: SupportsIndex | tuple[SupportsIndex, ...] | None, dims: Di
     """Returns the axes that NumPy's `axis` argument names, counted from the front; None names all."""
     if axis is None:
         return tuple(range(len(dims)))
-    axes = tuple(normal_axis(one, dims, name) for one in several_axes(axis))
+    axes = tuple(normal_axis(one, dims, name) for one in several_ints(axis))
     if len(set(axes)) < len(axes):
         message = f"axis {axis} names an axis of {name} {show(dims)} twice"
         raise ShapeError(message)
@@ -392,17 +392,17 @@ def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
     return number if isinstance(number, int | Dim) else int(number)
 
 
-def several_axes(axis: SupportsIndex | tuple[SupportsIndex, ...]) -> tuple[Size, ...]:
-    """Returns the axes that an argument names, one or several.
+def several_ints(numbers: Any, name: str = "axis") -> tuple[Any, ...]:
+    """Returns the axes, or the sizes, that an argument names, one or several.
 
     Raises:
         DTypeError: They are not ints.
     """
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    if not all(map(is_int, axes)):
-        message = f"axis is {axis!r} but an int or a tuple of ints is expected"
+    several = numbers if isinstance(numbers, tuple) else (numbers,)
+    if not all(map(is_int, several)):
+        message = f"{name} is {numbers!r} but an int or a tuple of ints is expected"
         raise DTypeError(message)
-    return tuple(map(one_int, axes))
+    return tuple(map(one_int, several))
 
 
 def is_int(axis: object) -> bool:

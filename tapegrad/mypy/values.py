@@ -121,9 +121,11 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     raise ValueUnknownError
 
 
-def _bound_of(expression: Expression, api: Checker) -> Size | None:
-    t = _type_of(expression, api)
-    return None if isinstance(get_proper_type(t), NoneType) else size_value(t, expression, api)
+def _bound_of(expression: Expression, api: Checker) -> Any:
+    try:
+        return value_of(_type_of(expression, api), expression, api)
+    except ValueUnknownError:
+        return UNKNOWN
 
 
 def _indices(p: Type) -> SimpleNamespace:

@@ -93,6 +93,10 @@ def gathered_shape(item: Any, axis: int, x: Dims) -> Dims:
 
 def sliced_size(n: Size, item: slice) -> Size:
     """Counts what a slice picks of `n` elements; unknown unless it is certain."""
+    for bound in (item.start, item.stop, item.step):
+        if bound is not None and not hasattr(bound, "__index__"):
+            message = f"a bound of a slice is {sentences.with_article(type(bound).__name__)} but an int is expected"
+            raise DTypeError(message)
     step = 1 if item.step is None else item.step
     if not isinstance(step, int):
         return UNKNOWN

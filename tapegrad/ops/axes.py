@@ -12,7 +12,7 @@ from tapegrad.dims import (
     normal_axes,
     normal_axis,
     product,
-    several_axes,
+    several_ints,
     show,
     surely_differ,
 )
@@ -52,7 +52,7 @@ def unflatten_shape(x: Dims, axis: Int, sizes: Dims) -> Dims:
 
 def expand_dims_shape(x: Dims, axis: Int | tuple[Int, ...]) -> Dims:
     """Puts sizes of one where the result is to have them."""
-    axes = several_axes(axis)
+    axes = several_ints(axis)
     rank = len(x) + len(axes)
     for one in axes:
         if isinstance(one, Dim):

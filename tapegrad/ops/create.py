@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 
 from tapegrad import sentences
-from tapegrad.dims import Dim, Dims, Size, is_int, show, surely_differ, surely_less
+from tapegrad.dims import Dims, Size, several_ints, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import own, split
@@ -41,7 +41,7 @@ def tensor_shape(data: Any) -> Dims:
 
 def filled_shape(shape: Dims | Size) -> Dims:
     """Gives the shape asked for, which may be one size."""
-    dims: Dims = sizes_of(shape)
+    dims: Dims = several_ints(shape, "shape")
     for n in dims:
         if surely_less(n, 0):
             message = f"shape {show(dims)} has the negative size {n}"
@@ -130,7 +130,7 @@ def empty(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return made(np.empty(sizes_of(shape), scalar_type(dtype)))
+    return made(np.empty(several_ints(shape, "shape"), scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -150,7 +150,7 @@ def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return made(np.zeros(sizes_of(shape), scalar_type(dtype)))
+    return made(np.zeros(several_ints(shape, "shape"), scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -170,7 +170,7 @@ def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tenso
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return made(np.ones(sizes_of(shape), scalar_type(dtype)))
+    return made(np.ones(several_ints(shape, "shape"), scalar_type(dtype)))
 
 
 @op(full_shape)
@@ -191,7 +191,7 @@ def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.fl
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return made(np.full(sizes_of(shape), value, scalar_type(dtype)))
+    return made(np.full(several_ints(shape, "shape"), value, scalar_type(dtype)))
 
 
 @op(like_shape)
@@ -257,19 +257,6 @@ def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
     """
     x, _ = split(x)
     return made(np.full(x.shape, value, x.dtype))
-
-
-def sizes_of(shape: Any) -> Any:
-    """Returns the sizes of a shape that may be one size.
-
-    Raises:
-        DTypeError: It is neither an int nor a tuple of ints.
-    """
-    sizes = shape if isinstance(shape, tuple) else (shape,)
-    if not all(map(is_int, sizes)):
-        message = f"shape is {shape!r} but an int or a tuple of ints is expected"
-        raise DTypeError(message)
-    return tuple(n if isinstance(n, int | Dim) else int(n) for n in sizes)  # of NumPy's; a rule asks for no NumPy
 
 
 def float_dtype_only(dtype: Any) -> None:

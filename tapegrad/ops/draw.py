@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.backend.underflow import vanishing
+from tapegrad.dims import several_ints
 from tapegrad.generator import generator
 from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
-from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape, sizes_of
+from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
 from tapegrad.tensor import D, Float, S, T, Tensor, handle, made
 
@@ -51,7 +52,7 @@ def normal(
         ValueError: `std` is negative.
     """
     float_dtype_only(dtype)
-    return made(_drawn(rng, "normal", mean, std, sizes_of(shape), dtype=scalar_type(dtype)))
+    return made(_drawn(rng, "normal", mean, std, several_ints(shape, "shape"), dtype=scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -82,7 +83,7 @@ def uniform(
         DTypeError: `dtype` is not a float, or `shape` is not made of ints.
     """
     float_dtype_only(dtype)
-    return made(_drawn(rng, "uniform", low, high, sizes_of(shape), dtype=scalar_type(dtype)))
+    return made(_drawn(rng, "uniform", low, high, several_ints(shape, "shape"), dtype=scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -111,7 +112,7 @@ def bernoulli(
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
         ValueError: `p` is out of its range.
     """
-    return made(_ones("bernoulli", sizes_of(shape), p, scalar_type(dtype), rng))
+    return made(_ones("bernoulli", several_ints(shape, "shape"), p, scalar_type(dtype), rng))
 
 
 @op(like_shape)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad import sentences
 from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, Size, is_unknown, normal_axis, product, show, surely_differ, surely_less
+from tapegrad.dims import Dims, Size, is_unknown, normal_axis, product, several_ints, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import known, split_mixed, tensor_only
 from tapegrad.ops._index import OutOfRangeError, along, check_range
-from tapegrad.ops.create import sizes_of
 from tapegrad.ops.places import getitem
 from tapegrad.tensor import T1, T2, D, T, Tensor, handle
 
@@ -175,7 +174,7 @@ def scatter_add(
     """
     _not_a_number(indices)
     updates, indices, tape = split_mixed(updates, indices)
-    sizes: tuple[int, ...] = sizes_of(shape)
+    sizes: tuple[int, ...] = several_ints(shape, "shape")
     _check_indices(indices, sizes[axis], axis)
     axis = normal_axis(axis, sizes)
     out = handle(engine(updates.data, indices.data).scatter_add(sizes, indices.data, updates.data, axis))

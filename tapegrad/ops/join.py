@@ -13,6 +13,7 @@ from tapegrad.dims import (
     is_unknown,
     normal_axis,
     one_int,
+    several_ints,
     show,
     surely_differ,
     surely_divides,
@@ -57,7 +58,8 @@ def stack_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
 def split_shape(x: Dims, sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Dims, ...]:
     """Cuts the axis into equal parts, or into parts of the sizes asked for."""
     axis = normal_axis(axis, x)
-    sizes = _equal_parts(x, sections, axis) if isinstance(sections, int) else sections
+    given = several_ints(tuple(sections) if isinstance(sections, list) else sections, "sections")
+    sizes = given if isinstance(sections, tuple | list) else _equal_parts(x, given[0], axis)
     total: Size = 0
     for size in sizes:
         if surely_less(size, 0):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, is_unknown, normal_axes, product, show, surely_differ, surely_less
+from tapegrad.dims import Dims, is_unknown, normal_axes, product, several_ints, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
-from tapegrad.ops.create import sizes_of
 from tapegrad.tensor import D, T, Tensor, handle
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     """
     x, tape = split(x)
     if len(shape) and min(shape) < -1:  # `len`, for an array of sizes has no truth
-        reshape_shape(x.shape, sizes_of(shape))  # refuses what NumPy takes for another -1
+        reshape_shape(x.shape, several_ints(shape, "shape"))  # refuses what NumPy takes for another -1
     out = handle(x.data.reshape(shape))
 
     def backward(grads: Gradients) -> None:

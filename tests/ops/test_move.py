@@ -11,8 +11,9 @@ import pytest
 from tapegrad import sentences
 from tapegrad.dims import named, show
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import broadcast_to, normal, reshape, tensor, transpose, zeros
+from tapegrad.ops import broadcast_to, normal, reshape, split, tensor, tile, transpose, unflatten, zeros
 from tapegrad.ops.move import reshape_shape
+from tapegrad.tensor import Tensor
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -29,6 +30,38 @@ def test_reshape_keeps_the_order_of_rows() -> None:
     assert reshape(x, (3, 2)).tolist() == [[1, 2], [3, 4], [5, 6]]
     assert reshape(x, (-1,)).tolist() == [1, 2, 3, 4, 5, 6]
     assert reshape(x, (1, 2, -1)).shape == (1, 2, 3)
+
+
+def test_sizes_and_axes_stand_in_a_tuple_or_one_by_one() -> None:
+    x = real(2, 3, 4)
+
+    assert x.reshape(3, 8).shape == x.reshape((3, 8)).shape == (3, 8)
+    assert x.reshape(-1).shape == x.reshape(np.int64(-1)).shape == (24,)
+    assert x.reshape([6, 4]).shape == x.reshape(np.array([6, 4])).shape == (6, 4)
+    assert x[0, 0, 0].reshape().shape == x[0, 0, 0].reshape(()).shape == ()
+    assert x.transpose(2, 0, 1).shape == x.transpose((2, 0, 1)).shape == (4, 2, 3)
+    assert x.transpose().shape == x.transpose(None).shape == (4, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "sentence"),
+    [
+        (Tensor.reshape, (2.0, 12), "reshape: shape is (2.0, 12) but a tuple of ints is expected"),
+        (Tensor.reshape, ((4, 6), 1), "reshape: shape is ((4, 6), 1) but a tuple of ints is expected"),
+        (Tensor.reshape, (True,), "reshape: shape is a bool but a tuple of ints is expected"),
+        (reshape, (-1,), "reshape: shape is an int but a tuple of ints is expected"),
+        (Tensor.transpose, (0.5, 1), "transpose: axis is (0.5, 1) but an int or a tuple of ints is expected"),
+        (broadcast_to, ((4.0, 6),), "broadcast_to: shape is (4.0, 6) but a tuple of ints is expected"),
+        (unflatten, (0, (2.0, 2)), "unflatten: sizes is (2.0, 2) but a tuple of ints is expected"),
+        (tile, (2.0,), "tile: reps is 2.0 but an int or a tuple of ints is expected"),
+        (split, ((1.0, 3),), "split: sections is (1.0, 3) but an int or a tuple of ints is expected"),
+    ],
+)
+def test_sizes_that_are_no_whole_numbers_are_refused(call: Any, given: tuple[Any, ...], sentence: str) -> None:
+    with pytest.raises(DTypeError) as refused:
+        call(real(4, 6), *given)
+
+    assert str(refused.value) == sentence
 
 
 @pytest.mark.parametrize("shape", [(6, 5), (30,), (-1, 2), (5, 1, -1), (2, 3, 5)], ids=str)

@@ -231,6 +231,15 @@ def test_an_index_that_does_not_fit_is_refused(index: Any, sentence: str) -> Non
     assert str(refused.value) == f"getitem: {sentence}"
 
 
+def test_a_bound_of_a_slice_is_a_whole_number() -> None:
+    with pytest.raises(DTypeError, match=r"^getitem: a bound of a slice is a float but an int is expected$"):
+        real(2, 3)[0, :1.5]
+    with pytest.raises(DTypeError, match=r"^at_set: a bound of a slice is a str but an int is expected$"):
+        at_set(real(2, 3), slice("a"), 0.0)
+
+    assert real(2, 3)[np.int64(1) : np.int8(2), : True + 1].shape == (1, 2)
+
+
 def test_a_number_past_the_end_is_an_index_error_too() -> None:
     with pytest.raises(IndexError, match=r"^getitem: index 2 is out of range for axis 0 of x \(2, 3\)$"):
         real(2, 3)[2]

@@ -92,6 +92,10 @@ def reject_a_bool() -> None:
     x[True]  # E: getitem: a bool is neither an int, a slice, ..., None nor a tensor of indices [tapegrad-shape]
 
 
+def reject_a_slice_between_fractions() -> None:
+    x[0.5:]  # E: getitem: a bound of a slice is a float but an int is expected [tapegrad-dtype]
+
+
 def reject_a_mask_of_another_size() -> None:
     x[tg.tensor([True, False, True])]  # E: getitem: the mask (3,) has 3 where axis 0 of x (2, 3, 5) is 2 [tapegrad-shape]
 
