@@ -12,9 +12,10 @@ from typing_extensions import TypeVar, override
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, Refusal
 from tapegrad.guard._memory import Memory
-from tapegrad.nn.param import Buffer, Param
+from tapegrad.nn.param import Buffer, Param, State
 from tapegrad.nn.places import called, called_as, held_by, shown
-from tapegrad.traces import shorten
+from tapegrad.tensor import Tensor
+from tapegrad.traces import leaving, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -73,6 +74,16 @@ class Module:
             """Computes `forward`, whose type a call has."""
 
     else:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Sets an attribute; numbers in the place of a parameter or a buffer, which would be lost, are refused."""
+            held = vars(self).get(name)
+            if isinstance(held, State) and isinstance(value, _NUMBERS) and not isinstance(value, State):
+                kind = type(held).__name__
+                message = f"{type(self).__name__}: {name} is a {kind}, which would be lost; {name}.assign changes it"
+                with leaving:
+                    raise DTypeError(message)
+            super().__setattr__(name, value)
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             """Computes `forward`; what it refuses says by which name it was called."""
@@ -216,6 +227,7 @@ class _Listings(dict[type, "Callable[[Any], Iterable[tuple[Any, Any]]] | None"])
 
 
 _LISTINGS: Final = _Listings()
+_NUMBERS: Final = (Tensor, np.ndarray)
 
 
 def _leaf(_: Any) -> Iterable[tuple[Any, Any]]:

@@ -15,7 +15,7 @@ import pytest
 from tapegrad import io, optim, summary
 from tapegrad.errors import DTypeError
 from tapegrad.io.torch_layout import places
-from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
+from tapegrad.nn import Buffer, Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import matmul, ones, sum
 
 
@@ -155,6 +155,22 @@ def test_slots_without_names_hide_nothing() -> None:
             self.scale = Param(ones((3,)))
 
     assert [*Plain().parameters()] == ["scale"]
+
+
+@pytest.mark.parametrize("numbers", [ones((2,)), np.ones(2, np.float32)], ids=["tensor", "array"])
+def test_numbers_do_not_take_the_place_of_a_parameter(numbers: Any) -> None:
+    layer: Any = Linear(3, 2)
+    layer.mean = Buffer(ones((2,)))
+
+    with pytest.raises(DTypeError, match=r"^Linear: bias is a Param, which would be lost; bias\.assign changes it$"):
+        layer.bias = numbers
+    with pytest.raises(DTypeError, match=r"^Linear: mean is a Buffer, which would be lost; mean\.assign changes it$"):
+        layer.mean = numbers
+
+    assert [*layer.parameters()] == ["weight", "bias"]
+    layer.bias, layer.scale = Param(ones((2,))), numbers
+    layer.bias = None
+    assert [*layer.parameters()] == ["weight"]
 
 
 def test_a_module_is_shown_as_a_tree_of_paths() -> None:
