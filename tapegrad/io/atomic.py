@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from glob import escape
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -32,8 +33,11 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):  # if it was never made
+            temporary.unlink()
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            error.filename = str(path)  # what the caller knows of
         raise
     _sync_folder(path.parent)
 

@@ -126,9 +126,10 @@ def test_what_the_system_refuses_leaves_the_old_file_and_says_which(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, call, refuse)
-        with pytest.raises(PermissionError, match=r"\.model\.npz\.\w+\.tmp"):
+        with pytest.raises(PermissionError) as refused:
             save(Linear(3, 2, rng=1), path)
 
+    assert refused.value.filename == str(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -227,3 +228,14 @@ def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
     remove_leftovers(tmp_path / "r[1].npz")
 
     assert [path.name for path in tmp_path.iterdir()] == [".r1.npz.1a2b3c4d.tmp"]
+
+
+@pytest.mark.parametrize("place", ["folder", "file"])
+def test_a_folder_that_is_not_there_is_said_of_the_file_that_was_asked_for(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    path = tmp_path / place / "model.npz"
+
+    with pytest.raises((FileNotFoundError, NotADirectoryError)) as failed:
+        save(Linear(2, 2), path)
+
+    assert failed.value.filename == str(path)
