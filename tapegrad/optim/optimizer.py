@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
+from typing import Any, Final, Generic, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, override
@@ -18,6 +18,7 @@ from tapegrad.backend import Value
 from tapegrad.backend.underflow import vanishing
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
+from tapegrad.gradients import Gradients
 from tapegrad.locks import open_in_children
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
@@ -28,9 +29,6 @@ from tapegrad.options import check_at_least_zero
 from tapegrad.sentences import with_article, wrong_dtype
 from tapegrad.tensor import Tensor
 from tapegrad.traces import edge, shorten
-
-if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
 
 State = TypeVar("State", default=Any)
 
@@ -143,7 +141,7 @@ class Optimizer(ABC, Generic[State]):
 
         Raises:
             TapeError: A parameter has no gradient, or the gradients are all of other tensors.
-            DTypeError: A gradient has another dtype than its parameter.
+            DTypeError: A gradient has another dtype than its parameter, or `grads` are none.
         """
         with _STEPPING:
             try:
@@ -215,6 +213,10 @@ class Optimizer(ABC, Generic[State]):
 
     def _used(self, grads: Gradients, *, allow_unused: bool) -> list[AnyParam]:
         """Returns every parameter that has a gradient and is not frozen."""
+        if not isinstance(grads, Gradients):
+            kind = with_article(type(grads).__name__)
+            message = f"{type(self).__name__}.step: grads is {kind} but Gradients, which backward gives, are expected"
+            raise DTypeError(message)
         values = grads.values_by_node  # a parameter has no tape, so it is what gradients are looked up by
         active = [*self.parameters.values()]
         if any(map(_FROZEN, active)):

@@ -138,6 +138,20 @@ def test_a_gradient_of_another_dtype_changes_nothing(make: Any) -> None:
     assert (first.version, second.version, optimizer.state) == (0, 0, {})
 
 
+@any_optimizer
+@pytest.mark.parametrize("given", [ones(()), None, {}], ids=["loss", "None", "dict"])
+def test_what_is_no_gradients_is_refused(make: Any, given: Any) -> None:
+    net = model()
+    before = all_of(optimizer := make(net))
+
+    kind = "a " + type(given).__name__
+    message = f"{type(optimizer).__name__}.step: grads is {kind} but Gradients, which backward gives, are expected"
+    with pytest.raises(DTypeError, match=f"^{re.escape(message)}$"):
+        optimizer.step(given)
+
+    assert all_of(optimizer) == before
+
+
 class Broken(Optimizer[int]):
     """Gives an update of another shape for all but the first parameter."""
 
