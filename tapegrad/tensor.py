@@ -378,6 +378,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
         with leaving:
             return bool(self._only("bool"))
 
+    @override
+    def __format__(self, spec: str) -> str:
+        with leaving:
+            return format(self._only("format"), spec) if spec else str(self)
+
     def __len__(self) -> int:
         if not self.shape:
             message = "len: a tensor of shape () has no length"

@@ -288,6 +288,7 @@ def test_one_element_becomes_a_python_number() -> None:
     assert x.item() == 2.5
     assert type(x.item()) is float
     assert float(x) == 2.5
+    assert f"{x:.3f} {x:>6} {x}" == f"2.500    2.5 {x!s}"
     assert int(x) == 2
     assert bool(x)
     assert not bool(zeros(()))
