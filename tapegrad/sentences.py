@@ -167,6 +167,11 @@ def no_dtype(call: str, place: str, given: str) -> str:
     return _said(call, f"{place} is {given} but a dtype of NumPy, or its scalar type, is expected")
 
 
+def no_real_dtype(call: str, place: str, dtype: str) -> str:
+    """Says that no op knows a dtype: `zeros: dtype is complex64 but floating, integer or bool is expected`."""
+    return wrong_dtype(call, place, dtype, "floating, integer or bool")
+
+
 def mixed_dtypes(call: str, dtype: str, place: str, other: str, other_place: str) -> str:
     """Says that two dtypes which must be one are two: `f: x is float32 but y is int64`.
 

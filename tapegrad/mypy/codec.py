@@ -306,6 +306,8 @@ def dtype_name(t: Type) -> str:
     bits = get_proper_type(p.args[0]) if p.args else None
     width = bits.type.name.strip("_").removesuffix("Bit").removesuffix("bit") if isinstance(bits, Instance) else ""
     kind = name.removesuffix("ing").replace("unsignedinteger", "uint").replace("signedinteger", "int")
+    if kind == "complexfloat" and width.isdigit():  # of two floats
+        return f"complex{2 * int(width)}"
     return f"{kind}{width}" if width.isdigit() else name
 
 

@@ -134,14 +134,15 @@ def _unify_scalar_type(bindings: Bindings, declared: Type, given: ProperType, wh
     if isinstance(given, UnionType) or (isinstance(given, Instance) and given.type.fullname == "builtins.type"):
         return
     if isinstance(given, Instance) and given.type.has_base("numpy.dtype"):
-        (scalar,) = map_instance_to_supertype(given, _base(given, "numpy.dtype")).args
-        unify(bindings, declared, scalar, where)
-        return
-    made = _instance_of(given)
+        (made,) = map(get_proper_type, map_instance_to_supertype(given, _base(given, "numpy.dtype")).args)
+    else:
+        made = _instance_of(given)
     if made is given or (isinstance(made, Instance) and not made.type.has_base(GENERIC)):
         name = made.type.name if isinstance(made, Instance) else "NoneType"
         kind = sentences.with_article(name) if made is given else f"the class {name}"
         raise Refusal(sentences.no_dtype(bindings.name, where, kind), "dtype")
+    if isinstance(made, Instance) and any(map(made.type.has_base, UNKNOWN_TO_OPS)):
+        raise Refusal(sentences.no_real_dtype(bindings.name, where, dtype_name(made)), "dtype")
     unify(bindings, declared, made, where)
 
 
@@ -385,6 +386,9 @@ def _unify_dtype(bindings: Bindings, formal: ProperType, actual: ProperType, whe
 
 
 GENERIC = "numpy.generic"
+UNKNOWN_TO_OPS = tuple(
+    f"numpy.{name}" for name in ("complexfloating", "datetime64", "flexible", "object_", "timedelta64")
+)
 SEQUENCES = frozenset({"builtins.tuple", "typing.Sequence", "typing.Iterable", "typing.Collection"})
 
 
@@ -417,4 +421,9 @@ def _instance_of(given: ProperType) -> ProperType:
         return given.item
     if isinstance(given, Overloaded):
         given = given.items[0]
-    return get_proper_type(given.ret_type) if isinstance(given, CallableType) else given
+    if not isinstance(given, CallableType):
+        return given
+    made = get_proper_type(given.ret_type)
+    if isinstance(made, Instance) or not given.is_type_obj():
+        return made
+    return Instance(given.type_object(), [unknown() for _ in given.type_object().type_vars])  # of `numpy.object_`

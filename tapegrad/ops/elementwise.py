@@ -3,7 +3,8 @@ r"""Ops of one operand that treat each element by itself, and the rules of all s
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -249,16 +250,31 @@ def scalar_type(dtype: Any) -> Any:
     """Returns NumPy's scalar type of a dtype; what else NumPy would take for one, such as `float`, no type knows.
 
     Raises:
-        DTypeError: It is neither a dtype nor a scalar type.
+        DTypeError: It is neither a dtype nor a scalar type, or of neither real numbers nor bools.
     """
     scalar = dtype.type if isinstance(dtype, np.dtype) else dtype
-    is_class = isinstance(scalar, type)
-    if is_class and issubclass(scalar, np.generic):
-        if scalar.__module__ == "numpy" or scalar.__name__ == "bfloat16":
-            return scalar
-        dtype = scalar  # of another package
-    given = f"the class {dtype.__name__}" if is_class else sentences.with_article(type(dtype).__name__)
+    if not isinstance(scalar, type):
+        given = sentences.with_article(type(dtype).__name__)
+    elif _is_known(scalar):
+        return scalar
+    elif scalar in _ABSTRACT:
+        given = f"the abstract class {scalar.__name__}"
+    elif issubclass(scalar, np.generic) and scalar.__module__ == "numpy":
+        raise DTypeError(sentences.no_real_dtype(sentences.UNNAMED, "dtype", scalar.__name__.rstrip("_")))
+    else:
+        given = f"the class {scalar.__name__}"
     raise DTypeError(sentences.no_dtype(sentences.UNNAMED, "dtype", given))
+
+
+@cache
+def _is_known(scalar: type[Any]) -> bool:
+    """Says whether there are ops for a scalar type: one of real numbers or bools, of NumPy's, or bfloat16."""
+    if not issubclass(scalar, np.generic) or scalar in _ABSTRACT:
+        return False
+    return np.dtype(scalar).kind in "biuf" if scalar.__module__ == "numpy" else scalar.__name__ == "bfloat16"
+
+
+_ABSTRACT: Final = (np.floating, np.inexact, np.integer, np.signedinteger, np.unsignedinteger, np.number, np.generic)
 
 
 def float_only(x: Tensor[Any, Any, Any], given: object = None) -> None:

@@ -198,7 +198,31 @@ def test_a_dtype_is_taken_as_such_or_by_its_scalar_type(dtype: type[np.generic])
 
 
 @pytest.mark.parametrize(
-    ("dtype", "given"), [(float, "the class float"), (int, "the class int"), ("float32", "a str"), (3, "an int")]
+    "dtype",
+    [np.complex64, np.str_, np.bytes_, np.object_, np.datetime64, np.timedelta64, np.void, np.dtype(np.complex128)],
+)
+def test_a_dtype_that_no_op_knows_is_refused(dtype: Any) -> None:
+    name = getattr(dtype, "type", dtype).__name__.rstrip("_")
+    words = f"dtype is {name} but floating, integer or bool is expected"
+
+    for call, f in FILLED.items():
+        with pytest.raises(DTypeError, match=f"^{call}: {words}$"):
+            f((2,), dtype)
+    with pytest.raises(DTypeError, match=f"^tensor: {words}$"):
+        tensor([1.0], dtype)
+    with pytest.raises(DTypeError, match=f"^astype: {words}$"):
+        ones((2,)).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "given"),
+    [
+        (np.floating, "the abstract class floating"),
+        (float, "the class float"),
+        (int, "the class int"),
+        ("float32", "a str"),
+        (3, "an int"),
+    ],
 )
 def test_what_is_no_dtype_of_numpy_is_refused(dtype: Any, given: str) -> None:
     words = f"dtype is {given} but a dtype of NumPy, or its scalar type, is expected"

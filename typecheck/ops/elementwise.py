@@ -307,6 +307,18 @@ def reject_what_is_no_dtype_of_numpys() -> None:
     x.astype(bool)  # E: astype: dtype is the class bool but a dtype of NumPy, or its scalar type, is expected [tapegrad-dtype]
 
 
+def reject_complex_numbers() -> None:
+    x.astype(np.complex64)  # E: astype: dtype is complex64 but floating, integer or bool is expected [tapegrad-dtype]
+
+
+def reject_objects() -> None:
+    tg.zeros((2,), np.object_)  # E: zeros: dtype is object but floating, integer or bool is expected [tapegrad-dtype]
+
+
+def reject_times() -> None:
+    tg.full((2,), 1, np.dtype(np.timedelta64))  # E: full: dtype is timedelta64 but floating, integer or bool is expected [tapegrad-dtype]
+
+
 def reject_a_dtype_by_its_word() -> None:
     tg.zeros((2,), "float32")  # E: zeros: dtype is a str but a dtype of NumPy, or its scalar type, is expected [tapegrad-dtype]
 
