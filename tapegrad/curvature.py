@@ -44,7 +44,7 @@ def hvp(
 
     Raises:
         ShapeError: `f` gives no scalar, or `v` has another shape than `x`.
-        DTypeError: The dtypes differ, or are not float.
+        DTypeError: The dtypes differ, or are not float, or `f` gives no tensor.
         TapeError: `x` or `v` has a tape, or `f` uses an op that cannot be differentiated twice, which is named.
 
     Source:
@@ -99,7 +99,7 @@ def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, N
 
     Raises:
         ShapeError: `f` gives no scalar.
-        DTypeError: `x` is not a float.
+        DTypeError: `x` is not a float, or `f` gives no tensor.
         TapeError: `x` has a tape, or `f` uses an op that cannot be differentiated twice, which is named.
     """
     _check_point("hessian", x)
@@ -121,10 +121,13 @@ def _product(call: str, f: Callable[[Any], Any], x: Any, v: Any) -> Any:
     lifted = level.from_inner(x.trace())
     try:
         y = f(lifted.trace())
+        if not isinstance(y, Tensor):
+            message = f"{call}: f gives {sentences.with_article(type(y).__name__)}, not a tensor"
+            raise DTypeError(message)
         if y.shape != ():
             message = f"{call}: f gives {sentences.shown(y.shape)}, not a scalar"
             raise ShapeError(message)
-        slope = y.backward(wrt=lifted).get(lifted) if y.owns_tape else None
+        slope: Any = y.backward(wrt=lifted).get(lifted) if y.owns_tape else None
         slope = None if slope is None else level.inner(slope)
         found = slope.backward(wrt=x, seed=v).get(x) if slope is not None and slope.owns_tape else None
     except (AttributeError, TapeError, TypeError) as error:

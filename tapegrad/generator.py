@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from tapegrad.errors import DTypeError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -37,8 +39,11 @@ def random(seed: int) -> Iterator[np.random.Generator]:
 
     Yields:
         The generator.
+
+    Raises:
+        DTypeError: `seed` is something else.
     """
-    generator = np.random.default_rng(seed)
+    generator = _seeded(seed, "seed")
     token = _current.set(generator)
     try:
         yield generator
@@ -52,13 +57,26 @@ def current() -> np.random.Generator | None:
 
 
 def generator(rng: RNG = None) -> np.random.Generator:
-    """Returns `rng` as a generator: itself, one seeded with it, or for None the one in force."""
+    """Returns `rng` as a generator: itself, one seeded with it, or for None the one in force.
+
+    Raises:
+        DTypeError: It is neither a generator nor a whole number from 0 on.
+    """
     replace = stand_in.get()
     if replace is not None and (other := replace(rng)) is not None:
         return other  # type: ignore[no-any-return]  # it draws by the same names
     if isinstance(rng, np.random.Generator):
         return rng
-    return np.random.default_rng(rng) if rng is not None else _current.get() or np.random.default_rng()
+    return _seeded(rng, "rng") if rng is not None else _current.get() or np.random.default_rng()
+
+
+def _seeded(seed: int, name: str) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        expected = "a whole number from 0 on" if name == "seed" else "a generator, or a whole number from 0 on,"
+        message = f"{name} is {seed!r} but {expected} is expected"
+        raise DTypeError(message) from None
 
 
 def state_of(generator: np.random.Generator) -> State:

@@ -163,6 +163,7 @@ def test_a_product_of_what_does_not_fit_is_refused(arguments: Any, error: type[E
     [
         ((energy, real(3).trace()), TapeError, r"hessian: x has a tape but must have none"),
         ((tanh, real(3)), ShapeError, r"hessian: f gives \(3,\), not a scalar"),
+        ((lambda x: float(x.sum()), real(3)), DTypeError, r"hessian: f gives a float, not a tensor"),
         ((energy, tensor([1])), DTypeError, r"hessian: x is int64 but float is expected"),
     ],
 )

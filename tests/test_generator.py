@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tapegrad.errors import DTypeError
 from tapegrad.generator import generator, random
 from tapegrad.ops import normal
 
@@ -46,3 +49,9 @@ def test_a_generator_given_is_used_as_it_is() -> None:
         assert generator() is innermost
         assert generator(7).random() == np.random.default_rng(7).random()
         assert generator(0).random() == np.random.default_rng(0).random()
+
+
+def test_a_block_is_seeded_with_a_whole_number() -> None:
+    seed: Any = "a"
+    with pytest.raises(DTypeError, match=r"^seed is 'a' but a whole number from 0 on is expected$"), random(seed):
+        pass

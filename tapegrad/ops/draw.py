@@ -13,6 +13,7 @@ from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
+from tapegrad.options import check_at_least_zero, check_fraction, check_number, check_range
 from tapegrad.tensor import D, Float, S, T, Tensor, handle, made
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def normal(
         ValueError: `std` is negative.
     """
     float_dtype_only(dtype)
+    _check_normal("normal", mean, std)
     return made(_drawn(rng, "normal", mean, std, several_ints(shape, "shape"), dtype=scalar_type(dtype)))
 
 
@@ -71,7 +73,7 @@ def uniform(
     Args:
         shape: The sizes, each at least 0; an int is the one size of a vector.
         low: The least number.
-        high: The number that all stay below.
+        high: The number that all stay below, at least `low`.
         dtype: A float dtype of NumPy, or its scalar type.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
@@ -81,8 +83,10 @@ def uniform(
     Raises:
         ShapeError: A size is negative.
         DTypeError: `dtype` is not a float, or `shape` is not made of ints.
+        ValueError: `high` is below `low`.
     """
     float_dtype_only(dtype)
+    _check_uniform("uniform", low, high)
     return made(_drawn(rng, "uniform", low, high, several_ints(shape, "shape"), dtype=scalar_type(dtype)))
 
 
@@ -138,6 +142,7 @@ def normal_like(
     """
     x, _ = split(x)
     float_only(x)
+    _check_normal("normal_like", mean, std)
     return made(_drawn(rng, "normal", mean, std, x.shape, dtype=x.dtype))
 
 
@@ -152,7 +157,7 @@ def uniform_like(
     Args:
         x: Any shape, a float dtype. Its values and its tape do not matter.
         low: The least number.
-        high: The number that all stay below.
+        high: The number that all stay below, at least `low`.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -160,9 +165,11 @@ def uniform_like(
 
     Raises:
         DTypeError: `x` is not a float.
+        ValueError: `high` is below `low`.
     """
     x, _ = split(x)
     float_only(x)
+    _check_uniform("uniform_like", low, high)
     return made(_drawn(rng, "uniform", low, high, x.shape, dtype=x.dtype))
 
 
@@ -208,9 +215,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
     Source:
         Srivastava et al., [Dropout](https://jmlr.org/papers/v15/srivastava14a.html), §4; scaled while training, §10.
     """
-    if not 0 <= rate < 1:
-        message = f"dropout: rate is {rate} but must be from 0 to below 1"
-        raise ValueError(message)
+    check_fraction("dropout", "rate", rate)
     tensor_only(x, "x")
     float_only(x)
     if not x.owns_tape or not rate:
@@ -228,12 +233,20 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
 
 def _ones(name: str, shape: Sizes | Int, p: float, dtype: Any, rng: RNG) -> Any:
     """Returns an array with ones at random places."""
-    if not 0 <= p <= 1:
-        message = f"{name}: p is {p} but must be from 0 to 1"
-        raise ValueError(message)
+    check_range(name, "p", p, "from 0 to 1", lambda p: 0 <= p <= 1)
     source = generator(rng)
     ones = source.random(shape) < p
     return np.asarray(ones, dtype) if isinstance(source, np.random.Generator) else ones.astype(dtype)
+
+
+def _check_normal(name: str, mean: float, std: float) -> None:
+    check_number(name, "mean", mean)
+    check_at_least_zero(name, "std", std)
+
+
+def _check_uniform(name: str, low: float, high: float) -> None:
+    check_number(name, "low", low)
+    check_range(name, "high", high, f"at least {low}, which is low", lambda high: high >= low)
 
 
 def _drawn(rng: RNG, kind: str, *args: Any, dtype: Any) -> Any:

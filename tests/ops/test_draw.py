@@ -97,8 +97,26 @@ def test_a_dtype_is_no_word(name: str) -> None:
 
 
 def test_a_negative_deviation_is_refused() -> None:
-    with pytest.raises(ValueError, match="scale < 0"):
+    with pytest.raises(ValueError, match=r"^normal: std is -1 but must be at least 0$"):
         normal((3,), std=-1)
+
+
+def test_an_interval_that_ends_before_it_begins_is_refused() -> None:
+    message = "uniform: high is 1.0 but must be at least 2.0, which is low"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        uniform((3,), low=2.0)
+    with pytest.raises(ValueError, match=f"^{message.replace('uniform', 'uniform_like')}$"):
+        uniform_like(ones((3,)), low=2.0)
+
+    assert uniform((2,), low=1.0).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("seed", ["a", 1.5, -1], ids=repr)
+def test_what_is_no_seed_is_refused(name: str, seed: Any) -> None:
+    message = f"{name}: rng is {seed!r} but a generator, or a whole number from 0 on, is expected"
+    with pytest.raises(DTypeError, match=f"^{message}$"):
+        DRAWN[name]((3,), rng=seed)
 
 
 def test_a_coin_falls_as_often_as_it_should() -> None:
@@ -137,7 +155,7 @@ def test_random_numbers_like_nothing_and_like_one(name: str, shape: tuple[int, .
 
 
 def test_a_negative_deviation_like_another_is_refused() -> None:
-    with pytest.raises(ValueError, match="scale < 0"):
+    with pytest.raises(ValueError, match=r"^normal_like: std is -1 but must be at least 0$"):
         normal_like(ones((3,)), std=-1)
 
 
