@@ -18,8 +18,9 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.dims import show
-from tapegrad.errors import TapeError
+from tapegrad.errors import DTypeError, TapeError
 from tapegrad.lazy import Lazy
+from tapegrad.sentences import with_article
 from tapegrad.tape import Checkpointing, OwnedTape
 from tapegrad.tensor import Tensor
 
@@ -114,10 +115,16 @@ def checkpoint(f: F) -> F:
         A function like `f`; of a module, a module like it which shares its parameters and all it holds. Of tensors
         without a tape it computes what `f` does, in no other way.
 
+    Raises:
+        DTypeError: `f` cannot be called.
+
     Source:
         Chen et al., [Training deep nets with sublinear memory cost](https://arxiv.org/abs/1604.06174), §4.1.
     """
     function: Any = f
+    if not callable(f):
+        message = f"checkpoint: f is {with_article(type(f).__name__)}, neither a function nor a module"
+        raise DTypeError(message)
     if hasattr(f, "forward"):  # a module: called as one, and found by those who look for parameters
         module: Any = copy.copy(f)
         module.__class__ = _segmented(module.__class__)

@@ -16,7 +16,7 @@ from tapegrad import random
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.checkpoint import BalancedCheckpointing, NoCheckpointing, checkpoint
 from tapegrad.dims import Dims
-from tapegrad.errors import TapeError
+from tapegrad.errors import DTypeError, TapeError
 from tapegrad.generator import generator
 from tapegrad.nn import Dropout, Linear, Module, Param, ReLU, Sequential
 from tapegrad.op import op
@@ -615,3 +615,9 @@ def test_segments_of_root_n_layers_need_memory_like_root_n() -> None:
     shallow, deep = peak(lambda: step(16, 4)), peak(lambda: step(144, 12))
 
     assert deep <= 3.3 * shallow, f"{deep / shallow:.2f}"  # √(144 / 16) is 3
+
+
+def test_what_cannot_be_called_is_no_segment() -> None:
+    segment: Any = 3
+    with pytest.raises(DTypeError, match=r"^checkpoint: f is an int, neither a function nor a module$"):
+        checkpoint(segment)

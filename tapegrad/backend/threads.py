@@ -8,6 +8,7 @@ from contextvars import copy_context
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
+from tapegrad.options import check_count
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -37,11 +38,11 @@ def set_threads(count: int | None) -> None:
 
     Raises:
         ValueError: `count` is less than 1.
+        DTypeError: It is no whole number.
     """
     global _limit  # noqa: PLW0603  # threads belong to the process, and so does their number
-    if count is not None and count < 1:
-        message = f"set_threads: count is {count} but at least 1 is expected"
-        raise ValueError(message)
+    if count is not None:
+        check_count("set_threads", "count", count)
     _limit = count
 
 

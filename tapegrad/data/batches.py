@@ -301,10 +301,14 @@ def batches(
         ShapeError: The tensors differ in their rows or have none, the examples in their shapes, or `size` is out of
             range.
         DTypeError: An example is neither a tensor nor a tuple of tensors, or the examples differ in dtype; or there are
-            several datasets, or `size` is not a whole number.
+            several datasets, or what is none, or `size` is not a whole number.
         TapeError: A tensor has a tape.
     """
     if len(data) == 1 and not isinstance(data[0], Tensor):
+        if not hasattr(data[0], "__len__") or not hasattr(data[0], "__getitem__"):
+            kind = sentences.with_article(type(data[0]).__name__)
+            message = f"batches: the dataset is {kind}, which has no length or gives no example by number"
+            raise DTypeError(message)
         return Batches(data[0], size, shuffle=shuffle, drop_last=drop_last, rng=rng)
     for position, x in enumerate(data):
         if not isinstance(x, Tensor):

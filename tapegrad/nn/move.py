@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from typing_extensions import TypeVar, override
 
-from tapegrad.dims import show
-from tapegrad.errors import ShapeError
+from tapegrad.dims import is_int, show
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn.module import Module
 from tapegrad.ops import flatten, reshape
 from tapegrad.traces import edge
@@ -85,9 +85,7 @@ class Unflatten(Module, Generic[Behind]):
 
     @edge
     def __init__(self, shape: Behind) -> None:
-        if any(size < 0 for size in shape):
-            message = f"Unflatten: shape {show(shape)} has a negative size"
-            raise ShapeError(message)
+        _check_sizes("Unflatten", shape)
         self.shape = shape
 
     @overload
@@ -124,13 +122,12 @@ class Reshape(Module, Generic[Whole]):
 
     Raises:
         ShapeError: A size is negative.
+        DTypeError: `shape` is no tuple of ints.
     """
 
     @edge
     def __init__(self, shape: Whole) -> None:
-        if any(size < 0 for size in shape):
-            message = f"Reshape: shape {show(shape)} has a negative size"
-            raise ShapeError(message)
+        _check_sizes("Reshape", shape)
         self.shape = shape
 
     @override
@@ -142,3 +139,12 @@ class Reshape(Module, Generic[Whole]):
     @override
     def __repr__(self) -> str:
         return f"Reshape({show(self.shape)})"
+
+
+def _check_sizes(name: str, shape: tuple[Any, ...]) -> None:
+    if not isinstance(shape, tuple | list) or not all(map(is_int, shape)):
+        message = f"{name}: shape is {shape!r} but a tuple of ints is expected"
+        raise DTypeError(message)
+    if any(size < 0 for size in shape):
+        message = f"{name}: shape {show(shape)} has a negative size"
+        raise ShapeError(message)

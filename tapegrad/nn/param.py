@@ -194,7 +194,7 @@ _VERSION: Final = attrgetter("version")
 
 def _owned(tensor: Any, call: str, place: str) -> Any:
     if not isinstance(tensor, Tensor):
-        message = f"{call}: {place} is a {type(tensor).__name__}, not a tensor"
+        message = f"{call}: {place} is {sentences.with_article(type(tensor).__name__)}, not a tensor"
         raise DTypeError(message)
     if tensor.owns_tape:
         raise TapeError(sentences.tape_unwanted(call, place))

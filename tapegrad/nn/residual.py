@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar, override
 
+from tapegrad import sentences
+from tapegrad.errors import DTypeError
 from tapegrad.nn.container import Container, check_module, check_modules
 from tapegrad.nn.module import Module
 from tapegrad.ops import add, mul
@@ -147,7 +149,7 @@ class Repeated(Container, Generic[Layer, Times]):
         times: How many layers n there are, at least 0.
 
     Raises:
-        DTypeError: What is made is not a module.
+        DTypeError: What is made is not a module, or `make` is one itself.
         ValueError: `times` is negative.
     """
 
@@ -155,6 +157,10 @@ class Repeated(Container, Generic[Layer, Times]):
 
     def __init__(self: Repeated[Layer, Any], make: Callable[[], Layer], times: Times) -> None:
         check_count("Repeated", "times", times, least=0)
+        if isinstance(make, Module):
+            kind = sentences.with_article(type(make).__name__)
+            message = f"Repeated: make is {kind} but a function that makes one is expected: each layer has its own"
+            raise DTypeError(message)
         self.layers = tuple(make() for _ in range(times))
         check_modules("Repeated", self.layers)
 

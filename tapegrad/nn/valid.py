@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import TapeError
+from tapegrad.nn.places import shown
 from tapegrad.tensor import Tensor
 from tapegrad.traces import edge
 
@@ -43,14 +44,19 @@ class Valid(Generic[M_co]):
             """Computes the module's `forward` of tensors without a tape."""
             for x in (*args, *kwargs.values()):
                 if isinstance(x, Tensor) and x.owns_tape:
-                    message = f"{self!r}: an argument has a tape, but a valid module only predicts; detach it first"
+                    refusal = "an argument has a tape, but a valid module only predicts; detach it first"
+                    message = f"{self._shown}: {refusal}"
                     raise TapeError(message)
             return self._module(*args, **kwargs)
 
     def parameters(self) -> NoReturn:
         """Refuses: who asks for parameters is about to train them."""
-        message = f"{self!r} has no parameters to train; it is made of a module that has"
+        message = f"{self._shown} has no parameters to train; it is made of a module that has"
         raise TapeError(message)
+
+    @property
+    def _shown(self) -> str:
+        return f"Valid({shown(self._module)})"
 
     @override
     def __repr__(self) -> str:

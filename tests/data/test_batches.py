@@ -269,3 +269,10 @@ def test_a_restored_pass_may_be_saved_again() -> None:
     third.restore(again.arrays())
 
     assert labels(third) == labels(again) == labels(iterator)
+
+
+@pytest.mark.parametrize(("data", "kind"), [(None, "a NoneType"), (3, "an int"), ({1.0}, "a set")])
+def test_what_gives_no_examples_is_no_dataset(data: Any, kind: str) -> None:
+    message = f"batches: the dataset is {kind}, which has no length or gives no example by number"
+    with pytest.raises(DTypeError, match=f"^{message}$"):
+        batches(data, size=2)

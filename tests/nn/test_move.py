@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn import Flatten, Reshape, Sequential, Unflatten
 from tapegrad.ops import arange, ones
 
@@ -86,3 +86,12 @@ def test_reshape_gives_the_batch_another_size_as_well() -> None:
         Reshape((5, 5))(x)
     with pytest.raises(ShapeError, match=r"^Reshape: shape \(3, -1\) has a negative size$"):
         Reshape((3, -1))
+
+
+@pytest.mark.parametrize("layer", [Reshape, Unflatten])
+@pytest.mark.parametrize("shape", [3, (2.0, 3), (True, 3), None], ids=repr)
+def test_what_is_no_shape_is_refused(layer: Any, shape: Any) -> None:
+    with pytest.raises(DTypeError) as refused:
+        layer(shape)
+
+    assert str(refused.value) == f"{layer.__name__}: shape is {shape!r} but a tuple of ints is expected"

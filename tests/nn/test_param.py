@@ -80,7 +80,7 @@ def test_assign_refuses_what_does_not_fit_and_changes_nothing(value: Any, error:
     [
         (tensor([1, 2]), DTypeError, "Param: a tensor of dtype int64 has no gradient"),
         (ones((2, 3)).trace(), TapeError, "Param: tensor has a tape but must have none"),
-        (np.ones(3), DTypeError, "Param: tensor is a ndarray, not a tensor"),
+        (np.ones(3), DTypeError, "Param: tensor is an ndarray, not a tensor"),
     ],
 )
 def test_a_parameter_is_made_of_a_tapeless_float_tensor(value: Any, error: type[Exception], message: str) -> None:

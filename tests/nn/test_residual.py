@@ -209,3 +209,9 @@ def test_a_second_of_another_shape_is_refused(kind: Any) -> None:
         kind(Linear(4, 5), Linear(3, 5))(ones((2, 3)))
     with pytest.raises(DTypeError, match=rf"^{name}: second is an int, not a module$"):
         kind(ReLU(), 3)
+
+
+def test_repeated_wants_what_makes_layers() -> None:
+    message = "Repeated: make is a Linear but a function that makes one is expected: each layer has its own"
+    with pytest.raises(DTypeError, match=f"^{message}$"):
+        repeated(Linear(3, 3), 2)

@@ -42,6 +42,12 @@ def test_what_is_traced_is_refused() -> None:
         valid(x=ones((2, 5)).trace())
 
 
+def test_a_model_is_named_in_one_line() -> None:
+    message = r"^Valid\(Sequential\): an argument has a tape, but a valid module only predicts; detach it first$"
+    with pytest.raises(TapeError, match=message):
+        Sequential(Linear(5, 3)).valid()(ones((2, 5)).trace())
+
+
 def test_no_training_takes_it() -> None:
     model = Linear(5, 3, rng=0)
     valid: Any = model.valid()
