@@ -601,13 +601,19 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def transpose(self, *axes: Int | tuple[Int, ...] | None) -> Tensor[Any, T_co, D_co]:
         """Permutes the axes, a tuple or one by one, see `tapegrad.transpose`."""
-        with leaving:
+        try:
             return CALLS["transpose"](self, _together(axes) if axes else None)
+        except Exception as error:
+            shorten(error)
+            raise
 
     def reshape(self, *shape: Int | Sizes) -> Tensor[Any, T_co, D_co]:
         """Gives the elements another shape, a tuple or its sizes one by one, see `tapegrad.reshape`."""
-        with leaving:
+        try:
             return CALLS["reshape"](self, _together(shape))
+        except Exception as error:
+            shorten(error)
+            raise
 
     def astype(self, dtype: type[G] | np.dtype[G]) -> Tensor[S_co, T_co, G]:
         """Converts to another dtype, see `tapegrad.astype`."""
@@ -746,7 +752,8 @@ def described(value: Any) -> str:
 
 def _together(sizes: tuple[Any, ...]) -> Any:
     """Returns the tuple that was given, or that of what was given one by one."""
-    return sizes[0] if len(sizes) == 1 and not is_int(sizes[0]) else sizes
+    first = sizes[0] if len(sizes) == 1 else 0
+    return first if type(first) is tuple or not is_int(first) else sizes
 
 
 def _refuse(error: Exception) -> NoReturn:
