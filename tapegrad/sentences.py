@@ -162,6 +162,11 @@ def _written(value: object) -> str:
     return shown(value) if isinstance(value, tuple | list) else str(value)
 
 
+def no_module(place: str, kind: str) -> str:
+    """Says that something cannot be a layer: `Sequential: layer 1 is a function, not a module`."""
+    return f"{place} is {with_article(kind)}, not a module"
+
+
 def no_dtype(call: str, place: str, given: str) -> str:
     """Says that something is no dtype: `f: dtype is a str but a dtype of NumPy, or its scalar type, is expected`."""
     return _said(call, f"{place} is {given} but a dtype of NumPy, or its scalar type, is expected")

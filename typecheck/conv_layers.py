@@ -222,6 +222,18 @@ def reject_a_linear_behind_a_number_for_each_axis() -> None:
     model(images)  # E: model[2] Linear(936, 10): x is (32, 832) but (..., 936) is expected: axis -1 is 832, not 936 [tapegrad-shape]
 
 
+def reject_a_kernel_of_three_axes() -> None:
+    nn.Conv2d(3, 4, (3, 3, 3))  # E: Conv2d: kernel is (3, 3, 3) but (Kernel, KernelW) is expected: rank 3, not 2 [tapegrad-shape]
+
+
+def reject_a_kernel_by_its_word() -> None:
+    nn.Conv2d(3, 4, "3")  # E: Conv2d: kernel is a str but an int or a tuple of ints is expected [tapegrad-dtype]
+
+
+def reject_a_window_of_three_axes() -> None:
+    nn.MaxPool2d((2, 2, 2))  # E(mypy): MaxPool2d: kernel is (2, 2, 2) but (Kernel, KernelW) is expected: rank 3, not 2
+
+
 def reject_a_vector() -> None:
     nn.ConvTranspose1d(3, 16, 3)(tg.ones((3,)))  # E: ConvTranspose1d(3, 16, 3): x is (3,) but (..., 3, W) is expected: rank 1, not at least 2 [tapegrad-shape]
 

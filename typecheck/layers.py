@@ -243,6 +243,26 @@ def accept_layers_within_layers() -> None:
     assert_type(model(batch.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
 
 
+def reject_a_class_among_layers() -> None:
+    nn.Sequential(nn.Linear(4, 3), nn.ReLU)  # E: Sequential: layer 1 is a type, not a module [tapegrad-dtype]
+
+
+def reject_a_function_among_layers() -> None:
+    nn.Sequential(nn.Linear(4, 3), tg.relu)  # E: Sequential: layer 1 is a function, not a module [tapegrad-dtype]
+
+
+def reject_a_list_of_layers() -> None:
+    nn.Sequential([nn.Linear(4, 3), nn.ReLU()])  # E: Sequential: layer 0 is a list, not a module [tapegrad-dtype]
+
+
+def accept_layers_of_which_little_is_known() -> None:
+    def made(layers: list[nn.Module], layer: Any) -> None:
+        nn.Sequential(*layers)
+        nn.Sequential(layer, nn.ReLU())
+
+    made([nn.ReLU()], nn.ReLU())
+
+
 def reject_a_variable() -> None:
     layer(batch)  # E: layer Linear(3, 5): x is (2, 4) but (..., 3) is expected: axis -1 is 4, not 3 [tapegrad-shape]
 

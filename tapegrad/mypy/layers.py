@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mypy.expandtype import expand_type
-from mypy.types import CallableType, Instance, TupleType, Type, TypeVarTupleType, UnpackType, get_proper_type
+from mypy.types import (
+    CallableType,
+    FunctionLike,
+    Instance,
+    NoneType,
+    TupleType,
+    Type,
+    TypeVarTupleType,
+    UnpackType,
+    get_proper_type,
+)
 
 from tapegrad import sentences
 from tapegrad.mypy.calls import layer_asked, method_call
@@ -13,7 +23,7 @@ from tapegrad.mypy.codec import MODULE, TENSOR, shape_items, shape_type, size_of
 from tapegrad.mypy.internals import Argument, accepts, make, method_signature
 from tapegrad.mypy.passage import WAYS, Passage, RefusedError, container, retold
 from tapegrad.mypy.places import called_as, is_forward, shown
-from tapegrad.mypy.reports import Thread
+from tapegrad.mypy.reports import Thread, report
 from tapegrad.mypy.windows import rule_of
 
 if TYPE_CHECKING:
@@ -42,13 +52,29 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
 def wired(ctx: FunctionContext, result: Type) -> Type:
     """Judges a model as it is made: what one layer gives must be what the next one takes."""
     made = get_proper_type(result)
-    if (
-        isinstance(made, Instance)
-        and made.type.name in WAYS
-        and not any(_is_miswired(layer, ctx.api, ctx.context) for layer in made.args)
-    ):
+    if not isinstance(made, Instance) or made.type.name not in WAYS:
+        return result
+    several = made.args if made.type.has_type_var_tuple_type else ()  # of a single layer mypy says it
+    for position, kind in enumerate(map(_kind_of_no_module, several)):
+        if kind:
+            sentence = sentences.no_module(f"{made.type.name}: layer {position}", kind)
+            report(ctx.api, sentence, ctx.context, "dtype")
+            return result
+    if not any(_is_miswired(layer, ctx.api, ctx.context) for layer in made.args):
         _report(_miswiring(made, ctx.api, ctx.context), ctx)
     return result
+
+
+def _kind_of_no_module(layer: Type) -> str:
+    """Returns what an argument is that cannot be a layer, or nothing where it may be one."""
+    p = get_proper_type(layer)
+    if isinstance(p, FunctionLike):
+        return "type" if p.is_type_obj() else "function"
+    if isinstance(p, NoneType):
+        return "NoneType"
+    if isinstance(p, Instance) and not p.type.is_protocol and not p.type.has_base(MODULE):
+        return p.type.name
+    return ""
 
 
 def item(ctx: MethodContext) -> Type:

@@ -127,6 +127,31 @@ def _unify_union(bindings: Bindings, declared: UnionType, given: ProperType, whe
         if _takes(bindings, item, given):
             unify(bindings, item, given, where)
             return
+    _refuse_unless_sizes(bindings, declared, given, where)
+
+
+def _refuse_unless_sizes(bindings: Bindings, declared: UnionType, given: ProperType, where: str) -> None:
+    """Refuses what is no size and not as many sizes as are asked for.
+
+    mypy takes anything there if a size left open is Any: what it cannot solve is left open.
+    """
+    items = list(map(get_proper_type, declared.items))
+    tuples = [item for item in items if isinstance(item, TupleType)]
+    if not tuples or not any(_is_open_size(bindings, item) for item in items):
+        return
+    if isinstance(given, TupleType) and not any(isinstance(item, UnpackType) for item in given.items):
+        sizes, names = ([size_of(item) for item in one.items] for one in (given, tuples[0]))
+        raise Refusal(sentences.wrong_rank(bindings.name, where, sizes, names), "shape")
+    if isinstance(given, Instance) and given.type.fullname in ("builtins.float", "builtins.str"):
+        kind = sentences.with_article(given.type.name)
+        sentence = sentences.wrong_dtype(bindings.name, where, kind, "an int or a tuple of ints")
+        raise Refusal(sentence, "dtype")
+
+
+def _is_open_size(bindings: Bindings, item: ProperType) -> bool:
+    if not isinstance(item, TypeVarType) or bindings.own.get(item.id) != "size":
+        return False
+    return isinstance(get_proper_type(item.default), AnyType)
 
 
 def _unify_scalar_type(bindings: Bindings, declared: Type, given: ProperType, where: str) -> None:

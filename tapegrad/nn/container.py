@@ -59,8 +59,7 @@ def check_modules(name: str, layers: tuple[object, ...]) -> None:
 def check_module(place: str, layer: object) -> None:
     """Refuses what cannot be a layer."""
     if not isinstance(layer, Module):
-        message = f"{place} is {sentences.with_article(type(layer).__name__)}, not a module"
-        raise DTypeError(message)
+        raise DTypeError(sentences.no_module(place, type(layer).__name__))
 
 
 def _check_kind(layer: Module, y: Any, expected: Any) -> None:

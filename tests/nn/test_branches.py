@@ -13,6 +13,7 @@ from tapegrad.ops import mse, normal, ones, relu, tanh, tensor, zeros
 
 linear: Any = Linear  # mypy refuses the models below before they run
 add_into: Any = AddInto
+split_into: Any = SplitInto
 TOO_NARROW = "Linear(5, 6): x is (2, 3) but (..., 5) is expected: axis -1 is 3, not 5"
 
 
@@ -147,8 +148,8 @@ def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: SplitInto(ReLU(), zeros), DTypeError, "SplitInto: layer 1 is a function, not a module"),
-        (lambda: AddInto(3), DTypeError, "AddInto: layer 0 is an int, not a module"),
+        (lambda: split_into(ReLU(), zeros), DTypeError, "SplitInto: layer 1 is a function, not a module"),
+        (lambda: add_into(3), DTypeError, "AddInto: layer 0 is an int, not a module"),
         (AddInto, ValueError, "AddInto: there is no layer, so nothing to add"),
     ],
 )

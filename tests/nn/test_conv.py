@@ -177,7 +177,7 @@ def test_numbers_of_another_rank_are_refused() -> None:
     with pytest.raises(
         ShapeError, match=r"^Conv2d: kernel is \(1, 2, 3\) but \(Kernel, KernelW\) is expected: rank 3, not 2$"
     ):
-        Conv2d(3, 4, (1, 2, 3))
+        Conv2d(3, 4, (1, 2, 3))  # type: ignore[tapegrad-shape]  # under test
     with pytest.raises(ShapeError, match=r"^Conv2d: Stride is 0 in stride but a named size is at least 1$"):
         Conv2d(3, 4, 3, stride=(0, 1))  # type: ignore[tapegrad-shape]  # under test
 
