@@ -375,5 +375,5 @@ def test_threads_are_set_in_one_place() -> None:
     assert threads() == 3
     set_threads(None)
     assert threads() >= 1
-    with pytest.raises(ValueError, match="set_threads: count is 0 but at least 1 is expected"):
+    with pytest.raises(ValueError, match="set_threads: count is 0 but must be at least 1"):
         set_threads(0)
