@@ -5,7 +5,7 @@ from typing import Any, Generic, Protocol, assert_type
 from typing import Literal as L
 
 import numpy as np
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, TypeVarTuple
 
 import tapegrad as tg
 from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor, guarded, nn
@@ -17,6 +17,7 @@ T = TypeVar("T", bound=Tape)
 F = TypeVar("F", bound=nn.Module)
 A = TypeVar("A", contravariant=True)
 B = TypeVar("B", covariant=True)
+Parts = TypeVarTuple("Parts")
 
 batch = tg.ones((2, 4))
 layer = nn.Linear(3, 5)
@@ -253,6 +254,17 @@ def reject_a_function_among_layers() -> None:
 
 def reject_a_list_of_layers() -> None:
     nn.Sequential([nn.Linear(4, 3), nn.ReLU()])  # E: Sequential: layer 0 is a list, not a module [tapegrad-dtype]
+
+
+class Sequential(Generic[*Parts]):
+    """Goes by the name of a container, and is none."""
+
+    def __init__(self, *parts: *Parts) -> None:
+        self.parts = parts
+
+
+def accept_anything_in_a_class_of_the_same_name() -> None:
+    assert_type(Sequential(1, "a").parts, tuple[int, str])
 
 
 def accept_layers_of_which_little_is_known() -> None:

@@ -54,7 +54,8 @@ def wired(ctx: FunctionContext, result: Type) -> Type:
     made = get_proper_type(result)
     if not isinstance(made, Instance) or made.type.name not in WAYS:
         return result
-    several = made.args if made.type.has_type_var_tuple_type else ()  # of a single layer mypy says it
+    # Of a single layer mypy says it itself.
+    several = made.args if made.type.has_type_var_tuple_type and container(made) is not None else ()
     for position, kind in enumerate(map(_kind_of_no_module, several)):
         if kind:
             sentence = sentences.no_module(f"{made.type.name}: layer {position}", kind)
