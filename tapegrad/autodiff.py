@@ -16,7 +16,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS
 from tapegrad.ops._lowering import convolved, superposed
 from tapegrad.quantized import Quantized
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, described, handle
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -171,8 +171,10 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
         Raises:
             TapeError: `x` has a tape, and the backend below is NumPy.
+            DTypeError: `x` is no tensor.
         """
-        return x.with_data(self._of_below("Autodiff.from_inner", "x", x))
+        below = self._of_below("Autodiff.from_inner", "x", x)
+        return below.with_data(below)
 
     @overload
     def inner(self: Autodiff[NumPy, Any], y: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]: ...
@@ -188,7 +190,9 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return self._of_below("Autodiff.inner", "the value of y", _lifted(y.data))
 
     def _of_below(self, call: str, place: str, x: Any) -> Any:
-        """Refuses a tape where the backend below has none."""
+        """Refuses what is no tensor, and a tape where the backend below has none."""
+        if not isinstance(x, Tensor):
+            raise DTypeError(f"{call}: {place} is {described(x)}, not a tensor")
         if self._is_lowest and x.owns_tape:
             raise TapeError(sentences.tape_unwanted(call, place))
         return x

@@ -53,6 +53,9 @@ class Gradients:
         try:
             if not node.is_float or node not in self.values_by_node:
                 _refuse_lookup(node)
+        except AttributeError:
+            with leaving:
+                raise DTypeError(_no_key(x)) from None
         except Refusal as error:
             shorten(error)
             raise
@@ -356,6 +359,10 @@ def _identity(x: Any) -> Any:
 
 def _without_gradient(x: Node) -> str:
     return sentences.without_gradient(str(x.dtype))
+
+
+def _no_key(x: object) -> str:
+    return f"gradients are looked up by tensor, and {sentences.with_article(type(x).__name__)} is none"
 
 
 def _refuse_lookup(node: Node) -> NoReturn:

@@ -82,7 +82,8 @@ def _check_kind(call: str, option: str, number: Any) -> None:
     # Of a single element, an array or a tensor will do.
     is_number = isinstance(number, Real) or getattr(number, "shape", None) == ()
     if not is_number or str(getattr(number, "dtype", type(number).__name__)) == "bool":
-        message = f"{call}: {option} is {number!r} but a number is expected"
+        shown = f"a {type(number).__name__}" if callable(number) else repr(number)
+        message = f"{call}: {option} is {shown} but a number is expected"
         raise DTypeError(message)
 
 

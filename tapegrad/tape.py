@@ -20,10 +20,11 @@ from typing_extensions import TypeAliasType, TypeVar, override
 from tapegrad import picture
 from tapegrad.backend.underflow import vanishing
 from tapegrad.dims import show
-from tapegrad.errors import Refusal, SingularError, TapeError
+from tapegrad.errors import DTypeError, Refusal, SingularError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.locks import open_in_children
 from tapegrad.mermaid import bundle
+from tapegrad.sentences import with_article
 
 if TYPE_CHECKING:
     import numpy as np
@@ -231,6 +232,9 @@ class GradientTape:
             parameters that are used.
         grads: Gradients to go on accumulating into.
         checkpoint: Which values the way back computes again; by default none.
+
+    Raises:
+        DTypeError: `grads` are no gradients, or `checkpoint` is no strategy.
     """
 
     __slots__ = (
@@ -255,6 +259,10 @@ class GradientTape:
         grads: Gradients | None = None,
         checkpoint: Checkpointing | None = None,
     ) -> None:
+        if grads is not None:
+            _check("grads", grads, Gradients, "Gradients are")
+        if checkpoint is not None:
+            _check("checkpoint", checkpoint, Checkpointing, "a strategy is")
         self.entries: list[Entry] = []
         self.leaves: dict[Node, None] = dict.fromkeys(wrt or ())
         self.watched: dict[Node, int] = {}  # parameters used, and the version each had at its first use
@@ -469,6 +477,12 @@ def where_called() -> str:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOUSE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"
+
+
+def _check(option: str, given: object, kind: type, expected: str) -> None:
+    if not isinstance(given, kind):
+        message = f"{option} is {with_article(type(given).__name__)} but {expected} expected"
+        raise DTypeError(message)
 
 
 def _is_among(x: Node, nodes: tuple[Node, ...]) -> bool:

@@ -159,7 +159,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
         Raises:
             TapeError: The tensor has a tape already.
-            DTypeError: `wrt` names what has no gradient.
+            DTypeError: `wrt` names what has no gradient, or another option is of another kind.
         """
         try:
             if self.tape.owns:
@@ -190,7 +190,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
         Raises:
             TapeError: The tensor has a tape already.
-            DTypeError: `wrt` names what has no gradient.
+            DTypeError: `wrt` names what has no gradient, or another option is of another kind.
         """
         with leaving:
             return self.trace(wrt, grads=grads, checkpoint=checkpoint)

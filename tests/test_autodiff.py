@@ -411,3 +411,9 @@ def test_a_log_softmax_of_plain_numbers_has_a_lifted_gradient() -> None:
     lifted = log_softmax(x.trace()).backward(seed=Autodiff().from_inner(dy))[x]
 
     np.testing.assert_allclose(lifted.numpy(), log_softmax(x.trace()).backward(seed=dy)[x].numpy(), rtol=1e-12)
+
+
+def test_what_is_no_tensor_is_not_lifted() -> None:
+    array: Any = np.ones(3, np.float32)
+    with pytest.raises(DTypeError, match=r"^Autodiff\.from_inner: x is an ndarray, not a tensor$"):
+        Autodiff().from_inner(array)

@@ -47,3 +47,14 @@ def test_a_shape_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert tg.reveal_shape(x) is x
     assert capsys.readouterr().err == "Runtime shape is (2, 6) float32, owned tape\n"
+
+
+def test_what_is_no_tensor_or_no_shape_is_refused() -> None:
+    array: Any = 3
+    shape: Any = [2, 6]
+    with pytest.raises(tg.DTypeError, match=r"^assert_shape: x is an int, not a tensor$"):
+        tg.assert_shape(array, (2,))
+    with pytest.raises(tg.DTypeError, match=r"^assert_shape: shape is a list but a tuple of ints is expected$"):
+        tg.assert_shape(unknown(), shape)
+    with pytest.raises(tg.DTypeError, match=r"^reveal_shape: x is an int, not a tensor$"):
+        tg.reveal_shape(array)

@@ -216,3 +216,9 @@ def test_a_replacement_that_does_not_fit_is_refused(
         grads.replace(key, gradient)
 
     assert len(grads) == 0
+
+
+def test_a_gradient_is_not_looked_up_by_a_word() -> None:
+    grads: Any = ones((3,)).trace().sum().backward()
+    with pytest.raises(DTypeError, match=r"^gradients are looked up by tensor, and a str is none$"):
+        grads["weight"]

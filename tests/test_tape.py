@@ -729,3 +729,11 @@ def test_execute_starts_from_the_gradients_it_is_given() -> None:
 
     assert taped.tape.tape.execute(grads) is grads
     assert grads[x].tolist() == [3, 30]
+
+
+def test_options_of_another_kind_are_refused() -> None:
+    given: Any = 3
+    with pytest.raises(DTypeError, match=r"^grads is an int but Gradients are expected$"):
+        ones((3,)).trace(grads=given)
+    with pytest.raises(DTypeError, match=r"^checkpoint is an int but a strategy is expected$"):
+        ones((3,)).traced(checkpoint=given)
