@@ -207,12 +207,13 @@ def slope(program: Program, towards: dict[str, Any], step: float = 1e-4) -> tupl
 
     try:
         here, (near, behind), (far, far_behind) = at(0), (at(step / 2), at(-step / 2)), (at(step), at(-step))
+        finest = (at(step / 64) - at(-step / 64)) / (step / 32)  # by which stairs are told from a slope
     except REFUSALS:
         return None
     fine, coarse = (near - behind) / step, (far - far_behind) / (2 * step)
-    bend, error = abs(near + behind - 2 * here) / step, abs(fine - coarse)
+    bend, error = max(abs(near + behind - 2 * here) / step, abs(fine - finest)), abs(fine - coarse)
     scale = max(1.0, abs(fine), abs(here))
-    if not np.isfinite([near, behind, far, far_behind]).all() or error > 1e-4 * scale or bend > 1e-2 * scale:
+    if not np.isfinite([near, behind, far, far_behind]).all() or error > 1e-4 * scale or not bend <= 1e-2 * scale:
         return None
     return (4 * fine - coarse) / 3, 10 * error + 1e-6 * scale
 
