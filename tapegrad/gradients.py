@@ -54,6 +54,8 @@ class Gradients:
             if not node.is_float or node not in self.values_by_node:
                 _refuse_lookup(node)
         except AttributeError:
+            if hasattr(x, "tape"):
+                raise
             with leaving:
                 raise DTypeError(_no_key(x)) from None
         except Refusal as error:
