@@ -93,7 +93,7 @@ def reject_a_bool() -> None:
 
 
 def reject_a_slice_between_fractions() -> None:
-    x[0.5:]  # E: getitem: a bound of a slice is a float but an int is expected [tapegrad-dtype]
+    x[slice(0.5, 2)]  # E: getitem: a bound of a slice is a float but an int is expected [tapegrad-dtype]
 
 
 def reject_a_mask_of_another_size() -> None:
