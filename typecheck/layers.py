@@ -245,7 +245,7 @@ def accept_layers_within_layers() -> None:
 
 
 def reject_a_class_among_layers() -> None:
-    nn.Sequential(nn.Linear(4, 3), nn.ReLU)  # E: Sequential: layer 1 is a type, not a module [tapegrad-dtype]
+    nn.Sequential(nn.Linear(4, 3), nn.ReLU)  # E: Sequential: layer 1 is the class ReLU, not a module [tapegrad-dtype]
 
 
 def reject_a_function_among_layers() -> None:

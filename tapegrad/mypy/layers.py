@@ -10,6 +10,7 @@ from mypy.types import (
     FunctionLike,
     Instance,
     NoneType,
+    ProperType,
     TupleType,
     Type,
     TypeVarTupleType,
@@ -56,9 +57,10 @@ def wired(ctx: FunctionContext, result: Type) -> Type:
         return result
     # Of a single layer mypy says it itself.
     several = made.args if made.type.has_type_var_tuple_type and container(made) is not None else ()
-    for position, kind in enumerate(map(_kind_of_no_module, several)):
-        if kind:
-            sentence = sentences.no_module(f"{made.type.name}: layer {position}", kind)
+    for position, layer in enumerate(map(get_proper_type, several)):
+        if kind := _kind_of_no_module(layer):
+            class_name = layer.type_object().name if isinstance(layer, FunctionLike) and layer.is_type_obj() else ""
+            sentence = sentences.no_module(f"{made.type.name}: layer {position}", kind, class_name)
             report(ctx.api, sentence, ctx.context, "dtype")
             return result
     if not any(_is_miswired(layer, ctx.api, ctx.context) for layer in made.args):
@@ -66,9 +68,8 @@ def wired(ctx: FunctionContext, result: Type) -> Type:
     return result
 
 
-def _kind_of_no_module(layer: Type) -> str:
+def _kind_of_no_module(p: ProperType) -> str:
     """Returns what an argument is that cannot be a layer, or nothing where it may be one."""
-    p = get_proper_type(layer)
     if isinstance(p, FunctionLike):
         return "type" if p.is_type_obj() else "function"
     if isinstance(p, NoneType):

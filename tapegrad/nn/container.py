@@ -59,7 +59,8 @@ def check_modules(name: str, layers: tuple[object, ...]) -> None:
 def check_module(place: str, layer: object) -> None:
     """Refuses what cannot be a layer."""
     if not isinstance(layer, Module):
-        raise DTypeError(sentences.no_module(place, type(layer).__name__))
+        class_name = layer.__name__ if isinstance(layer, type) else ""
+        raise DTypeError(sentences.no_module(place, type(layer).__name__, class_name))
 
 
 def _check_kind(layer: Module, y: Any, expected: Any) -> None:
