@@ -14,9 +14,10 @@ from tapegrad.backend.numpy import NumPy
 from tapegrad.checkpoint import NoCheckpointing
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS
+from tapegrad.operands import tensor_only
 from tapegrad.ops._lowering import convolved, superposed
 from tapegrad.quantized import Quantized
-from tapegrad.tensor import Tensor, described, handle
+from tapegrad.tensor import Tensor, handle
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -191,8 +192,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
     def _of_below(self, call: str, place: str, x: Any) -> Any:
         """Refuses what is no tensor, and a tape where the backend below has none."""
-        if not isinstance(x, Tensor):
-            raise DTypeError(f"{call}: {place} is {described(x)}, not a tensor")
+        tensor_only(x, f"{call}: {place}")
         if self._is_lowest and x.owns_tape:
             raise TapeError(sentences.tape_unwanted(call, place))
         return x

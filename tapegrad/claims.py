@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad import sentences
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.operands import tensor_only
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
         ShapeError: It has other sizes.
         DTypeError: `x` is no tensor, or `shape` no tuple.
     """
-    _check_tensor("assert_shape", x)
+    tensor_only(x, "assert_shape: x")
     if not isinstance(shape, tuple):
         kind = sentences.with_article(type(shape).__name__)
         message = f"assert_shape: shape is {kind} but a tuple of ints is expected"
@@ -86,12 +87,6 @@ def reveal_shape(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
     Raises:
         DTypeError: `x` is no tensor.
     """
-    _check_tensor("reveal_shape", x)
+    tensor_only(x, "reveal_shape: x")
     sys.stderr.write(f"Runtime shape is {sentences.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)}\n")
     return x
-
-
-def _check_tensor(call: str, x: object) -> None:
-    if not hasattr(x, "tape"):
-        message = f"{call}: x is {sentences.with_article(type(x).__name__)}, not a tensor"
-        raise DTypeError(message)

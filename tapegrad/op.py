@@ -460,15 +460,10 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
             yield f"{name} is {kind} but an int is expected"
         elif asked == "Sizes" and not isinstance(value, tuple | list):
             yield f"{name} is {kind} but a tuple of ints is expected"
-        elif asked in ("Sizes", "int | tuple[int, ...]") and not _counts(value):
-            expected = "a tuple of ints" if asked == "Sizes" else "an int or a tuple of ints"
-            yield f"{name} is {value!r} but {expected} is expected"
+        elif asked == "Sizes" and not all(map(is_int, value)):
+            yield f"{name} is {value!r} but a tuple of ints is expected"
         elif asked == "str" and not isinstance(value, str):
             yield f"{name} is {kind} but a string is expected"
-
-
-def _counts(value: Any) -> bool:
-    return all(map(is_int, value if isinstance(value, tuple | list) else (value,)))
 
 
 def _inform(error: Refusal, entry: Op, arguments: dict[str, Any]) -> None:

@@ -24,6 +24,18 @@ if TYPE_CHECKING:
     from tapegrad.tensor import D2, S2, T2, D, Number, S, T
 
 _ALONE: Final = object()  # the second operand of an op that has one
+_ABSTRACT: Final = (
+    np.generic,
+    np.number,
+    np.integer,
+    np.signedinteger,
+    np.unsignedinteger,
+    np.inexact,
+    np.floating,
+    np.complexfloating,
+    np.flexible,
+    np.character,
+)
 _NUMBERS: Final = (float, int)  # made once: a union would be made at each call; a bool is an int
 
 
@@ -173,6 +185,11 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
     if dtype.char in HALF:
         number = computing(number)
     return Figure(number)  # NumPy adds an array of rank 0 in half the time of a number
+
+
+def is_concrete(scalar_type: type) -> bool:
+    """Says whether arrays of a NumPy scalar type exist."""
+    return scalar_type not in _ABSTRACT
 
 
 def limits(dtype: np.dtype[Any]) -> Any:

@@ -162,9 +162,9 @@ def _written(value: object) -> str:
     return shown(value) if isinstance(value, tuple | list) else str(value)
 
 
-def no_module(place: str, kind: str, class_name: str = "") -> str:
+def no_module(place: str, given: str) -> str:
     """Says that something cannot be a layer: `Sequential: layer 1 is the class ReLU, not a module`."""
-    return f"{place} is {f'the class {class_name}' if class_name else with_article(kind)}, not a module"
+    return f"{place} is {given}, not a module"
 
 
 def no_dtype(call: str, place: str, given: str) -> str:

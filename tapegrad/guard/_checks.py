@@ -13,7 +13,7 @@ from typing_extensions import override
 from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.guard._names import NoShortFormError
-from tapegrad.guard._parts import is_concrete
+from tapegrad.operands import is_concrete
 from tapegrad.sentences import with_article, wrong_number
 from tapegrad.tensor import Tensor
 

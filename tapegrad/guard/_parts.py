@@ -10,26 +10,12 @@ import numpy as np
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.guard._names import NoShortFormError
+from tapegrad.operands import is_concrete
 from tapegrad.sentences import ANY_NUMBER, tape_missing, tape_unwanted, wrong_dtype, wrong_rank, wrong_size
 
 if TYPE_CHECKING:
     from tapegrad.dims import Name, Size
     from tapegrad.guard._names import Bindings, Scope
-
-ABSTRACT = frozenset(
-    {
-        np.generic,
-        np.number,
-        np.integer,
-        np.signedinteger,
-        np.unsignedinteger,
-        np.inexact,
-        np.floating,
-        np.complexfloating,
-        np.flexible,
-        np.character,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +141,6 @@ def _wrong_size(
 def _refusal(sentence: str, place: str, shape: tuple[Any, ...], expected: list[Any]) -> ShapeError:
     asked = tuple(size if isinstance(size, int) else str(size) for size in expected)
     return ShapeError(sentence, shapes={place: tuple(shape)}, expected={place: asked})
-
-
-def is_concrete(scalar_type: type) -> bool:
-    """Says whether arrays of a NumPy scalar type exist."""
-    return scalar_type not in ABSTRACT
 
 
 def _is_a(dtype: np.dtype[Any], scalar_type: type) -> bool:

@@ -62,18 +62,17 @@ def _argument(t: Type, expression: Expression, kind: ArgKind) -> Argument:
     return Argument(t, expression, tensor_parts(t))
 
 
-def together(ctx: MethodContext) -> list[Argument]:
-    """Returns as one tuple what a method was given one by one, as those of NumPy take sizes; a tuple as it is."""
-    given = list(map(_argument, ctx.arg_types[0], ctx.args[0], ctx.arg_kinds[0]))
+def together(ctx: MethodContext) -> Argument | None:
+    """Returns as one tuple what a method was given one by one, as those of NumPy take sizes; None of what is not."""
     types: dict[tuple[Expression, int], Type] = {}  # mypy repeats a star for each item of what stands behind it
     for t, expression, kind in zip(ctx.arg_types[0], ctx.args[0], ctx.arg_kinds[0], strict=True):
         p = get_proper_type(t)
         items = p.items if kind is ARG_STAR and isinstance(p, TupleType) else [unknown() if kind is ARG_STAR else t]
         types |= {(expression, place): item for place, item in enumerate(items)}
     if not all(map(_is_count, types.values())):
-        return given
+        return None
     written = None if ARG_STAR in ctx.arg_kinds[0] else TupleExpr(ctx.args[0])
-    return [Argument(TupleType([*types.values()], make(ctx.api)("builtins.tuple", [unknown()])), written, None)]
+    return Argument(TupleType([*types.values()], make(ctx.api)("builtins.tuple", [unknown()])), written, None)
 
 
 def _is_count(t: Type) -> bool:

@@ -104,8 +104,8 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
         return ctx.default_return_type
     signature, method = signature_of(function), method_of_tensor(declared)
     given = arguments_of(ctx, parameter_names(declared) if method is None else method.names)
-    if declared.arg_kinds and declared.arg_kinds[0].is_star():
-        given = dict.fromkeys(given, together(ctx))
+    if declared.arg_kinds and declared.arg_kinds[0].is_star() and (sizes := together(ctx)) is not None:
+        given = {parameter: [sizes] for parameter in given}
     receiver = [Argument(ctx.type, _receiver(ctx.context, reflected=reflected), tensor)]
     first, second = [*signature.names[:2], ""][:2]
     if reflected:

@@ -58,9 +58,8 @@ def wired(ctx: FunctionContext, result: Type) -> Type:
     # Of a single layer mypy says it itself.
     several = made.args if made.type.has_type_var_tuple_type and container(made) is not None else ()
     for position, layer in enumerate(map(get_proper_type, several)):
-        if kind := _kind_of_no_module(layer):
-            class_name = layer.type_object().name if isinstance(layer, FunctionLike) and layer.is_type_obj() else ""
-            sentence = sentences.no_module(f"{made.type.name}: layer {position}", kind, class_name)
+        if given := _no_module(layer):
+            sentence = sentences.no_module(f"{made.type.name}: layer {position}", given)
             report(ctx.api, sentence, ctx.context, "dtype")
             return result
     if not any(_is_miswired(layer, ctx.api, ctx.context) for layer in made.args):
@@ -68,14 +67,14 @@ def wired(ctx: FunctionContext, result: Type) -> Type:
     return result
 
 
-def _kind_of_no_module(p: ProperType) -> str:
+def _no_module(p: ProperType) -> str:
     """Returns what an argument is that cannot be a layer, or nothing where it may be one."""
     if isinstance(p, FunctionLike):
-        return "type" if p.is_type_obj() else "function"
+        return f"the class {p.type_object().name}" if p.is_type_obj() else "a function"
     if isinstance(p, NoneType):
-        return "NoneType"
+        return "a NoneType"
     if isinstance(p, Instance) and not p.type.is_protocol and not p.type.has_base(MODULE):
-        return p.type.name
+        return sentences.with_article(p.type.name)
     return ""
 
 

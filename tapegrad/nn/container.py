@@ -59,8 +59,9 @@ def check_modules(name: str, layers: tuple[object, ...]) -> None:
 def check_module(place: str, layer: object) -> None:
     """Refuses what cannot be a layer."""
     if not isinstance(layer, Module):
-        class_name = layer.__name__ if isinstance(layer, type) else ""
-        raise DTypeError(sentences.no_module(place, type(layer).__name__, class_name))
+        kind = sentences.with_article(type(layer).__name__)
+        given = f"the class {layer.__name__}" if isinstance(layer, type) else kind
+        raise DTypeError(sentences.no_module(place, given))
 
 
 def _check_kind(layer: Module, y: Any, expected: Any) -> None:

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.operands import tensor_only
 from tapegrad.tape import NONE, NoneTape
 from tapegrad.tensor import D, D_co, S, S_co, Tensor, computing, values_of
 from tapegrad.traces import edge, leaving
@@ -193,9 +194,7 @@ _VERSION: Final = attrgetter("version")
 
 
 def _owned(tensor: Any, call: str, place: str) -> Any:
-    if not isinstance(tensor, Tensor):
-        message = f"{call}: {place} is {sentences.with_article(type(tensor).__name__)}, not a tensor"
-        raise DTypeError(message)
+    tensor_only(tensor, f"{call}: {place}")
     if tensor.owns_tape:
         raise TapeError(sentences.tape_unwanted(call, place))
     values = values_of(tensor)

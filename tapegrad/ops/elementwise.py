@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import is_concrete, split
 from tapegrad.ops._broadcast import add_alike
 from tapegrad.ops._large import LARGE, together
 from tapegrad.tensor import Float, G, Real, S, T, Tensor, handle
@@ -257,7 +257,7 @@ def scalar_type(dtype: Any) -> Any:
         given = sentences.with_article(type(dtype).__name__)
     elif _is_known(scalar):
         return scalar
-    elif scalar in _ABSTRACT:
+    elif not is_concrete(scalar):
         given = f"the abstract class {scalar.__name__}"
     elif issubclass(scalar, np.generic) and scalar.__module__ == "numpy":
         raise DTypeError(sentences.no_real_dtype(sentences.UNNAMED, "dtype", scalar.__name__.rstrip("_")))
@@ -269,12 +269,9 @@ def scalar_type(dtype: Any) -> Any:
 @cache
 def _is_known(scalar: type[Any]) -> bool:
     """Says whether there are ops for a scalar type: one of real numbers or bools, of NumPy's, or bfloat16."""
-    if not issubclass(scalar, np.generic) or scalar in _ABSTRACT:
+    if not issubclass(scalar, np.generic) or not is_concrete(scalar):
         return False
     return np.dtype(scalar).kind in "biuf" if scalar.__module__ == "numpy" else scalar.__name__ == "bfloat16"
-
-
-_ABSTRACT: Final = (np.floating, np.inexact, np.integer, np.signedinteger, np.unsignedinteger, np.number, np.generic)
 
 
 def float_only(x: Tensor[Any, Any, Any], given: object = None) -> None:

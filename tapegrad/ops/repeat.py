@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, Size, normal_axis, product, surely_less, window
+from tapegrad.dims import Dims, Size, normal_axis, product, several_ints, surely_less, window
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
@@ -140,7 +140,7 @@ def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int,
 
 def _aligned(x: Dims, reps: int | tuple[int, ...]) -> tuple[Dims, Dims]:
     """Returns sizes and repetitions, as many of each."""
-    times: Dims = reps if isinstance(reps, tuple) else (reps,)
+    times: Dims = several_ints(reps, "reps")
     for many in times:
         if surely_less(many, 0):
             message = f"reps has {many}, below 0"
