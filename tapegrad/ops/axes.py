@@ -146,6 +146,7 @@ def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D
 
     Raises:
         ShapeError: The axis is out of range, or its size is not the product of `sizes`.
+        DTypeError: `sizes` is not made of ints.
     """
     x, tape = split(x)
     out = handle(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))  # type: ignore[arg-type]  # NumPy's ints do as well

@@ -191,6 +191,7 @@ def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) 
 
     Raises:
         ShapeError: The parts do not come to the size along `axis` or are more than 2²⁰, or the axis is out of range.
+        DTypeError: `sections` is neither an int nor made of ints.
     """
     places = split_shape(x.shape, sections, axis)
     axis = normal_axis(axis, x.shape)

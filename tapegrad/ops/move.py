@@ -120,6 +120,7 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tens
 
     Raises:
         ShapeError: `axes` does not name every axis once.
+        DTypeError: `axes` is no tuple of ints.
     """
     x, tape = split(x)
     if type(axes) is not tuple and axes is not None:
@@ -149,6 +150,7 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: `x` does not broadcast to `shape`, or a size is negative.
+        DTypeError: `shape` is not made of ints.
     """
     x, tape = split(x)
     out = handle(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy's ints do as well

@@ -84,6 +84,7 @@ def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]
 
     Raises:
         ShapeError: A number in `reps` is negative.
+        DTypeError: `reps` is neither an int nor a tuple of ints.
     """
     shape: Any = tile_shape(x.shape, reps)
     sizes, times = _aligned(x.shape, reps)
