@@ -1,18 +1,20 @@
 """Sizes of tensors: numbers at run time, names and arithmetic over names in the checker.
 
 A shape rule is written once over `Dims` and never learns which of the two it was given.
-Sizes answer no `bool`: a rule asks `surely_differ`, `surely_less` or `surely_divides`, which are true only when proven.
+Sizes answer no `bool`: a rule asks `surely_same`, `surely_differ`, `surely_less` or `surely_divides`, which are true
+only when proven. Two sizes that do not surely differ need not be the same: one of them may be unknown.
 """
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import combinations, zip_longest
-from math import prod
+from math import gcd, prod
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, SupportsIndex, TypeAlias
 
@@ -62,7 +64,7 @@ class Name(NamedTuple):
 
     label: str
     scope: str = ""
-    least: int = 1  # of what it may stand for
+    least: int = 1  # of what it may stand for: 1, 0, or -1 where it may be anything
 
     @override
     def __str__(self) -> str:
@@ -96,7 +98,9 @@ class Floor:
         return f"{above} // {below if below.isidentifier() or below.isdecimal() else f'({below})'}"
 
 
-Monomial: TypeAlias = "tuple[Name | Floor, ...]"
+Factor: TypeAlias = Name | Floor
+Monomial: TypeAlias = "tuple[Factor, ...]"
+Terms: TypeAlias = "Mapping[Monomial, int]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,7 +157,10 @@ class Dim:
     def __str__(self) -> str:
         if self.terms is None:
             return "?"
-        ordered = sorted(self.terms, key=lambda term: (-len(term[0]), [str(factor) for factor in term[0]]))
+        size = simplest(self)
+        if not isinstance(size, Dim):
+            return str(size)
+        ordered = sorted(size.terms or (), key=lambda term: (-len(term[0]), [str(factor) for factor in term[0]]))
         first, *rest = (_shown(monomial, coefficient) for monomial, coefficient in ordered)
         return first + "".join(f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in rest)
 
@@ -169,6 +176,24 @@ class Divides(NamedTuple):
     number: Size
 
 
+class UndecidedError(ShapeError):
+    """Whether sizes fit depends on whether one of them divides another, which is not known.
+
+    Args:
+        doubt: What is not known, as a sentence.
+        claims: What would decide it.
+    """
+
+    def __init__(self, doubt: str, claims: tuple[Divides, ...]) -> None:
+        super().__init__(f"{doubt}: {_assertions(claims, {})}")
+        self.doubt = doubt
+        self.claims = claims
+
+    def with_expressions(self, expressions: Mapping[Name, str]) -> str:
+        """Returns the sentence with the expressions of a program in the place of the names of its sizes."""
+        return f"{self.doubt}: {_assertions(self.claims, expressions)}"
+
+
 class Same(NamedTuple):
     """The fact that a name stands for a size."""
 
@@ -178,7 +203,54 @@ class Same(NamedTuple):
 
 Fact: TypeAlias = Divides | Same
 
-_assumed: ContextVar[tuple[Fact, ...]] = ContextVar("_assumed", default=())
+
+class _Quotient(NamedTuple):
+    """The name of what a division without rest gives: `name * divisor` is `number`."""
+
+    name: Name
+    divisor: Size
+    number: Size
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Facts:
+    """Facts, and what arithmetic makes of them.
+
+    Where 2 divides `W`, arithmetic writes `2 * q` for `W` and so for all that is computed from it, `(W + 1) // 2` is
+    `q`, and what it comes to in the end is written without `q` again.
+    """
+
+    given: tuple[Fact, ...] = ()
+    replacements: tuple[tuple[Monomial, Size], ...] = ()  # part of a product, and what is written for it
+    quotients: tuple[_Quotient, ...] = ()
+    known: dict[int, tuple[Fact, _Facts]] = field(default_factory=dict)  # with one fact more, which lives with its id
+
+    def and_(self, fact: Fact) -> _Facts:
+        """Returns these facts and another one: it holds for many calls."""
+        if id(fact) not in self.known:
+            if len(self.known) >= _MOST_FACTS:
+                self.known.clear()
+            self.known[id(fact)] = fact, self._with(fact)
+        return self.known[id(fact)][1]
+
+    def _with(self, fact: Fact) -> _Facts:
+        with _using(self):
+            quotient: _Quotient | None = None
+            replacements: list[tuple[Monomial, Size]] = []
+            if isinstance(fact, Same):
+                replacements = _equal(size_of_name(fact.name) - fact.size, fact.name)
+            elif not is_unknown(fact.number) and not surely_divides(fact.divisor, fact.number):
+                quotient, replacements = _without_rest(fact, f"quotient {len(self.quotients)}")
+        return _Facts(
+            (*self.given, fact),
+            (*self.replacements, *replacements),
+            self.quotients if quotient is None else (*self.quotients, quotient),
+        )
+
+
+_MOST_FACTS = 100  # a file has fewer claims that come first in a function
+_NO_FACTS = _Facts()
+_assumed: ContextVar[_Facts] = ContextVar("_assumed", default=_NO_FACTS)
 
 UNKNOWN = Dim(None)
 
@@ -212,8 +284,13 @@ def is_unknown(size: Size) -> bool:
 
 def simplest(size: Size) -> Size:
     """Returns a size by what has been claimed of it, which may be simpler."""
-    if isinstance(size, Dim) and size.terms is not None and _assumed.get():
-        return _normal(size.terms)
+    facts = _assumed.get()
+    if not facts.replacements or not isinstance(size, Dim) or size.terms is None:
+        return size
+    size = _normal(size.terms)
+    with _using(_NO_FACTS):
+        for quotient in reversed(facts.quotients):
+            size = _written_out(size, quotient)
     return size
 
 
@@ -225,6 +302,14 @@ def surely_differ(a: Size, b: Size) -> bool:
         return False
     left, right = _terms(a), _terms(b)
     return left is not None and right is not None and left != right
+
+
+def surely_same(a: Size, b: Size) -> bool:
+    """Says whether `a` and `b` are one size, both known and whatever the names stand for."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    left = _terms(a)
+    return left is not None and (a is b or left == _terms(b))
 
 
 def surely_less(a: Size, b: Size) -> bool:
@@ -243,7 +328,52 @@ def surely_divides(a: Size, b: Size) -> bool:
         return a != 0 and b % a == 0
     if is_unknown(a) or is_unknown(b) or not surely_differ(a, 0):
         return False
-    return not surely_differ(b // a * a, b)
+    return surely_same(b // a * a, b)
+
+
+def misfit(a: Size, b: Size, message: str, doubt: str) -> ShapeError:
+    """Returns the error for two sizes that are not surely equal.
+
+    Args:
+        a: A size.
+        b: Another one.
+        message: What is said where they differ.
+        doubt: What is said where they are equal if one size divides another, as `N` and `2 * (N // 2)` are.
+    """
+    difference = a - b
+    floors = [f for m, _ in (difference.terms or () if isinstance(difference, Dim) else ()) for f in m]
+    claims = [
+        Divides(simplest(floor.denominator + 0), simplest(floor.numerator + 0))
+        for floor in sorted({floor for floor in floors if isinstance(floor, Floor)}, key=repr)
+    ]
+    if not _are_same(a, b, claims):
+        return ShapeError(message)
+    for claim in claims[:]:
+        others = [one for one in claims if one is not claim]
+        claims = others if _are_same(a, b, others) else claims
+    return UndecidedError(doubt, tuple(claims))
+
+
+def _are_same(a: Size, b: Size, facts: Iterable[Fact]) -> bool:
+    with assuming(facts):
+        return surely_same(a, b)
+
+
+def _assertions(claims: Iterable[Divides], expressions: Mapping[Name, str]) -> str:
+    sides = [
+        [str(_renamed(size, expressions) if isinstance(size, Dim) else size) for size in claim] for claim in claims
+    ]
+    return "add " + " and ".join(f"tg.assert_divides({divisor}, {number})" for divisor, number in sides)
+
+
+def _renamed(size: Dim, expressions: Mapping[Name, str]) -> Dim:
+    return Dim(frozenset((tuple(_factor_renamed(one, expressions) for one in m), n) for m, n in size.terms or ()))
+
+
+def _factor_renamed(factor: Factor, expressions: Mapping[Name, str]) -> Factor:
+    if isinstance(factor, Name):
+        return factor._replace(label=expressions.get(factor, factor.label))
+    return Floor(_renamed(factor.numerator, expressions), _renamed(factor.denominator, expressions))
 
 
 def show(dims: Iterable[Size]) -> str:
@@ -296,16 +426,13 @@ def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
 @contextmanager
 def assuming(facts: Iterable[Fact]) -> Iterator[None]:
     """Lets arithmetic use facts about names: which size divides which, and which go by two names."""
-    token = _assumed.set((*_assumed.get(), *facts))
-    try:
+    with _using(reduce(_Facts.and_, facts, _assumed.get())):
         yield
-    finally:
-        _assumed.reset(token)
 
 
 def assumed() -> tuple[Fact, ...]:
     """Returns the facts that arithmetic uses here."""
-    return _assumed.get()
+    return _assumed.get().given
 
 
 def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1) -> Size:
@@ -410,6 +537,16 @@ def is_int(axis: object) -> bool:
     return type(axis) is int or isinstance(axis, Dim) or (isinstance(axis, Integral) and not isinstance(axis, bool))
 
 
+def names_in(size: Size) -> set[Name]:
+    """Returns the names that a size is computed from."""
+    terms = size.terms or () if isinstance(size, Dim) else ()
+    return {name for monomial, _ in terms for factor in monomial for name in _names_of(factor)}
+
+
+def _names_of(factor: Factor) -> set[Name]:
+    return {factor} if isinstance(factor, Name) else names_in(factor.numerator) | names_in(factor.denominator)
+
+
 def _factor_value(factor: Name | Floor, names: Mapping[Name, int]) -> int | None:
     if isinstance(factor, Name):
         return names.get(factor)
@@ -418,20 +555,23 @@ def _factor_value(factor: Name | Floor, names: Mapping[Name, int]) -> int | None
 
 
 def _broadcast_size(n: Size, m: Size) -> Size:
-    if n is m:
+    if n is m or surely_same(n, m) or surely_same(m, 1):
         return n
-    if is_unknown(n) or is_unknown(m):
-        known = m if is_unknown(n) else n
-        # A known number that is not 1 wins: the unknown can only be it or 1. A name may itself stand for 1.
-        return known if isinstance(known, int) and known != 1 else UNKNOWN
-    return n if surely_differ(n, 1) else m
+    if surely_same(n, 1):
+        return m
+    # What is surely not 1 wins: the other can only be the same or 1. A name may itself stand for 1.
+    return next((size for size in (n, m) if isinstance(size, int) or surely_less(1, size)), UNKNOWN)
 
 
-def _terms(size: Size) -> Mapping[Monomial, int] | None:
-    size = simplest(size)
+def _terms(size: Size) -> Terms | None:
     if not isinstance(size, Dim):  # an int of Python or of NumPy
         return {(): int(size)} if size else {}
-    return None if size.terms is None else dict(size.terms)
+    if size.terms is None:
+        return None
+    if _assumed.get().replacements:
+        size = _normal(size.terms)
+        return _terms_of(size) if isinstance(size, Dim) else _terms(size)
+    return _terms_of(size)
 
 
 def _normal(terms: Iterable[tuple[Monomial, int]]) -> Size:
@@ -439,40 +579,170 @@ def _normal(terms: Iterable[tuple[Monomial, int]]) -> Size:
     for monomial, coefficient in terms:
         total[monomial] = total.get(monomial, 0) + coefficient
     kept = {monomial: coefficient for monomial, coefficient in total.items() if coefficient}
-    for fact in _assumed.get():
-        for monomial, coefficient in kept.items():
-            simpler = _replaced(monomial, coefficient, fact)
-            if simpler is not None:
-                del kept[monomial]
-                return Dim(frozenset(kept.items())) + simpler
+    replacements = _assumed.get().replacements
+    for monomial, coefficient in kept.items() if replacements else ():
+        replaced = _replaced(monomial, replacements)
+        if replaced is not None:
+            del kept[monomial]
+            return _of(kept) + replaced * coefficient
     return kept.get((), 0) if kept.keys() <= {()} else Dim(frozenset(kept.items()))
 
 
-def _replaced(monomial: Monomial, coefficient: int, fact: Fact) -> Size | None:
-    """Returns a term by a fact: `H * (D // H)` is `D` where `H` divides `D`; None where it says nothing."""
-    left = list(monomial)
-    if isinstance(fact, Same):
-        if fact.name not in left:
-            return None
-        left.remove(fact.name)
-        return Dim(frozenset({(tuple(left), coefficient)})) * fact.size
+def _replaced(monomial: Monomial, replacements: Iterable[tuple[Monomial, Size]]) -> Size | None:
+    """Returns a product with what is written for part of it, None where nothing is."""
+    for part, value in replacements:
+        if _is_part(part, monomial):
+            return _of({_without(monomial, Counter(part)): 1}) * value
     for factor in monomial:
-        if isinstance(factor, Floor) and _are(factor, fact):
-            left.remove(factor)
-            divisor = factor.denominator.terms or ()
-            ((factors, scale),) = divisor if len(divisor) == 1 else (((), 0),)
-            if scale and coefficient % scale == 0 and not Counter(factors) - Counter(left):
-                rest = tuple((Counter(left) - Counter(factors)).elements())
-                return Dim(frozenset({(_sorted(rest), coefficient // scale)})) * fact.number
+        if isinstance(factor, Floor):
+            above, below = factor.numerator, factor.denominator
+            if _terms(above) != _terms_of(above) or _terms(below) != _terms_of(below):
+                return _of({_without(monomial, Counter([factor])): 1}) * (above // below)
     return None
 
 
-def _are(factor: Floor, fact: Divides) -> bool:
-    return (factor.numerator.terms, factor.denominator.terms) == (_terms_of(fact.number), _terms_of(fact.divisor))
+def _terms_of(size: Dim) -> Terms:
+    return dict(size.terms or ())
 
 
-def _terms_of(size: Size) -> frozenset[tuple[Monomial, int]] | None:
-    return size.terms if isinstance(size, Dim) else _constant(size).terms
+@contextmanager
+def _using(facts: _Facts) -> Iterator[None]:
+    token = _assumed.set(facts)
+    try:
+        yield
+    finally:
+        _assumed.reset(token)
+
+
+def _equal(difference: Size, preferred: Name) -> list[tuple[Monomial, Size]]:
+    """Returns what is written for a name where a difference is 0; nothing where no name is told by the rest of it."""
+    terms = _terms(difference) or {}
+    scale = gcd(*terms.values())
+    for monomial in sorted(terms, key=lambda monomial: (monomial != (preferred,), repr(monomial))):
+        others = {other: times // -terms[monomial] for other, times in terms.items() if other != monomial}
+        if abs(terms[monomial]) == scale and len(monomial) == 1 and not _has(_of(others), monomial):
+            return [(monomial, _of(others) + 0)]
+    return []
+
+
+def _without_rest(fact: Divides, label: str) -> tuple[_Quotient | None, list[tuple[Monomial, Size]]]:
+    """Returns the name of the quotient where a size divides another, and what is written with it for other products.
+
+    It takes the place of a name in the number, as `2*q - 1` that of `W` where 2 divides `W + 1`, or else of its highest
+    product; where neither can be solved for, only the highest product of divisor and quotient is replaced.
+    """
+    if not surely_less(0, fact.divisor):
+        return None, []
+    above, below = _in_lowest_terms(_terms(fact.number) or {}, _terms(fact.divisor) or {})
+    divisor = _of(below) + 0
+    part, above = _solvable(above, divisor)
+    number = _of(above) + 0
+    least = next((least for least in (1, 0) if surely_less(least - 1, number)), -1)
+    quotient = _Quotient(Name(label, "of what a program claims", least), divisor, number)
+    q = size_of_name(quotient.name)
+    if part:
+        replacements = [(part, _of({part: 1}) - (number - divisor * q) * above[part])]
+    elif below[highest := _highest(below)] == 1:
+        replacements = [(_sorted((*highest, quotient.name)), number - (divisor - _of({highest: 1})) * q)]
+    else:
+        return None, []
+    whole = number // divisor
+    for floor in _floors_alone(_terms(whole) or {}):
+        others = whole - _of({(floor,): 1})
+        if not _has(others, (floor,)):
+            replacements.append(((floor,), q - others))
+    return quotient, replacements
+
+
+def _solvable(number: Terms, divisor: Size) -> tuple[Monomial, Terms]:
+    """Returns a product in a number that the rest of it and the quotient tell, and what is to be divided instead of it.
+
+    What a whole number divides it also divides times any number, and with or without its own multiples.
+    """
+    names = sorted((m for m in number if len(m) == 1), key=lambda m: (isinstance(m[0], Floor), repr(m)))
+    for monomial in filter(None, (*names, _highest(number))):
+        others = _of({other: times for other, times in number.items() if other != monomial})
+        if _has(others, monomial) or _has(divisor, monomial):
+            continue
+        if isinstance(divisor, int) and gcd(number[monomial], divisor) == 1:
+            times = pow(number[monomial], -1, divisor)
+            return monomial, {m: rest for m, n in number.items() if (rest := n * times % divisor)}
+        if abs(number[monomial]) == 1 and (len(number) == 1 or len(monomial) == 1):
+            return monomial, number
+    return (), number
+
+
+def _has(size: Size, part: Monomial) -> bool:
+    """Says whether a product is part of one in a size, at any depth."""
+    for monomial in _terms_of(size) if isinstance(size, Dim) else ():
+        floors = (one for one in monomial if isinstance(one, Floor))
+        if _is_part(part, monomial) or any(_has(one.numerator, part) or _has(one.denominator, part) for one in floors):
+            return True
+    return False
+
+
+def _floors_alone(terms: Terms) -> list[Floor]:
+    """Returns the floor division that is a term by itself, if there is one such term."""
+    floors = [m[0] for m, times in terms.items() if times == 1 and len(m) == 1 and isinstance(m[0], Floor)]
+    return floors if len(floors) == 1 else []
+
+
+def _written_out(size: Size, quotient: _Quotient) -> Size:
+    """Returns a size without the name of a quotient."""
+    terms = dict(_terms(size) or {})
+    total: Size = 0
+    for monomial in list(terms):
+        floors = [factor for factor in monomial if isinstance(factor, Floor)]
+        if len(floors) == 1 and isinstance(quotient.divisor, int):
+            factors, times = _without(monomial, Counter(floors)), terms.pop(monomial)
+            whole = _found_again(floors[0], quotient, terms, factors, times)
+            total = total + _term_written_out(factors, times, quotient) * whole
+    for monomial, times in terms.items():
+        total = total + _term_written_out(monomial, times, quotient)
+    return total
+
+
+def _found_again(floor: Floor, quotient: _Quotient, terms: dict[Monomial, int], factors: Monomial, times: int) -> Size:
+    """Returns a floor division without the name of a quotient, with what it needs of the terms beside it.
+
+    Of `W // 3` where `W` is `4*q` there is left `q + q // 3`.
+    """
+    above, below = dict(_terms_of(floor.numerator)), floor.denominator + 0
+    divisor = quotient.divisor
+    if isinstance(below, int) and isinstance(divisor, int):
+        for product in [product for product in above if quotient.name in product]:
+            beside = _sorted(factors + product)
+            most = terms.get(beside, 0) // times
+            count = next((n for n in range(most + 1) if (above[product] + n * below) % divisor == 0), 0)
+            above[product] += count * below
+            terms[beside] = terms.get(beside, 0) - count * times
+    return _written_out(_of(above), quotient) // _written_out(below, quotient)
+
+
+def _term_written_out(monomial: Monomial, times: int, quotient: _Quotient) -> Size:
+    if quotient.name not in monomial:
+        term: Size = times
+        for factor in monomial:
+            if isinstance(factor, Name):
+                term = term * size_of_name(factor)
+            else:
+                above, below = (_written_out(size, quotient) for size in (factor.numerator, factor.denominator))
+                term = term * (above // below)
+        return term
+    _, divisor, number = quotient
+    q, left = size_of_name(quotient.name), _without(monomial, Counter([quotient.name]))
+    below = _terms(divisor) or {}
+    highest = _highest(below)
+    whole, rest = divmod(abs(times), below[highest])
+    sign = 1 if times > 0 else -1
+    if whole and _is_part(highest, left):
+        others = number - (divisor - _of({highest: below[highest]})) * q
+        replaced = _of({_without(left, Counter(highest)): sign * whole}) * others
+        again = _term_written_out(monomial, sign * rest, quotient) if rest else 0
+        return _written_out(replaced, quotient) + again
+    # Of 4 parts 2 are a half.
+    shared = gcd(times, divisor) if isinstance(divisor, int) else 1
+    return _written_out(_of({left: times // shared}), quotient) * (number // (divisor // shared))
 
 
 def _sorted(monomial: Monomial) -> Monomial:
@@ -480,42 +750,119 @@ def _sorted(monomial: Monomial) -> Monomial:
 
 
 def _floor_divided(a: Size, b: Size) -> Size:
-    if isinstance(b, int) and b == 0:
+    above, below = _terms(a), _terms(b)
+    if above is None or below is None:
+        return UNKNOWN
+    if not below:
         message = f"{a} is divided by zero"
         raise ShapeError(message)
-    if is_unknown(a) or is_unknown(b):
-        return UNKNOWN
-    if not surely_differ(a, b):
-        return 1
-    quotient, rest = _divided_by_term(a, b)
-    if isinstance(rest, int) and (rest == 0 or isinstance(b, int)):  # what is left of a number is less than it
-        return quotient
-    factor = Floor(rest if isinstance(rest, Dim) else _constant(rest), b if isinstance(b, Dim) else _constant(b))
-    return quotient + Dim(frozenset({((factor,), 1)}))
+    above, below = _in_lowest_terms(above, below)
+    quotient, rest = _divided(above, below)
+    return _normal(quotient.items()) + _floor(rest, below)
 
 
-def _divided_by_term(a: Size, b: Size) -> tuple[Size, Size]:
-    """Returns quotient and rest, where the quotient takes every term of `a` that the one term `b` divides."""
-    divisor = _terms(b) or {}
-    if len(divisor) != 1:
-        return 0, a
-    ((factors, scale),) = divisor.items()
-    quotient: list[tuple[Monomial, int]] = []
-    rest: list[tuple[Monomial, int]] = []
-    for monomial, coefficient in (_terms(a) or {}).items():
-        left = Counter(monomial)
-        left.subtract(factors)
-        if all(count >= 0 for count in left.values()):
-            # floor((scale * q + r) / scale) is q + floor(r / scale), so each coefficient gives its own whole part.
-            quotient.append((_sorted(tuple(left.elements())), coefficient // scale))
-            rest.append((monomial, coefficient % scale))
-        else:
-            rest.append((monomial, coefficient))
-    return _normal(quotient), _normal(rest)
+def _in_lowest_terms(above: Terms, below: Terms) -> tuple[Terms, Terms]:
+    """Divides both by all that every term of theirs has in common, the sign of the divisor included."""
+    scale = gcd(*above.values(), *below.values())
+    if below[_highest(below)] < 0:
+        scale = -scale
+    common: Counter[Factor] = Counter()
+    if () not in below and () not in above:
+        common = reduce(operator.and_, map(Counter, (*above, *below)))
+    if scale == 1 and not common:
+        return above, below
+    return _scaled_down(above, common, scale), _scaled_down(below, common, scale)
 
 
-def _constant(value: int) -> Dim:
-    return Dim(frozenset({((), value)}))
+def _scaled_down(terms: Terms, factors: Counter[Factor], scale: int) -> Terms:
+    return {_without(monomial, factors): coefficient // scale for monomial, coefficient in terms.items()}
+
+
+def _divided(above: Terms, below: Terms) -> tuple[Terms, Terms]:
+    """Returns quotient and rest; by several terms only what they divide without a rest is divided."""
+    if len(below) > 1:
+        whole = _exactly_divided(above, below)
+        return (whole, {}) if whole is not None else ({}, above)
+    ((factors, scale),) = below.items()
+    quotient: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for monomial, coefficient in above.items():
+        if not _is_part(factors, monomial):
+            rest[monomial] = coefficient
+            continue
+        # floor((scale * q + r) / scale) is q + floor(r / scale), so each coefficient gives its own whole part.
+        whole, left = divmod(coefficient, scale)
+        if whole:
+            quotient[_without(monomial, Counter(factors))] = whole
+        if left:
+            rest[monomial] = left
+    return quotient, rest
+
+
+def _exactly_divided(above: Terms, below: Terms) -> Terms | None:
+    """Returns the polynomial by which `below` is to be multiplied to get `above`; None where there is none."""
+    highest = _highest(below)
+    quotient: dict[Monomial, int] = {}
+    left = dict(above)
+    while left:
+        monomial = _highest(left)
+        times, rest = divmod(left[monomial], below[highest])
+        if rest or not _is_part(highest, monomial):
+            return None
+        factor = _without(monomial, Counter(highest))
+        quotient[factor] = times
+        for other, coefficient in below.items():
+            taken = _sorted(factor + other)
+            left[taken] = left.get(taken, 0) - times * coefficient
+            if not left[taken]:
+                del left[taken]
+    return quotient
+
+
+def _floor(above: Terms, below: Terms) -> Size:
+    """Returns floor(above / below), where nothing can be divided any more, in the one form that it has."""
+    is_number = below.keys() == {()}
+    if not above or (is_number and above.keys() == {()}):  # what is left of a number is less than it
+        return 0
+    # floor((step * x + r) / (step * d)) is floor((x + floor(r / step)) / d).
+    step = gcd(*below.values(), *(coefficient for monomial, coefficient in above.items() if monomial))
+    is_positive = is_number or surely_less(0, _of(below))
+    if step > 1 and is_positive:
+        above = {monomial: whole for monomial, coefficient in above.items() if (whole := coefficient // step)}
+        below = {monomial: coefficient // step for monomial, coefficient in below.items()}
+    numerator, denominator = _of(above), _of(below)
+    if not is_number:
+        if surely_less(-1, numerator) and surely_less(numerator, denominator):
+            return 0
+        if surely_less(numerator, 0) and surely_less(-1, numerator + denominator):
+            return -1
+    # floor((floor(a / b) + k) / d) is floor((a + b * k) / (b * d)).
+    for inner in _floors_alone(above) if is_positive else []:
+        others = _of({monomial: times for monomial, times in above.items() if monomial != (inner,)})
+        return _floor_divided(inner.numerator + inner.denominator * others, inner.denominator * denominator)
+    return Dim(frozenset({((Floor(numerator, denominator),), 1)}))
+
+
+def _is_part(factors: Monomial, monomial: Monomial) -> bool:
+    """Says whether a product has all of these factors."""
+    if len(factors) < 2:
+        return not factors or factors[0] in monomial
+    return Counter(factors) <= Counter(monomial)
+
+
+def _without(monomial: Monomial, factors: Counter[Factor]) -> Monomial:
+    return _sorted(tuple((Counter(monomial) - factors).elements())) if factors else monomial
+
+
+def _highest(terms: Terms) -> Monomial:
+    """Returns the highest product, in an order of products that multiplying two of them by a third keeps."""
+    if len(terms) == 1:
+        return next(iter(terms))
+    return max(terms, key=lambda monomial: (len(monomial), list(map(repr, monomial))))
+
+
+def _of(terms: Terms) -> Dim:
+    return Dim(frozenset(terms.items()))
 
 
 def _least(size: Size) -> int | None:
@@ -530,8 +877,10 @@ def _least(size: Size) -> int | None:
         return None if least is None else -(-least // divisor)
     shifted: Counter[Monomial] = Counter()
     for monomial, coefficient in terms.items():
+        if not all(map(_is_non_negative, monomial)):
+            return None
         if any(isinstance(factor, Floor) for factor in monomial):
-            if coefficient < 0 or any(isinstance(f, Floor) and not _is_non_negative(f) for f in monomial):
+            if coefficient < 0:
                 return None
             continue
         from_zero = tuple(name for name in monomial if isinstance(name, Name) and name.least == 0)
@@ -549,9 +898,9 @@ def _least_of_linear(terms: Mapping[Monomial, int]) -> int | None:
             least += coefficient
             continue
         (name,) = monomial
-        if coefficient < 0 or not isinstance(name, Name):
+        if coefficient < 0 or not isinstance(name, Name) or name.least < 0:
             return None
-        least += coefficient * (0 if name.least == 0 else 1)  # any other is known to be at least 1
+        least += coefficient * name.least
     return least
 
 
@@ -564,13 +913,15 @@ def _without_a_floor(terms: Mapping[Monomial, int]) -> tuple[int, Size] | None:
             divisor = factor.denominator + 0 if isinstance(factor, Floor) else 0
             if not isinstance(factor, Floor) or not isinstance(divisor, int) or divisor < 1:
                 continue
-            if all(isinstance(one, Name) or _is_non_negative(one) for one in others):
+            if all(map(_is_non_negative, others)):
                 rest = Dim(frozenset((one, n) for one, n in terms.items() if one != monomial))
                 return divisor, rest * divisor + Dim(frozenset({(tuple(others), coefficient)})) * factor.numerator
     return None
 
 
-def _is_non_negative(factor: Floor) -> bool:
+def _is_non_negative(factor: Factor) -> bool:
+    if isinstance(factor, Name):
+        return factor.least >= 0
     above, below = _least(factor.numerator), _least(factor.denominator)
     return above is not None and above >= 0 and below is not None and below > 0
 

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.backend import Backend, Elementwise, Int, Pairwise, Slide, Value, register
-from tapegrad.dims import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less
+from tapegrad.dims import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less, surely_same
 from tapegrad.errors import ShapeError
 from tapegrad.op import OPS, NoNumbersError, Op
 from tapegrad.tensor import handle
@@ -40,8 +40,7 @@ class NamedSize(Dim):
     def _equals(self, other: object) -> bool:
         if not isinstance(other, int | Dim):
             return False
-        differ, known = surely_differ(self, other), not is_unknown(self) and not is_unknown(other)
-        return self is other or self._proven(known and not differ, differ)
+        return self is other or self._proven(surely_same(self, other), surely_differ(self, other))
 
     def _differs(self, other: object) -> bool:
         return not self._equals(other)

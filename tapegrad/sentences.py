@@ -190,6 +190,11 @@ def no_tensor(call: str, x: str, y: str) -> str:
     return _said(call, f"neither {x} nor {y} is a tensor")
 
 
+def no_operand(call: str, given: str) -> str:
+    """Says that an operand can be none: `equal: a tuple is neither a tensor nor a number nor a NumPy array`."""
+    return _said(call, f"{given} is neither a tensor nor a number nor a NumPy array")
+
+
 def other_shape(call: str, place: str, shape: object, expected: object) -> str:
     """Says that a shape known by name only is not the one that is expected: `f: x is S but (3, 5) is expected`."""
     return f"{call}: {place} is {shape} but {expected} is expected"
@@ -253,6 +258,11 @@ def traced_before() -> str:
 def captured(call: str, place: str) -> str:
     """Says that a step changes what it was not given: `Param.assign: value would change ...`."""
     return f"{call}: {place} would change what is no argument of the step under jit"
+
+
+def not_given(call: str, what: str, mend: str) -> str:
+    """Says that a step reads what it was not given: `predict: the parameter model.weight is read but ...`."""
+    return f"{call}: {what} is read but is no argument, so its values would stay as they are now; {mend}"
 
 
 def not_divided(divisor: object, number: object) -> str:

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Annotated, Any, Generic, Protocol, TypeAlias, TypeVar, TypeVarTuple, Unpack
+from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, TypeVarTuple, Unpack
 from typing import Literal as L
 
 import numpy as np
@@ -594,6 +594,57 @@ def test_tuples_and_sequences_of_tensors_are_held_against_their_items() -> None:
     refuses(DTypeError, "f: x[1] is a str but an int is expected", f, (some(3), "1"), [], [])
     refuses(DTypeError, "f: x is a tuple of 1 but a tuple of 2 is expected", f, (some(3),), [], [])
     refuses(DTypeError, "f: y is a tensor but a list is expected", f, (some(3), 1), some(3), [])
+
+
+class Rows(NamedTuple, Generic[N, M]):
+    x: Tensor[tuple[N, M], Any]
+    y: Tensor[tuple[N], Any]
+    size: N
+    name: str = ""
+
+
+class MoreRows(Rows[N, L[5]]):
+    pass
+
+
+class Items(NamedTuple, Generic[Unpack[Sizes]]):
+    sizes: tuple[Unpack[Sizes]]
+
+
+def test_the_fields_of_a_generic_named_tuple_are_held_against_its_type_arguments() -> None:
+    @guarded
+    def f(rows: Rows[N, L[5]] | None, y: Tensor[tuple[N], Any]) -> MoreRows[N]:
+        return MoreRows(some(2, 5), y, len(y))
+
+    f(Rows(some(2, 5), some(2), 2), some(2))
+    f(MoreRows(some(2, 5), some(2), 2), some(2))
+    f(None, some(2))
+    refuses(ShapeError, "f: N is 2 in rows.x but 3 in rows.y", f, Rows(some(2, 5), some(3), 2), some(2))
+    refuses(ShapeError, "f: N is 2 in rows.x but 3 in rows.size", f, Rows(some(2, 5), some(2), 3), some(2))
+    refuses(
+        ShapeError,
+        "f: rows.x is (2, 4) but (N, 5) is expected: axis 1 is 4, not 5",
+        f,
+        Rows(some(2, 4), some(2), 2),
+        some(2),
+    )
+    refuses(ShapeError, "f: N is 3 in y but 2 in the result.x", f, None, some(3))
+    refuses(DTypeError, "f: rows is a tuple of 3 but a Rows or None is expected", f, (some(2, 5), some(2), 2), some(2))
+
+
+def test_a_named_tuple_whose_fields_cannot_be_read_is_held_against_its_class() -> None:
+    class Late(NamedTuple, Generic[N]):
+        size: "Local[N]"  # which is no global name
+
+    class Local(Generic[N]):
+        pass
+
+    @guarded
+    def f(a: Late[L[2]], b: Items[L[2], L[3]]) -> None: ...
+
+    f(Late(Local()), Items((2, 3)))
+    refuses(DTypeError, "f: a is a tuple of 1 but a Late is expected", f, (Local(),), Items((2, 3)))
+    refuses(DTypeError, "f: b is a tuple of 2 but an Items is expected", f, Late(Local()), (2, 3))
 
 
 def test_containers_of_tensors_may_be_nested() -> None:

@@ -152,3 +152,20 @@ def test_a_model_that_uses_it_has_a_summary_for_sizes_by_name() -> None:
     lines = str(summary(Smooth(), ("N", 5))).splitlines()
 
     assert lines[1].split()[:3] == ["Smooth", "(N,", "7)"]
+
+
+def test_an_op_that_exec_defines_runs() -> None:
+    program = """
+from tapegrad import op
+
+def twice_shape(x):
+    return x
+
+@op(twice_shape)
+def twice(x):
+    return x + x
+"""
+    names: dict[str, Any] = {}
+    exec(program, names)  # noqa: S102  # the program is the one above
+
+    assert names["twice"](tensor([1.5])).numpy().tolist() == [3.0]

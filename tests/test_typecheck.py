@@ -15,7 +15,7 @@ import sys
 import traceback
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, get_args, get_origin
 
 import pytest
 import typing_extensions
@@ -167,7 +167,7 @@ def assert_real_type(value: object, annotation: Any) -> None:
     shape, tape, dtype = (*get_args(annotation), Any, Any, Any)[:3]
     if get_origin(shape) is tuple or shape == tuple[()]:
         sizes = () if get_args(shape) == ((),) else get_args(shape)
-        if not any(isinstance(typing_extensions.get_origin(size), type(typing_extensions.Unpack)) for size in sizes):
+        if not any(typing_extensions.get_origin(size) in (Unpack, typing_extensions.Unpack) for size in sizes):
             assert_sizes(value.shape, sizes)
     if tape in (NoneTape, OwnedTape):
         assert value.owns_tape == (tape is OwnedTape)

@@ -60,7 +60,7 @@ def accept_whole_numbers_as_they_are() -> None:
 
 def accept_a_valid_module() -> None:
     valid = nn.Linear(5, 7).valid()
-    assert_type(valid, nn.Valid[nn.Linear[L[5], L[7]]])
+    assert_type(valid, nn.Valid[nn.Linear[L[5], L[7], L[True]]])
     assert_type(valid(x), Tensor[Shape[L[3], L[7]], NoneTape])
 
 
@@ -73,14 +73,14 @@ def reject_a_gradient_required_twice() -> None:
 
 
 def reject_training_a_valid_module() -> None:
-    optim.SGD(nn.Linear(5, 7).valid(), lr=0.1)  # E(mypy): Argument 1 to "SGD" has incompatible type "Valid[Linear[Literal[5], Literal[7]]]"; expected Module | Mapping[str, Param[Any, Any]] | Iterable[Param[Any, Any]] [arg-type]
+    optim.SGD(nn.Linear(5, 7).valid(), lr=0.1)  # E(mypy): Argument 1 to "SGD" has incompatible type "Valid[Linear[Literal[5], Literal[7], Literal[True]]]"; expected Module | Mapping[str, Param[Any, Any]] | Iterable[Param[Any, Any]] [arg-type]
 
 
 def reject_a_valid_module_where_a_module_is_trained() -> None:
     def trained(model: nn.Linear[L[5], L[7]]) -> None:
         optim.SGD(model, lr=0.1)
 
-    trained(nn.Linear(5, 7).valid())  # E(mypy): Argument 1 to "trained" has incompatible type "Valid[Linear[Literal[5], Literal[7]]]"; expected "Linear[Any, Any]" [arg-type]
+    trained(nn.Linear(5, 7).valid())  # E(mypy): Argument 1 to "trained" has incompatible type "Valid[Linear[Literal[5], Literal[7], Literal[True]]]"; expected "Linear[Any, Any, Any]" [arg-type]
 
 
 def reject_what_does_not_fit_a_valid_module() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple
 
 import tapegrad as tg
-from tapegrad import Add, FloorDiv, Merge, Mul, NoneTape, OwnedTape, Shape, Sub, Tape, Tensor, nn
+from tapegrad import Add, FloorDiv, Merge, Mul, NoneTape, OwnedTape, Shape, Sub, Tape, Tensor, guarded, nn
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
@@ -129,8 +129,8 @@ def accept_overloads_of_other_things() -> None:
         return a if isinstance(a, nn.Module) else a[:, 0]
 
     assert_type(taken(three), Tensor[Shape[L[3]], NoneTape])
-    assert_type(taken(nn.Linear(3, 5)), nn.Linear[L[3], L[5]])
-    assert_type(first(nn.Linear(3, 5)), nn.Linear[L[3], L[5]])
+    assert_type(taken(nn.Linear(3, 5)), nn.Linear[L[3], L[5], L[True]])
+    assert_type(first(nn.Linear(3, 5)), nn.Linear[L[3], L[5], L[True]])
     assert_type(first(x.trace()), Tensor[Shape[L[3]], OwnedTape])
 
 
@@ -217,6 +217,22 @@ def accept_an_axis_of_numpy() -> None:
     assert_type(x.transpose((np.int32(1), np.int32(0))), Tensor[Shape[L[5], L[3]], NoneTape])
 
 
+def reject_an_argument_by_its_keyword() -> None:
+    @guarded
+    def summed(**parts: Tensor[Shape[L[3]], NoneTape]) -> None:
+        pass
+
+    summed(first=tg.ones((3,)), second=tg.ones((4,)))  # E: summed: second is (4,) but (3,) is expected: axis 0 is 4, not 3 [tapegrad-shape]
+
+
+def reject_the_only_one_of_any_number() -> None:
+    @guarded
+    def summed(*parts: Tensor[Shape[L[3]], NoneTape]) -> None:
+        pass
+
+    summed(tg.ones((4,)))  # E: summed: parts[0] is (4,) but (3,) is expected: axis 0 is 4, not 3 [tapegrad-shape]
+
+
 def reject_one_of_many_arguments() -> None:
     rows(x, tg.ones((3, 4)))  # E(mypy): rows: M is 5 in parts[0] but 4 in parts[1] [tapegrad-shape]
 
@@ -247,3 +263,11 @@ def reject_a_return_of_another_shape() -> None:
 
 def reject_an_operand_that_is_missing() -> None:
     tg.matmul(x)  # E(mypy): Missing positional argument "y" in call to "matmul" [call-arg]
+
+
+def accept_a_parameter_of_several_tensors() -> None:
+    def rank(x: Tensor[Shape[L[3]], NoneTape] | Tensor[Shape[N, L[4]], OwnedTape]) -> int:
+        return x.ndim
+
+    rank(tg.ones((3,)))
+    rank(tg.ones((2, 4)).trace())

@@ -69,10 +69,10 @@ def reject_a_wrong_size_inside() -> None:
 
 
 def accept_defaults_as_literals() -> None:
-    assert_type(nn.Conv2d(1, 16, 3), nn.Conv2d[L[1], L[16], L[3], L[1], L[0], L[1]])
-    assert_type(nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.Conv2d[L[1], L[16], L[3], L[2], L[1]])
-    assert_type(nn.Conv2d(1, 16, 3, dilation=2), nn.Conv2d[L[1], L[16], L[3], L[1], L[0], L[2], L[3], L[1], L[0], L[2]])
-    assert_type(nn.ConvTranspose2d(1, 16, 3), nn.ConvTranspose2d[L[1], L[16], L[3], L[1], L[0], L[0]])
+    assert_type(nn.Conv2d(1, 16, 3), nn.Conv2d[L[1], L[16], L[3], L[1], L[0], L[1], L[3], L[1], L[0], L[1], L[True]])
+    assert_type(nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.Conv2d[L[1], L[16], L[3], L[2], L[1], L[1], L[3], L[2], L[1], L[1], L[True]])
+    assert_type(nn.Conv2d(1, 16, 3, dilation=2), nn.Conv2d[L[1], L[16], L[3], L[1], L[0], L[2], L[3], L[1], L[0], L[2], L[True]])
+    assert_type(nn.ConvTranspose2d(1, 16, 3), nn.ConvTranspose2d[L[1], L[16], L[3], L[1], L[0], L[0], L[1], L[3], L[1], L[0], L[0], L[1], L[True]])
     assert_type(nn.MaxPool2d(2), nn.MaxPool2d[L[2], L[2], L[0]])
     assert_type(nn.MaxPool2d(3, stride=2, padding=1), nn.MaxPool2d[L[3], L[2], L[1]])
     three: nn.Conv2d[L[1], L[16], L[3]] = nn.Conv2d(1, 16, 3)
@@ -91,7 +91,7 @@ def accept_convolutions() -> None:
 
 
 def accept_a_number_for_each_axis() -> None:
-    assert_type(nn.Conv2d(1, 8, (3, 5)), nn.Conv2d[L[1], L[8], L[3], L[1], L[0], L[1], L[5]])
+    assert_type(nn.Conv2d(1, 8, (3, 5)), nn.Conv2d[L[1], L[8], L[3], L[1], L[0], L[1], L[5], L[1], L[0], L[1], L[True]])
     assert_type(nn.Conv2d(1, 8, (3, 5)).weight.shape, tuple[L[8], Any, L[3], L[5]])
     assert_type(nn.Conv2d(1, 8, (3, 5))(images), Tensor[Shape[L[32], L[8], L[26], L[16]], NoneTape])
     assert_type(nn.Conv2d(1, 8, (3, 1), padding=(1, 0))(images), Tensor[Shape[L[32], L[8], L[28], L[20]], NoneTape])

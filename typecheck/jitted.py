@@ -14,7 +14,7 @@ N = TypeVar("N", bound=int)
 @tg.jit
 @guarded
 def step(
-    model: nn.Linear[L[6], L[3]],
+    model: nn.Linear[L[6], L[3], L[True]],
     opt: optim.SGD,
     x: Tensor[Shape[N, L[6]], NoneTape],
     y: Tensor[Shape[N], NoneTape, np.int64],
@@ -53,7 +53,7 @@ def accept_places_of_the_type_they_are_given() -> None:
 
     device = jax.devices()[0]
     assert_type(tg.jax.place(tg.ones((4, 6)), device), Tensor[Shape[L[4], L[6]], NoneTape])
-    assert_type(tg.jax.place(model, device), nn.Linear[L[6], L[3]])
+    assert_type(tg.jax.place(model, device), nn.Linear[L[6], L[3], L[True]])
 
 
 def reject_other_columns() -> None:

@@ -4,13 +4,14 @@ from functools import partial
 from typing import Any, Final, assert_type
 from typing import Literal as L
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, TypeVarTuple
 
 import tapegrad as tg
 from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor, nn
 
 N = TypeVar("N", bound=int)
 T = TypeVar("T", bound=Tape)
+Leading = TypeVarTuple("Leading")
 
 ROWS: Final = 32
 COLUMNS = 4
@@ -34,6 +35,15 @@ def accept_a_name_bound_twice_is_unknown() -> None:
 def accept_a_loop_variable_is_unknown() -> None:
     for n in range(1, 3):
         assert_type(tg.zeros((n, 2)), Tensor[Shape[Any, L[2]], NoneTape])
+
+
+def accept_an_unknown_size_behind_any_number_of_others() -> None:
+    def behind(a: Tensor[Shape[*Leading, Any], NoneTape], b: Tensor[Shape[*Leading, N, Any], NoneTape]) -> None:
+        assert_type(a + 1.0, Tensor[Shape[*Leading, Any], NoneTape])
+        assert_type(b.swapaxes(-1, -2), Tensor[Shape[*Leading, Any, N], NoneTape])
+        assert_type(tg.concat((a, a), axis=-1), Tensor[Shape[*Leading, Any], NoneTape])
+
+    behind(tg.ones((2, 5)), tg.ones((2, 3, 5)))
 
 
 def accept_rebinding() -> None:

@@ -17,6 +17,8 @@ T = TypeVar("T", bound=Tape)
 F = TypeVar("F", bound=nn.Module)
 A = TypeVar("A", contravariant=True)
 B = TypeVar("B", covariant=True)
+In = TypeVar("In", bound=int, contravariant=True)
+Out = TypeVar("Out", bound=int, covariant=True)
 Parts = TypeVarTuple("Parts")
 
 batch = tg.ones((2, 4))
@@ -29,6 +31,18 @@ class From(Protocol[A, B]):
     def forward(self, x: A) -> B:
         """Computes the module's result."""
         ...
+
+
+class Widths(Protocol[In, Out]):
+    """Any layer, or anything else with a `forward`, from one width to another."""
+
+    def forward(self, x: Tensor[Shape[N, In], T]) -> Tensor[Shape[N, Out], T]:
+        """Computes the result."""
+        ...
+
+
+def forwarded(module: Widths[M, H], x: Tensor[Shape[N, M], T]) -> Tensor[Shape[N, H], T]:
+    return module.forward(x)
 
 
 class Net(nn.Module):
@@ -91,7 +105,7 @@ class Row(nn.Module):
 class Pair:
     """Layers as the fields of a dataclass."""
 
-    left: nn.Linear[L[4], L[5]]
+    left: nn.Linear[L[4], L[5], L[True]]
     right: nn.Sequential[nn.Tanh, nn.Linear[L[5], L[3]]]
 
 
@@ -174,7 +188,7 @@ def accept_a_depth_of_ones_own() -> None:
 
 def accept_a_layer_by_its_index() -> None:
     model = nn.Sequential(nn.Linear(4, 5), nn.Sequential(nn.Tanh(), nn.Linear(5, 3)))
-    assert_type(model[0], nn.Linear[L[4], L[5]])
+    assert_type(model[0], nn.Linear[L[4], L[5], L[True]])
     assert_type(model[-1](model[0](batch)), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(model[1][1].weight.shape, tuple[L[5], L[3]])
     assert_type(nn.SplitInto(nn.ReLU(), nn.Linear(4, 3))[1](batch), Tensor[Shape[L[2], L[3]], NoneTape])
@@ -230,7 +244,28 @@ def accept_a_number_of_layers_that_is_not_known() -> None:
         assert_type(nn.Repeated(lambda: nn.Linear(4, 4), times)(batch), Tensor[Shape[L[2], L[4]], NoneTape])
         nn.Repeated(lambda: nn.Linear(4, 3), times)(batch)
 
+    def none_at_all(x: Tensor[Shape[N, Any], NoneTape], times: int) -> None:
+        assert_type(nn.Repeated(lambda: nn.Linear(4, 4), times)(x), Tensor[Shape[N, Any], NoneTape])
+
     repeated(1)
+    none_at_all(tg.ones((2, 7)), 0)
+
+
+def accept_a_method_of_a_protocol() -> None:
+    class Holder(nn.Module, Generic[M, H]):
+        def __init__(self, inner: Widths[M, H]) -> None:
+            self.inner = inner
+
+        def forward(self, x: Tensor[Shape[N, M], T]) -> Tensor[Shape[N, H], T]:
+            return self.inner.forward(x)
+
+    assert_type(forwarded(nn.Linear(4, 3), batch), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(forwarded(nn.Linear(4, 3), batch.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(Holder(nn.Linear(4, 3))(batch), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def reject_a_method_of_a_protocol_of_another_width() -> None:
+    forwarded(layer, batch)  # E(mypy): forwarded: M is 3 in what module.forward takes but 4 in x [tapegrad-shape]
 
 
 def accept_layers_within_layers() -> None:
@@ -591,7 +626,7 @@ def accept_a_module_of_many_axes() -> None:
 def accept_recurrent_layers() -> None:
     sequence, state = tg.ones((2, 7, 3)), tg.ones((2, 5))
 
-    assert_type(nn.GRU(3, 5), nn.GRU[L[3], L[5]])
+    assert_type(nn.GRU(3, 5), nn.GRU[L[3], L[5], L[True]])
     y, last = nn.GRU(3, 5)(sequence)
     assert_type(y, Tensor[Shape[L[2], L[7], L[5]], NoneTape])
     assert_type(last, Tensor[Shape[L[2], L[5]], NoneTape])
@@ -647,3 +682,10 @@ def accept_heads_that_may_divide() -> None:
         nn.MultiHeadAttention(12, unknown)
 
     attending(12, 3, 4)
+
+
+def accept_an_unknown_number_of_repetitions_which_may_be_none() -> None:
+    def repeated(times: int) -> None:
+        nn.Repeated(lambda: nn.Linear(7, 3), times)(batch)
+
+    repeated(0)

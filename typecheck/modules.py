@@ -41,7 +41,7 @@ class Twice(nn.Module, Generic[H]):
 
 
 def accept_literals_in_constructors() -> None:
-    assert_type(nn.Linear(64, 10), nn.Linear[L[64], L[10]])
+    assert_type(nn.Linear(64, 10), nn.Linear[L[64], L[10], L[True]])
     assert_type(Classifier(32), Classifier[L[32]])
     assert_type(nn.Embedding(100, 16), nn.Embedding[L[100], L[16]])
 
@@ -183,7 +183,7 @@ def accept_an_untyped_layer_in_the_middle() -> None:
 
 def accept_layers_side_by_side() -> None:
     heads = nn.SplitInto(nn.Linear(64, 3), nn.Sequential(nn.ReLU(), nn.Linear(64, 5)))
-    assert_type(heads.layers[0], nn.Linear[L[64], L[3]])
+    assert_type(heads.layers[0], nn.Linear[L[64], L[3], L[True]])
     left, right = heads(image)
     assert (left.shape, right.shape) == ((32, 3), (32, 5))
     joined = nn.Sequential(nn.SplitInto(nn.Linear(64, 3), nn.Tanh()), nn.AddInto(nn.Linear(3, 7), nn.Linear(64, 7)))

@@ -1,6 +1,9 @@
 """Tapes over time: traced, merged, consumed; gradients typed by their key."""
 
-from typing import Any, assert_type, overload
+import argparse
+import sys
+from functools import cached_property
+from typing import Any, NoReturn, assert_type, overload
 from typing import Literal as L
 
 import numpy as np
@@ -56,6 +59,24 @@ def accept_two_tapes() -> None:
     assert_type(product, Tensor[Shape[L[3], L[2]], OwnedTape])
     grads = product.sum().backward()
     assert_type(grads[b], Tensor[Shape[L[5], L[2]], NoneTape])
+
+
+def accept_two_losses_that_were_only_compared() -> None:
+    left, right = tg.tanh(x.trace()).mean(), tg.exp(w.trace()).mean()
+    if left < right and left.argmax() == 0:
+        assert left != right
+    left.backward()
+    grads = right.backward()
+    assert_type(grads[w], Tensor[Shape[L[5], L[2]], NoneTape])
+
+
+def accept_two_losses_after_an_op_that_was_rejected() -> None:
+    left, right = tg.tanh(x.trace()), tg.exp(w.trace())
+    try:
+        left + right  # type: ignore[tapegrad-shape]  # under test: the tapes are to stay two
+    except tg.ShapeError:
+        left.sum().backward()
+        right.sum().backward()
 
 
 def accept_a_tape_on_whole_numbers() -> None:
@@ -470,3 +491,124 @@ def reject_a_gradient_of_whole_numbers() -> None:
 
 def reject_one_number_of_many() -> None:
     x.item()  # E: item: a tensor of shape (3, 5) has 15 elements, not one [tapegrad-shape]
+
+
+def accept_a_branch_that_never_returns() -> None:
+    class Run:
+        def stop(self) -> NoReturn:
+            raise SystemExit
+
+        def step(self, way: int) -> None:
+            loss = row.trace().sum()
+            if way == 1:
+                loss.backward()
+                self.stop()
+            loss.backward()
+
+    def leave() -> NoReturn:
+        raise SystemExit
+
+    def differentiated(way: int, parser: argparse.ArgumentParser) -> None:
+        loss = row.trace().sum()
+        if way == 1:
+            loss.backward()
+            sys.exit()
+        elif way == 2:
+            loss.backward()
+            leave()
+        elif way == 3:
+            loss.backward()
+            assert False, "there is no third way"  # noqa: B011, PT015  # as it is written
+        elif way == 4:
+            loss.backward()
+            parser.error("there is no fourth way")
+        elif way == 5:
+            loss.backward()
+            while True:
+                pass
+        loss.backward()
+
+    differentiated(0, argparse.ArgumentParser())
+    Run().step(0)
+
+
+def reject_a_branch_that_may_go_on() -> None:
+    def differentiated(*, early: bool) -> None:
+        loss = row.trace().sum()
+        if early:
+            loss.backward()
+            early or sys.exit()
+        loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-2} [tapegrad-tape]
+
+    differentiated(early=False)
+
+
+def accept_a_property_that_computes_its_tensor() -> None:
+    class Step:
+        @property
+        def loss(self) -> Tensor[tuple[()], OwnedTape]:
+            return row.trace().sum()
+
+        def run(self) -> None:
+            self.loss.backward()
+            self.loss.backward()
+
+    class Trainer:
+        def __init__(self) -> None:
+            self.step = Step()
+
+    Step().run()
+    trainer = Trainer()
+    trainer.step.loss.backward()
+    trainer.step.loss.backward()
+
+
+def reject_a_property_that_is_kept() -> None:
+    class Step:
+        @cached_property
+        def loss(self) -> Tensor[tuple[()], OwnedTape]:
+            return row.trace().sum()
+
+    step = Step()
+    step.loss.backward()
+    step.loss.backward()  # E(mypy): backward: step.loss was consumed by backward on line {-1} [tapegrad-tape]
+
+
+def accept_a_name_that_another_function_binds() -> None:
+    loss = row.trace().sum()
+
+    def renew() -> None:
+        nonlocal loss
+        loss = row.trace().sum()
+
+    def step() -> None:
+        loss.backward()
+        renew()
+        loss.backward()
+        renew()
+
+    loss.backward()
+    renew()
+    loss.backward()
+    renew()
+    step()
+
+
+def reject_a_name_that_only_this_function_binds() -> None:
+    loss = row.trace().sum()
+
+    def step() -> None:
+        nonlocal loss
+        loss = row.trace().sum()
+        loss.backward()
+        loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-1} [tapegrad-tape]
+
+    step()
+
+
+def accept_a_consumed_tensor_that_is_only_read() -> None:
+    x = row.trace()
+    loss = x.sum()
+    print(len(loss.backward()))  # noqa: T201  # mypy reads the arguments of print more than once
+    print(len(x), x.shape, x.ndim, loss.item(), f"{loss.item():.2f}")  # noqa: T201  # the same
+    print(len(x.numpy()), max(len(x), loss.size))  # noqa: T201  # the same

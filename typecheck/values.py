@@ -129,6 +129,14 @@ def accept_a_division_by_what_may_be_zero() -> None:
     rest(tg.ones((6,)), 3)
 
 
+def accept_an_unknown_number_where_a_size_is_expected() -> None:
+    def half(a: Tensor[Shape[N], NoneTape], parts: int) -> FloorDiv[N, L[2]]:
+        n: FloorDiv[N, L[2]] = len(a) // parts
+        return n if parts == 2 else a.shape[0] // parts
+
+    assert_type(half(tg.ones((7,)), 2), L[3])
+
+
 def accept_arithmetic_where_a_size_is_expected() -> None:
     def one_more(n: N) -> Add[N, L[1]]:
         return n + 1
@@ -277,7 +285,7 @@ class Table(nn.Module, Generic[B, N]):
 def accept_attributes_of_computed_sizes() -> None:
     table = Table(4, 5)
     assert_type(table.rows, Tensor[Shape[L[20], L[6]], NoneTape])
-    assert_type(table.layers[0], nn.Linear[L[20], L[5]])
+    assert_type(table.layers[0], nn.Linear[L[20], L[5], L[True]])
     assert_type(tg.zeros((table.cells, 2)), Tensor[Shape[L[20], L[2]], NoneTape])
 
 
@@ -335,7 +343,7 @@ def accept_members_of_an_enum_of_numbers() -> None:
     assert_type(a[Axis.COLUMNS], Tensor[Shape[L[10]], NoneTape])
     assert_type(tg.ones((Width.TWICE, 3)), Tensor[Shape[Any, L[3]], NoneTape])  # mypy keeps no sum of members
     width = Width.CLASSES
-    assert_type(nn.Linear(Width.PIXELS, width), nn.Linear[L[64], L[10]])
+    assert_type(nn.Linear(Width.PIXELS, width), nn.Linear[L[64], L[10], L[True]])
 
 
 def reject_a_member_that_does_not_fit() -> None:

@@ -7,7 +7,19 @@ import typing
 from abc import ABCMeta
 from collections.abc import Sequence
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, TypeVarTuple, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    TypeVarTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 import typing_extensions
@@ -26,7 +38,7 @@ from tapegrad.guard._checks import (
     TensorCheck,
     WordCheck,
 )
-from tapegrad.guard._containers import EachCheck, TupleCheck, UnionCheck
+from tapegrad.guard._containers import EachCheck, FieldsCheck, TupleCheck, UnionCheck
 from tapegrad.guard._names import name_of
 from tapegrad.guard._parts import DTypes, Sizes, Tapes
 from tapegrad.sentences import with_article
@@ -87,6 +99,8 @@ def read(hint: Any) -> Check:
     if origin in (list, Sequence):
         item = read(*arguments)
         return EachCheck(origin, item) if _has_names(item) else Other()
+    if _is_class(origin, tuple) and hasattr(origin, "_fields"):
+        return _read_fields(hint)
     if origin is type and isinstance(arguments[0], TypeVar) and _is_class(arguments[0].__bound__, np.generic):
         return DTypeCheck(_read_dtype(arguments[0]))
     return _read_class(hint)
@@ -256,6 +270,38 @@ def _tensor_arguments(hint: Any) -> tuple[Any, Any, Any]:
     return _tensor_arguments(base[tuple(meaning.get(one, Any) for one in open_ones)] if open_ones else base)
 
 
+def _read_fields(hint: Any) -> Check:
+    """Reads a named tuple whose class is given its type arguments."""
+    origin = get_origin(hint)
+    of_the_class = ClassCheck(with_article(origin.__name__), (origin,))
+    if any(isinstance(one, TypeVarTuple) for one in origin.__parameters__):
+        return of_the_class
+    try:
+        types = _field_types(hint)
+    except NameError:  # annotations written as text in a function, where nothing finds the names in them
+        return of_the_class
+    return FieldsCheck(origin, tuple((name, read(one)) for name, one in types.items()))
+
+
+def _field_types(hint: Any) -> dict[str, Any]:
+    origin = get_origin(hint) or hint
+    bases = get_original_bases(origin)
+    if NamedTuple in bases:
+        types = get_type_hints(origin, include_extras=True)
+    else:
+        types = _field_types(next(base for base in bases if _is_class(get_origin(base) or base, tuple)))
+    meaning = dict(zip(getattr(origin, "__parameters__", ()), get_args(hint), strict=False))
+    return {name: _given(one, meaning) for name, one in types.items()}
+
+
+def _given(hint: Any, meaning: dict[Any, Any]) -> Any:
+    """Returns an annotation with the type arguments that a class was given."""
+    if isinstance(hint, TypeVar):
+        return meaning.get(hint, hint)
+    parameters = getattr(hint, "__parameters__", ())
+    return hint[tuple(meaning.get(one, one) for one in parameters)] if parameters else hint
+
+
 def _is_tensor(hint: Any) -> bool:
     return _is_class(get_origin(hint) or hint, Tensor)
 
@@ -296,6 +342,8 @@ def _has_names(check: Check) -> bool:
         return any(map(_has_names, check.members))
     if isinstance(check, TupleCheck):
         return any(map(_has_names, check.items))
+    if isinstance(check, FieldsCheck):
+        return any(_has_names(one) for _, one in check.fields)
     if isinstance(check, EachCheck):
         return _has_names(check.item)
     return isinstance(check, TensorCheck | SizeCheck | ShapeCheck | DTypeCheck)

@@ -112,6 +112,31 @@ class TupleCheck(Check):
 
 
 @dataclass(frozen=True, slots=True)
+class FieldsCheck(Check):
+    """Asks for a named tuple of a generic class with one check for each field."""
+
+    container: type
+    fields: tuple[tuple[str, Check], ...]
+
+    @override
+    def kind(self) -> str:
+        return with_article(self.container.__name__)
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, self.container)
+
+    @override
+    def is_complete(self) -> bool:
+        return all(check.is_complete() for _, check in self.fields)
+
+    @override
+    def fit(self, value: Any, place: str, bound: Bindings) -> None:
+        for name, check in self.fields:
+            check.check(getattr(value, name), f"{place}.{name}", bound)
+
+
+@dataclass(frozen=True, slots=True)
 class EachCheck(Check):
     """Asks the same of every item: of a sequence, of `*args`."""
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mypy.errorcodes import ErrorCode
 from mypy.errors import CompileError
+from mypy.nodes import TypeInfo
 from mypy.plugin import (
     AnalyzeTypeContext,
     AttributeContext,
+    ClassDefContext,
     FunctionContext,
     FunctionSigContext,
     MethodContext,
@@ -24,7 +26,7 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
-from mypy.types import AnyType, TypeOfAny
+from mypy.types import AnyType, Instance, TupleType, TypeOfAny, get_proper_type
 from typing_extensions import override
 
 if TYPE_CHECKING:
@@ -87,6 +89,8 @@ FOREIGN |= frozenset(
     ]
 )
 
+_MODULE, _TENSOR = "tapegrad.nn.module.Module", "tapegrad.tensor.Tensor"
+
 SPELLED = frozenset(
     f"tapegrad.{name}"
     for name in [
@@ -117,6 +121,32 @@ ARITHMETIC = frozenset({"builtins.len"}) | frozenset(
     for name in ["add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "mod", "rmod"]
 )
 
+# Of these typeshed and NumPy say Any, which they are not where sizes and plain numbers are concerned.
+POWERS = {
+    place.format(method): hook
+    for method, hook in {"__pow__": "power_result", "__rpow__": "reflected_power_result"}.items()
+    for place in [
+        "{} of int",
+        "builtins.int.{}",
+        "builtins.float.{}",
+        "tapegrad.dims.Sum.{}",
+        "tapegrad.dims.Product.{}",
+        "tapegrad.dims.Quotient.{}",
+    ]
+} | {
+    "numpy._typing._ufunc._UFunc_Nin1_Nout1.__call__": "ufunc_result",
+}
+
+# What a hook of each kind returns where it has nothing to say, by its name in the context.
+_DEFAULTS = {
+    "get_function_signature_hook": "default_signature",
+    "get_method_signature_hook": "default_signature",
+    "get_function_hook": "default_return_type",
+    "get_method_hook": "default_return_type",
+    "get_attribute_hook": "default_attr_type",
+}
+_RESULTS = ("get_function_hook", "get_method_hook")
+
 CLAIMS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
 
 
@@ -126,6 +156,8 @@ class Tapegrad(Plugin):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._mistake = ""
+        self._others: list[Plugin] | None = None  # behind this one, known from the first hook on
+        self._hooks: dict[tuple[str, str], Callable[[Any], Any] | None] = {}
         if options.config_file and "tapegrad-mypy" in Path(options.config_file).read_text("utf-8"):
             self._register_rules(options)
 
@@ -155,28 +187,67 @@ class Tapegrad(Plugin):
         return _types.get(fullname)
 
     @override
+    def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        if fullname.partition(".")[0] in FOREIGN:
+            return None
+        symbol = self.lookup_fully_qualified(fullname)
+        is_module = symbol is not None and isinstance(symbol.node, TypeInfo) and symbol.node.has_base(_MODULE)
+        return _note_defaults if is_module else None
+
+    @override
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        return None if fullname.partition(".")[0] in FOREIGN else _signature
+        return self._chained("get_function_signature_hook", fullname, _signature)
 
     @override
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
-        return None if fullname.partition(".")[0] in FOREIGN else _signature
+        return self._chained("get_method_signature_hook", fullname, _signature)
 
     @override
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname.startswith("tapegrad.claims."):
             return _claims.get(fullname)
-        return _numbers.get(fullname, None if fullname.partition(".")[0] in FOREIGN else _function)
+        return self._chained("get_function_hook", fullname, _function)
 
     @override
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        return _numbers.get(fullname, None if fullname.partition(".")[0] in FOREIGN else _method)
+        return self._chained("get_method_hook", fullname, _method)
 
     @override
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        if fullname.partition(".")[0] in FOREIGN:
-            return None
-        return _attribute if fullname.endswith((".T", ".mT")) else _computed_attribute
+        ours = _attribute if fullname.endswith((".T", ".mT")) else _computed_attribute
+        if fullname.endswith(".owns_tape"):
+            ours = _owns_tape
+        elif fullname.startswith("tapegrad.nn.") and fullname.endswith((".bias", ".bias_x", ".bias_h")):
+            ours = _bias
+        return self._chained("get_attribute_hook", fullname, ours)
+
+    def _chained(self, lookup: str, fullname: str, ours: Callable[[Any], Any]) -> Callable[[Any], Any] | None:
+        """Returns a hook that asks the plugins behind this one first: mypy itself asks no plugin behind a hook."""
+        key = lookup, fullname
+        if key not in self._hooks:
+            if fullname in _numbers and lookup in _RESULTS:
+                ours = _numbers[fullname]
+            elif fullname.partition(".")[0] in FOREIGN:
+                self._hooks[key] = None
+                return None
+            self._hooks[key] = self._after_others(lookup, fullname, ours)
+        return self._hooks[key]
+
+    def _after_others(self, lookup: str, fullname: str, ours: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        default = _DEFAULTS[lookup]
+
+        def hook(ctx: Any) -> Any:
+            if self._others is None:
+                from tapegrad.mypy.internals import plugins_behind
+
+                self._others = plugins_behind(self, ctx.api)
+            for other in self._others:
+                theirs = getattr(other, lookup)(fullname)
+                if theirs is not None:
+                    return ours(ctx._replace(**{default: theirs(ctx)}))
+            return ours(ctx)
+
+        return hook
 
 
 def plugin(version: str) -> type[Plugin]:  # noqa: ARG001  # mypy's entry point; an unknown version is welcome
@@ -221,7 +292,8 @@ def _guard(hook: Callable[[Context], Result], default: Callable[[Context], Resul
         try:
             return hook(ctx)
         except Exception as error:  # noqa: BLE001  # mypy must live, whatever a rule does
-            ctx.api.fail(f"tapegrad failed here: {type(error).__name__}: {error}", ctx.context, code=INTERNAL)
+            place = ctx.cls if isinstance(ctx, ClassDefContext) else ctx.context
+            ctx.api.fail(f"tapegrad failed here: {type(error).__name__}: {error}", place, code=INTERNAL)
             return default(ctx)
 
     return guarded
@@ -256,9 +328,34 @@ def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
     return _guard(hook, lambda _: AnyType(TypeOfAny.from_error))
 
 
+def _unless_known(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Asks a hook only where mypy itself has no answer."""
+    return lambda ctx: (
+        hook(ctx) if isinstance(get_proper_type(ctx.default_return_type), AnyType) else ctx.default_return_type
+    )
+
+
+def _lazy_note_defaults(ctx: ClassDefContext) -> None:
+    from tapegrad.mypy import size_defaults
+
+    size_defaults.note_defaults(ctx)
+
+
 def _computed_attribute(ctx: AttributeContext) -> Type:
     """Passes on what an object of known sizes may have computed from them: its class is generic."""
-    return _settled_attribute(ctx) if getattr(ctx.type, "args", ()) else ctx.default_attr_type
+    holder = getattr(ctx.type, "partial_fallback", ctx.type)  # the class of a named tuple
+    return _settled_attribute(ctx) if getattr(holder, "args", ()) else ctx.default_attr_type
+
+
+def _tensor_sum(ctx: FunctionContext) -> Type:
+    """Types `sum` where it adds tensors; any other loads nothing."""
+    iterable = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
+    parts = iterable.items if isinstance(iterable, TupleType) else getattr(iterable, "args", ())
+    if not any(isinstance(one, Instance) and one.type.has_base(_TENSOR) for one in map(get_proper_type, parts)):
+        return ctx.default_return_type
+    from tapegrad.mypy import sums
+
+    return sums.sum_result(ctx)
 
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
@@ -266,10 +363,18 @@ _claims = {f"tapegrad.claims.{name}": _lazy_claim(name) for name in CLAIMS}
 _signature = _guard(_lazy("loosened_signature"), lambda ctx: ctx.default_signature)
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)
+_note_defaults = _guard(_lazy_note_defaults, lambda _: None)
 _attribute = _guard(_lazy("attribute_type"), lambda ctx: ctx.default_attr_type)
+_owns_tape = _guard(_lazy("owns_tape"), lambda ctx: ctx.default_attr_type)
 _settled_attribute = _guard(_lazy("settled_attribute"), lambda ctx: ctx.default_attr_type)
+_bias = _guard(_lazy("bias_type"), lambda ctx: ctx.default_attr_type)
 _number = _guard(_lazy("number_result"), lambda ctx: ctx.default_return_type)
 _numbers = dict.fromkeys(
     ARITHMETIC,
     lambda ctx: _number(ctx) if ctx.api.type_context[-1] or ctx.api.return_types else ctx.default_return_type,
 )
+_numbers |= {
+    fullname: _unless_known(_guard(_lazy(name), lambda ctx: ctx.default_return_type))
+    for fullname, name in POWERS.items()
+}
+_numbers["builtins.sum"] = _guard(_tensor_sum, lambda ctx: ctx.default_return_type)

@@ -5,15 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.maptype import map_instance_to_supertype
-from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, Expression, ListExpr, StarExpr, TupleExpr
-from mypy.types import AnyType, Instance, LiteralType, ProperType, TupleType, Type, UnpackType, get_proper_type
+from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, CallExpr, Expression, ListExpr, StarExpr, TupleExpr
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    ProperType,
+    TupleType,
+    Type,
+    TypeVarType,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
 
 from tapegrad.dims import Size, is_unknown
 from tapegrad.mypy.codec import (
     ARRAY,
     Many,
     TensorParts,
+    dtype_name,
     is_size,
+    joined,
     literal,
     shape_items,
     size_type,
@@ -21,6 +34,7 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import make
+from tapegrad.mypy.rebinding import newest
 from tapegrad.mypy.values import ValueUnknownError, is_whole, size_value, value_of
 
 if TYPE_CHECKING:
@@ -28,7 +42,7 @@ if TYPE_CHECKING:
 
     from tapegrad.op import Op
 
-NUMBERS = frozenset({"builtins.int", "builtins.float", "builtins.bool"})
+_NUMBERS = ("builtins.int", "builtins.float", "numpy.generic")  # a bool is an int
 
 
 class Argument(NamedTuple):
@@ -38,6 +52,7 @@ class Argument(NamedTuple):
     expression: Expression | None
     tensor: TensorParts | None
     starred: bool = False  # one of any number, of which nothing is known
+    keyword: str | None = None  # where it is given by one
 
 
 class Parts(NamedTuple):
@@ -50,16 +65,29 @@ class Parts(NamedTuple):
 def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[str, list[Argument]]:
     """Returns the actual arguments by parameter; of one that hides behind a star nothing is known."""
     return {
-        name: list(map(_argument, types, expressions, kinds))
-        for name, types, expressions, kinds in zip(names, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True)
+        name: [_argument(*one, ctx.api) for one in zip(types, expressions, kinds, keywords, strict=True)]
+        for name, types, expressions, kinds, keywords in zip(
+            names, ctx.arg_types, ctx.args, ctx.arg_kinds, ctx.arg_names, strict=True
+        )
         if types
     }
 
 
-def _argument(t: Type, expression: Expression, kind: ArgKind) -> Argument:
+def _argument(t: Type, expression: Expression, kind: ArgKind, keyword: str | None, api: Any) -> Argument:
     if kind in (ARG_STAR, ARG_STAR2):
         return Argument(unknown(), None, None, starred=True)
-    return Argument(t, expression, tensor_parts(t))
+    parts = tensor_parts(joined(t))
+    if parts is None and isinstance(expression, CallExpr) and _is_array_of_any(t):
+        t = api.get_expression_type(expression)  # as it is by itself: an expected array of Any makes one of Any
+    return Argument(t, expression, parts, keyword=keyword)
+
+
+def _is_array_of_any(t: Type) -> bool:
+    p = get_proper_type(t)
+    if not isinstance(p, Instance) or p.type.fullname != ARRAY:
+        return False
+    dtype = get_proper_type(p.args[1])
+    return not isinstance(dtype, Instance) or isinstance(get_proper_type(dtype.args[0]), AnyType)
 
 
 def together(ctx: MethodContext) -> Argument | None:
@@ -113,13 +141,21 @@ def listed(op: Op, name: str, actuals: list[Argument], api: Any) -> list[Parts]:
 def _parts(argument: Argument, api: Any) -> Parts:
     p, expression = get_proper_type(argument.type), argument.expression
     if isinstance(expression, ListExpr) and not any(isinstance(item, StarExpr) for item in expression.items):
-        return Parts([api.get_expression_type(item) for item in expression.items], counted=True)
+        return Parts(
+            [_newest_item(api.get_expression_type(item), item, api) for item in expression.items], counted=True
+        )
     if isinstance(p, TupleType) and not any(isinstance(item, UnpackType) for item in p.items):
-        return Parts(list(p.items), counted=True)
+        written = expression.items if isinstance(expression, TupleExpr) else []
+        written = written if len(written) == len(p.items) else [None] * len(p.items)
+        return Parts([_newest_item(t, item, api) for t, item in zip(p.items, written, strict=True)], counted=True)
     items = _items(p)
     if expression is not None and _tells_nothing(items):
         items = _items(get_proper_type(api.get_expression_type(expression)))  # not as the op expects it
     return Parts(items, counted=False)
+
+
+def _newest_item(t: Type, expression: Expression | None, api: Any) -> Type:
+    return joined(newest(t, expression, api))
 
 
 def _items(p: ProperType) -> list[Type]:
@@ -127,7 +163,7 @@ def _items(p: ProperType) -> list[Type]:
     if isinstance(p, Instance):
         for base in p.type.mro:
             if base.fullname == "typing.Sequence":
-                return list(map_instance_to_supertype(p, base).args)
+                return list(map(joined, map_instance_to_supertype(p, base).args))
     return [unknown()]
 
 
@@ -143,6 +179,26 @@ def operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | Non
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.type.fullname == ARRAY:
         return shape_items(p.args[0]) if isinstance(get_proper_type(p.args[0]), TupleType) else None
-    if isinstance(p, Instance) and (p.type.fullname in NUMBERS or p.type.has_base("numpy.generic")):
-        return []
-    return None
+    return [] if numbers_in(p) else None
+
+
+def numbers_in(t: Type) -> list[Instance]:
+    """Returns the classes of a number, of which a union has several; none of what may be no number.
+
+    A number may be known by its value, by a name of the program, or as a member of an enum.
+    """
+    p = get_proper_type(t)
+    if isinstance(p, UnionType | TypeVarType):
+        items = p.items if isinstance(p, UnionType) else p.values or [p.upper_bound]
+        classes = list(map(numbers_in, items))
+        return [one for several in classes for one in several] if all(classes) else []
+    if isinstance(p, LiteralType):
+        p = p.fallback
+    return [p] if isinstance(p, Instance) and any(map(p.type.has_base, _NUMBERS)) else []
+
+
+def class_name(number: Instance) -> str:
+    """Returns what Python calls the class of a number: `NewType` makes none."""
+    if number.type.has_base("numpy.generic"):
+        return dtype_name(number)
+    return next(base.name for base in number.type.mro if not base.is_newtype)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mypy.state import state
 
-from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, is_unknown, named, surely_differ
+from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, named, surely_differ, surely_same
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy.arguments import Argument, listed, operand_shape
 from tapegrad.mypy.bindings import Refusal
@@ -149,7 +149,7 @@ def _for_any_count(op: Op, shapes: dict[str, Any], values: dict[str, Any], name:
 def _is_one(n: Size | Many, m: Size | Many) -> bool:
     if isinstance(n, Many) or isinstance(m, Many):
         return n is m
-    return not is_unknown(n) and not is_unknown(m) and not surely_differ(n, m)
+    return surely_same(n, m)
 
 
 def _for_any_rank(
@@ -177,22 +177,36 @@ def _for_any_rank(
         raise refusals[1]
     if any(answer is None for answer in answers):
         return None
-    folded = _folded(answers[1] or (), spelled[1])
-    agree = all(_same(_as_dims(folded, stand_ins), answer) for stand_ins, answer in zip(spelled, answers, strict=True))
-    return folded if agree else None
+    folded: list[Size | Many] | None = _folded(answers[1] or (), spelled[1])
+    for stand_ins, answer in zip(spelled, answers, strict=True):
+        folded = _agreed(folded or [], stand_ins, answer or ())
+        if folded is None:
+            return None
+    return folded
 
 
 def _folded(dims: Dims, stand_ins: dict[Many, Dims]) -> list[Size | Many]:
     by_size = {one[0]: many for many, one in stand_ins.items()}
-    return [next((many for one, many in by_size.items() if not surely_differ(one, n)), n) for n in dims]
+    return [next((many for one, many in by_size.items() if surely_same(one, n)), n) for n in dims]
 
 
-def _same(dims: Any, answer: Dims | None) -> bool:
-    return (
-        answer is not None
-        and len(dims) == len(answer)
-        and all(is_unknown(m) or not surely_differ(n, m) for n, m in zip(dims, answer, strict=True))
-    )
+def _agreed(folded: list[Size | Many], stand_ins: dict[Many, Dims], answer: Dims) -> list[Size | Many] | None:
+    """Returns a shape with the sizes unknown that an answer leaves open; None where the answer has others, or more."""
+    agreed: list[Size | Many] = []
+    rest = list(answer)
+    for item in folded:
+        expected = stand_ins[item] if isinstance(item, Many) else (item,)
+        sizes = rest[: len(expected)]
+        del rest[: len(expected)]
+        if len(sizes) < len(expected) or any(map(surely_differ, sizes, expected)):
+            return None
+        if all(map(surely_same, sizes, expected)):
+            agreed.append(item)
+        elif isinstance(item, Many):
+            return None
+        else:
+            agreed.append(UNKNOWN)
+    return None if rest else agreed
 
 
 def _as_dims(shape: Any, stand_ins: dict[Many, Dims] | None = None) -> Any:

@@ -24,7 +24,7 @@ from mypy.types import (
 )
 
 from tapegrad import sentences
-from tapegrad.dims import UNKNOWN, Floor, Name, Size, is_unknown, named, surely_differ, surely_less
+from tapegrad.dims import UNKNOWN, Floor, Name, Size, is_unknown, named, names_in, surely_differ, surely_less
 from tapegrad.mypy.codec import (
     MERGED,
     PRODUCT,
@@ -36,15 +36,17 @@ from tapegrad.mypy.codec import (
     dtype_name,
     is_endless,
     item_types,
+    literal,
     merged_tape,
     shape_items,
     shape_type,
     size_of,
     size_type,
+    tensor_parts,
     unknown,
 )
 from tapegrad.mypy.internals import accepts
-from tapegrad.mypy.solving import OPEN, LeavesRestError, linear, linear_in_floor, names_in, replaced, solved
+from tapegrad.mypy.solving import OPEN, LeavesRestError, linear, linear_in_floor, replaced, solved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,6 +73,15 @@ class Computed(NamedTuple):
     refusal: Callable[[Size | None], str]
 
 
+class Beside(NamedTuple):
+    """A number beside a tensor whose dtype goes by a name: it becomes one of that dtype, if that can hold it."""
+
+    dtype: TypeVarId
+    kind: str  # the full name of `bool`, `int` or `float`
+    name: str  # of its class
+    where: str
+
+
 class Bindings:
     """What the type variables of one call stand for."""
 
@@ -86,9 +97,11 @@ class Bindings:
         self.shapes: dict[TypeVarId, tuple[Type, str]] = {}
         self.dtypes: dict[TypeVarId, tuple[Type, str]] = {}
         self.tapes: dict[TypeVarId, list[Type]] = {}
+        self.flags: dict[TypeVarId, Type] = {}
+        self.called: dict[TypeVarId, set[tuple[Type, bool]]] = {}  # tapes of functions, and whether each call chooses
         self.given: list[Type] = []
         self._bounded: dict[TypeVarId, None] = {}
-        self.beside: list[tuple[TypeVarId, str, str]] = []
+        self.beside: list[Beside] = []
         self.computed: list[Computed] = []
         self._open: dict[Name, TypeVarType] = {}
         self._floors: dict[Floor, Size] = {}
@@ -108,6 +121,8 @@ class Bindings:
             self.bind_dtype(variable, given, where)
         elif kind == "tape":
             self.bind_tape(variable, given)
+        elif kind == "flag":
+            self.bind_flag(variable, given)
 
     def bind_size(self, variable: TypeVarType, size: Size, where: str) -> None:
         """Binds a size.
@@ -179,9 +194,21 @@ class Bindings:
             raise Refusal(sentences.mixed_dtypes(self.name, ours, place, theirs, where), "dtype")
         self._bounded[variable.id] = None
 
+    def bind_flag(self, variable: TypeVarType, given: Type) -> None:
+        """Binds a bool that is known, as far as all that are given agree."""
+        p = literal(given)
+        value = p if isinstance(p, LiteralType | TypeVarType) else unknown()
+        self.flags[variable.id] = value if self.flags.get(variable.id, value) == value else unknown()
+
     def bind_tape(self, variable: TypeVarType, tape: Type) -> None:
         """Adds one to the tapes that a name stands for: what comes of them is on all."""
         self.tapes.setdefault(variable.id, []).append(tape)
+
+    def note_tape_of_call(self, declared: Type, given: Type, function: CallableType) -> None:
+        """Notes the tape that a function takes or gives where a name is declared: it counts if no tensor binds it."""
+        variable, tape = get_proper_type(declared), get_proper_type(given)
+        if isinstance(variable, TypeVarType) and variable.id in self.own:
+            self.called.setdefault(variable.id, set()).add((tape, tape in function.variables))
 
     def is_open(self, declared: Type) -> bool:
         """Says whether a declared type names anything that this call decides on."""
@@ -205,8 +232,8 @@ class Bindings:
             self._settle_floor(one)
         if raw:
             return
-        for variable, number, where in self.beside:
-            self._refuse_number(variable, number, where)
+        for number in self.beside:
+            self._refuse_number(number)
         for variable in self._bounded:
             dtype, where = self.dtypes[variable]
             bound, kind = self.bounds[variable], self.classes[variable]
@@ -256,12 +283,32 @@ class Bindings:
             if len(answers) == len(items):
                 return UnionType([self.applied(one, other) for one, other in zip(items, answers, strict=True)])
             return UnionType([self.applied(one, None) for one in items])
-        if isinstance(p, CallableType):
-            arguments = list(answer.arg_types) if isinstance(answer, CallableType) else []
-            if isinstance(answer, CallableType) and len(arguments) == len(p.arg_types):
-                types = [self.applied(one, other) for one, other in zip(p.arg_types, arguments, strict=True)]
-                return answer.copy_modified(arg_types=types, ret_type=self.applied(p.ret_type, answer.ret_type))
+        if isinstance(p, CallableType) and isinstance(answer, CallableType):
+            return self._applied_call(p, answer)
         return default if default is not None else p
+
+    def _applied_call(self, p: CallableType, answer: CallableType) -> CallableType:
+        """Returns a function that a call gives, with what it leaves open itself."""
+        if len(answer.arg_types) != len(p.arg_types):
+            return answer
+        kept = self._open_tapes(p)
+        self.tapes.update({variable.id: [variable] for variable in kept})
+        types = [self.applied(one, other) for one, other in zip(p.arg_types, answer.arg_types, strict=True)]
+        result = self.applied(p.ret_type, answer.ret_type)
+        # mypy has renamed what the function leaves open, and perhaps found more that stays so.
+        variables = [*p.variables, *kept, *answer.variables[len(p.variables) :]]
+        return answer.copy_modified(arg_types=types, ret_type=result, variables=variables)
+
+    def _open_tapes(self, p: CallableType) -> list[TypeVarType]:
+        """Returns the tapes of a function that a call gives, which are open because those of its arguments are."""
+        declared = [parts.tape for parts in map(tensor_parts, [*p.arg_types, p.ret_type]) if parts is not None]
+        names = {t.id: t for t in map(get_proper_type, declared) if isinstance(t, TypeVarType)}
+        return [variable for variable in names.values() if self._tape_of_calls(variable)[1]]
+
+    def _tape_of_calls(self, variable: TypeVarType) -> tuple[Type, bool]:
+        """Returns the one tape of all functions that are handed over, and whether each call of them chooses it."""
+        tapes = self.called.get(variable.id, set())
+        return next(iter(tapes)) if variable.id not in self.tapes and len(tapes) == 1 else (unknown(), False)
 
     def applied_beside(self, shape: Type, declared: Type) -> Type:
         """Returns a declared tensor with tape and dtype bound, beside a shape that is known."""
@@ -291,7 +338,12 @@ class Bindings:
         if kind == "shape":
             return shape_type(shape_items(self.shapes[p.id][0]), self.make) if p.id in self.shapes else unknown()
         if kind == "tape":
-            return merged_tape(self.tapes[p.id], self.make) if p.id in self.tapes else unknown()
+            if p.id in self.tapes:
+                return merged_tape(self.tapes[p.id], self.make)
+            tape, is_chosen = self._tape_of_calls(p)
+            return unknown() if is_chosen else tape
+        if kind == "flag" and p.id in self.flags:
+            return self.flags[p.id]
         if kind == "dtype":
             if p.id in self.dtypes:
                 return self.dtypes[p.id][0]
@@ -325,13 +377,23 @@ class Bindings:
                     return unknown()
             else:
                 items.append(self.applied(item, others[position] if others is not None else None))
-        return p.copy_modified(items=items)
+        return p.copy_modified(items=items, fallback=self._applied_fallback(p, answer))
+
+    def _applied_fallback(self, p: TupleType, answer: ProperType | None) -> Instance:
+        """Returns the class of a tuple with everything bound: a generic `NamedTuple` types its fields by it."""
+        fallback = p.partial_fallback
+        if fallback.type.fullname == "builtins.tuple":
+            return fallback
+        return self._applied_class(fallback, answer.partial_fallback if isinstance(answer, TupleType) else None)
 
     def _applied_instance(self, p: Instance, answer: ProperType | None) -> Type:
         if p.type.fullname in (SUM, PRODUCT, QUOTIENT):
             return size_type(self._closed(p), self.make)
         if p.type.fullname == MERGED:
             return merged_tape([tape for argument in p.args for tape in self._tapes_of(argument)], self.make)
+        return self._applied_class(p, answer)
+
+    def _applied_class(self, p: Instance, answer: ProperType | None) -> Instance:
         others = answer.args if isinstance(answer, Instance) and answer.type is p.type else ()
         others = others if len(others) == len(p.args) else [None] * len(p.args)
         args = [self.applied(one, other) for one, other in zip(p.args, others, strict=True)]
@@ -403,15 +465,15 @@ class Bindings:
         self._open[name] = variable
         return named(name.label, name.scope)
 
-    def _refuse_number(self, variable: TypeVarId, number: str, where: str) -> None:
+    def _refuse_number(self, number: Beside) -> None:
         """Refuses a number that the dtype it would be turned into cannot hold."""
-        dtype, place = self.dtypes.get(variable, (unknown(), where))
+        dtype, place = self.dtypes.get(number.dtype, (unknown(), number.where))
         p = get_proper_type(dtype)
-        if not isinstance(p, Instance) or number == "bool":
+        if not isinstance(p, Instance) or number.kind == "builtins.bool":
             return
-        if p.type.has_base("numpy.bool") or (number != "int" and p.type.has_base("numpy.integer")):
-            name = sentences.with_article(number)
-            raise Refusal(sentences.mixed_dtypes(self.name, name, where, dtype_name(p), place), "dtype")
+        if p.type.has_base("numpy.bool") or (number.kind == "builtins.float" and p.type.has_base("numpy.integer")):
+            name = sentences.with_article(number.name)
+            raise Refusal(sentences.mixed_dtypes(self.name, name, number.where, dtype_name(p), place), "dtype")
 
 
 def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 from mypy.nodes import (
+    AssignmentExpr,
     AssignmentStmt,
     Block,
     BytesExpr,
+    CallExpr,
     ComplexExpr,
     ConditionalExpr,
     DictExpr,
@@ -15,17 +17,21 @@ from mypy.nodes import (
     FloatExpr,
     FuncItem,
     IfStmt,
+    IndexExpr,
     IntExpr,
     ListExpr,
+    MemberExpr,
     MypyFile,
     NameExpr,
     Node,
     OperatorAssignmentStmt,
+    OpExpr,
     ReturnStmt,
     SetExpr,
     StarExpr,
     StrExpr,
     TupleExpr,
+    UnaryExpr,
     Var,
 )
 from typing_extensions import TypeVar
@@ -68,15 +74,17 @@ class OfScope(Generic[V]):
 
     def __init__(self, read: Callable[[Node | None], V]) -> None:
         self._read = read
-        self._kept: dict[bool, tuple[Node | None, V]] = {}
+        self._kept: dict[bool, tuple[Node | None, object, V]] = {}
 
     def of(self, scope: Node | None, *, anew: bool = False) -> V:
         """Returns what is known of a scope."""
         place = isinstance(scope, MypyFile)
+        # A daemon gives the node of an edited function, or of a file, other statements.
+        statements = getattr(scope, "defs" if place else "body", None)
         kept = self._kept.get(place)
-        if kept is None or kept[0] is not scope or anew:
-            kept = self._kept[place] = (scope, self._read(scope))
-        return kept[1]
+        if kept is None or kept[0] is not scope or kept[1] is not statements or anew:
+            kept = self._kept[place] = (scope, statements, self._read(scope))
+        return kept[2]
 
 
 def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
@@ -202,6 +210,16 @@ def targets_in(target: Any) -> list[Expression]:
     return [] if target is None else [target]
 
 
+def receiver_of(call: Any, *, reflected: bool) -> Expression | None:
+    """Returns the expression whose method or operator is called; of a reflected operator it stands behind."""
+    match call:
+        case OpExpr(left=left, right=right):
+            return right if reflected else left
+        case UnaryExpr(expr=operand) | IndexExpr(base=operand) | CallExpr(callee=MemberExpr(expr=operand)):
+            return operand
+    return None
+
+
 def targets_of(value: Expression, api: Checker) -> int | None:
     """Returns among how many targets an assignment shares out a value; None for any other, and for `*rest`."""
     return _shared.of(enclosing_function(api) or outermost_scope(api)).get(value)
@@ -218,6 +236,32 @@ def _shared_out(scope: Node | None) -> dict[Expression, int]:
 
 
 _shared = OfScope(_shared_out)
+
+
+def targets_bound_to(value: Any, api: Checker) -> list[NameExpr]:
+    """Returns the names that an expression, or a conditional expression that it is part of, is assigned to."""
+    targets = _targets.of(enclosing_function(api) or outermost_scope(api))
+    # Of `x += y` mypy makes an `x + y` of its own.
+    return targets.get(value) or (targets.get(value.left, []) if isinstance(value, OpExpr) else [])
+
+
+def _targets_by_value(scope: Node | None) -> dict[Any, list[NameExpr]]:
+    found: dict[Any, list[NameExpr]] = {}
+    for node in inside(scope):
+        if isinstance(node, OperatorAssignmentStmt):
+            if isinstance(node.lvalue, NameExpr):
+                found[node.lvalue] = [node.lvalue]
+            continue
+        pairs = _assigned(node) if isinstance(node, AssignmentStmt) else []
+        if isinstance(node, AssignmentExpr):
+            pairs = [(node.target, node.value)]
+        for name, assigned in pairs:
+            for one in _alternatives(assigned) if assigned is not None else []:
+                found.setdefault(one, []).append(name)
+    return found
+
+
+_targets = OfScope(_targets_by_value)
 
 
 def is_given_back(value: Expression, api: Checker) -> bool:

@@ -11,28 +11,47 @@ from mypy.nodes import (
     ComparisonExpr,
     Decorator,
     Expression,
-    IndexExpr,
     LambdaExpr,
-    MemberExpr,
     OperatorAssignmentStmt,
     OpExpr,
-    UnaryExpr,
 )
 from mypy.plugin import MethodContext
-from mypy.types import CallableType, Instance, TupleType, Type, UnionType, get_proper_type
+from mypy.types import (
+    CallableType,
+    Instance,
+    LiteralType,
+    NoneType,
+    TupleType,
+    Type,
+    TypeVarType,
+    UnionType,
+    get_proper_type,
+    has_type_vars,
+)
 
 from tapegrad import sentences
 from tapegrad.dims import Dims, Size, assumed, surely_differ
 from tapegrad.divisions import CHECKS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy import INTERNAL
-from tapegrad.mypy.arguments import NUMBERS, Argument, Parts, arguments_of, known_value, listed, refined, together
+from tapegrad.mypy.arguments import (
+    Argument,
+    Parts,
+    arguments_of,
+    class_name,
+    known_value,
+    listed,
+    numbers_in,
+    refined,
+    together,
+)
 from tapegrad.mypy.asking import is_several, refuse_dtypes, ruled, shaped
 from tapegrad.mypy.bindings import Bindings, Refusal
-from tapegrad.mypy.bound import targets_of
+from tapegrad.mypy.bound import receiver_of, targets_of
 from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
+    MODULE,
     NONE_TAPE,
     TENSOR,
     VALUE,
@@ -47,20 +66,32 @@ from tapegrad.mypy.codec import (
     shape_type,
     tensor_parts,
 )
+from tapegrad.mypy.facts import in_words
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
 from tapegrad.mypy.memory import Answers, Call, answers_of, call_of
+from tapegrad.mypy.named_tuples import replaced_fields
 from tapegrad.mypy.own_rules import RulesError, op_at
 from tapegrad.mypy.paths import End, consumed_by, consumed_in
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.rules import op_in, op_named, op_of_method
-from tapegrad.mypy.signatures import Signature, is_op, is_overload, method_of_tensor, parameter_names, signature_of
-from tapegrad.mypy.unify import unify, unify_tensor
+from tapegrad.mypy.signatures import (
+    Signature,
+    is_op,
+    is_overload,
+    method_of_tensor,
+    opened_call,
+    parameter_names,
+    signature_of,
+)
+from tapegrad.mypy.size_defaults import defaults_of
+from tapegrad.mypy.unify import bind_given_shape, unify, unify_tensor
 from tapegrad.mypy.values import ValueUnknownError
 from tapegrad.mypy.windows import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mypy.nodes import Context, TypeInfo
     from mypy.plugin import AttributeContext, FunctionContext
 
     from tapegrad.op import Op
@@ -68,6 +99,9 @@ if TYPE_CHECKING:
 
 Rule: TypeAlias = "Callable[[list[Size | Many] | None], None]"
 
+_NO_OPERANDS: Final = frozenset(
+    f"builtins.{name}" for name in ("bytes", "complex", "dict", "frozenset", "list", "range", "set", "str", "tuple")
+)
 _MOST_LISTED: Final = 4096  # parts of a result that a type lists; behind that it says what they have in common
 
 
@@ -91,6 +125,13 @@ def signed_call(ctx: MethodContext, declared: CallableType) -> Type:
     return _judged(ctx, signature, arguments_of(ctx, signature.names), _op_named(ctx, declared))
 
 
+def replaced(ctx: MethodContext, declared: CallableType) -> Type:
+    """Types `_replace` of a generic named tuple as a call of its class."""
+    signature = Signature(declared)
+    fields = replaced_fields(ctx, arguments_of(ctx, signature.names), signature.names)
+    return _judged(ctx, signature, fields, None)
+
+
 def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: TensorParts) -> Type:
     """Types an operator, or a method that is an op, by the op of the same meaning."""
     if name == "__iter__":
@@ -106,7 +147,7 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
     given = arguments_of(ctx, parameter_names(declared) if method is None else method.names)
     if declared.arg_kinds and declared.arg_kinds[0].is_star() and (sizes := together(ctx)) is not None:
         given = {parameter: [sizes] for parameter in given}
-    receiver = [Argument(ctx.type, _receiver(ctx.context, reflected=reflected), tensor)]
+    receiver = [Argument(ctx.type, receiver_of(ctx.context, reflected=reflected), tensor)]
     first, second = [*signature.names[:2], ""][:2]
     if reflected:
         arguments = {second: receiver, first: next(iter(given.values()))}
@@ -115,16 +156,6 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
     else:
         arguments = {first: receiver, **given}
     return _judged(ctx, signature, arguments, op)
-
-
-def _receiver(call: Any, *, reflected: bool) -> Expression | None:
-    """Returns the expression whose method or operator is called."""
-    match call:
-        case OpExpr(left=left, right=right):
-            return right if reflected else left
-        case UnaryExpr(expr=operand) | IndexExpr(base=operand) | CallExpr(callee=MemberExpr(expr=operand)):
-            return operand
-    return None
 
 
 def rows(ctx: MethodContext, declared: CallableType) -> Type:
@@ -156,6 +187,12 @@ def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
     return _with_shape(ctx.default_attr_type, shape_type(items, make(ctx.api)))
 
 
+def is_reflected(declared: CallableType) -> bool:
+    """Says whether a method is an operator of the operand behind it, such as `__rmatmul__`."""
+    found = op_of_method(method_name(declared))
+    return found is not None and found[1]
+
+
 def method_name(declared: CallableType) -> str:
     """Returns the name a method was defined by."""
     return getattr(declared.definition, "name", "")
@@ -173,7 +210,7 @@ def _judged(
     known = asked.answer() if asked is not None else None
     if known is not None:
         return known
-    bindings = Bindings(_call_name(signature.declared, op), signature, make(ctx.api))
+    bindings = Bindings(_call_name(signature.declared, op, ctx.context), signature, make(ctx.api))
     try:
         for name, formal in signature.formals.items():
             actuals, expected = arguments.get(name, []), signature.tensors[name]
@@ -183,16 +220,23 @@ def _judged(
                     _unify_parts(bindings, formal, name, parts)
                 continue
             for position, argument in enumerate(actuals):
-                place = name if len(actuals) == 1 else f"{name}[{position}]"
+                place = argument.keyword or (f"{name}[{position}]" if name in signature.starred else name)
                 if argument.tensor is not None and name not in signature.unasked:
                     _refuse_consumed(bindings.name, place, argument, ctx.api)
                 bindings.given.append(formal)
-                if argument.tensor is not None and expected is not None:
+                # Of one of several tensors, where something else may stand as well, each counts.
+                is_one = not isinstance(get_proper_type(formal), UnionType) or tensor_parts(argument.type) is not None
+                if argument.tensor is not None and expected is not None and is_one:
                     unify_tensor(bindings, expected, argument.tensor, place)
                 elif not _is_refused_lambda(argument, formal):
                     unify(bindings, formal, refined(argument, ctx.api), place)
+                    is_lambda = isinstance(argument.expression, LambdaExpr)
+                    bind_given_shape(bindings, formal, argument.type, place, is_lambda=is_lambda)
         if op is not None:
+            _refuse_no_operand(op, arguments)
             _refuse_no_tensor(op, signature, arguments)
+        elif signature.declared.is_type_obj():
+            _bind_defaults(bindings, signature, arguments)
         bindings.finish(raw=_raw_receiver(ctx) is not None)
         if rule is not None:
             _refuse_by(rule, arguments)
@@ -205,7 +249,7 @@ def _judged(
             result = _op_result(ctx, signature, bindings, items)
             return result if asked is None or items is None or is_several(items) else asked.kept(result)
         if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
-            made = _constructed(signature.result, bindings, ctx.default_return_type)
+            made = _constructed(signature, signature.result, bindings, ctx.default_return_type)
             result = stepped(made, [argument.type for argument in arguments.get("stride", [])])
         else:
             result = bindings.applied(signature.result, ctx.default_return_type)
@@ -219,7 +263,8 @@ def _judged(
         # All overloads of an op have one rule: were this one only not chosen, mypy would list them.
         with past_trial(ctx.api) if is_overload(signature.declared) or _is_operation(ctx, op) else nullcontext():
             kind = "shape" if isinstance(refusal, ShapeError) else "dtype"
-            report(ctx.api, f"{bindings.name}: {refusal}", ctx.context, kind)
+            given = [argument for actuals in arguments.values() for argument in actuals]
+            report(ctx.api, f"{bindings.name}: {in_words(refusal, given, ctx)}", ctx.context, kind)
         return _unknown_result(ctx, signature, bindings.make)
 
 
@@ -267,6 +312,21 @@ def _call(
     return call_of(answers, read, layer, default)
 
 
+def _bind_defaults(bindings: Bindings, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
+    """Binds the sizes and flags of a constructor that are left out to their defaults."""
+    owner = _owner_of_init(signature.result)
+    for name, value in defaults_of(owner).items() if owner is not None else ():
+        if name not in arguments and name in signature.formals:
+            default = LiteralType(value, bindings.make(f"builtins.{type(value).__name__}", []))
+            bindings.given.append(signature.formals[name])
+            unify(bindings, signature.formals[name], default, name)
+
+
+def _owner_of_init(made: Type) -> TypeInfo | None:
+    p = get_proper_type(made)
+    return next((one for one in p.type.mro if "__init__" in one.names), None) if isinstance(p, Instance) else None
+
+
 def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> str | None:
     """Returns what the rule of an op says against sizes that its signature refuses: Python will say that."""
     try:
@@ -279,7 +339,10 @@ def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Ar
 
 def _is_refused_lambda(argument: Argument, formal: Type) -> bool:
     """Says whether mypy has refused an argument, which it reads by what it is expected to take, in its own words."""
-    return isinstance(argument.expression, LambdaExpr) and not accepts(formal, argument.type)
+    if not isinstance(argument.expression, LambdaExpr):
+        return False
+    p = get_proper_type(formal)
+    return not accepts(opened_call(p) if isinstance(p, CallableType) else p, argument.type)
 
 
 def _refuse_by(rule: Rule, arguments: dict[str, list[Argument]]) -> None:
@@ -294,21 +357,31 @@ def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
     Raises:
         Refusal: It does.
     """
-    made = signature.result
-    owner = (
-        next((one for one in made.type.mro if "__init__" in one.names), None) if isinstance(made, Instance) else None
-    )
+    owner = _owner_of_init(signature.result)
     if owner is None:
         return
     if isinstance(owner.names["__init__"].node, Decorator):
         bindings.refuse_too_small(signature.declared.variables)
     for check in CHECKS.get(owner.fullname, ()):
         try:
-            check(**{name: known_value(arguments.get(name, []), api) for name in parameters_of(check).parameters})
+            check(**{name: _number(signature, arguments, name, api) for name in parameters_of(check).parameters})
         except ShapeError as refusal:
             raise Refusal(str(refusal)) from None
         except ValueUnknownError:
             continue
+
+
+def _number(signature: Signature, arguments: dict[str, list[Argument]], name: str, api: Any) -> Any:
+    """Returns what the parameter of a layer's constructor is given.
+
+    Raises:
+        ValueUnknownError: It is left out, of a type that mypy itself refuses, or not known.
+    """
+    actuals, formal = arguments.get(name, []), get_proper_type(signature.formals[name])
+    expected = formal.upper_bound if isinstance(formal, TypeVarType) else formal
+    if actuals and not accepts(expected, actuals[0].type):
+        raise ValueUnknownError
+    return known_value(actuals, api)
 
 
 def _op_result(
@@ -351,8 +424,10 @@ def _raw_receiver(ctx: FunctionContext | MethodContext) -> Instance | None:
     return receiver if isinstance(receiver, Instance) and receiver.type.fullname == VALUE else None
 
 
-def _constructed(declared: Instance, bindings: Bindings, default: Type) -> Type:
+def _constructed(signature: Signature, declared: Instance, bindings: Bindings, default: Type) -> Type:
     """Gives an object's class variables the sizes its constructor was called with."""
+    if not declared.type.has_base(MODULE) and not any(map(has_type_vars, signature.formals.values())):
+        return default  # as of a class whose fields another plugin reads
     answer = get_proper_type(default)
     others = answer.args if isinstance(answer, Instance) and len(answer.args) == len(declared.args) else None
     variables = declared.type.defn.type_vars
@@ -373,15 +448,19 @@ def _with_shape(t: Type, shape: Type) -> Type:
 
 def _unknown_result(ctx: FunctionContext | MethodContext, signature: Signature, make: Make) -> Type:
     """Types what a refused call would have given, so that one mistake is one message."""
-    return _raw(ctx, Bindings("", signature, make).applied(signature.result, ctx.default_return_type))
+    bindings = Bindings("", signature, make)
+    bindings.given = list(signature.formals.values())  # so that no dtype counts as left out
+    return _raw(ctx, bindings.applied(signature.result, ctx.default_return_type))
 
 
-def _call_name(declared: CallableType, op: Op | None) -> str:
+def _call_name(declared: CallableType, op: Op | None, call: Context) -> str:
     if op is not None:
         return op.name
     definition = declared.definition
     if definition is None:
-        return (declared.name or "the call").partition(" of ")[0].strip('"')
+        # A function that another one gave has the name by which it is called.
+        written = getattr(call.callee, "name", None) if isinstance(call, CallExpr) else None
+        return (declared.name or written or "the call").partition(" of ")[0].strip('"')
     owner = getattr(definition, "info", None)
     qualname = f"{owner.name}.{definition.name}" if owner and owner.fullname != TENSOR else definition.name
     return sentences.callee(qualname)
@@ -403,6 +482,18 @@ def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
     return op is not None and isinstance(ctx.context, OpExpr | ComparisonExpr | OperatorAssignmentStmt)
 
 
+def _refuse_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
+    """Refuses what mypy lets through because `==` takes any object, and is surely no operand."""
+    if op.operator not in ("__eq__", "__ne__"):
+        return
+    for name in op.operands & arguments.keys():
+        p = get_proper_type(arguments[name][0].type)
+        p = p.partial_fallback if isinstance(p, TupleType) else p.fallback if isinstance(p, LiteralType) else p
+        if isinstance(p, NoneType) or (isinstance(p, Instance) and p.type.fullname in _NO_OPERANDS):
+            kind = p.type.name if isinstance(p, Instance) else "NoneType"
+            raise Refusal(sentences.no_operand(op.name, sentences.with_article(kind)), "dtype")
+
+
 def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
     """Refuses two operands each of which may be a number, where both are."""
     if (
@@ -415,10 +506,10 @@ def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Ar
         for name, formal in signature.formals.items()
         if name in arguments and isinstance(p := get_proper_type(formal), UnionType) and any(map(tensor_parts, p.items))
     ]
-    given = [get_proper_type(arguments[name][0].type) for name in either if name in arguments]
-    numbers = [t for t in given if isinstance(t, Instance) and t.type.fullname in (*NUMBERS, ARRAY)]
-    if len(numbers) == len(either) > 1:
-        x, y = (sentences.with_article(t.type.name) for t in numbers)
+    given = [get_proper_type(arguments[name][0].type) for name in either]
+    classes = [[t] if isinstance(t, Instance) and t.type.fullname == ARRAY else numbers_in(t) for t in given]
+    if len(either) > 1 and all(classes):
+        x, y = (sentences.with_article(class_name(one)) for one, *_ in classes)
         raise Refusal(sentences.no_tensor(op.name, x, y), "dtype")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.maptype import map_instance_to_supertype
@@ -80,6 +81,9 @@ class TensorParts(NamedTuple):
     dtype: Type
 
 
+_ANY_PARTS = TensorParts(_UNKNOWN, _UNKNOWN, _UNKNOWN)
+
+
 def unknown() -> AnyType:
     """Returns the type of what is not known, always the same: mypy keeps that of every expression."""
     return _UNKNOWN
@@ -100,6 +104,31 @@ def tensor_parts(declared: Type) -> TensorParts | None:
     if t.type.fullname in (VALUE, NODE):
         return TensorParts(t.args[0], unknown(), t.args[1])
     return None
+
+
+def joined(t: Type) -> Type:
+    """Returns a union of tensors as one tensor with what they agree on, any other type as it is."""
+    p = get_proper_type(t)
+    if not isinstance(p, UnionType):
+        return t
+    items = list(map(get_proper_type, p.items))
+    parts = [_ANY_PARTS if isinstance(item, AnyType) else tensor_parts(item) for item in items]
+    known = next((item for item in items if isinstance(item, Instance) and item.type.has_base(TENSOR)), None)
+    if known is None or None in parts:
+        return t
+    return Instance(_base(known, TENSOR), [reduce(_common, part) for part in zip(*filter(None, parts), strict=True)])
+
+
+def _common(one: Type, other: Type) -> Type:
+    """Returns what two types agree on; of two shapes of one rank, the sizes."""
+    p, q = get_proper_type(one), get_proper_type(other)
+    if p == q:
+        return p
+    if not isinstance(p, TupleType) or not isinstance(q, TupleType) or len(p.items) != len(q.items):
+        return unknown()
+    if any(isinstance(item, UnpackType) for item in (*p.items, *q.items)):
+        return unknown()
+    return p.copy_modified(items=list(map(_common, p.items, q.items)))
 
 
 def bounded(t: Type) -> ProperType:
@@ -274,8 +303,26 @@ def is_endless(t: Type) -> bool:
     return isinstance(t, TypeAliasType) and t.is_recursive
 
 
+def expanded(t: Type) -> Type:
+    """Writes out the aliases in a type: mypy expands one each time that it is asked what stands behind it."""
+    if is_endless(t):
+        return t
+    p = get_proper_type(t)
+    if isinstance(p, UnionType | TupleType):
+        items = list(map(expanded, p.items))
+        return p if all(map(operator.is_, items, p.items)) else _with_items(p, items)
+    if isinstance(p, Instance) and p.args:
+        args = list(map(expanded, p.args))
+        return p if all(map(operator.is_, args, p.args)) else p.copy_modified(args=args)
+    return p
+
+
+def _with_items(p: UnionType | TupleType, items: list[Type]) -> Type:
+    return p.copy_modified(items=items) if isinstance(p, TupleType) else UnionType(items, p.line, p.column)
+
+
 def kind_of(variable: TypeVarLikeType) -> str:
-    """Says what a type variable stands for: a size, a shape, a tape, a dtype, or something else."""
+    """Says what a type variable stands for: a size, a flag, a shape, a tape, a dtype, or something else."""
     if isinstance(variable, TypeVarTupleType):
         return "sizes"
     bound = get_proper_type(variable.upper_bound)
@@ -286,6 +333,8 @@ def kind_of(variable: TypeVarLikeType) -> str:
     if isinstance(bound, Instance):
         if bound.type.fullname == "builtins.int":
             return "size"
+        if bound.type.fullname == "builtins.bool":
+            return "flag"
         if bound.type.fullname == "tapegrad.tape.Tape":
             return "tape"
         if bound.type.has_base("numpy.generic"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mypy.nodes import Block, ExpressionStmt, MemberExpr, MypyFile, NameExpr, Node
+from mypy.nodes import Block, ExpressionStmt, FuncItem, MemberExpr, MypyFile, NameExpr, Node, Var
 from mypy.types import AnyType, Instance, Type, get_proper_type
 
 from tapegrad import sentences
@@ -17,13 +17,15 @@ from tapegrad.dims import (
     Name,
     Same,
     Size,
+    UndecidedError,
     UnknownDims,
     assuming,
     is_unknown,
     show,
+    simplest,
     surely_divides,
 )
-from tapegrad.mypy.bound import inside
+from tapegrad.mypy.bound import bound_in, bound_once, inside
 from tapegrad.mypy.codec import (
     CONSUMED_TAPE,
     NONE_TAPE,
@@ -32,19 +34,25 @@ from tapegrad.mypy.codec import (
     TensorParts,
     dtype_name,
     is_tape,
+    joined,
     shape_items,
     shape_type,
+    size_of,
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.internals import make, narrow, note, outermost_scope
+from tapegrad.mypy.internals import enclosing_function, make, narrow, note, outermost_scope
+from tapegrad.mypy.rebinding import with_newest
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.values import ValueUnknownError, size_value, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from mypy.plugin import AttributeContext, FunctionContext, MethodContext
+
+    from tapegrad.mypy.arguments import Argument
+    from tapegrad.mypy.internals import Checker
 
 
 class Known(NamedTuple):
@@ -92,7 +100,8 @@ def assert_same(ctx: FunctionContext) -> Type:
 
 def assert_shape(ctx: FunctionContext) -> Type:
     """Narrows a tensor to the shape it is claimed to have."""
-    parts, claimed = tensor_parts(ctx.arg_types[0][0]) if all(ctx.arg_types) else None, _claimed(ctx)
+    ctx = with_newest(ctx)
+    parts, claimed = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None, _claimed(ctx)
     result = get_proper_type(ctx.default_return_type)
     if parts is None and all(ctx.arg_types) and isinstance(get_proper_type(ctx.arg_types[0][0]), AnyType):
         parts = TensorParts(unknown(), unknown(), unknown())
@@ -111,7 +120,8 @@ def assert_shape(ctx: FunctionContext) -> Type:
 
 def reveal_shape(ctx: FunctionContext) -> Type:
     """Notes what is known of a tensor."""
-    parts = tensor_parts(ctx.arg_types[0][0]) if all(ctx.arg_types) else None
+    ctx = with_newest(ctx)
+    parts = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None
     if parts is not None:
         items = shape_items(parts.shape)
         tapes = {NONE_TAPE: False, OWNED_TAPE: True, CONSUMED_TAPE: True}
@@ -121,6 +131,42 @@ def reveal_shape(ctx: FunctionContext) -> Type:
         )
         note(ctx.api, f"Revealed shape is {words}", ctx.context)
     return ctx.default_return_type
+
+
+def in_words(error: Exception, arguments: Iterable[Argument], ctx: FunctionContext | MethodContext) -> str:
+    """Returns what an error says; claims that would decide it are written as the program could make them."""
+    if not isinstance(error, UndecidedError):
+        return str(error)
+    expressions: dict[Name, str] = {}
+    for size, expression in (*_variables_above(ctx.context.line, ctx.api), *_sizes_of(arguments)):
+        name = _only_name(size)
+        if name is not None:
+            expressions.setdefault(name, expression)
+    return error.with_expressions(expressions)
+
+
+def _variables_above(line: int, api: Checker) -> Iterator[tuple[Size, str]]:
+    """Yields the sizes that go by a name in the function that is being checked."""
+    function = enclosing_function(api)
+    if function is None:
+        return
+    within = [node for node in inside(function) if isinstance(node, FuncItem) and node is not function]
+    bound = bound_in(function).difference(*map(bound_in, within))
+    variables = [one for one in bound if isinstance(one, Var) and 0 < one.line < line and one.name != "_"]
+    for variable in sorted(variables, key=lambda variable: variable.line):
+        if variable.type is not None and bound_once(variable, api)[1]:
+            yield size_of(variable.type), variable.name
+
+
+def _sizes_of(arguments: Iterable[Argument]) -> Iterator[tuple[Size, str]]:
+    """Yields the sizes of tensors that go by a name, as far as their axes can be counted."""
+    for argument in arguments:
+        if argument.tensor is None or not isinstance(argument.expression, NameExpr):
+            continue
+        for axis, size in enumerate(shape_items(argument.tensor.shape) or ()):
+            if isinstance(size, Many):
+                break
+            yield size, f"{argument.expression.name}.shape[{axis}]"
 
 
 HOOKS: dict[str, Callable[[FunctionContext], Type]] = {
@@ -134,7 +180,7 @@ HOOKS: dict[str, Callable[[FunctionContext], Type]] = {
 def _size(ctx: FunctionContext, position: int) -> Size:
     types, expressions = ctx.arg_types[position], ctx.args[position]
     with assuming(facts_for(ctx)):
-        return size_value(types[0], expressions[0], ctx.api) + 0 if types else UNKNOWN
+        return simplest(size_value(types[0], expressions[0], ctx.api) + 0) if types else UNKNOWN
 
 
 def _claimed(ctx: FunctionContext) -> Dims | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import CallExpr, Expression, MemberExpr, NameExpr
-from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
+from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, get_proper_type
 
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, product
+from tapegrad.errors import DTypeError
 from tapegrad.mypy.codec import (
     CONSUMED_TAPE,
     GIVEN_UP_TAPE,
@@ -23,7 +24,7 @@ from tapegrad.mypy.codec import (
     tensor_parts,
 )
 from tapegrad.mypy.internals import make, narrow
-from tapegrad.mypy.paths import End, consumed_by
+from tapegrad.mypy.paths import End, consumed_by, may_be_renewed
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.values import ValueUnknownError, index_of
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mypy.nodes import Context
-    from mypy.plugin import MethodContext
+    from mypy.plugin import AttributeContext, MethodContext
 
 
 def backward(ctx: MethodContext, result: Type) -> Type:
@@ -84,11 +85,25 @@ def with_empty_tape(ctx: MethodContext, result: Type) -> Type:
     return tensor.copy_modified(args=[tensor.args[0], make(ctx.api)(OWNED_TAPE, []), tensor.args[2]])
 
 
+def owns_tape(ctx: AttributeContext) -> Type:
+    """Types `x.owns_tape`, by which mypy tells apart the tensors of a union: of each it asks by itself.
+
+    Anywhere else it is a plain bool, or what stands under `if x.owns_tape:` would not be checked for some tensors.
+    """
+    parts = tensor_parts(ctx.type)
+    if parts is None or getattr(ctx.context, "name", "") == "owns_tape":
+        return ctx.default_attr_type
+    owns = is_tape(parts.tape, OWNED_TAPE) or is_tape(parts.tape, CONSUMED_TAPE)
+    if not owns and not is_tape(parts.tape, NONE_TAPE):
+        return ctx.default_attr_type
+    return LiteralType(owns, make(ctx.api)("builtins.bool", []))
+
+
 def item_assigned(ctx: MethodContext) -> Type:
     """Refuses `x[0] = ...`."""
     try:
         index = sentences.written_index(index_of(ctx.arg_types[0][0], ctx.args[0][0], ctx.api))
-    except ValueUnknownError:
+    except (ValueUnknownError, DTypeError):  # of a tensor that is no index either the assignment is the first mistake
         index = "..."
     report(ctx.api, sentences.immutable(index), ctx.context, "dtype")
     return ctx.default_return_type
@@ -117,6 +132,8 @@ def _consume(ctx: MethodContext, kind: str = CONSUMED_TAPE) -> None:
     receiver, name = get_proper_type(ctx.type), _receiver(ctx)
     if not isinstance(name, NameExpr) or not isinstance(receiver, Instance) or len(receiver.args) != 3:
         return  # an attribute may be bound by any method: `paths` knows where
+    if may_be_renewed(name, ctx.api):
+        return
     consumed = make(ctx.api)(kind, [])
     consumed.set_line(ctx.context)
     narrow(ctx.api, name, receiver.copy_modified(args=[receiver.args[0], consumed, receiver.args[2]]))

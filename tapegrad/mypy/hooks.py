@@ -6,14 +6,27 @@ from typing import TYPE_CHECKING
 
 from mypy.nodes import Expression, IndexExpr
 from mypy.plugin import MethodSigContext
-from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
+from mypy.types import (
+    CallableType,
+    Instance,
+    LiteralType,
+    NoneType,
+    TupleType,
+    Type,
+    TypeVarType,
+    get_proper_type,
+)
+from mypy.types_utils import remove_optional
 
 from tapegrad.dims import assuming, is_unknown
-from tapegrad.mypy import calls, flow, layers, lifted
+from tapegrad.mypy import calls, flow, layers, lifted, numbers
 from tapegrad.mypy.bound import is_given_back
 from tapegrad.mypy.codec import GRADIENTS, TENSOR, VALUE, is_size, settled, size_type, tensor_parts, unknown
 from tapegrad.mypy.facts import facts_for
-from tapegrad.mypy.internals import make, returned_type
+from tapegrad.mypy.internals import depend_on, drop_union_context, make, returned_type
+from tapegrad.mypy.lambdas import with_lambdas
+from tapegrad.mypy.named_tuples import is_replace, replace_signature
+from tapegrad.mypy.rebinding import newest, open_targets, with_newest
 from tapegrad.mypy.signatures import (
     declared_for,
     forget,
@@ -22,6 +35,7 @@ from tapegrad.mypy.signatures import (
     loosened,
     method_of_tensor,
     remember,
+    with_numbers,
 )
 from tapegrad.mypy.values import size_value
 
@@ -37,12 +51,15 @@ if TYPE_CHECKING:
 def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
     """Lets a tensor of any shape, tape and dtype through mypy's own check: the call is judged afterwards."""
     declared = ctx.default_signature
+    drop_union_context(ctx.api, declared)
     if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
         remember(ctx.context, declared)
         return declared.copy_modified(arg_types=method.opened)
     if isinstance(ctx, MethodSigContext) and (op := lifted.op_called(ctx)) is not None:
         remember(ctx.context, op)
         return lifted.signature(ctx, op)
+    if isinstance(ctx, MethodSigContext) and (changed := replace_signature(ctx, declared)) is not None:
+        declared = changed
     if isinstance(ctx.context, IndexExpr) and _assigns_item(ctx, declared):
         return declared.copy_modified(arg_types=[unknown()] * len(declared.arg_types))
     if not is_concerned(declared):
@@ -52,7 +69,8 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
             forget(ctx.context, declared)
         return declared
     remember(ctx.context, declared)
-    return loosened(declared, ctx)
+    depend_on(ctx.api, declared)
+    return with_lambdas(with_numbers(loosened(declared, ctx), declared, ctx), declared, ctx)
 
 
 def _assigns_item(ctx: FunctionSigContext | MethodSigContext, declared: FunctionLike) -> TypeGuard[CallableType]:
@@ -67,11 +85,15 @@ def _assigns_item(ctx: FunctionSigContext | MethodSigContext, declared: Function
 def function_result(ctx: FunctionContext) -> Type:
     """Types the call of a function or a class."""
     declared = declared_for(ctx)
+    ctx = with_newest(ctx)
     claimed = facts_for(ctx)
     if claimed:
         with assuming(claimed):
-            return _judged_function(ctx, declared)
-    return _judged_function(ctx, declared)
+            result = _judged_function(ctx, declared)
+    else:
+        result = _judged_function(ctx, declared)
+    open_targets(ctx.context, result, ctx.api)
+    return result
 
 
 def method_result(ctx: MethodContext) -> Type:
@@ -83,11 +105,15 @@ def method_result(ctx: MethodContext) -> Type:
         if isinstance(ctx.context, IndexExpr):
             return layers.item(ctx)
         return flow.item(ctx) if flow.is_item(ctx.context) else ctx.default_return_type
+    ctx = with_newest(ctx, reflected=calls.is_reflected(declared))
     claimed = facts_for(ctx)
     if claimed:
         with assuming(claimed):
-            return _judged_method(ctx, declared)
-    return _judged_method(ctx, declared)
+            result = _judged_method(ctx, declared)
+    else:
+        result = _judged_method(ctx, declared)
+    open_targets(ctx.context, result, ctx.api)
+    return result
 
 
 def _judged_function(ctx: FunctionContext, declared: CallableType | None) -> Type:
@@ -100,6 +126,8 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
     name = calls.method_name(declared)
     if name == "bind" and (result := lifted.bound(ctx)) is not None:
         return result
+    if is_replace(declared):
+        return calls.replaced(ctx, declared)
     if name == "forward":
         return layers.called(ctx, declared)
     receiver = get_proper_type(ctx.type)
@@ -117,6 +145,21 @@ def number_result(ctx: FunctionContext | MethodContext) -> Type:
     return _number(ctx, ctx.default_return_type)
 
 
+def power_result(ctx: MethodContext) -> Type:
+    """Types `n ** 0.5`, of which typeshed says Any for the sake of negative numbers."""
+    return numbers.power(ctx, ctx.type, ctx.arg_types[0][0])
+
+
+def reflected_power_result(ctx: MethodContext) -> Type:
+    """Types `n ** 0.5` where mypy asks the exponent."""
+    return numbers.power(ctx, ctx.arg_types[0][0], ctx.type)
+
+
+def ufunc_result(ctx: MethodContext) -> Type:
+    """Types `np.sqrt(n)`, of which NumPy's stubs say Any."""
+    return numbers.ufunc(ctx)
+
+
 def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Type) -> Type:
     """Types a number where a size is expected; anywhere else it stays an int, so that its name may be bound again."""
     expected, expression = ctx.api.type_context[-1], ctx.context
@@ -126,7 +169,22 @@ def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Ty
         return default
     with assuming(facts_for(ctx)):
         size = size_value(default, expression, ctx.api)
-        return default if is_unknown(size) else size_type(size, make(ctx.api))
+    if not is_unknown(size):
+        return size_type(size, make(ctx.api))
+    # An unknown number fits where a size goes by a name or is computed; what a literal takes, mypy knows.
+    return expected if expected is not None and _is_declared(expected) else default
+
+
+def _is_declared(size: Type) -> bool:
+    """Says whether a size is named or computed, out of names that are not yet to be inferred."""
+    p = get_proper_type(size)
+    if isinstance(p, TypeVarType):
+        return not p.id.is_meta_var()
+    return (
+        isinstance(p, Instance)
+        and bool(p.args)
+        and all(isinstance(one, LiteralType) or _is_declared(one) for one in p.args)
+    )
 
 
 def _is_given_as_size(value: Expression, api: Checker) -> bool:
@@ -136,16 +194,38 @@ def _is_given_as_size(value: Expression, api: Checker) -> bool:
     return any(map(is_size, items)) and is_given_back(value, api)
 
 
+def owns_tape(ctx: AttributeContext) -> Type:
+    """Types the attribute `owns_tape` of a tensor."""
+    return flow.owns_tape(ctx)
+
+
 def settled_attribute(ctx: AttributeContext) -> Type:
     """Types an attribute whose sizes are computed from those of its object: where these are numbers, so are those."""
-    if getattr(ctx.context, "name", "") in ("ndim", "size") and tensor_parts(ctx.type) is not None:
-        return _number(ctx, ctx.default_attr_type)
+    name = getattr(ctx.context, "name", "")
+    if name in ("ndim", "size", "shape") and tensor_parts(ctx.type) is not None:
+        if name != "shape":
+            return _number(ctx, ctx.default_attr_type)
+        receiver = _newest_receiver(ctx)
+        parts = tensor_parts(receiver) if receiver is not ctx.type else None
+        return parts.shape if parts is not None else ctx.default_attr_type
     return settled(ctx.default_attr_type, make(ctx.api))
+
+
+def _newest_receiver(ctx: AttributeContext) -> Type:
+    return newest(ctx.type, getattr(ctx.context, "expr", None), ctx.api)
+
+
+def bias_type(ctx: AttributeContext) -> Type:
+    """Types the bias of a layer that knows whether it has one: a parameter, or None."""
+    has_bias = None if ctx.is_lvalue else layers.flag(ctx.type)
+    if has_bias is None:
+        return settled_attribute(ctx)
+    return settled(remove_optional(ctx.default_attr_type), make(ctx.api)) if has_bias else NoneType()
 
 
 def attribute_type(ctx: AttributeContext) -> Type:
     """Types the attributes `T` and `mT` of a tensor."""
-    receiver = get_proper_type(ctx.type)
+    receiver = get_proper_type(_newest_receiver(ctx))
     if isinstance(receiver, Instance) and (receiver.type.has_base(TENSOR) or receiver.type.fullname == VALUE):
         return calls.transposed(ctx, receiver)
     return ctx.default_attr_type

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.erasetype import erase_typevars
+from mypy.indirection import TypeIndirectionVisitor
 from mypy.nodes import (
     ARG_POS,
     ArgKind,
@@ -14,21 +15,30 @@ from mypy.nodes import (
     Expression,
     FuncDef,
     FuncItem,
+    MemberExpr,
     MypyFile,
+    NameExpr,
     Node,
+    SymbolNode,
     TempNode,
     TypeInfo,
     Var,
 )
+from mypy.nodes import TypeAlias as AliasNode
+from mypy.semanal_shared import has_placeholder
 from mypy.subtypes import find_member, is_subtype
+from mypy.typeops import make_simplified_union
 from mypy.types import (
     CallableType,
     FunctionLike,
     Instance,
+    NoneType,
     PlaceholderType,
     ProperType,
     Type,
+    TypeVarTupleType,
     UnboundType,
+    UnionType,
     get_proper_type,
 )
 
@@ -37,6 +47,7 @@ if TYPE_CHECKING:
 
     from mypy.errorcodes import ErrorCode
     from mypy.nodes import Context
+    from mypy.plugin import Plugin
 
 # mypy.checker.TypeChecker has more than CheckerPluginInterface shows; the rest of the plugin asks through here.
 Checker: TypeAlias = Any
@@ -51,6 +62,12 @@ def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
         return Instance(info, arguments)
 
     return made
+
+
+def plugins_behind(plugin: Plugin, api: Checker) -> list[Plugin]:
+    """Returns the plugins that mypy would ask after another one, its own among them."""
+    chain: list[Plugin] = getattr(api.plugin, "_plugins", [plugin])
+    return chain[chain.index(plugin) + 1 :]
 
 
 def enclosing_function(api: Checker) -> FuncItem | None:
@@ -82,6 +99,22 @@ def module_tree(api: Checker, variable: Var) -> MypyFile | None:
     """
     tree: MypyFile = api.tree
     return tree if tree.fullname == variable.fullname.rpartition(".")[0] else None
+
+
+def checked_file(api: Checker) -> MypyFile:
+    """Returns the file that is being checked."""
+    tree: MypyFile = api.tree
+    return tree
+
+
+def scalar_type(api: Checker, name: str) -> Type | None:
+    """Returns a scalar type of NumPy, which may be an alias in its stubs; None where there is none."""
+    tree = api.modules.get("numpy")
+    symbol = tree.names.get(name) if tree is not None else None
+    node = symbol.node if symbol is not None else None
+    if isinstance(node, AliasNode):
+        return node.target
+    return Instance(node, []) if isinstance(node, TypeInfo) else None
 
 
 def declared_function(api: Checker, fullname: str) -> CallableType | None:
@@ -124,10 +157,49 @@ def tried_method(api: Checker, receiver: Type, name: str, arguments: list[Argume
     with api.msg.filter_errors(save_filtered_errors=True) as watcher:
         fullname = checker.method_fullname(receiver, name)
         method = checker.analyze_external_member_access(name, receiver, context)
+        depend_on_method(api, receiver, name, method)
         method = checker.transform_callee_type(fullname, method, expressions, kinds, context, names, receiver)
         result, _ = checker.check_call(method, expressions, kinds, context, names, None, fullname, receiver)
     errors = [(error.message, error.code) for error in watcher.filtered_errors() if error.severity == "error"]
     return Trial(result, errors)
+
+
+def is_of_library(declared: Type) -> bool:
+    """Says whether a type is a signature of tapegrad's own, which no edit of the program changes."""
+    definition = declared.definition if isinstance(declared, CallableType) else None
+    return definition is not None and definition.fullname.startswith("tapegrad.")
+
+
+def depend_on(api: Checker, declared: Type) -> None:
+    """Makes the file being checked depend on all modules whose classes and aliases a signature is written with.
+
+    mypy reads these dependencies off the types of a file's expressions, and a signature whose parameters were opened no
+    longer names them: a warm run would not check the file again after a change there.
+    """
+    if not is_of_library(declared):
+        api.module_refs.update(_modules.find_modules([declared]))
+
+
+def depend_on_method(api: Checker, receiver: Type, name: str, method: Type) -> None:
+    """Makes what is being checked depend on a method that is called nowhere in the file, as those of a model's layers.
+
+    A daemon checks again what depends on a changed name, and reads these off the file's own calls; `alias_deps` is what
+    it adds to them.
+    """
+    depend_on(api, method)
+    p = get_proper_type(receiver)
+    if isinstance(p, Instance):
+        api.tree.alias_deps[api.tscope.current_target()].add(f"{p.type.fullname}.{name}")
+
+
+_modules = TypeIndirectionVisitor()
+
+
+@contextmanager
+def silenced(api: Checker) -> Iterator[None]:
+    """Reads expressions without a word: mypy reads them again, and then says what is wrong with them."""
+    with api.msg.filter_errors():
+        yield
 
 
 @contextmanager
@@ -145,6 +217,7 @@ def past_trial(api: Checker) -> Iterator[None]:
 def method_signature(api: Checker, receiver: Instance, name: str) -> FunctionLike | None:
     """Returns the bound signature of a method."""
     found = get_proper_type(api.expr_checker.analyze_external_member_access(name, receiver, TempNode(receiver)))
+    depend_on_method(api, receiver, name, found)
     return found if isinstance(found, FunctionLike) else None
 
 
@@ -157,8 +230,15 @@ def needs_others(api: Checker, layer: Type) -> bool:
 
 def called(t: Type) -> CallableType | None:
     """Returns what calling a value of a type is declared as; None where it is no function, or an overloaded one."""
+    return method_of(t, "__call__")
+
+
+def method_of(t: Type, name: str) -> CallableType | None:
+    """Returns what calling a method of a value of a type is declared as, of a function the call itself."""
     p = get_proper_type(t)
-    found = get_proper_type(find_member("__call__", p, p)) if isinstance(p, Instance) else p
+    if not isinstance(p, Instance):
+        return p if isinstance(p, CallableType) and name == "__call__" else None
+    found = get_proper_type(find_member(name, p, p))
     return found if isinstance(found, CallableType) else None
 
 
@@ -190,6 +270,11 @@ def wait_for(api: Any, fullname: str, arguments: list[Type]) -> Instance:
     return found
 
 
+def is_complete(t: Type) -> bool:
+    """Says whether all that a type names has been read; mypy will ask again where it has not."""
+    return not has_placeholder(t)
+
+
 def default_argument(made: Instance, position: int, api: Any) -> Type:
     """Returns the default of a class's type parameter.
 
@@ -202,6 +287,40 @@ def default_argument(made: Instance, position: int, api: Any) -> Type:
         api.api.record_incomplete_ref()
         raise NotReadyError
     return default
+
+
+def newest_binding(expression: NameExpr | MemberExpr, api: Checker) -> Type | None:
+    """Returns the type of what a name or an attribute was last bound or narrowed to, None where nothing is known."""
+    bound: Type | None = api.binder.get(expression)
+    return bound
+
+
+def attribute_variable(expression: MemberExpr, api: Checker) -> SymbolNode | None:
+    """Returns what an attribute of an object is in its class, None where it has none."""
+    if expression.node is not None:
+        return expression.node
+    owner = get_proper_type(api.get_expression_type(expression.expr))
+    symbol = owner.type.get(expression.name) if isinstance(owner, Instance) else None
+    return symbol.node if symbol is not None else None
+
+
+def simplified_union(items: list[Type]) -> Type:
+    """Returns the union of some types, each of which stands there once."""
+    return make_simplified_union(items)
+
+
+def drop_union_context(api: Checker, declared: FunctionLike) -> None:
+    """Lets a function of a `TypeVarTuple` be inferred from its arguments alone where a union is expected.
+
+    mypy (2.4.1) would bind the `TypeVarTuple` to a union of what each item asks for, which it cannot expand: an
+    INTERNAL ERROR. Items that are None ask for nothing.
+    """
+    expected = api.type_context[-1]
+    if expected is None or not any(isinstance(variable, TypeVarTupleType) for variable in declared.items[0].variables):
+        return
+    p = get_proper_type(expected)
+    if isinstance(p, UnionType) and sum(not isinstance(get_proper_type(item), NoneType) for item in p.items) > 1:
+        api.type_context[-1] = None
 
 
 def accepts(formal: Type, actual: Type) -> bool:

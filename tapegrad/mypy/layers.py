@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mypy.expandtype import expand_type
+from mypy.maptype import map_instance_to_supertype
 from mypy.types import (
     CallableType,
     FunctionLike,
     Instance,
+    LiteralType,
     NoneType,
     ProperType,
     TupleType,
@@ -20,7 +22,7 @@ from mypy.types import (
 
 from tapegrad import sentences
 from tapegrad.mypy.calls import layer_asked, method_call
-from tapegrad.mypy.codec import MODULE, TENSOR, shape_items, shape_type, size_of, tensor_parts, unknown
+from tapegrad.mypy.codec import MODULE, TENSOR, joined, kind_of, shape_items, shape_type, size_of, tensor_parts, unknown
 from tapegrad.mypy.internals import Argument, accepts, make, method_signature
 from tapegrad.mypy.passage import WAYS, Passage, RefusedError, container, retold
 from tapegrad.mypy.places import called_as, is_forward, shown
@@ -89,6 +91,19 @@ def item(ctx: MethodContext) -> Type:
     return model.args[index] if -count <= index < count else ctx.default_return_type
 
 
+def flag(layer: Type) -> bool | None:
+    """Returns whether a layer has a bias, None where that is unknown."""
+    p = get_proper_type(layer)
+    if not isinstance(p, Instance) or not p.type.has_base(MODULE):
+        return None
+    for owner in p.type.mro:
+        for position, variable in enumerate(owner.defn.type_vars):
+            if kind_of(variable) == "flag" and owner.module_name.startswith("tapegrad.nn."):
+                value = get_proper_type(map_instance_to_supertype(p, owner).args[position])
+                return bool(value.value) if isinstance(value, LiteralType) else None
+    return None
+
+
 def _without_int(result: Type, api: Any) -> Type:
     """Makes unknown what was a size of one layer and of another in a list, where mypy has joined them to `int`."""
     p, parts = get_proper_type(result), tensor_parts(result)
@@ -104,7 +119,7 @@ def _without_int(result: Type, api: Any) -> Type:
 def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Type:
     """Types a call of a model: what its layers make of the argument, and of what is given beside it."""
     arguments = [
-        Argument(t, kind, name)
+        Argument(joined(t), kind, name)
         for types, kinds, names in zip(ctx.arg_types, ctx.arg_kinds, ctx.arg_names, strict=True)
         for t, kind, name in zip(types, kinds, names, strict=True)
     ]

@@ -38,7 +38,7 @@ Key: TypeAlias = tuple[Form, ...]
 Names: TypeAlias = list[TypeVarType]
 
 _MOST = 1000  # calls of one op, and tapes and dtypes
-_FLOAT, _SLICE, _TUPLE = "builtins.float", "builtins.slice", "builtins.tuple"
+_BOOL, _FLOAT, _SLICE, _TUPLE = "builtins.bool", "builtins.float", "builtins.slice", "builtins.tuple"
 _ELLIPSIS = ("builtins.ellipsis", "types.EllipsisType")
 
 
@@ -146,7 +146,7 @@ def _form(t: Type, expression: Expression | None, names: Names) -> Form | None:
         if fullname == TENSOR:
             return _tensor(p.args, names)
         if p.last_known_value is not None:
-            return p.last_known_value
+            return fullname, p.last_known_value  # not what a literal type is known by, which may fit elsewhere
         if fullname == _FLOAT or fullname in _ELLIPSIS:
             return p
         return _slice(expression) if fullname == _SLICE and isinstance(expression, SliceExpr) else None
@@ -176,7 +176,8 @@ def _size(t: Type, names: Names) -> Form | None:
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         left, right = (_size(part, names) for part in p.args)
         return None if left is None or right is None else (p.type.fullname, left, right)
-    return p if isinstance(p, AnyType) else None
+    is_flag = isinstance(p, Instance) and p.type.fullname == _BOOL  # of layers that differ in it
+    return p if is_flag or isinstance(p, AnyType) else None
 
 
 def _name(variable: TypeVarType, names: Names) -> Form | None:

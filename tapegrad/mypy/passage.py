@@ -11,7 +11,7 @@ from mypy.nodes import TypeInfo
 from mypy.types import AnyType, Instance, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad import sentences
-from tapegrad.dims import is_unknown, surely_differ
+from tapegrad.dims import UNKNOWN, is_unknown, surely_differ, surely_same
 from tapegrad.mypy.codec import (
     MODULE,
     TENSOR,
@@ -138,8 +138,13 @@ def _again(passage: Passage, model: Instance, x: Type, place: str) -> Type:
         return unknown()
     others = passage.others or ()
     if not isinstance(times, int):
-        y = passage.through(layer, x, f"{place}[0]", others)
-        return y if _change(y, x) is None else unknown()
+        try:
+            y = passage.through(layer, x, f"{place}[0]", others)
+        except RefusedError:
+            if is_unknown(times):  # it may be 0
+                return unknown()
+            raise
+        return _common(passage, y, x)
     if not times:
         return x
     through = partial(_kept, passage) if times > 1 else passage.through
@@ -257,6 +262,33 @@ def _known(passage: Passage, y: Type, x: Type) -> Instance:
         shape = [m if not isinstance(n, Many) and is_unknown(n) else n for n, m in zip(shape, other, strict=True)]
     dtype = theirs.dtype if isinstance(get_proper_type(ours.dtype), AnyType) else ours.dtype
     return passage.make(TENSOR, [shape_type(shape, passage.make), ours.tape, dtype])
+
+
+def _common(passage: Passage, y: Type, x: Type) -> Type:
+    """Returns a tensor that may be `y` or `x`, with what is the same of both."""
+    if tensor_parts(y) is None or tensor_parts(x) is None or _change(y, x) is not None:
+        return unknown()
+    ours, theirs = _parts(y), _parts(x)
+    shape = _common_sizes(shape_items(ours.shape), shape_items(theirs.shape))
+    tape, dtype = (
+        one if get_proper_type(one) == get_proper_type(other) else unknown()
+        for one, other in ((ours.tape, theirs.tape), (ours.dtype, theirs.dtype))
+    )
+    return passage.make(TENSOR, [shape_type(shape, passage.make), tape, dtype])
+
+
+def _common_sizes(shape: list[Size | Many] | None, other: list[Size | Many] | None) -> list[Size | Many] | None:
+    if shape is None or other is None or len(shape) != len(other):
+        return None
+    common: list[Size | Many] = []
+    for n, m in zip(shape, other, strict=True):
+        if isinstance(n, Many) and isinstance(m, Many) and n == m:
+            common.append(n)
+        elif isinstance(n, Many) or isinstance(m, Many):
+            return None
+        else:
+            common.append(n if surely_same(n, m) else UNKNOWN)
+    return common
 
 
 def _parts(t: Type) -> TensorParts:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import (
+    AssertStmt,
     AssignmentExpr,
     AssignmentStmt,
     Block,
@@ -21,10 +22,13 @@ from mypy.nodes import (
     DelStmt,
     DictionaryComprehension,
     Expression,
+    ExpressionStmt,
     ForStmt,
     FuncItem,
     GeneratorExpr,
+    GlobalDecl,
     IfStmt,
+    IntExpr,
     LambdaExpr,
     ListComprehension,
     MatchStmt,
@@ -32,9 +36,11 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     Node,
+    NonlocalDecl,
     OperatorAssignmentStmt,
     OverloadedFuncDef,
     RaiseStmt,
+    RefExpr,
     ReturnStmt,
     SetComprehension,
     TryStmt,
@@ -42,11 +48,14 @@ from mypy.nodes import (
     WhileStmt,
     WithStmt,
 )
+from mypy.types import CallableType, Instance, UninhabitedType, get_proper_type
 
 from tapegrad.mypy.bound import OfScope, bound_in, captured, inside, parts_of, targets_in
-from tapegrad.mypy.internals import enclosing_function, outermost_scope
+from tapegrad.mypy.internals import attribute_variable, enclosing_function, outermost_scope
 
 if TYPE_CHECKING:
+    from mypy.nodes import SymbolNode
+
     from tapegrad.mypy.internals import Checker
 
 Key: TypeAlias = "tuple[Var | str, ...]"  # a variable, and the attributes after it
@@ -63,7 +72,50 @@ class End(NamedTuple):
 
 def consumed_by(expression: Expression | None, api: Checker) -> End | None:
     """Returns the call that may have consumed what an expression names, None if there is none."""
-    return consumed_in(api).get(expression) if isinstance(expression, NameExpr | MemberExpr) else None
+    if not isinstance(expression, NameExpr | MemberExpr):
+        return None
+    end = consumed_in(api).get(expression)
+    return None if end is None or may_be_renewed(expression, api) else end
+
+
+def may_be_renewed(expression: NameExpr | MemberExpr, api: Checker) -> bool:
+    """Says whether what is read may be another tensor at each read.
+
+    That is so of a property, which may compute it, and of a name that another function binds, at any call.
+    """
+    if isinstance(expression, NameExpr):
+        function = enclosing_function(api)
+        return any(one is not function for one in _outer_bindings.of(api.tree).get(expression.node, ()))
+    if _is_property(attribute_variable(expression, api)):
+        return True
+    owner = expression.expr
+    return isinstance(owner, NameExpr | MemberExpr) and may_be_renewed(owner, api)
+
+
+def _is_property(node: SymbolNode | None) -> bool:
+    """Says whether an attribute is a property that is computed at each read."""
+    if isinstance(node, OverloadedFuncDef):
+        return node.is_property
+    if not isinstance(node, Decorator) or not node.func.is_property:
+        return False
+    return not any(getattr(one, "fullname", "") == "functools.cached_property" for one in node.original_decorators)
+
+
+def _bindings_of_outer_names(file: Node | None) -> dict[Node | None, list[FuncItem]]:
+    """Lists by name of a function, or of the file, the functions inside that bind it."""
+    owners: dict[GlobalDecl | NonlocalDecl, FuncItem] = {}
+    for function in inside(file):
+        if isinstance(function, FuncItem):  # one that is inside another comes after it
+            owners |= {node: function for node in inside(function) if isinstance(node, GlobalDecl | NonlocalDecl)}
+    found: dict[Node | None, list[FuncItem]] = {}
+    for declaration, function in owners.items():
+        for variable in bound_in(function):
+            if isinstance(variable, Var) and variable.name in declaration.names:
+                found.setdefault(variable, []).append(function)
+    return found
+
+
+_outer_bindings = OfScope(_bindings_of_outer_names)
 
 
 def consumed_in(api: Checker) -> dict[Expression, End]:
@@ -74,7 +126,7 @@ def consumed_in(api: Checker) -> dict[Expression, End]:
 def _found_in(scope: Node | None) -> dict[Expression, End]:
     if not any(_consumed_by(node) for node in inside(scope)):
         return {}
-    walk = _Walk(_bound_elsewhere(scope))
+    walk = _Walk()
     walk.through(scope.defs if isinstance(scope, MypyFile) else getattr(scope, "body", None), {})
     return walk.found
 
@@ -85,9 +137,8 @@ _consumed = OfScope(_found_in)
 class _Walk:
     """Follows statements in the order in which they run, with what may be consumed by then."""
 
-    def __init__(self, elsewhere: set[Node | None]) -> None:
+    def __init__(self) -> None:
         self.found: dict[Expression, End] = {}
-        self._elsewhere = elsewhere
         self._loops: list[tuple[list[State], list[State]]] = []  # states at `break` and at `continue`
         self._tries: list[list[State]] = []  # states inside a `try`, any of which its handlers may start from
 
@@ -120,6 +171,11 @@ class _Walk:
                 return self._try(node, state)
             case ReturnStmt() | RaiseStmt():
                 self._read(parts_of(node), state)
+                return None
+            case ExpressionStmt(expr=CallExpr() as call) if _never_returns(call):
+                self._read(call, state)
+                return None
+            case AssertStmt(expr=NameExpr(fullname="builtins.False") | IntExpr(value=0)):
                 return None
             case BreakStmt() | ContinueStmt():
                 self._loops[-1][isinstance(node, ContinueStmt)].append(state)
@@ -208,8 +264,8 @@ class _Walk:
 
     def _called(self, call: CallExpr, state: State) -> State:
         key = _consumed_by(call)
-        if state is None or (key is not None and key[0] in self._elsewhere):
-            return state
+        if state is None:
+            return None
         if key is None:  # a method may bind its object's attributes, and so may whoever is given the object
             objects = {_root(one) for one in (call.callee, *call.args)}
             return {one: end for one, end in state.items() if len(one) == 1 or one[0] not in objects}
@@ -261,11 +317,24 @@ def _consumed_by(call: Any) -> Key | None:
     return None
 
 
-def _bound_elsewhere(scope: Node | None) -> set[Node | None]:
-    """Returns the variables that functions inside bind, which may happen at any call."""
-    functions = [node for node in inside(scope) if isinstance(node, FuncItem) and node is not scope]
-    return {name for function in functions for name in bound_in(function)}
+def _never_returns(call: CallExpr) -> bool:
+    """Says whether a function, or a method of a name whose class is known by now, is declared as NoReturn."""
+    callee = call.callee
+    node = callee.node if isinstance(callee, RefExpr) else None
+    if node is None and isinstance(callee, MemberExpr) and isinstance(callee.expr, NameExpr):
+        owner = callee.expr.node.type if isinstance(callee.expr.node, Var) else None
+        p = get_proper_type(owner) if owner is not None else None
+        symbol = p.type.get(callee.name) if isinstance(p, Instance) else None
+        node = symbol.node if symbol is not None else None
+    declared = node.type if isinstance(node, FuncItem | Decorator) else None
+    p = get_proper_type(declared) if declared is not None else None
+    return isinstance(p, CallableType) and isinstance(get_proper_type(p.ret_type), UninhabitedType)
 
 
 def _is_endless(loop: WhileStmt | ForStmt) -> bool:
-    return isinstance(loop, WhileStmt) and isinstance(loop.expr, NameExpr) and loop.expr.fullname == "builtins.True"
+    if not isinstance(loop, WhileStmt):
+        return False
+    condition = loop.expr
+    if isinstance(condition, IntExpr):
+        return condition.value != 0
+    return isinstance(condition, NameExpr) and condition.fullname == "builtins.True"

@@ -38,12 +38,17 @@ def shown(layer: Instance) -> str:
     symbol = layer.type.names.get("__init__")
     # Of a decorator mypy's cache keeps only that there is one.
     guarded = symbol is not None and isinstance(symbol.node, Decorator)
-    sized = guarded and all(kind_of(variable) == "size" for variable in layer.type.defn.type_vars)
-    if not sized:
+    variables = layer.type.defn.type_vars
+    if not guarded or not all(kind_of(variable) in ("size", "flag") for variable in variables):
         return sentences.layer(layer.type.name, [])
-    sizes = [size_of(argument) for argument in layer.args]
-    by_name = dict(zip((one.name for one in layer.type.defn.type_vars), sizes, strict=True))
-    defaults = [_default(one, by_name) for one in layer.type.defn.type_vars]
+    known = {
+        one.name: (one, size_of(argument))
+        for one, argument in zip(variables, layer.args, strict=True)
+        if kind_of(one) == "size"
+    }
+    sizes = [size for _, size in known.values()]
+    by_name = {name: size for name, (_, size) in known.items()}
+    defaults = [_default(one, by_name) for one, _ in known.values()]
     return sentences.layer(layer.type.name, sentences.told(sizes, defaults))
 
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.expandtype import expand_type
-from mypy.nodes import CallExpr, FuncDef, MemberExpr, NameExpr
+from mypy.nodes import CallExpr, FuncDef, IntExpr, MemberExpr, NameExpr, OpExpr, UnaryExpr
 from mypy.types import (
     AnyType,
     CallableType,
@@ -34,13 +34,14 @@ from tapegrad.mypy.codec import (
     TENSOR,
     VALUE,
     TensorParts,
+    expanded,
     is_endless,
     is_size,
     kind_of,
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.internals import accepts, called
+from tapegrad.mypy.internals import accepts, called, is_of_library
 from tapegrad.mypy.memory import Answers
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Signature:
         "opened",
         "required",
         "result",
+        "starred",
         "tensors",
         "unasked",
     )
@@ -73,10 +75,11 @@ class Signature:
     def __init__(self, declared: CallableType) -> None:
         self.declared = declared
         self.names = parameter_names(declared)
-        self.formals = {name: _expanded(t) for name, t in zip(self.names, declared.arg_types, strict=True)}
+        self.formals = {name: expanded(t) for name, t in zip(self.names, declared.arg_types, strict=True)}
         self.tensors = {name: _tensor_of(formal) for name, formal in self.formals.items()}
         # Whose tape nobody asks about, such as that of the key of a gradient.
         self.unasked = {name for name, parts in self.tensors.items() if parts and isinstance(parts.tape, AnyType)}
+        self.starred = {name for name, kind in zip(self.names, declared.arg_kinds, strict=True) if kind.is_star()}
         self.required = {name for name, kind in zip(self.names, declared.arg_kinds, strict=True) if kind.is_required()}
         self.kinds = {variable.id: kind_of(variable) for variable in declared.variables}
         self.bounds = {variable.id: variable.upper_bound for variable in declared.variables}
@@ -100,14 +103,18 @@ class Method(NamedTuple):
 
 
 def signature_of(declared: CallableType) -> Signature:
-    """Reads a signature; that of a function or of a class is the same as often as it is called."""
+    """Reads a signature; that of a function or of a class of the library is the same as often as it is called.
+
+    A signature of the program's own is read at each call: a daemon changes the aliases and the classes that it is
+    written with in place, without making another signature.
+    """
+    if not is_of_library(declared):
+        return Signature(declared)
     signature = _signatures.get(declared.definition)
     if signature is None or signature.declared is not declared:
         if len(_signatures) >= _MOST:
             _signatures.clear()
-        signature = Signature(declared)
-        if declared.definition is not None:
-            _signatures[declared.definition] = signature
+        signature = _signatures[declared.definition] = Signature(declared)
     return signature
 
 
@@ -134,6 +141,7 @@ def _method(function: FuncDef, bound: CallableType) -> Method | None:
     return Method(parameter_names(bound), opened)
 
 
+_WRITTEN = (IntExpr, OpExpr, UnaryExpr)  # which have the size itself as their type
 _signatures: dict[Context | None, Signature] = {}
 _methods: dict[FuncDef, tuple[Type | None, Method | None]] = {}
 _MOST = 1000  # calls in each other's arguments are far fewer, and so are the functions that a file calls
@@ -174,17 +182,17 @@ def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
 
 
 def parameter_names(declared: CallableType) -> list[str]:
-    """Returns the names as they were written: mypy leaves out those of parameters that take no keyword."""
+    """Returns the names of a signature's parameters.
+
+    mypy leaves out those of parameters that take no keyword, and its cache does not hold them, so they are numbered;
+    what stands behind an operator is always called y.
+    """
     if None not in declared.arg_names:
         return list(filter(None, declared.arg_names))
-    function = getattr(declared.definition, "func", declared.definition)
-    written = [argument.variable.name for argument in getattr(function, "arguments", [])]
-    bound = len(written) - len(declared.arg_names)
-    # Read from mypy's cache they are gone; what stands behind an operator is always called y.
-    is_operator = len(declared.arg_names) == 1 and getattr(function, "name", "").startswith("__")
+    is_operator = len(declared.arg_names) == 1 and getattr(declared.definition, "name", "").startswith("__")
     return [
-        name or (written[position + bound] if bound >= 0 else "y" if is_operator else f"argument {position + 1}")
-        for position, name in enumerate(declared.arg_names)
+        name or ("y" if is_operator else f"argument {position}")
+        for position, name in enumerate(declared.arg_names, start=1)
     ]
 
 
@@ -207,10 +215,27 @@ def loosened(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext 
     return signature.opened
 
 
+def with_numbers(
+    opened: FunctionLike, declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext
+) -> FunctionLike:
+    """Takes any int for a size that stands in a name: mypy knows `d = n * m` as an int, whatever size is expected."""
+    if not isinstance(opened, CallableType) or not isinstance(declared, CallableType) or not declared.variables:
+        return opened
+    is_named = [bool(actuals) and not any(isinstance(one, _WRITTEN) for one in actuals) for actuals in ctx.args]
+    types = [
+        formal.upper_bound
+        if named and isinstance(formal, TypeVarType) and formal in declared.variables and kind_of(formal) == "size"
+        else given
+        for named, formal, given in zip(is_named, declared.arg_types, opened.arg_types, strict=True)
+    ]
+    return opened if all(map(operator.is_, types, opened.arg_types)) else opened.copy_modified(arg_types=types)
+
+
 def _comes_anew(declared: CallableType) -> bool:
     """Says whether each call has a signature of its own, as that of a method which mypy binds to its object."""
-    definition = declared.definition
-    return definition is None or (bool(getattr(definition, "info", None)) and not declared.is_type_obj())
+    if not is_of_library(declared):
+        return True
+    return bool(getattr(declared.definition, "info", None)) and not declared.is_type_obj()
 
 
 def is_op(declared: CallableType) -> bool:
@@ -340,32 +365,12 @@ def _takes(declared: CallableType, arguments: list[list[Type]]) -> bool:
     )
 
 
-def _expanded(t: Type) -> Type:
-    """Writes out the aliases in a type: mypy expands one each time that it is asked what stands behind it."""
-    if is_endless(t):
-        return t
-    p = get_proper_type(t)
-    if isinstance(p, UnionType | TupleType):
-        items = list(map(_expanded, p.items))
-        return p if all(map(operator.is_, items, p.items)) else _with_items(p, items)
-    if isinstance(p, Instance) and p.args:
-        args = list(map(_expanded, p.args))
-        return p if all(map(operator.is_, args, p.args)) else p.copy_modified(args=args)
-    return p
-
-
-def _with_items(p: UnionType | TupleType, items: list[Type]) -> Type:
-    return p.copy_modified(items=items) if isinstance(p, TupleType) else UnionType(items, p.line, p.column)
-
-
 def _tensor_of(formal: Type) -> TensorParts | None:
-    """Returns the parts of a parameter that is a tensor, or a tensor or something else."""
+    """Returns the parts of a parameter that is a tensor, or a tensor or something else; None of one of several."""
     p = get_proper_type(formal)
-    for item in map(get_proper_type, p.items if isinstance(p, UnionType) else [p]):
-        parts = tensor_parts(item)
-        if parts is not None:
-            return TensorParts(*map(get_proper_type, parts)) if isinstance(item, Instance) else None
-    return None
+    items = [item for item in map(get_proper_type, p.items if isinstance(p, UnionType) else [p]) if tensor_parts(item)]
+    parts = tensor_parts(items[0]) if len(items) == 1 and isinstance(items[0], Instance) else None
+    return None if parts is None else TensorParts(*map(get_proper_type, parts))
 
 
 def _any_dtype(variable: TypeVarType) -> Instance:
@@ -404,6 +409,8 @@ def _open(t: Type) -> Type:
         return TypeType.make_normalized(_any_dtype(variable))
     if isinstance(p, Instance) and p.type.fullname == "typing.Sequence":
         return p.copy_modified(args=[_open(argument) for argument in p.args])
+    if isinstance(p, TupleType):
+        return _open_tuple(p)
     if isinstance(p, UnionType):
         named = next((variable for variable in map(_dtype_named, p.items) if variable is not None), None)
         if named is not None:
@@ -411,3 +418,16 @@ def _open(t: Type) -> Type:
         items = [_open(item) for item in p.items]
         return t if all(map(operator.is_, items, p.items)) else UnionType(items, p.line, p.column)
     return t
+
+
+def _open_tuple(p: TupleType) -> TupleType:
+    """Opens the tensors in a tuple; of a generic `NamedTuple` also the sizes and the tapes that its class is given."""
+    fallback, is_class = p.partial_fallback, p.partial_fallback.type.fullname != "builtins.tuple"
+    items = [unknown() if is_class and _is_size_name(item) else _open(item) for item in p.items]
+    args = fallback.args
+    if is_class and not fallback.type.has_type_var_tuple_type:
+        kinds = map(kind_of, fallback.type.defn.type_vars)
+        args = tuple(unknown() if kind in ("size", "tape") else one for kind, one in zip(kinds, args, strict=True))
+    if all(map(operator.is_, (*items, *args), (*p.items, *fallback.args))):
+        return p
+    return p.copy_modified(items=items, fallback=fallback.copy_modified(args=args))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tapegrad.dims import UNKNOWN, Dim, Floor, Name, Size, surely_divides
+from tapegrad.dims import UNKNOWN, Dim, Floor, Name, Size, names_in, surely_divides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ def linear_in_floor(size: Size) -> Linear | None:
         factor
         for monomial, _ in (size.terms or () if isinstance(size, Dim) else ())
         for factor in monomial
-        if isinstance(factor, Floor) and _open(_names_of(factor))
+        if isinstance(factor, Floor) and _open(names_in(factor.numerator) | names_in(factor.denominator))
     }
     return _by(floors.pop(), size) if len(floors) == 1 else None
 
@@ -91,16 +91,6 @@ def replaced(size: Size, known: Mapping[Floor, Size]) -> Size:
             term = known.get(factor, one) * term if isinstance(factor, Floor) else one * term
         total = term + total
     return UNKNOWN if _open(names_in(total)) else total
-
-
-def names_in(size: Size) -> set[Name]:
-    """Returns the names that a size is computed from."""
-    terms = size.terms or () if isinstance(size, Dim) else ()
-    return {name for monomial, _ in terms for factor in monomial for name in _names_of(factor)}
-
-
-def _names_of(factor: Name | Floor) -> set[Name]:
-    return {factor} if isinstance(factor, Name) else names_in(factor.numerator) | names_in(factor.denominator)
 
 
 def _open(names: set[Name]) -> set[Name]:

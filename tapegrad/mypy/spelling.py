@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from mypy.types import AnyType, Instance, LiteralType, RawExpressionType, Type, TypeOfAny, UnboundType
 
 from tapegrad.errors import ShapeError
-from tapegrad.mypy.codec import NONE_TAPE, TENSOR, merged_tape, size_of, size_type, unknown
-from tapegrad.mypy.internals import NotReadyError, default_argument, named_in, wait_for
+from tapegrad.mypy.codec import NONE_TAPE, TENSOR, expanded, merged_tape, size_of, size_type, unknown
+from tapegrad.mypy.internals import NotReadyError, default_argument, is_complete, named_in, wait_for
 
 if TYPE_CHECKING:
     from mypy.plugin import AnalyzeTypeContext
@@ -24,10 +24,16 @@ def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
         return wait_for(ctx.api, name, arguments)
 
     try:
-        arguments = [ctx.api.analyze_type(_with_literals(argument, ctx.api, make)) for argument in ctx.type.args]
+        arguments = [_analyzed(argument, ctx.api, make) for argument in ctx.type.args]
         return _read(fullname.rpartition(".")[2], arguments, ctx, make)
     except NotReadyError:
         return unknown()
+
+
+def _analyzed(t: Type, api: Any, make: Make) -> Type:
+    """Reads a type argument, without aliases: when one is changed, a daemon remembers what fitted it before."""
+    read: Type = api.analyze_type(_with_literals(t, api, make))
+    return expanded(read) if is_complete(read) else read
 
 
 def _with_literals(t: Type, api: Any, make: Make) -> Type:

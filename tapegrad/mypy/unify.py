@@ -27,8 +27,9 @@ from mypy.types import (
 )
 
 from tapegrad import sentences
-from tapegrad.dims import UNKNOWN, Size, is_unknown, surely_differ
-from tapegrad.mypy.bindings import Bindings, Computed, Refusal, shape_name
+from tapegrad.dims import UNKNOWN, Size, is_unknown, names_in, surely_differ
+from tapegrad.mypy.arguments import class_name, numbers_in
+from tapegrad.mypy.bindings import Beside, Bindings, Computed, Refusal, shape_name
 from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
@@ -42,15 +43,17 @@ from tapegrad.mypy.codec import (
     TensorParts,
     dtype_name,
     is_endless,
+    is_size,
     is_tape,
+    kind_of,
     shape_items,
     size_of,
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.internals import accepts, called
+from tapegrad.mypy.internals import accepts, called, method_of
+from tapegrad.mypy.named_tuples import field_names
 from tapegrad.mypy.signatures import Signature, opened_call
-from tapegrad.mypy.solving import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,11 +86,9 @@ def unify(bindings: Bindings, formal: Type, actual: Type, where: str) -> None:
             unify(bindings, declared.item, made, where)
     elif isinstance(declared, TupleType):
         if isinstance(given, TupleType) and len(given.items) == len(declared.items):
-            for one, other in zip(declared.items, given.items, strict=True):
-                if not isinstance(one, UnpackType) and not isinstance(other, UnpackType):
-                    unify(bindings, one, other, where)
+            _unify_tuple(bindings, declared, given, where)
     elif isinstance(declared, CallableType):
-        _unify_call(bindings, declared, declared, given, where)
+        _unify_call(bindings, declared, declared, given, method_of(given, "__call__"), where)
     elif isinstance(declared, Instance):
         _unify_instance(bindings, declared, given, where)
 
@@ -105,6 +106,31 @@ def unify_tensor(bindings: Bindings, formal: TensorParts, actual: TensorParts, w
     _unify_dtype(bindings, get_proper_type(formal.dtype), get_proper_type(actual.dtype), where)
 
 
+def _unify_tuple(bindings: Bindings, declared: TupleType, given: TupleType, where: str) -> None:
+    """Binds what the items of a tuple name, and what the class of a generic `NamedTuple` is given."""
+    is_shape = all(map(_is_count, declared.items))
+    names = field_names(declared)
+    for position, (one, other) in enumerate(zip(declared.items, given.items, strict=True)):
+        if not isinstance(one, UnpackType) and not isinstance(other, UnpackType):
+            place = where if is_shape else f"{where}.{names[position]}" if names else f"{where}[{position}]"
+            unify(bindings, one, other, place)
+    formal, actual = declared.partial_fallback, given.partial_fallback
+    if names and actual.type.has_base(formal.type.fullname):
+        mapped = map_instance_to_supertype(actual, formal.type)
+        _unify_layer(bindings, formal, mapped, where)
+        for variable, one, other in zip(formal.type.defn.type_vars, formal.args, mapped.args, strict=False):
+            if kind_of(variable) == "tape":
+                _unify_tape(bindings, get_proper_type(one), get_proper_type(other), where)
+            else:
+                unify(bindings, one, other, where)
+
+
+def _is_count(item: Type) -> bool:
+    """Says whether an item of a tuple is a size, so that the tuple is a shape."""
+    p = get_proper_type(item)
+    return kind_of(p) == "size" if isinstance(p, TypeVarType) else is_size(p)
+
+
 def _is_dtype(bindings: Bindings, t: Type) -> bool:
     p = get_proper_type(t)
     return isinstance(p, TypeVarType) and bindings.own.get(p.id) == "dtype"
@@ -115,18 +141,21 @@ def _unify_union(bindings: Bindings, declared: UnionType, given: ProperType, whe
         if isinstance(item, TypeType) and _is_dtype(bindings, item.item):
             _unify_scalar_type(bindings, item.item, given, where)
             return
-    actual = tensor_parts(given)
-    if actual is None and not isinstance(given, UnionType):
+    numbers = numbers_in(given)
+    if numbers or (tensor_parts(given) is None and not isinstance(given, UnionType)):
         for formal in filter(None, map(tensor_parts, declared.items)):
             _tape_of_no_tensor(bindings, get_proper_type(formal.tape))
-            _dtype_of_no_tensor(bindings, get_proper_type(formal.dtype), given, where)
+            _dtype_of_no_tensor(bindings, get_proper_type(formal.dtype), given, numbers, where)
     if isinstance(given, UnionType):
-        _unify_unions(bindings, declared, given, where)
+        if not numbers:
+            _unify_unions(bindings, declared, given, where)
         return
-    for item in map(get_proper_type, declared.items):
-        if _takes(bindings, item, given):
-            unify(bindings, item, given, where)
-            return
+    fitting = [item for item in map(get_proper_type, declared.items) if _takes(bindings, item, given)]
+    if fitting:
+        # Of several tensors, such as one with a tape or one without, it is the one that takes what is given.
+        chosen = next((item for item in fitting if len(fitting) == 1 or accepts(item, given)), fitting[0])
+        unify(bindings, chosen, given, where)
+        return
     _refuse_unless_sizes(bindings, declared, given, where)
 
 
@@ -189,9 +218,24 @@ def _unify_unions(bindings: Bindings, declared: UnionType, given: UnionType, whe
     formals = [parts for parts in map(tensor_parts, declared.items) if parts is not None]
     actuals = [parts for parts in map(tensor_parts, given.items) if parts is not None]
     for formal in formals:
+        tape = get_proper_type(formal.tape)
+        if isinstance(tape, TypeVarType) and tape.id in bindings.own:
+            bindings.bind_tape(tape, _tape_of_one_in(bindings, given))
         for actual in actuals:
-            _unify_tape(bindings, get_proper_type(formal.tape), get_proper_type(actual.tape), where)
+            if not isinstance(tape, TypeVarType):
+                _unify_tape(bindings, tape, get_proper_type(actual.tape), where)
             _unify_dtype(bindings, get_proper_type(formal.dtype), get_proper_type(actual.dtype), where)
+
+
+def _tape_of_one_in(bindings: Bindings, given: UnionType) -> Type:
+    """Returns the tape of one of several: a number has none, and where it stands a name of a tape stands for none."""
+    items = list(map(get_proper_type, given.items))
+    tapes = [parts.tape for parts in map(tensor_parts, items) if parts is not None]
+    if any(isinstance(item, AnyType) for item in items):
+        tapes.append(unknown())
+    elif len(tapes) < len(items) and not all(isinstance(get_proper_type(tape), TypeVarType) for tape in tapes):
+        tapes.append(bindings.make(NONE_TAPE, []))
+    return UnionType.make_union(tapes)
 
 
 def _tape_of_no_tensor(bindings: Bindings, tape: ProperType) -> None:
@@ -200,19 +244,23 @@ def _tape_of_no_tensor(bindings: Bindings, tape: ProperType) -> None:
         bindings.bind_tape(tape, bindings.make(NONE_TAPE, []))
 
 
-def _dtype_of_no_tensor(bindings: Bindings, formal: ProperType, given: ProperType, where: str) -> None:
-    """Holds the dtype of an array, or the class of a number, against that of the tensor it stands beside."""
-    if not isinstance(given, Instance) or not isinstance(formal, TypeVarType):
+def _dtype_of_no_tensor(
+    bindings: Bindings, formal: ProperType, given: ProperType, numbers: list[Instance], where: str
+) -> None:
+    """Compares the dtype of an array, or the class of a number, with that of the tensor it stands beside."""
+    if not isinstance(formal, TypeVarType):
         return
-    if given.type.has_base("builtins.int") or given.type.has_base("builtins.float"):
-        if formal.id in bindings.own:
-            bindings.beside.append((formal.id, given.type.name, where))
-    elif given.type.fullname == ARRAY:
+    if len(numbers) == 1:  # of several, the one that is given may be one that fits
+        (number,) = numbers
+        kind = next(filter(number.type.has_base, _KINDS), "")
+        if not kind:
+            _unify_dtype(bindings, formal, number, where)
+        elif formal.id in bindings.own:
+            bindings.beside.append(Beside(formal.id, kind, class_name(number), where))
+    elif isinstance(given, Instance) and given.type.fullname == ARRAY:
         dtype = get_proper_type(given.args[1])
         if isinstance(dtype, Instance) and dtype.args:
             _unify_dtype(bindings, formal, get_proper_type(dtype.args[0]), where)
-    elif given.type.has_base("numpy.generic"):
-        _unify_dtype(bindings, formal, given, where)
 
 
 def _forget_tapes(bindings: Bindings, declared: ProperType) -> None:
@@ -259,25 +307,42 @@ def _unify_instance(bindings: Bindings, declared: Instance, given: ProperType, w
         for item in given.items:
             if not isinstance(item, UnpackType):
                 unify(bindings, declared.args[0], item, where)
-
-    elif declared.type.is_protocol and (call := called(declared)) is not None:
-        _unify_call(bindings, call, declared, given, where)
+    elif declared.type.is_protocol:
+        for name in declared.type.protocol_members:
+            method = method_of(declared, name)
+            if method is not None:
+                place = where if name == "__call__" else f"{where}.{name}"
+                _unify_call(bindings, method, declared, given, method_of(given, name), place)
 
 
 def _unify_layer(bindings: Bindings, declared: Instance, given: Instance, where: str) -> None:
     """Compares the sizes of a layer with those that are declared by number, or by a name of the program around."""
-    expected = sentences.layer(declared.type.name, [size_of(argument) for argument in declared.args])
-    layer = sentences.layer(given.type.name, [size_of(argument) for argument in given.args])
     if len(declared.args) != len(given.args):
         return  # one of them is any number of layers, `Sequential` as it stands
-    for one, other in zip(declared.args, given.args, strict=True):
+    variables = declared.type.defn.type_vars
+    for variable, one, other in zip(variables, declared.args, given.args, strict=False):
         if not bindings.is_open(one) and surely_differ(size_of(one), size_of(other)):
-            raise Refusal(sentences.other_shape(bindings.name, where, layer, expected))
+            shown = [_with_arguments(layer, {"size", kind_of(variable)}) for layer in (given, declared)]
+            raise Refusal(sentences.other_shape(bindings.name, where, *shown))
 
 
-def _unify_call(bindings: Bindings, declared: CallableType, whole: Type, given: ProperType, where: str) -> None:
-    """Binds what a parameter that is called names: by what the argument takes, and what it gives."""
-    function = called(given)
+def _with_arguments(layer: Instance, kinds: set[str]) -> str:
+    """Writes a layer with its sizes, and with its flags where they are what differs."""
+    variables = zip(layer.type.defn.type_vars, layer.args, strict=False)
+    told = [(one, size_of(argument)) for one, argument in variables if kind_of(one) in kinds]
+    sizes = [f"{one.name}={size}" if kind_of(one) == "flag" else size for one, size in told]
+    return sentences.layer(layer.type.name, sizes)
+
+
+def _unify_call(
+    bindings: Bindings,
+    declared: CallableType,
+    whole: Type,
+    given: ProperType,
+    function: CallableType | None,
+    where: str,
+) -> None:
+    """Binds what a parameter that is called, or whose method is, names: by what the argument takes and gives."""
     if function is None or len(function.arg_types) != len(declared.arg_types):
         return
     if not accepts(opened_call(whole) if isinstance(whole, CallableType) else whole, given):
@@ -287,9 +352,46 @@ def _unify_call(bindings: Bindings, declared: CallableType, whole: Type, given: 
         _unify_kind(
             bindings, formal, actual, f"what {where} takes", is_within=lambda ours, theirs: accepts(theirs, ours)
         )
+    _note_tapes(bindings, declared, function)
     given_back = _given_by(bindings, function, declared)
     _unify_part(bindings, declared.ret_type, given_back, function, f"what {where} gives")
     _unify_kind(bindings, declared.ret_type, given_back, f"what {where} gives", is_within=accepts)
+
+
+def _note_tapes(bindings: Bindings, declared: CallableType, function: CallableType) -> None:
+    """Notes the tapes of a function; one that it always gives is on the tape of the result."""
+    formals, actuals = ([*map(tensor_parts, (*one.arg_types, one.ret_type))] for one in (declared, function))
+    for formal, actual in zip(formals, actuals, strict=True):
+        if formal is not None and actual is not None:
+            bindings.note_tape_of_call(formal.tape, actual.tape, function)
+    if formals[-1] is not None and actuals[-1] is not None and is_tape(actuals[-1].tape, OWNED_TAPE):
+        variable = get_proper_type(formals[-1].tape)
+        if isinstance(variable, TypeVarType) and variable.id in bindings.own:
+            bindings.bind_tape(variable, actuals[-1].tape)
+
+
+def bind_given_shape(bindings: Bindings, formal: Type, given: Type, where: str, *, is_lambda: bool) -> None:
+    """Binds a whole shape by what a function gives; with what it takes mypy has compared that, but not of a lambda.
+
+    Raises:
+        Refusal: Another shape was bound.
+    """
+    declared = get_proper_type(formal)
+    gives = tensor_parts(declared.ret_type) if isinstance(declared, CallableType) else None
+    shape = get_proper_type(gives.shape) if gives is not None else None
+    if not isinstance(declared, CallableType) or not isinstance(shape, TypeVarType) or shape.id not in bindings.own:
+        return
+    takes = [get_proper_type(parts.shape) for parts in map(tensor_parts, declared.arg_types) if parts is not None]
+    function = called(given)
+    if function is None or len(function.arg_types) != len(declared.arg_types) or (shape in takes and not is_lambda):
+        return
+    result = tensor_parts(_given_by(bindings, function, declared))
+    sizes = shape_items(result.shape) if result is not None else None
+    if result is None or sizes is None:
+        return
+    own = {variable.id for variable in function.variables} | bindings.own.keys()
+    if not any(isinstance(size, Many) or is_unknown(size) for size in _fixed(sizes, own, len(sizes))):
+        bindings.bind_shape(shape, get_proper_type(result.shape), f"what {where} gives")
 
 
 def _given_by(bindings: Bindings, function: CallableType, declared: CallableType) -> Type:
@@ -411,6 +513,7 @@ def _unify_dtype(bindings: Bindings, formal: ProperType, actual: ProperType, whe
 
 
 GENERIC = "numpy.generic"
+_KINDS = ("builtins.bool", "builtins.int", "builtins.float")
 UNKNOWN_TO_OPS = tuple(
     f"numpy.{name}" for name in ("complexfloating", "datetime64", "flexible", "object_", "timedelta64")
 )

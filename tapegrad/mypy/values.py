@@ -32,9 +32,10 @@ from mypy.types import (
     UnpackType,
     get_proper_type,
 )
+from typing_extensions import override
 
 from tapegrad import sentences
-from tapegrad.dims import UNKNOWN, Size, UnknownDims, is_unknown, product, surely_differ
+from tapegrad.dims import UNKNOWN, Size, UnknownDims, product, surely_same
 from tapegrad.errors import DTypeError
 from tapegrad.mypy.bound import bound_last, bound_once
 from tapegrad.mypy.codec import ARRAY, Many, dtype_name, kind_of, literal, shape_items, size_of, tensor_parts
@@ -49,12 +50,20 @@ _ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "//": lambda n, m: n // m if surely_differ(m, 0) else UNKNOWN,
+    "//": lambda n, m: UNKNOWN if surely_same(m, 0) else n // m,
     "%": lambda n, m: n % m if isinstance(n, int) and isinstance(m, int) and m else UNKNOWN,
 }
 
 
 _WHOLE: Final = "builtins.int", "numpy.integer"
+
+
+class Indices(SimpleNamespace):
+    """A tensor or an array among indices, of which a rule asks shape and kind; its numbers are not known."""
+
+    @override
+    def __repr__(self) -> str:
+        return "..."
 
 
 class ValueUnknownError(Exception):
@@ -128,7 +137,7 @@ def _bound_of(expression: Expression, api: Checker) -> Any:
         return UNKNOWN
 
 
-def _indices(p: Type) -> SimpleNamespace:
+def _indices(p: Type) -> Indices:
     """Stands for a tensor or an array among indices.
 
     Raises:
@@ -145,7 +154,7 @@ def _indices(p: Type) -> SimpleNamespace:
         if kind.type.has_base("numpy.inexact"):
             raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "index", dtype_name(kind), "integer or bool"))
         raise ValueUnknownError
-    return SimpleNamespace(shape=tuple(items), dtype=SimpleNamespace(kind=letter))
+    return Indices(shape=tuple(items), dtype=SimpleNamespace(kind=letter))
 
 
 def size_value(t: Type, expression: Expression | None, api: Checker) -> Size:
@@ -166,7 +175,7 @@ def _computed(expression: Expression, api: Checker) -> Size:
             return _ARITHMETIC[sign](_size(left, api), _size(right, api))
         case ConditionalExpr(if_expr=one, else_expr=other):
             n, m = _size(one, api), _size(other, api)
-            return UNKNOWN if is_unknown(n) or is_unknown(m) or surely_differ(n, m) else n
+            return n if surely_same(n, m) else UNKNOWN
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
             return _length(_type_of(operand, api))
         case CallExpr(args=[operand]) if _converts(expression, api):
@@ -185,8 +194,7 @@ def _followed(name: NameExpr, api: Checker) -> Size:
     """Reads a name that is bound more than once, if all that it may stand for here is one size."""
     values = bound_last(name, api)
     sizes = [_size(value, api) if _is_steady(value, api) else UNKNOWN for value in values]
-    same = all(not is_unknown(n) and not surely_differ(n, sizes[0]) for n in sizes)
-    return sizes[0] if sizes and same else UNKNOWN
+    return sizes[0] if sizes and all(surely_same(n, sizes[0]) for n in sizes) else UNKNOWN
 
 
 def _size(expression: Expression, api: Checker) -> Size:

@@ -13,7 +13,7 @@ from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.linear import Linear
 from tapegrad.nn.module import Module
-from tapegrad.operands import split_mixed
+from tapegrad.operands import both_on_one_tape
 from tapegrad.ops import multi_head_attention
 from tapegrad.shapes import Shape
 from tapegrad.tape import Merge
@@ -91,8 +91,7 @@ class MultiHeadAttention(Module, Generic[Width, Heads]):
         """
         assert_divides(self.heads, self.width)
         # On one tape, or what makes keys and values of a context without one would learn nothing.
-        rows, others, tape = split_mixed(x, context)
-        x, context = rows.put_tape(tape), others.put_tape(tape)
+        x, context = both_on_one_tape(x, context)
         q, k, v = self.query(x), self.key(context), self.value(context)
         return self.out(multi_head_attention(q, k, v, heads=self.heads, mask=mask, causal=causal))
 

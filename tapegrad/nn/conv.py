@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import Any, Generic, Literal
 
 from typing_extensions import override
 
@@ -30,16 +30,14 @@ from tapegrad.nn._windows import (
     W,
     Windows,
 )
+from tapegrad.nn.param import HasBias, Param
 from tapegrad.ops import conv1d, conv2d, conv3d
 from tapegrad.ops._lowering import biased, numbers
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
 
-if TYPE_CHECKING:
-    from tapegrad.nn.param import Param
 
-
-class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation]):
+class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, HasBias]):
     r"""Cross-correlates lines with kernels that are learnt, and adds a bias to each channel.
 
     $$y_{noi} = b_o + \sum_{ck} x_{n,c,\,si+dk-p} \, w_{ock}, \quad
@@ -78,16 +76,16 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation]):
 
     @guarded
     def __init__(
-        self: Conv1d[Any, Any, Any, Any, Any, Any],
+        self: Conv1d[Any, Any, Any, Any, Any, Any, Any],
         in_channels: In,
         out_channels: Out,
         kernel: Kernel,
         *,
-        stride: Stride = 1,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride = 1,
         padding: Padding | Literal["same"] = 0,  # type: ignore[assignment]  # the default of the size itself
-        dilation: Dilation = 1,  # type: ignore[assignment]  # the default of the size itself
+        dilation: Dilation = 1,
         groups: int = 1,
-        bias: bool = True,
+        bias: HasBias = True,
         rng: RNG = None,
     ) -> None:
         self.stride, self.padding, self.dilation = stride, padding, dilation
@@ -119,7 +117,9 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation]):
         return y if self.bias is None else biased(y, self.bias, 1)
 
 
-class Conv2d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, KernelW, StrideW, PaddingW, DilationW]):
+class Conv2d(
+    Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, KernelW, StrideW, PaddingW, DilationW, HasBias]
+):
     r"""Cross-correlates images with kernels that are learnt, and adds a bias to each channel.
 
     $$y_{noij} = b_o + \sum_{ckl} x_{n,c,\,si+dk-p,\,sj+dl-p} \, w_{ockl}, \quad
@@ -158,7 +158,7 @@ class Conv2d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ke
 
     @guarded
     def __init__(
-        self: Conv2d[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any],
+        self: Conv2d[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any],
         in_channels: In,
         out_channels: Out,
         kernel: Kernel | tuple[Kernel, KernelW],
@@ -167,7 +167,7 @@ class Conv2d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ke
         padding: Padding | tuple[Padding, PaddingW] | Literal["same"] = 0,  # type: ignore[assignment]  # the default of the size itself
         dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # the default of the size itself
         groups: int = 1,
-        bias: bool = True,
+        bias: HasBias = True,
         rng: RNG = None,
     ) -> None:
         self.stride, self.padding, self.dilation = stride, padding, dilation
@@ -217,6 +217,7 @@ class Conv3d(
         StrideW,
         PaddingW,
         DilationW,
+        HasBias,
     ],
 ):
     r"""Cross-correlates volumes with kernels that are learnt, and adds a bias to each channel.
@@ -257,7 +258,7 @@ class Conv3d(
 
     @guarded
     def __init__(
-        self: Conv3d[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any],
+        self: Conv3d[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any],
         in_channels: In,
         out_channels: Out,
         kernel: Kernel | tuple[Kernel, KernelH, KernelW],
@@ -266,7 +267,7 @@ class Conv3d(
         padding: Padding | tuple[Padding, PaddingH, PaddingW] | Literal["same"] = 0,  # type: ignore[assignment]  # the default of the size itself
         dilation: Dilation | tuple[Dilation, DilationH, DilationW] = 1,  # type: ignore[assignment]  # the default of the size itself
         groups: int = 1,
-        bias: bool = True,
+        bias: HasBias = True,
         rng: RNG = None,
     ) -> None:
         self.stride, self.padding, self.dilation = stride, padding, dilation

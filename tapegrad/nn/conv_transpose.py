@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 from typing_extensions import override
 
@@ -27,16 +27,14 @@ from tapegrad.nn._windows import (
     StrideW,
     W,
 )
+from tapegrad.nn.param import HasBias, Param
 from tapegrad.ops import conv_transpose1d, conv_transpose2d
 from tapegrad.ops._lowering import biased, numbers
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
 
-if TYPE_CHECKING:
-    from tapegrad.nn.param import Param
 
-
-class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, OutputPadding, Dilation]):
+class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, OutputPadding, Dilation, HasBias]):
     r"""Lays kernels that are learnt down for each of the cells of lines, and adds a bias to each channel.
 
     $$y_{noi} = b_o + \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}, \quad
@@ -74,17 +72,17 @@ class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Out
 
     @guarded
     def __init__(
-        self: ConvTranspose1d[Any, Any, Any, Any, Any, Any, Any],
+        self: ConvTranspose1d[Any, Any, Any, Any, Any, Any, Any, Any],
         in_channels: In,
         out_channels: Out,
         kernel: Kernel,
         *,
-        stride: Stride = 1,  # type: ignore[assignment]  # the default of the size itself
-        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
-        output_padding: OutputPadding = 0,  # type: ignore[assignment]  # the default of the size itself
-        dilation: Dilation = 1,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride = 1,
+        padding: Padding = 0,
+        output_padding: OutputPadding = 0,
+        dilation: Dilation = 1,
         groups: int = 1,
-        bias: bool = True,
+        bias: HasBias = True,
         rng: RNG = None,
     ) -> None:
         self.stride, self.padding, self.dilation = stride, padding, dilation
@@ -121,7 +119,19 @@ class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Out
 class ConvTranspose2d(
     Convolution,
     Generic[
-        In, Out, Kernel, Stride, Padding, OutputPadding, Dilation, KernelW, StrideW, PaddingW, OutputPaddingW, DilationW
+        In,
+        Out,
+        Kernel,
+        Stride,
+        Padding,
+        OutputPadding,
+        Dilation,
+        KernelW,
+        StrideW,
+        PaddingW,
+        OutputPaddingW,
+        DilationW,
+        HasBias,
     ],
 ):
     r"""Lays kernels that are learnt down for each of the pixels of images, and adds a bias to each channel.
@@ -161,7 +171,7 @@ class ConvTranspose2d(
 
     @guarded
     def __init__(
-        self: ConvTranspose2d[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any],
+        self: ConvTranspose2d[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any],
         in_channels: In,
         out_channels: Out,
         kernel: Kernel | tuple[Kernel, KernelW],
@@ -171,7 +181,7 @@ class ConvTranspose2d(
         output_padding: OutputPadding | tuple[OutputPadding, OutputPaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
         dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # the default of the size itself
         groups: int = 1,
-        bias: bool = True,
+        bias: HasBias = True,
         rng: RNG = None,
     ) -> None:
         self.stride, self.padding, self.dilation = stride, padding, dilation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Generic
 
 import numpy as np
@@ -11,7 +12,10 @@ from tapegrad.generator import RNG
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
-from tapegrad.ops import normal, take
+from tapegrad.nn.places import shown
+from tapegrad.op import NoNumbersError
+from tapegrad.operands import known
+from tapegrad.ops import expand_dims, normal, take, where
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
 
@@ -47,7 +51,25 @@ class Embedding(Module, Generic[Count, Width]):
     @override
     @guarded
     def forward(self, indices: Tensor[Shape[*Batch], T, np.integer[Any]]) -> Tensor[Shape[*Batch, Width], T]:
-        """Looks up whole numbers from 0 to Count - 1, or from -1 backwards, `(...)`; gives `(..., Width)`."""
+        """Look up whole numbers from 0 to Count - 1, `(...)`; gives `(..., Width)`.
+
+        Under `jit`, where the numbers are not known, one that is out of range gives a row of NaN.
+
+        Raises:
+            IndexError: An index is out of range. None counts from the back: -1 often stands for padding.
+        """
+        try:
+            numbers = known(indices)
+        except NoNumbersError:  # in a summary, which computes shapes alone
+            return take(self.weight, indices)
+        if numbers is None:
+            return where(expand_dims(indices < 0, -1), math.nan, take(self.weight, indices))
+        if (numbers < 0).any():
+            count = self.weight.shape[0]
+            message = (
+                f"{shown(self)}: index {numbers[numbers < 0][0]} is below 0; the rows of the table are 0 to {count - 1}"
+            )
+            raise IndexError(message)
         return take(self.weight, indices)
 
     @override

@@ -10,7 +10,7 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import Param
+from tapegrad.nn.param import HasBias, Param
 from tapegrad.ops import linear, matmul, uniform
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
@@ -20,7 +20,7 @@ Out = TypeVar("Out", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
 
-class Linear(Module, Generic[In, Out]):
+class Linear(Module, Generic[In, Out, HasBias]):
     r"""Maps the last axis linearly and adds a bias.
 
     $$y_{bj} = \sum_i x_{bi} w_{ij} + b_j, \quad w_{ij}, b_j \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
@@ -49,7 +49,7 @@ class Linear(Module, Generic[In, Out]):
 
     @guarded
     def __init__(
-        self: Linear[Any, Any], in_features: In, out_features: Out, *, bias: bool = True, rng: RNG = None
+        self: Linear[Any, Any, Any], in_features: In, out_features: Out, *, bias: HasBias = True, rng: RNG = None
     ) -> None:
         rng = generator(rng)
         bound = 1 / sqrt(in_features)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections import ChainMap, UserDict, UserList, deque
+from collections.abc import Iterator, Mapping, MappingView
+from collections.abc import Set as AbstractSet
+from inspect import get_annotations
+from itertools import count
 from reprlib import recursive_repr
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -14,7 +21,6 @@ from tapegrad.errors import DTypeError, Refusal
 from tapegrad.guard._memory import Memory
 from tapegrad.nn.param import Buffer, Param, State
 from tapegrad.nn.places import called, called_as, held_by, shown
-from tapegrad.tensor import Tensor
 from tapegrad.traces import leaving, shorten
 
 if TYPE_CHECKING:
@@ -41,9 +47,10 @@ class Module:
     """Something with parameters and a `forward`; a class of your own needs nothing else.
 
     Parameters are found where attributes hold them: a `Param`, a module, or a list, tuple or dict of those, nested at
-    will. Each goes by its attribute path, such as `layers.0.weight`. So are buffers, which are saved as
-    well, and random generators, whose state is. They may be nested as deep as they like; a call, `repr`, `deepcopy` and
-    `pickle` go as deep as Python's own limit, which `sys.setrecursionlimit` sets.
+    will. A set, a deque, a view of a dict or a generator that holds others is rejected. Each goes by its attribute
+    path, such as `layers.0.weight`. So do buffers, which are saved as well, and random generators, whose state is.
+    They may be nested as deep as they like; a call, `repr`, `deepcopy` and `pickle` go as deep as Python's own limit,
+    which `sys.setrecursionlimit` sets.
 
     A call that does not fit says which layer refuses it, by the name that it is called by: `Net.fall Linear(64, 10): x
     is ...` is said of `self.fall(x)` in the class `Net`. A place in a model that mypy does not see from the line of the
@@ -76,13 +83,19 @@ class Module:
     else:
 
         def __setattr__(self, name: str, value: Any) -> None:
-            """Sets an attribute; numbers in the place of a parameter or a buffer, which would be lost, are refused."""
-            held = vars(self).get(name)
-            if isinstance(held, State) and isinstance(value, _NUMBERS) and not isinstance(value, State):
-                kind = type(held).__name__
-                message = f"{type(self).__name__}: {name} is a {kind}, which would be lost; {name}.assign changes it"
+            """Set an attribute, unless a parameter or a buffer would be lost by it or not be found in it."""
+            listed = _LISTINGS[type(value)]
+            if listed is None and isinstance(held := vars(self).get(name), State):
+                lost = f"{type(self).__name__}: {name} is a {type(held).__name__}, which would be lost"
+                if value is not None:
+                    with leaving:
+                        raise DTypeError(f"{lost}; {name}.assign changes it")
+                if not _may_be_none(type(self), name):
+                    with leaving:
+                        raise DTypeError(f"{lost}; declare `{name}: {type(held).__name__} | None` if it may be None")
+            if listed is _unsearched:
                 with leaving:
-                    raise DTypeError(message)
+                    _check_unsearched(self, [(name, value)], _leaves(self))
             super().__setattr__(name, value)
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -143,6 +156,7 @@ class Module:
         if type(self).parameters is not Module.parameters:  # of what a subclass calls its parameters
             return [parameter for parameter in self.parameters().values() if not parameter.frozen]
         found: dict[Leaf, None] = {}
+        unsearched: list[Any] = []
         held: list[Iterable[Any]] = [vars(self).values()]
         seen = {id(self)}
         for values in held:  # which grows as it is gone through
@@ -150,16 +164,20 @@ class Module:
                 listed = _LISTINGS[type(value)]
                 if listed is _leaf:
                     found[value] = None
+                elif listed is _unsearched:
+                    unsearched.append(value)
                 elif listed is not None and id(value) not in seen:
                     seen.add(id(value))
                     by_name = vars(value) if listed is _attributes else value
                     held.append(by_name if listed is enumerate else by_name.values())
+        if unsearched:
+            _leaves(self)  # rejects those that hold a parameter, by path
         return [leaf for leaf in found if isinstance(leaf, Param) and not leaf.frozen]
 
     def _place(self, error: Refusal, place: str) -> None:
         """Writes into an error that the module itself refuses, and where it stands; ops inside speak for themselves."""
         # A layer of the library's has no user inside: what its op says of `x` is said of the layer's own.
-        if self._refuses(error) or getattr(self.forward, "__module__", "").startswith("tapegrad.nn."):
+        if self._refuses(error) or (getattr(self.forward, "__module__", None) or "").startswith("tapegrad.nn."):
             error.path, error.layer = place, shown(self)
             error.args = (sentences.of_layer(error.path, error.layer, str(error)),)
 
@@ -188,11 +206,15 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
     """Lists what is held; goes into what does not stand above itself already, and into modules only if deep."""
     found: list[tuple[str, Leaf | Module]] = []
     prefix, holder, items = "", id(module), iter(vars(module).items())
+    unsearched: list[tuple[str, Any]] = []
     above, outside = {holder}, []  # not by calls, whose depth Python limits
     while True:
         for name, value in items:
             listed = _LISTINGS[type(value)]
             if listed is None:
+                continue
+            if listed is _unsearched:
+                unsearched.append((f"{prefix}{name}", value))
                 continue
             if listed is _leaf or (listed is _attributes and not is_deep):
                 found.append((f"{prefix}{name}", value))
@@ -203,6 +225,8 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
                 break
         else:
             if not outside:
+                if is_deep and unsearched:
+                    _check_unsearched(module, unsearched, found)
                 return found
             above.remove(holder)
             prefix, holder, items = outside.pop()
@@ -221,13 +245,48 @@ class _Listings(dict[type, "Callable[[Any], Iterable[tuple[Any, Any]]] | None"])
             self[kind] = _attributes
         elif issubclass(kind, dict) and kind is not Memory:
             self[kind] = dict.items
+        elif issubclass(kind, list | tuple):
+            self[kind] = enumerate
         else:
-            self[kind] = enumerate if issubclass(kind, list | tuple) else None
+            is_unsearched = issubclass(kind, _UNSEARCHED) or _is_read_once(kind)
+            self[kind] = _unsearched if is_unsearched else None
         return self[kind]
 
 
 _LISTINGS: Final = _Listings()
-_NUMBERS: Final = (Tensor, np.ndarray)
+_UNSEARCHED: Final = (AbstractSet, MappingView, MappingProxyType, deque, ChainMap, UserDict, UserList)
+_OF_NUMBERS: Final = (count, type(iter(range(0))), type(iter("")), type(iter(b"")))
+
+
+def _is_read_once(kind: type) -> bool:
+    """Says whether a type is of Python's own iterators, such as a generator, and may hold layers."""
+    is_own = issubclass(kind, Iterator) and kind.__module__ in ("builtins", "itertools")
+    return is_own and kind not in _OF_NUMBERS
+
+
+def _unsearched(_: Any) -> Iterable[tuple[Any, Any]]:
+    """List no parts: an item has no path, or is gone once it was looked at."""
+    return ()
+
+
+def _check_unsearched(module: Module, unsearched: list[tuple[str, Any]], found: Iterable[tuple[str, object]]) -> None:
+    """Reject a container that holds a parameter, a buffer or a generator which is found nowhere else in a module."""
+    known = {id(leaf) for _, leaf in found}
+    for path, value in unsearched:
+        if not isinstance(value, Iterator):  # of which nobody knows what it holds
+            holder = Module()
+            vars(holder)["items"] = [*(value.values() if isinstance(value, Mapping) else value)]
+            if all(id(leaf) in known for _, leaf in _leaves(holder)):
+                continue
+        kind = sentences.with_article(type(value).__name__)
+        message = f"{path} is {kind}, where no parameter is found; a list, a tuple or a dict is searched"
+        raise DTypeError(f"{type(module).__name__}: {message}")
+
+
+def _may_be_none(owner: type, name: str) -> bool:
+    """Says whether a class declares an attribute that may be None."""
+    declared = next((found[name] for cls in owner.__mro__ if name in (found := get_annotations(cls))), "")
+    return re.search(r"\b(None|Optional)\b", str(declared)) is not None
 
 
 def _leaf(_: Any) -> Iterable[tuple[Any, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import ref
 
 import numpy as np
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tapegrad.backend import Value
+
+HasBias = TypeVar("HasBias", bound=bool, default=Any, covariant=True)
+"""Whether a layer has a bias, so that mypy knows of `layer.bias` whether it is a parameter or None."""
 
 
 class State(Tensor[S_co, NoneTape, D_co]):

@@ -50,7 +50,8 @@ def called(layer: Module) -> str:
 def shown(layer: Module) -> str:
     """Writes a layer by its class, with the sizes that a guarded `__init__` was given: `Linear(64, 10)`."""
     owner = type(layer)
-    known, variables = remembered(layer, owner), getattr(owner, "__parameters__", ())
+    known = remembered(layer, owner)
+    variables = [one for one in getattr(owner, "__parameters__", ()) if one.__bound__ is not bool]
     if not variables or any(not isinstance(known.get(one.__name__, ""), int | None) for one in variables):
         return sentences.layer(owner.__name__, [])
     sizes = {one.__name__: UNKNOWN if known[one.__name__] is None else known[one.__name__] for one in variables}

@@ -67,7 +67,7 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         kernel: Kernel,
         *,
         stride: Stride | None = None,
-        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
 
@@ -129,7 +129,7 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         kernel: Kernel,
         *,
         stride: Stride | None = None,
-        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
 
@@ -192,7 +192,7 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         kernel: Kernel,
         *,
         stride: Stride | None = None,
-        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,
         beta: float = 1.0,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
@@ -260,7 +260,7 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         kernel: Kernel,
         *,
         stride: Stride | None = None,
-        padding: Padding = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding = 0,
         count_include_pad: bool = True,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding

@@ -11,7 +11,7 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import Param
+from tapegrad.nn.param import HasBias, Param
 from tapegrad.ops import gru, lstm, rnn, uniform, zeros
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
@@ -25,7 +25,7 @@ Steps = TypeVar("Steps", bound=int)
 Batch = TypeVarTuple("Batch")
 
 
-class RNN(Module, Generic[In, Hidden]):
+class RNN(Module, Generic[In, Hidden, HasBias]):
     r"""Reads a sequence into a state, step by step.
 
     $$h_t = \tanh(x_t W + b + h_{t-1} U + c), \quad W, U, b, c \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
@@ -57,7 +57,7 @@ class RNN(Module, Generic[In, Hidden]):
 
     @guarded
     def __init__(
-        self: RNN[Any, Any], in_features: In, hidden_features: Hidden, *, bias: bool = True, rng: RNG = None
+        self: RNN[Any, Any, Any], in_features: In, hidden_features: Hidden, *, bias: HasBias = True, rng: RNG = None
     ) -> None:
         self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 1, rng, bias=bias)
 
@@ -78,7 +78,7 @@ class RNN(Module, Generic[In, Hidden]):
         return _shown(self)
 
 
-class GRU(Module, Generic[In, Hidden]):
+class GRU(Module, Generic[In, Hidden, HasBias]):
     r"""Reads a sequence into a state, of which gates say how much each step renews.
 
     $$r = \sigma(x_t W_r + b_r + h U_r + c_r), \quad z = \sigma(x_t W_z + b_z + h U_z + c_z)$$
@@ -113,7 +113,7 @@ class GRU(Module, Generic[In, Hidden]):
 
     @guarded
     def __init__(
-        self: GRU[Any, Any], in_features: In, hidden_features: Hidden, *, bias: bool = True, rng: RNG = None
+        self: GRU[Any, Any, Any], in_features: In, hidden_features: Hidden, *, bias: HasBias = True, rng: RNG = None
     ) -> None:
         self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 3, rng, bias=bias)
 
@@ -134,7 +134,7 @@ class GRU(Module, Generic[In, Hidden]):
         return _shown(self)
 
 
-class LSTM(Module, Generic[In, Hidden]):
+class LSTM(Module, Generic[In, Hidden, HasBias]):
     r"""Reads a sequence into a memory, of which gates say what each step keeps, writes and shows.
 
     $$i, f, o = \sigma(x_t W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
@@ -170,7 +170,7 @@ class LSTM(Module, Generic[In, Hidden]):
 
     @guarded
     def __init__(
-        self: LSTM[Any, Any], in_features: In, hidden_features: Hidden, *, bias: bool = True, rng: RNG = None
+        self: LSTM[Any, Any, Any], in_features: In, hidden_features: Hidden, *, bias: HasBias = True, rng: RNG = None
     ) -> None:
         self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 4, rng, bias=bias)
 

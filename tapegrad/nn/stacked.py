@@ -112,7 +112,7 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
         hidden_features: Hidden,
         layers: Layers,
         *,
-        directions: Directions = 1,  # type: ignore[assignment]  # the default of the size itself
+        directions: Directions = 1,
         bias: bool = True,
         dropout: float = 0.0,
         rng: RNG = None,
@@ -175,7 +175,7 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
         hidden_features: Hidden,
         layers: Layers,
         *,
-        directions: Directions = 1,  # type: ignore[assignment]  # the default of the size itself
+        directions: Directions = 1,
         bias: bool = True,
         dropout: float = 0.0,
         rng: RNG = None,
@@ -238,7 +238,7 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
         hidden_features: Hidden,
         layers: Layers,
         *,
-        directions: Directions = 1,  # type: ignore[assignment]  # the default of the size itself
+        directions: Directions = 1,
         bias: bool = True,
         dropout: float = 0.0,
         rng: RNG = None,

@@ -15,7 +15,7 @@ from tapegrad.nn.linear import Linear
 from tapegrad.nn.module import Module
 from tapegrad.nn.norm import LayerNorm
 from tapegrad.nn.residual import Repeated
-from tapegrad.operands import split_mixed
+from tapegrad.operands import both_on_one_tape
 from tapegrad.ops import relu
 from tapegrad.shapes import Shape
 from tapegrad.tape import Merge
@@ -210,8 +210,7 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
         The masks are True where a row may look: `mask` fits `(..., N, N)`, `memory_mask` `(..., N, M)`.
         """
         # On one tape, or without one on the rows their own attention would learn nothing.
-        x_alone, memory_alone, tape = split_mixed(x, memory)
-        x, memory = x_alone.put_tape(tape), memory_alone.put_tape(tape)
+        x, memory = both_on_one_tape(x, memory)
         rows = self.attention_norm(x)
         seen = x + self.dropout(self.attention(rows, rows, mask=mask, causal=self.causal))
         h = seen + self.dropout(self.lookup(self.lookup_norm(seen), memory, mask=memory_mask))
@@ -294,9 +293,9 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         of what is causal, and `memory_mask` `(..., N, M)`.
         """
         # On one tape, or without one on the source the encoder would learn nothing.
-        read, written, tape = split_mixed(source, target)
-        memory = self.encode(read.put_tape(tape), mask=source_mask)
-        return self.decode(written.put_tape(tape), memory, mask=target_mask, memory_mask=memory_mask)
+        source, target = both_on_one_tape(source, target)
+        memory = self.encode(source, mask=source_mask)
+        return self.decode(target, memory, mask=target_mask, memory_mask=memory_mask)
 
     @guarded
     def encode(

@@ -12,7 +12,6 @@ import argparse
 import math
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -27,6 +26,7 @@ import numpy as np
 import tapegrad as tg
 import tapegrad.ops
 from tapegrad.op import OPS, Op
+from tapegrad.project.reports import run_mypy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -380,17 +380,13 @@ def checked(calls: list[Call], folder: Path) -> dict[int, str]:
     head = ["import numpy as np", "import tapegrad as tg", f"from hiding import {', '.join(HIDING)}"]
     program.write_text("\n".join([*head, *lines, ""]), "utf-8")
     settings.write_text("[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n", "utf-8")
-    run = [sys.executable, "-m", "mypy", "--config-file", settings.name, "--cache-dir", "cache", program.name]
-    output = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False).stdout
     said: dict[int, str] = {}
-    for line in output.splitlines():
-        found = re.match(r".*?calls\.py:(\d+): (?:error: (.*?)  \[(.*)\]|note: Revealed type is \"(.*)\")$", line)
-        if found is None:
-            continue
-        number, refusal, code, revealed = found.groups()
-        place = int(number) - len(head) - 1
-        if refusal is not None or place not in said:
-            said[place] = revealed if refusal is None else f"{code} / {refusal}"
+    for report in run_mypy(["--config-file", settings.name, "--cache-dir", "cache", program.name], folder=folder):
+        place, revealed = report.line - len(head) - 1, re.fullmatch('Revealed type is "(.*)"', report.text)
+        if report.kind == "error":
+            said[place] = f"{report.code} / {report.text}"
+        elif revealed is not None:
+            said.setdefault(place, revealed[1])
     return said
 
 

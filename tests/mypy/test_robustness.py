@@ -288,3 +288,35 @@ def test_the_daemon_remembers_nothing_that_an_edit_has_changed(project: Project,
     assert "uses.py:7: error: exp: x is Kind but" in after.stdout
     assert f"uses.py:10: note: {said.format(5, FLOAT32)}" in after.stdout
     assert "uses.py:10: error: matmul: inner sizes differ: x (5, 12) has 12 columns" in refused.stdout
+
+
+READER = """from typing import Generic, TypeVar
+
+from tapegrad import nn
+
+N = TypeVar("N", bound=int)
+
+
+class Reader(nn.Module, Generic[N]):
+    def __init__(self, classes: N = 10) -> None:
+        self.fall = nn.Linear(6, classes)
+"""
+
+
+@pytest.mark.parametrize("with_daemon", [False, True], ids=["cache", "daemon"])
+def test_an_edited_default_of_a_size_is_not_stale(project: Project, daemon: list[str], *, with_daemon: bool) -> None:
+    reader, uses = project.folder / "reader.py", project.folder / "uses.py"
+    reader.write_text(READER, "utf-8")
+    uses.write_text("from reader import Reader\n\nreveal_type(Reader())\n", "utf-8")
+    check = (*daemon, "run", "--", "uses.py") if with_daemon else ("-m", "mypy", "uses.py")
+
+    first = project.python(*check)
+    project.edit(uses, "\n\n", "\n\n\n")  # so that the class is read from the cache
+    cached = project.python(*check)
+    project.edit(reader, "N = 10", "N = 7")
+    edited = project.python(*check)
+
+    said = 'uses.py:{}: note: Revealed type is "reader.Reader[Literal[{}]]"'
+    assert said.format(3, 10) in first.stdout
+    assert said.format(4, 10) in cached.stdout
+    assert said.format(4, 7) in edited.stdout

@@ -22,6 +22,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tapegrad.project.reports import plain_environment
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -133,7 +135,15 @@ def mypy(folder: Path, *arguments: str) -> tuple[int, list[str]]:
     """Runs mypy, or its daemon, and returns how it ended and what it said; it has so long and no longer."""
     command = [sys.executable, "-m", *arguments]
     try:
-        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=LONGEST)
+        run = subprocess.run(
+            command,
+            cwd=folder,
+            env=plain_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LONGEST,
+        )
     except subprocess.TimeoutExpired:
         return 2, ["mypy hangs"]
     return run.returncode, (run.stdout + run.stderr).splitlines()

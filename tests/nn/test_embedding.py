@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.checkpoint import checkpoint
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn import Embedding, Linear, Sequential
-from tapegrad.ops import cross_entropy, mul, ones, sum, tensor
+from tapegrad.ops import cross_entropy, mul, ones, sum, take, tensor
 from tapegrad.optim import Adam
 
 
@@ -32,7 +33,6 @@ def test_values_and_gradients_are_torchs() -> None:
 
 def test_a_single_index_gives_a_row() -> None:
     assert table()(tensor(2)).tolist() == [4, 5]
-    assert table()(tensor(-1)).tolist() == [6, 7]
 
 
 def test_rows_start_normally_distributed() -> None:
@@ -46,6 +46,20 @@ def test_rows_start_normally_distributed() -> None:
 def test_an_index_beyond_the_table_is_refused() -> None:
     with pytest.raises(IndexError, match=r"^take: index 4 is out of range for axis 0 of size 4$"):
         table()(tensor([0, 4]))
+
+
+def test_an_index_below_zero_is_rejected() -> None:
+    # -1, which often stands for padding, once trained the last row.
+    words = r"^Embedding\(4, 2\): index -1 is below 0; the rows of the table are 0 to 3$"
+    for indices in (tensor(-1), tensor([[0, 3], [-1, 2]]), tensor([2, -1], np.int8).trace()):
+        with pytest.raises(IndexError, match=words):
+            table()(indices)
+    with pytest.raises(IndexError, match=words):
+        Sequential(table(), Linear(2, 3))(tensor([-1]))
+    with pytest.raises(IndexError, match=words):
+        checkpoint(table())(tensor([-1]).trace())
+    assert table()(tensor([], np.int64)).shape == (0, 2)
+    assert take(table().weight, tensor([-1])).tolist() == table().weight[tensor([-1])].tolist() == [[6, 7]]
 
 
 def test_floats_are_no_indices() -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
+from collections import ChainMap, UserList, deque
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Optional
 
 import numpy as np
 import pytest
 
 from tapegrad import io, optim, summary
-from tapegrad.errors import DTypeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.io.torch_layout import places
 from tapegrad.nn import Buffer, Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import matmul, ones, sum
@@ -169,8 +172,93 @@ def test_numbers_do_not_take_the_place_of_a_parameter(numbers: Any) -> None:
 
     assert [*layer.parameters()] == ["weight", "bias"]
     layer.bias, layer.scale = Param(ones((2,))), numbers
-    layer.bias = None
-    assert [*layer.parameters()] == ["weight"]
+    assert [*layer.parameters()] == ["weight", "bias"]
+
+
+@pytest.mark.parametrize("value", [3, 0.5, np.float32(2), True, "ones", abs])
+def test_what_holds_no_numbers_does_not_take_the_place_of_a_parameter(value: Any) -> None:
+    # The next call once said `weight () has rank 0`.
+    layer: Any = Linear(3, 2)
+
+    with pytest.raises(
+        DTypeError, match=r"^Linear: weight is a Param, which would be lost; weight\.assign changes it$"
+    ):
+        layer.weight = value
+
+    assert layer(ones((3,))).shape == (2,)
+
+
+def test_none_takes_the_place_of_a_parameter_only_where_the_class_declares_it() -> None:
+    class Gated(Linear[Any, Any]):
+        gate: Optional[Param[Any]]  # noqa: UP045  # the older way to write it
+
+        def __init__(self) -> None:
+            super().__init__(3, 2)
+            self.gate = self.scale = Param(ones((2,)))
+
+    layer: Any = Gated()
+    layer.bias = layer.gate = None
+
+    assert [*layer.parameters()] == ["weight", "scale"]
+    for name in ("weight", "scale"):
+        words = rf"^Gated: {name} is a Param, which would be lost; declare `{name}: Param \| None` if it may be None$"
+        with pytest.raises(DTypeError, match=words):
+            setattr(layer, name, None)
+    layer.weight = [Param(ones((3, 1))), Param(ones((3, 1)))]
+    assert [*layer.parameters()] == ["weight.0", "weight.1", "scale"]
+
+
+def hidden(layer: Any) -> dict[str, Any]:
+    """Returns containers in which no module finds a layer, by the name of their type."""
+    by_name = {"fall": layer}
+    return {
+        "set": {layer},
+        "frozenset": frozenset([(1, (layer,))]),
+        "deque": deque([layer.weight]),
+        "dict_values": by_name.values(),
+        "dict_items": by_name.items(),
+        "mappingproxy": MappingProxyType(by_name),
+        "ChainMap": ChainMap(by_name),
+        "UserList": UserList([layer]),
+        "generator": (one for one in [layer]),
+        "map": map(Linear, [3], [2]),
+        "zip": zip([layer], strict=True),
+        "filter": filter(None, [layer]),
+        "chain": chain([layer]),
+        "list_iterator": iter([layer]),
+    }
+
+
+@pytest.mark.parametrize("kind", hidden(Linear(3, 2)))
+def test_a_container_in_which_parameters_would_not_be_found_is_rejected(kind: str) -> None:
+    # `parameters()` was once empty, and nothing was trained.
+    module, value = Outer(None), hidden(Linear(3, 2))[kind]
+    words = rf"is an? {kind}, where no parameter is found; a list, a tuple or a dict is searched$"
+
+    with pytest.raises(DTypeError, match=rf"^Outer: held {words}"):
+        module.held = value
+    assert module.held is None
+
+    nested: Any = Outer([0.5, ones((2,))])
+    nested.held[0] = {"heads": (value,)}  # which no attribute notices
+    for look in (nested.parameters, nested.paths, nested.buffers, nested._unfrozen):
+        with pytest.raises(DTypeError, match=rf"^Outer: held\.0\.heads\.0 {words}"):
+            look()
+    assert repr(nested) == "Outer()"
+
+
+def test_a_container_without_layers_of_its_own_is_an_attribute_like_any_other() -> None:
+    module: Any = Outer(Linear(3, 2))
+
+    module.names, module.recent, module.steps = {"left"}, deque([ones((2,))]), count()
+    module.tensors = [{1.0, 2.0}, MappingProxyType({"mean": ones((2,))})]
+    module.trained = {module.held, module.held.bias}  # which are found as `held`
+
+    assert [*module.parameters()] == ["held.weight", "held.bias"]
+    assert len(module._unfrozen()) == 2
+    module.held = ReLU()
+    with pytest.raises(DTypeError, match=r"^Outer: trained is a set, where no parameter is found; "):
+        module.parameters()
 
 
 def test_a_module_is_shown_as_a_tree_of_paths() -> None:
@@ -289,3 +377,20 @@ def test_backward_goes_by_what_a_subclass_calls_its_parameters() -> None:
     grads = sum(module(ones((4, 3)).trace())).backward(wrt=module)
 
     assert {*grads} == {module.head.weight, module.head.bias}
+
+
+def test_a_module_that_exec_defines_says_what_its_op_refuses() -> None:
+    program = """
+from tapegrad import nn, ones
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x @ ones((4, 5))
+
+net = Net()
+"""
+    names: dict[str, Any] = {}
+    exec(program, names)  # noqa: S102  # the program is the one above
+
+    with pytest.raises(ShapeError, match=r"^matmul: inner sizes differ: x \(2, 3\) has 3 columns but y \(4, 5\) has 4"):
+        names["net"](ones((2, 3)))

@@ -91,7 +91,7 @@ def reject_heads_that_do_not_divide_a_width() -> None:
 
 def reject_heads_that_nothing_says_divide_a_width() -> None:
     def attend(a: Tensor[Shape[N, E]], heads: H) -> None:
-        tg.multi_head_attention(a, a, a, heads=heads)  # E(mypy): multi_head_attention: q (N, E) is E wide, which does not divide into H heads [tapegrad-shape]
+        tg.multi_head_attention(a, a, a, heads=heads)  # E(mypy): multi_head_attention: q (N, E) is E wide, and it is not known that this divides into H heads: add tg.assert_divides(heads, a.shape[1]) [tapegrad-shape]
 
     attend(q[0], 4)
 

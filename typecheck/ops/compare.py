@@ -153,3 +153,28 @@ def reject_a_choice_between_two_numbers() -> None:
 
 def reject_a_fraction_among_ints() -> None:
     tg.where(truth, whole, 0.5)  # E: where: y is a float but x is int64 [tapegrad-dtype]
+
+
+def reject_a_shape_for_a_tensor() -> None:
+    x == x.shape  # E: equal: a tuple is neither a tensor nor a number nor a NumPy array [tapegrad-dtype]
+
+
+def reject_a_shape_of_another_length() -> None:
+    y != y.shape  # E: not_equal: a tuple is neither a tensor nor a number nor a NumPy array [tapegrad-dtype]
+
+
+def reject_none_for_a_tensor() -> None:
+    x == None  # noqa: E711  # E: equal: a NoneType is neither a tensor nor a number nor a NumPy array [tapegrad-dtype]
+
+
+def reject_a_word_for_a_tensor() -> None:
+    x == "x"  # E: equal: a str is neither a tensor nor a number nor a NumPy array [tapegrad-dtype]
+
+
+def accept_what_may_be_a_tensor() -> None:
+    def compared(a: object, b: float | None, c: Any) -> None:
+        assert_type(x == a, Tensor[Any, NoneTape, np.bool_])
+        x == b  # may be a number
+        x == c  # may be anything
+
+    compared(x, 2.0, y)

@@ -195,3 +195,22 @@ def reject_one_negative_size() -> None:
 
 def reject_a_list_for_a_shape() -> None:
     tg.zeros([2, 3])  # E(mypy): Argument 1 to "zeros" has incompatible type "list[int]"; expected "tuple[int | integer[Any], ...] | int | integer[Any]" [arg-type]
+
+
+def reject_an_array_of_another_dtype_where_one_is_declared() -> None:
+    rows = [[1.0, 2.0]]
+    whole: Tensor[Any, NoneTape, np.int64] = tg.tensor(np.array(rows, np.float32))  # E(mypy): Incompatible types in assignment (expression has type "Tensor[Any, NoneTape, floating[_32Bit]]", variable has type "Tensor[Any, NoneTape, signedinteger[_64Bit]]") [assignment]
+    whole.sum()
+
+
+def reject_an_array_of_another_dtype_beside_a_tensor() -> None:
+    rows = [[1.0, 2.0]]
+    tg.ones((2,), np.int64) + np.array(rows, np.float32)  # E: add: x is int64 but y is float32 [tapegrad-dtype]
+
+
+def accept_an_array_of_the_declared_dtype() -> None:
+    rows = [[1.0, 2.0]]
+    whole: Tensor[Any, NoneTape, np.int64] = tg.tensor(np.array(rows, np.int64))
+    same: Tensor[Any, NoneTape, np.int64] = tg.tensor(np.array([[1, 2]]))
+    other: Tensor[Any, NoneTape, np.int64] = tg.tensor(np.array(rows, np.float32), np.int64)
+    (whole + same + other).sum()

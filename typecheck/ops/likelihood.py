@@ -53,6 +53,10 @@ def accept_that_a_loss_goes_backward() -> None:
     assert_type(gradients[a], Tensor[Shape[L[2], L[3]], NoneTape])
 
 
+def reject_labels_in_a_column() -> None:
+    tg.cross_entropy(x, tg.tensor([[0], [1]]))  # E: cross_entropy: target (2, 1) does not fit x (2, 3): expected (2,) [tapegrad-shape]
+
+
 def reject_labels_of_another_batch() -> None:
     tg.cross_entropy(x, tg.tensor([0, 1, 2]))  # E: cross_entropy: target (3,) does not fit x (2, 3): expected (2,) [tapegrad-shape]
 

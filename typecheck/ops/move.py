@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import Add, Mul, NoneTape, OwnedTape, Shape, Tensor
+from tapegrad import Add, Mul, NoneTape, OwnedTape, Shape, Sub, Tensor
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
@@ -65,6 +65,15 @@ def accept_expressions_that_meet_again() -> None:
         return a.reshape((-1,))
 
     back(x)
+
+
+def accept_a_size_of_several_terms_that_divides() -> None:
+    def reshaped(a: Tensor[Shape[Sub[Mul[L[2], N], L[1]], M], NoneTape]) -> None:
+        n = a.shape[0]
+        assert_type(a.reshape((1, n, -1)), Tensor[Shape[L[1], Sub[Mul[L[2], N], L[1]], M], NoneTape])
+        assert_type(a.reshape((-1,)).reshape((n, -1)), Tensor[Shape[Sub[Mul[L[2], N], L[1]], M], NoneTape])
+
+    reshaped(tg.ones((5, 2)))
 
 
 def accept_unknown_sizes() -> None:
@@ -191,7 +200,7 @@ def reject_an_open_size_beside_nothing() -> None:
 
 def reject_a_name_that_does_not_divide() -> None:
     def reshaped(a: Tensor[Shape[N, M]]) -> None:
-        a.reshape((-1, 2))  # E(mypy): reshape: x (N, M) has M*N elements, which do not divide into shape (-1, 2) [tapegrad-shape]
+        a.reshape((-1, 2))  # E(mypy): reshape: x (N, M) has M*N elements, and it is not known that they divide into shape (-1, 2): add tg.assert_divides(2, a.shape[1]*a.shape[0]) [tapegrad-shape]
 
     reshaped(x)
 

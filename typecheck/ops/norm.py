@@ -140,6 +140,6 @@ def reject_an_instance_of_nothing() -> None:
 
 def reject_groups_that_nothing_says_divide_the_channels() -> None:
     def normed(a: Tensor[Shape[N, M]], w: Tensor[Shape[M]]) -> None:
-        tg.group_norm(a, w, w, groups=2)  # E(mypy): group_norm: axis 1 of x (N, M) is M, which does not divide into 2 groups [tapegrad-shape]
+        tg.group_norm(a, w, w, groups=2)  # E(mypy): group_norm: axis 1 of x (N, M) is M, and it is not known that this divides into 2 groups: add tg.assert_divides(2, a.shape[1]) [tapegrad-shape]
 
     normed(tg.ones((3, 4)), tg.ones((4,)))

@@ -1,5 +1,6 @@
 """Indexing: numbers, slices that clamp, tensors of indices, masks; rows; values put in place."""
 
+from contextlib import suppress
 from typing import Any, assert_type
 from typing import Literal as L
 
@@ -119,6 +120,14 @@ def reject_a_float_put_among_ints() -> None:
 
 def reject_an_assignment_to_an_item() -> None:
     x[0, 1:] = 1.0  # E: a tensor is immutable: x[0, 1:] = ... has no effect; at_set gives another tensor [tapegrad-dtype]
+
+
+def reject_an_assignment_by_a_tensor() -> None:  # between whose brackets Python writes numbers
+    with suppress(TypeError):
+        x[tg.ones((2,))] = 1.0  # E(mypy): a tensor is immutable: x[...] = ... has no effect; at_set gives another tensor [tapegrad-dtype]
+
+    with suppress(TypeError):
+        x[rows] = 1.0  # E(mypy): a tensor is immutable: x[...] = ... has no effect; at_set gives another tensor [tapegrad-dtype]
 
 
 def reject_what_stands_behind_an_assignment_to_an_item() -> None:

@@ -46,6 +46,20 @@ def accept_named_sizes() -> None:
     assert_type(pooled(tg.ones((2, 3, 8, 8))), Tensor[Shape[L[2], L[3], L[4], L[4]], NoneTape])
 
 
+def accept_a_pool_of_a_pool() -> None:
+    def pooled(x: Tensor[Shape[N, C, H, H], NoneTape]) -> Tensor[Shape[N, C, FloorDiv[H, L[4]], FloorDiv[H, L[4]]], NoneTape]:
+        return tg.max_pool2d(tg.avg_pool2d(x, 2), 2)
+
+    assert_type(pooled(tg.ones((2, 3, 11, 11))), Tensor[Shape[L[2], L[3], L[2], L[2]], NoneTape])
+
+
+def accept_overlapping_pools() -> None:
+    def pooled(x: Tensor[Shape[C, H], NoneTape]) -> Tensor[Shape[C, FloorDiv[Add[H, L[3]], L[4]]], NoneTape]:
+        return tg.max_pool1d(tg.max_pool1d(x, 3, stride=2, padding=1), 3, stride=2, padding=1)
+
+    assert_type(pooled(line), Tensor[Shape[L[3], L[7]], NoneTape])
+
+
 def accept_named_windows() -> None:
     def pooled(x: Tensor[Shape[C, H], NoneTape], kernel: K, stride: P) -> Tensor[Shape[C, Add[FloorDiv[Sub[H, K], P], L[1]]], NoneTape]:
         return tg.max_pool1d(x, kernel, stride=stride)
@@ -68,6 +82,13 @@ def reject_a_window_with_no_room() -> None:
 
 def reject_a_window_longer_than_a_line() -> None:
     tg.max_pool1d(line, 29)  # E: max_pool1d: a window of 29 is longer than the 28 cells it slides over [tapegrad-shape]
+
+
+def reject_a_pool_of_a_pool_as_a_third() -> None:
+    def added(x: Tensor[Shape[C, H], NoneTape], y: Tensor[Shape[C, FloorDiv[H, L[3]]], NoneTape]) -> None:
+        tg.max_pool1d(tg.max_pool1d(x, 2), 2) + y  # E(mypy): add: x (C, H // 4) and y (C, H // 3) do not broadcast: axis -1 is H // 4 in x but H // 3 in y [tapegrad-shape]
+
+    added(tg.ones((3, 5)), tg.ones((3, 1)))
 
 
 def reject_a_padding_that_fills_windows() -> None:

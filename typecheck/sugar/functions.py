@@ -40,6 +40,17 @@ def through_function(
     return layer(x)[0]
 
 
+def batched(
+    f: Callable[[Tensor[Shape[N], T]], Tensor[Shape[M], T]],
+) -> Callable[[Tensor[Shape[B, N], T]], Tensor[Shape[B, M], T]]:
+    def all_rows(rows: Tensor[Shape[B, N], T]) -> Tensor[Shape[B, M], T]:
+        wide: Any = tg.stack([f(row) for row in rows])
+        result: Tensor[Shape[B, M], T] = wide
+        return result
+
+    return all_rows
+
+
 def squared(layer: nn.Linear[N, N]) -> Tensor[Shape[N, N], OwnedTape]:
     wide: Any = layer.weight.trace()
     weight: Tensor[Shape[N, N], OwnedTape] = wide
@@ -140,6 +151,10 @@ def reject_a_function_that_needs_a_tape() -> None:
 
 def reject_a_generic_function_of_another_size() -> None:
     through_function(nn.Linear(3, 5), tg.ones((2, 4)))  # E(mypy): through_function: N is 3 in what layer takes but 4 in x [tapegrad-shape]
+
+
+def accept_a_layer_in_a_function_that_is_returned() -> None:
+    assert_type(batched(nn.Linear(3, 5))(x.trace()), Tensor[Shape[L[2], L[5]], OwnedTape])
 
 
 def reject_a_layer_of_another_width() -> None:

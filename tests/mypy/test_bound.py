@@ -1,0 +1,27 @@
+"""What the plugin keeps of a function that it has read."""
+
+from __future__ import annotations
+
+from mypy.nodes import Block, FuncDef, MypyFile, PassStmt
+
+from tapegrad.mypy.bound import OfScope
+
+
+def test_an_edited_function_is_read_again_by_a_daemon_which_keeps_its_node() -> None:
+    function = FuncDef("f", [], Block([PassStmt()]))
+    scopes = OfScope(lambda scope: len(scope.body.body) if isinstance(scope, FuncDef) else 0)
+
+    before = scopes.of(function), scopes.of(function)
+    function.body = Block([PassStmt(), PassStmt()])
+
+    assert (*before, scopes.of(function)) == (1, 1, 2)
+
+
+def test_an_edited_file_is_read_again_by_a_daemon_which_keeps_its_node() -> None:
+    file = MypyFile([PassStmt()], [])
+    scopes = OfScope(lambda scope: len(scope.defs) if isinstance(scope, MypyFile) else 0)
+
+    before = scopes.of(file)
+    file.defs = [PassStmt(), PassStmt()]
+
+    assert (before, scopes.of(file)) == (1, 2)

@@ -1,0 +1,394 @@
+"""Programs of a few files that are edited again and again: a warm mypy, its daemon and a fresh mypy say the same.
+
+    python tests/mypy/test_incremental.py [edits] [--seed SEED] [--workers]
+
+Many programs are edited in each step, so that one run of mypy judges one edit of each. What a fresh mypy says comes
+from a single run as well, over every state of every program as files with names of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from itertools import chain, product
+from pathlib import Path
+from typing import Final, TypeAlias
+
+SETTINGS: Final = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n"
+STEPS: Final = 10  # edits of one program
+AT_ONCE: Final = 400  # edits after which mypy starts with no cache
+
+Choice: TypeAlias = tuple[str, ...]
+Program: TypeAlias = dict[str, list[str]]  # by file, what stands in each of its places
+Files: TypeAlias = dict[str, str]
+
+HEAD: Final = """from typing import Any, Final, Generic, Literal as L, TypeVar, overload
+from typing_extensions import TypeAliasType
+import numpy as np
+import tapegrad as tg
+from tapegrad import Add, Mul, NoneTape, OwnedTape, Shape, Tape, Tensor, guarded, nn
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+T = TypeVar("T", bound=Tape)
+S = TypeVar("S", bound=tuple[Any, ...])
+"""
+
+SIZES: Final[list[Choice]] = [
+    (HEAD,),
+    ("Eight = L[8]", "Eight = L[7]", "Eight = int", ""),
+    (
+        "Row = Tensor[Shape[N, L[8]], NoneTape]",
+        "Row = Tensor[Shape[N, L[7]], NoneTape]",
+        "Row = Tensor[Shape[N, L[8]], OwnedTape]",
+        "Row = Tensor[Shape[N, L[8]], NoneTape, np.float64]",
+        "Row = Tensor[Shape[N, Eight], NoneTape]",
+        'Row = TypeAliasType("Row", Tensor[Shape[N, L[8]], NoneTape], type_params=(N,))',
+        'Row = TypeAliasType("Row", Tensor[Shape[N, L[7]], NoneTape], type_params=(N,))',
+        'Row = TypeAliasType("Row", Tensor[Shape[N, Add[Eight, L[1]]], NoneTape], type_params=(N,))',
+        "Row = list[N]",
+        "",
+    ),
+    ("WIDTH: Final = 8", "WIDTH: Final = 7", "WIDTH = 8", "WIDTH: int = 8", ""),
+    ("class Base(nn.Module): pass", "class Base: pass", ""),
+]
+LAYERS: Final[list[Choice]] = [
+    (HEAD,),
+    ("from sizes import Base, Eight, Row", "from sizes import Base, Eight\nRow = Tensor[Shape[N, L[8]], NoneTape]"),
+    (
+        "def row(x: Row[N]) -> int: return 0",
+        "def rows(x: Row[N]) -> int: return 0",
+        "def row(x: Row[N]) -> Row[N]: return x",
+        "@guarded\ndef row(x: Row[N]) -> int: return 0",
+        "def row(x: list[Row[N]]) -> int: return 0",
+        "def row(x: Any) -> int: return 0",
+        (
+            "@overload\ndef row(x: Row[N]) -> int: ...\n@overload\ndef row(x: list[int]) -> str: ...\n"
+            "def row(x: Any) -> Any: return x"
+        ),
+    ),
+    (
+        "def wide(x: Tensor[Shape[N, Eight], T]) -> Tensor[Shape[Eight, N], T]: return x.T",
+        "def wide(x: Tensor[Shape[N, M], T]) -> Tensor[Shape[M, N], T]: return x.T",
+        "def wide(x: Tensor[Shape[N, Eight], NoneTape]) -> Tensor[Shape[Eight, N], NoneTape]: return x.T",
+        "def wide(x: Tensor[S, T]) -> Tensor[S, T]: return x",
+        "def wide(x: Tensor[Shape[N, Mul[Eight, L[2]]], T]) -> Tensor[Shape[N], T]: return x[:, 0]",
+    ),
+    (
+        "class Take(Base):\n    def forward(self, x: Row[N]) -> Row[N]: return x",
+        "class Take(nn.Module):\n    def forward(self, x: Row[N]) -> Row[N]: return x",
+        (
+            "class Take(nn.Module):\n    def forward(self, x: Tensor[Shape[N, Eight], T]) -> Tensor[Shape[N], T]:\n"
+            "        return x[:, 0]"
+        ),
+        "class Take(nn.ReLU): pass",
+        "class Take(nn.Sequential[nn.Linear[Eight, L[3]]]): pass",
+    ),
+    (
+        (
+            "class Block(nn.Module, Generic[M]):\n    def __init__(self, width: M) -> None:\n"
+            "        self.fall = nn.Linear(width, 5)\n"
+            "    def forward(self, x: Tensor[Shape[N, M], T]) -> Tensor[Shape[N, L[5]], T]: return self.fall(x)"
+        ),
+        (
+            "class Block(nn.Module, Generic[M]):\n    def __init__(self, width: M, out: int = 5) -> None:\n"
+            "        self.fall = nn.Linear(width, 6)\n"
+            "    def forward(self, x: Tensor[Shape[N, M], T]) -> Tensor[Shape[N, L[6]], T]: return self.fall(x)"
+        ),
+        (
+            "class Block(nn.Module, Generic[N, M]):\n    def __init__(self, n: N, width: M) -> None:\n"
+            "        self.fall = nn.Linear(n, width)\n"
+            "    def forward(self, x: Tensor[Shape[L[2], N], T]) -> Tensor[Shape[L[2], M], T]: return self.fall(x)"
+        ),
+        (
+            "class Block(nn.Module):\n    def __init__(self, width: int) -> None:\n"
+            "        self.fall = nn.Linear(width, 5)\n"
+            "    def forward(self, x: Tensor) -> Tensor: return self.fall(x)"
+        ),
+    ),
+    (
+        (
+            "class Held:\n    x: Row[L[2]] = tg.ones((2, 8))\n    def __call__(self, x: Row[N]) -> Row[N]: return x\n"
+            "    def __add__(self, x: Row[N]) -> int: return 0\n"
+            "    @property\n    def first(self) -> Tensor[Shape[Eight], NoneTape]: return tg.ones((8,))"
+        ),
+        (
+            "class Held:\n    x: Row[L[3]] = tg.ones((3, 8))\n"
+            "    def __call__(self, x: Any) -> Row[L[2]]: return self.x\n"
+            "    def __add__(self, x: Any) -> int: return 0\n"
+            "    first: Tensor[Shape[Eight], NoneTape] = tg.ones((8,))"
+        ),
+    ),
+]
+USE: Final[list[Choice]] = [
+    (HEAD,),
+    ("from layers import *", "import layers"),
+    (
+        "from layers import Block as Block, Held as Held, Take as Take, row as row, wide as wide",
+        "from layers import Block as Block, Held as Held, Take as Take, rows as row, wide as wide",
+        "from layers import *",
+    ),
+    ("from sizes import WIDTH as WIDTH", "WIDTH: Final = 7", "from sizes import *"),
+    (
+        "model = nn.Sequential(nn.ReLU(), Take())",
+        "model = nn.Sequential(nn.Linear(8, 8), Take(), nn.Linear(8, 4))",
+        "model = Take()",
+        "model = nn.Sequential(nn.Sequential(Take()), Block(8))",
+        "model = nn.Residual(Take())",
+    ),
+    ("held = Held()", "held: Held = Held()", "class Kept(Held): pass\nheld = Kept()"),
+    (
+        "def longer(x: Tensor[Shape[N], T], more: L[1] = 1) -> Tensor[Shape[Add[N, L[1]]], T]: ...",
+        "def longer(x: Tensor[Shape[N], T], more: L[2] = 2) -> Tensor[Shape[Add[N, L[2]]], T]: ...",
+        "def longer(x: Tensor[Shape[N], T], more: M) -> Tensor[Shape[Add[N, M]], T]: ...",
+    ),
+    ("from layers import wide as handed", "handed = wide", "from sizes import Base as handed"),
+]
+TOP: Final[list[Choice]] = [
+    ("import tapegrad as tg\nfrom tapegrad import nn\nimport use\nfrom use import WIDTH, held, longer, model",),
+    ("from use import row", "from layers import row", "from layers import rows as row"),
+    ("row(tg.ones((2, 8)))", "use.row(tg.ones((2, 8)))", "def f() -> None:\n    row(tg.ones((3, 8)))"),
+    ("wide = use.wide(tg.ones((2, 8)))\nreveal_type(wide)", "reveal_type(use.handed(tg.ones((2, 8)).trace()))"),
+    ("reveal_type(model(tg.ones((2, 8))))", "def g() -> None:\n    model(tg.ones((2, 8)))", "nn.Sequential(model)"),
+    ("reveal_type(tg.ones((2, WIDTH)) @ tg.ones((8, 3)))", "reveal_type(tg.ones((2, use.WIDTH)))"),
+    ("held(tg.ones((2, 8)))", "held + tg.ones((2, 8))", "def h() -> None:\n    held(tg.ones((2, 8)))"),
+    ("held.x @ tg.ones((8, 3))", "reveal_type(held.first)", "def k() -> None:\n    held.x @ tg.ones((8, 3))"),
+    ("reveal_type(longer(tg.ones((3,))))", "longer(tg.ones((3,)), 1)"),
+    ("reveal_type(use.Block(8)(tg.ones((2, 8))))", "block = use.Block(7)\nblock(tg.ones((2, 7)))"),
+    ("class Mine(use.Take): pass\nMine()(tg.ones((2, 8)))", "from sizes import Row\nx: Row[int] = tg.ones((2, 8))"),
+    (
+        "loss = tg.ones((3,)).trace().sum()\nif held is not None:\n    loss.backward()",
+        "loss = tg.ones((3,)).trace().sum()\nif held is not None:\n    loss.backward()\nloss.backward()",
+        "",
+    ),
+]
+STUB: Final = ("# not the text of the file beside it, under whose name mypy would have it in its cache",)
+# What may stand in each place of each file, first what stands there at first; whether there is a file comes before.
+PLACES: Final[dict[str, list[Choice]]] = {
+    "sizes.py": [("there", "missing"), *SIZES],
+    "sizes.pyi": [("missing", "there"), STUB, *SIZES],
+    "layers.py": [("there", "missing"), *LAYERS],
+    "layers.pyi": [("missing", "there"), STUB, *LAYERS],
+    "use.py": [("there", "missing"), *USE],
+    "top.py": [("there",), *TOP],
+}
+
+CASES: Final[dict[str, list[Files]]] = {
+    "an alias that a function is declared with": [
+        {
+            "sizes.py": f"{HEAD}Row = Tensor[Shape[N, L[{size}]], NoneTape]\n",
+            "use.py": f"{HEAD}from sizes import Row\ndef row(x: Row[N]) -> int: return 0\n",
+            "top.py": "import tapegrad as tg\nfrom use import row\nrow(tg.ones((2, 8)))\n",
+        }
+        for size in (8, 7)
+    ],
+    "an alias that a layer is declared with": [
+        {
+            "sizes.py": f"{HEAD}Row = Tensor[Shape[N, L[{size}]], NoneTape]\n",
+            "use.py": f"{HEAD}from sizes import Row\n"
+            "class Take(nn.Module):\n    def forward(self, x: Row[N]) -> int: return 0\n",
+            "top.py": "import tapegrad as tg\nfrom use import Take\nTake()(tg.ones((2, 8)))\n",
+        }
+        for size in (8, 7)
+    ],
+    "an alias of a size in a tensor": [
+        {
+            "sizes.py": f"{HEAD}Eight = L[{size}]\n",
+            "top.py": f"{HEAD}from sizes import Eight\ndef f() -> Tensor[Shape[Eight]]: return tg.ones((8,))\n",
+        }
+        for size in (8, 7)
+    ],
+    "a layer of a model in another file": [
+        {
+            "layers.py": f"{HEAD}class Take(nn.Module):\n"
+            f"    def forward(self, x: Tensor[Shape[N, L[{size}]], T]) -> Tensor[Shape[N], T]: return x[:, 0]\n",
+            "use.py": "from tapegrad import nn\nfrom layers import Take\nmodel = nn.Sequential(nn.ReLU(), Take())\n",
+            "top.py": "import tapegrad as tg\nfrom use import model\nmodel(tg.ones((2, 8)))\n",
+        }
+        for size in (8, 7)
+    ],
+    "the name of an operand, which no cache holds": [
+        {
+            "layers.py": f"{HEAD}class Held:\n    def __add__(self, x: Tensor[Shape[L[7]]]) -> int: return 0\n",
+            "top.py": f"import tapegrad as tg\nfrom layers import Held\nHeld() + tg.ones(({size},))\n",
+        }
+        for size in (7, 8)
+    ],
+}
+
+
+def drawn(dice: random.Random, *, stubs: bool) -> list[Files]:
+    """Returns what a program is before all edits and after each of them."""
+    first = {file: [choice[0] for choice in choices] for file, choices in PLACES.items()}
+    programs = [first]
+    for _ in range(STEPS):
+        # Now and then all is as it was.
+        programs.append(first if dice.random() < 0.08 else edited(programs[-1], dice, stubs=stubs))
+    return [
+        {file: "\n".join([*parts, ""]) for file, (presence, *parts) in program.items() if presence != "missing"}
+        for program in programs
+    ]
+
+
+def edited(program: Program, dice: random.Random, *, stubs: bool) -> Program:
+    """Returns a program with something else in one of its places."""
+    while True:
+        file = dice.choice([file for file in PLACES if stubs or file.endswith(".py")])
+        place = dice.randrange(len(PLACES[file]))
+        others = [one for one in PLACES[file][place] if one != program[file][place]]
+        if others and (program[file][0] != "missing" if place else dice.random() < 0.5):
+            return program | {file: [*program[file][:place], dice.choice(others), *program[file][place + 1 :]]}
+
+
+def write(files: Files, folder: Path, prefix: str, time: int) -> list[str]:
+    """Writes a program with a prefix to the names of its modules, each change as of a time that mypy has not seen.
+
+    Returns:
+        Its files; of a module that has a stub, the stub.
+    """
+    for path in folder.glob(f"{prefix}_*.py*"):
+        if path.name.removeprefix(f"{prefix}_") not in files:
+            path.unlink()
+    for file, text in files.items():
+        path, renamed = folder / f"{prefix}_{file}", re.sub(r"\b(sizes|layers|use)\b", rf"{prefix}_\1", text)
+        if not path.exists() or path.read_text("utf-8") != renamed:
+            path.write_text(renamed, "utf-8")
+            os.utime(path, ns=(0, time * 10**9))
+    return [f"{prefix}_{file}" for file in files if f"{file}i" not in files]
+
+
+def mypy(folder: Path, *arguments: str) -> dict[str, set[str]]:
+    """Runs mypy, or its daemon, and returns what it says of each program, by the prefix of its files."""
+    run = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert run.returncode in (0, 1), run.stdout + run.stderr
+    said: dict[str, set[str]] = defaultdict(set)
+    for line in run.stdout.splitlines():
+        if re.search(r":\d+: error:|: Revealed type is", line):
+            prefix = line.partition("_")[0]
+            said[prefix].add(re.sub(rf"\b{prefix}_", "", line))
+    return said
+
+
+def fresh(histories: dict[str, list[Files]], folder: Path) -> dict[str, list[set[str]]]:
+    """Returns what mypy says of each program at each step when it reads them for the first time."""
+    states: list[Files] = []  # each is read once, however often a program comes back to it
+    for files in chain(*histories.values()):
+        if files not in states:
+            states.append(files)
+    paths = chain(*(write(files, folder, f"s{number}", 0) for number, files in enumerate(states)))
+    said = mypy(folder, "mypy", *paths)
+    return {name: [said[f"s{states.index(one)}"] for one in history] for name, history in histories.items()}
+
+
+def differences(
+    histories: dict[str, list[Files]],
+    expected: dict[str, list[set[str]]],
+    followed: set[str],
+    folder: Path,
+    *options: str,
+) -> list[str]:
+    """Returns where a warm mypy, or a daemon that follows some of the programs, does not say what is expected.
+
+    Args:
+        histories: What each program is, step by step.
+        expected: What mypy should say of each, step by step.
+        followed: The programs that the daemon checks.
+        folder: Where the files are written.
+        options: Of the warm runs.
+    """
+    daemon = ["mypy.dmypy", "--status-file", "daemon.json"]
+    found: list[str] = []
+    try:
+        for step in range(max(map(len, histories.values()))):
+            at = {name: min(step, len(history) - 1) for name, history in histories.items()}
+            prefixes = {name: f"p{number}" for number, name in enumerate(histories)}
+            paths = {name: write(histories[name][at[name]], folder, prefixes[name], step + 1) for name in histories}
+            said = {
+                "warm": mypy(folder, "mypy", *options, *chain(*paths.values())),
+                "daemon": mypy(folder, *daemon, "run", "--", *chain(*(paths[name] for name in sorted(followed)))),
+            }
+            for name, way in product(histories, said):
+                answer, right = said[way][prefixes[name]], expected[name][at[name]]
+                if answer != right and (way == "warm" or name in followed):
+                    before, after = histories[name][max(0, at[name] - 1)], histories[name][at[name]]
+                    found.append(f"{name}, step {step}, {way}: {change(before, after)}")
+                    found += [f"    only {way}: {line}" for line in sorted(answer - right)]
+                    found += [f"    only fresh: {line}" for line in sorted(right - answer)]
+    finally:
+        mypy(folder, *daemon, "stop")
+    return found
+
+
+def change(before: Files, after: Files) -> str:
+    """Writes the lines that an edit took away, and those that it brought."""
+    old, new = ([(file, line) for file in files for line in files[file].splitlines()] for files in (before, after))
+    gone, come = [one for one in old if one not in new], [one for one in new if one not in old]
+    return "; ".join(
+        [*(f"{file} lost {line!r}" for file, line in gone), *(f"{file} got {line!r}" for file, line in come)]
+    )
+
+
+def programs(edits: int, seed: int) -> tuple[dict[str, list[Files]], set[str]]:
+    """Returns programs that are edited so often in all, and those of them that a daemon follows.
+
+    A daemon overlooks a stub that comes or goes, so it follows the half of the programs that get none.
+    """
+    dice = random.Random(seed)  # noqa: S311  # draws programs, not secrets
+    histories = {f"program {number}": drawn(dice, stubs=number % 2 == 0) for number in range(edits // STEPS)}
+    return histories, {name for number, name in enumerate(histories) if number % 2}
+
+
+def test_a_warm_mypy_and_its_daemon_say_what_a_fresh_mypy_says(tmp_path: Path) -> None:
+    histories, followed = programs(200, 0)
+    histories |= CASES
+    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+
+    expected = fresh(histories, tmp_path)
+    found = differences(histories, expected, followed | CASES.keys(), tmp_path)
+
+    assert found == []
+    assert {name: [*map(bool, expected[name])] for name in CASES} == {key: [False, True] for key in CASES}
+
+
+def test_a_daemon_overlooks_a_stub_without_the_plugin_as_well(tmp_path: Path) -> None:
+    (tmp_path / "sizes.py").write_text("width = 8\n", "utf-8")
+    (tmp_path / "top.py").write_text("from sizes import width\n\nreveal_type(width)\n", "utf-8")
+    check = ("mypy.dmypy", "--status-file", "daemon.json", "run", "--", "top.py")
+    try:
+        mypy(tmp_path, *check)
+        (tmp_path / "sizes.pyi").write_text("width: str\n", "utf-8")
+        followed, fresh = mypy(tmp_path, *check), mypy(tmp_path, "mypy", "top.py")
+    finally:
+        mypy(tmp_path, *check[:3], "stop")
+
+    assert 'Revealed type is "int"' in str(followed)
+    assert 'Revealed type is "str"' in str(fresh)
+
+
+def main() -> None:
+    """Prints each difference, and how many lines there are."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("edits", type=int, nargs="?", default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", action="store_true", help="let the warm runs have two workers")
+    options = parser.parse_args()
+    found: list[str] = []
+    for start in range(0, options.edits, AT_ONCE):
+        histories, followed = programs(min(AT_ONCE, options.edits - start), options.seed + start)
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+            workers = ["-n", "2"] if options.workers else []
+            found += differences(histories, fresh(histories, folder), followed, folder, *workers)
+    sys.stdout.write("\n".join([*found, f"{len(found)} lines that should not be\n"]))
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Numbers of all spellings beside tensors: what mypy says of one does not depend on what it has read before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import product
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SETTINGS = """[mypy]
+strict = True
+allow_redefinition = True
+plugins = tapegrad.mypy
+"""
+
+BEGINNING = """from enum import IntEnum
+from typing import NewType
+from typing import Literal as L
+
+import numpy as np
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+
+N = TypeVar("N", bound=int)
+Width = NewType("Width", int)
+Rate = NewType("Rate", float)
+
+
+class Level(IntEnum):
+    LOW = 2
+"""
+
+PAIR = """
+
+def pair{position}(n: N, k: int, u: float | int, lit: L[2], w: Width, r: Rate, level: Level, s: np.float32) -> None:
+    x = tg.ones(({position}, 3)).trace()
+"""
+
+SPELLINGS = ["2", "2.0", "True", "n", "k", "u", "lit", "w", "r", "level", "Level.LOW", "s", "n * 2", "n ** 0.5"]
+
+USES = ["(x / {})", "({} - x)", "tg.maximum({}, x)"]
+
+
+def reports(folder: Path, program: str) -> list[str]:
+    """Returns what mypy says of a program, by line."""
+    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+    (folder / "program.py").write_text(program, "utf-8")
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--cache-dir", ".cache", "program.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode in (0, 1), run.stdout + run.stderr
+    return run.stdout.splitlines()
+
+
+def test_a_mistake_is_seen_behind_each_spelling_after_each_other(tmp_path: Path) -> None:
+    # Each pair has a shape of its own, so that nothing that was remembered of another pair answers for it.
+    program, shapes = BEGINNING, []
+    for position, pair in enumerate(product(SPELLINGS, repeat=2), start=10):
+        program += PAIR.format(position=position)
+        for use, number in product(USES, pair):
+            program += f"    reveal_type({use.format(number)} @ tg.ones((3, 5)))\n"
+            shapes.append(f"Tensor[tuple[Literal[{position}], Literal[5]], tapegrad.tape.OwnedTape")
+
+    revealed = reports(tmp_path, program)[:-1]
+
+    assert len(revealed) == len(shapes)
+    for line, shape in zip(revealed, shapes, strict=True):
+        assert shape in line
+
+
+def test_a_power_stays_open_where_no_tensor_is_in_sight(tmp_path: Path) -> None:
+    program = "def root(n: int, m: float) -> None:\n    reveal_type(n**0.5)\n    reveal_type(m**0.5)\n"
+
+    without = reports(tmp_path, program)
+    beside = reports(tmp_path, f"import tapegrad as tg\n\n{program}")
+
+    assert ["Any" in line for line in without[:2]] == [True, True]
+    assert ['"float"' in line for line in beside[:2]] == [True, True]

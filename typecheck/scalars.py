@@ -1,0 +1,222 @@
+"""Numbers beside tensors: however one is spelt, shape, tape and dtype of the tensor stay known."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final, NewType, assert_type
+from typing import Literal as L
+
+import numpy as np
+from typing_extensions import TypeVar
+
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+D = TypeVar("D", bound=int)
+E = TypeVar("E", bound=int)
+T = TypeVar("T", bound=Tape)
+
+Width = NewType("Width", int)
+Rate = NewType("Rate", float)
+BATCH: Final = 32
+
+
+class Level(IntEnum):
+    """Numbers by name."""
+
+    LOW = 1
+    HIGH = 64
+
+
+@dataclass(frozen=True)
+class Config:
+    """Numbers that a program is set up with."""
+
+    width: int
+    rate: float
+
+
+x = tg.ones((32, 64))
+taped = x.trace()
+whole = tg.ones((32, 64), np.int64)
+
+
+def accept_a_size_by_value() -> None:
+    def beside(n: L[32], either: L[1, 2]) -> None:
+        assert_type(taped / n, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(either - taped, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(whole % n, Tensor[Shape[L[32], L[64]], NoneTape, np.int64])
+
+    assert_type(taped / x.shape[0], Tensor[Shape[L[32], L[64]], OwnedTape])
+    assert_type(x.shape[1] * taped, Tensor[Shape[L[32], L[64]], OwnedTape])
+    assert_type(taped + BATCH, Tensor[Shape[L[32], L[64]], OwnedTape])
+    assert_type(taped * len(x), Tensor[Shape[L[32], L[64]], OwnedTape])
+    beside(32, 1)
+
+
+def accept_a_size_by_name() -> None:
+    def beside(a: Tensor[Shape[N, M], T], n: N, m: M) -> None:
+        assert_type(a / n, Tensor[Shape[N, M], T])
+        assert_type(n - a, Tensor[Shape[N, M], T])
+        assert_type(a * (n * m), Tensor[Shape[N, M], T])
+        assert_type(a**m, Tensor[Shape[N, M], T])
+        assert_type(tg.where(a > n, a, m), Tensor[Shape[N, M], T])
+        assert_type(tg.maximum(a, n), Tensor[Shape[N, M], T])
+        assert_type(tg.minimum(m, a), Tensor[Shape[N, M], T])
+        assert_type(a == n, Tensor[Shape[N, M], NoneTape, np.bool_])
+        assert_type(m < a, Tensor[Shape[N, M], NoneTape, np.bool_])
+        assert_type(whole // n, Tensor[Shape[L[32], L[64]], NoneTape, np.int64])
+
+    beside(tg.ones((2, 3)), 2, 3)
+
+
+def accept_a_number_of_a_type_of_its_own() -> None:
+    def beside(width: Width, rate: Rate, level: Level, config: Config) -> None:
+        assert_type(taped / width, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(taped * rate, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(level - taped, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(taped / Level.HIGH, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(taped * config.width * config.rate, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(whole + level + Level.LOW + width, Tensor[Shape[L[32], L[64]], NoneTape, np.int64])
+
+    beside(Width(3), Rate(0.5), Level.LOW, Config(3, 0.5))
+
+
+def accept_one_of_several_numbers() -> None:
+    def beside(n: float | int, either: Width | Rate, scalar: np.float32 | float) -> None:  # noqa: PYI041  # as users write it
+        assert_type(taped * n, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(n / taped, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(taped * bool(n), Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(taped * either, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(taped * scalar, Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(tg.where(taped > n, n, taped), Tensor[Shape[L[32], L[64]], OwnedTape])
+        assert_type(whole * n, Tensor[Shape[L[32], L[64]], NoneTape, np.int64])  # which may be an int
+
+    beside(2, Width(3), 0.5)
+
+
+def accept_a_number_or_a_tensor() -> None:
+    def beside(a: float | Tensor[Any, OwnedTape], b: float | Tensor[Any, NoneTape]) -> None:
+        assert_type(x * a, Tensor[Any, Any])  # a number has no tape
+        assert_type(taped * a, Tensor[Any, OwnedTape])
+        assert_type(x * b, Tensor[Any, NoneTape])
+
+    beside(2.0, x)
+    beside(taped, 2.0)
+
+
+def accept_a_power_of_a_size() -> None:
+    def beside(a: Tensor[Shape[N, M], T], n: N, m: M, k: int) -> None:
+        assert_type(n**0.5, float)
+        assert_type((n * m) ** -0.5, float)
+        assert_type(k**0.5, float)
+        assert_type(2**n, int)
+        assert_type(a / n**0.5, Tensor[Shape[N, M], T])
+        assert_type(m**-0.5 * a, Tensor[Shape[N, M], T])
+        assert_type(a / (n + m) ** 0.5, Tensor[Shape[N, M], T])
+        assert_type(a / k**0.5, Tensor[Shape[N, M], T])
+        assert_type(a * 2**n, Tensor[Shape[N, M], T])
+
+    assert_type(taped / x.shape[1] ** 0.5, Tensor[Shape[L[32], L[64]], OwnedTape])
+    assert_type((-8) ** 0.5, complex)
+    beside(tg.ones((2, 3)), 2, 3, 5)
+
+
+def accept_a_root_by_numpy() -> None:
+    def beside(a: Tensor[Shape[N, M], T], n: N, k: int, f: np.float32) -> None:
+        assert_type(np.sqrt(n), np.float64)
+        assert_type(a / np.sqrt(n), Tensor[Shape[N, M], T])
+        assert_type(np.sqrt(k) * a, Tensor[Shape[N, M], T])
+        assert_type(a / np.sqrt(f), Tensor[Shape[N, M], T])
+        np.sqrt(k).astype(np.float32)
+
+    beside(tg.ones((2, 3)), 2, 5, np.float32(4))
+
+
+def accept_an_operand_of_which_nothing_is_known() -> None:
+    def beside(a: Any) -> None:
+        assert_type(tg.add(taped, a), Tensor[Any, OwnedTape])  # of a higher rank, perhaps
+        assert_type(tg.mul(a, taped), Tensor[Any, OwnedTape])
+        assert_type(tg.add(x, a), Tensor[Any, Any])
+        assert_type(tg.where(taped > 0, taped, a), Tensor[Any, OwnedTape])
+        assert_type(tg.maximum(a, x), Tensor[Any, Any])
+
+    beside(2.0)
+    beside(tg.ones((3, 32, 64)).trace())
+
+
+def reject_a_mistake_behind_a_size() -> None:
+    (x / x.shape[0]) @ tg.ones((63, 2))  # E: matmul: inner sizes differ: x (32, 64) has 64 columns but y (63, 2) has 63 rows [tapegrad-shape]
+
+
+def reject_a_mistake_behind_a_member() -> None:
+    (Level.HIGH * x) @ tg.ones((63, 2))  # E: matmul: inner sizes differ: x (32, 64) has 64 columns but y (63, 2) has 63 rows [tapegrad-shape]
+
+
+def reject_a_mistake_behind_a_power() -> None:
+    (x / x.shape[1] ** 0.5) @ tg.ones((63, 2))  # E: matmul: inner sizes differ: x (32, 64) has 64 columns but y (63, 2) has 63 rows [tapegrad-shape]
+
+
+def reject_a_mistake_behind_a_root() -> None:
+    (x / np.sqrt(x.shape[1])) @ tg.ones((63, 2))  # E: matmul: inner sizes differ: x (32, 64) has 64 columns but y (63, 2) has 63 rows [tapegrad-shape]
+
+
+def reject_a_tape_that_a_number_does_not_bring() -> None:
+    (x * x.shape[0]).sum().backward()  # E: backward: the tensor has no tape; trace an input first [tapegrad-tape]
+
+
+def reject_a_size_beside_bools() -> None:
+    (x > 0) * x.shape[0]  # E: mul: y is an int but x is bool [tapegrad-dtype]
+
+
+def reject_a_name_beside_bools() -> None:
+    def beside(n: N) -> None:
+        (x > 0) * n  # E: mul: y is an int but x is bool [tapegrad-dtype]
+
+    beside(2)
+
+
+def reject_a_fraction_beside_whole_numbers() -> None:
+    whole * x.shape[1] ** 0.5  # E: mul: y is a float but x is int64 [tapegrad-dtype]
+
+
+def reject_two_sizes() -> None:
+    tg.add(x.shape[0], x.shape[1])  # E: add: neither an int nor an int is a tensor [tapegrad-dtype]
+
+
+def reject_two_kinds_of_number() -> None:
+    tg.maximum(Level.LOW, np.float32(2))  # E: maximum: neither a Level nor a float32 is a tensor [tapegrad-dtype]
+
+
+def reject_attention_that_is_transposed() -> None:
+    def attention(
+        queries: Tensor[Shape[N, D], T], keys: Tensor[Shape[M, D], T], values: Tensor[Shape[M, E], T]
+    ) -> Tensor[Shape[N, E], T]:
+        scores = queries @ keys.T / queries.shape[1] ** 0.5
+        return tg.softmax(scores.T, axis=1) @ values  # E(mypy): matmul: inner sizes differ: x (M, N) has N columns but y (M, E) has M rows [tapegrad-shape]
+
+    attention(tg.ones((5, 4)), tg.ones((5, 4)), tg.ones((5, 3)))
+
+
+def reject_attention_along_an_axis_too_many() -> None:
+    def attention(
+        queries: Tensor[Shape[N, D], T], keys: Tensor[Shape[M, D], T], values: Tensor[Shape[M, E], T]
+    ) -> Tensor[Shape[N, E], T]:
+        scores = queries @ keys.T / queries.shape[1] ** 0.5
+        return tg.softmax(scores, axis=2) @ values  # E(mypy): softmax: axis 2 is out of range for x (N, M) [tapegrad-shape]
+
+    with suppress(tg.ShapeError):
+        attention(tg.ones((5, 4)), tg.ones((5, 4)), tg.ones((5, 3)))
+
+
+def reject_attention_to_the_keys() -> None:
+    def attention(
+        queries: Tensor[Shape[N, D], T], keys: Tensor[Shape[M, D], T], values: Tensor[Shape[M, E], T]
+    ) -> Tensor[Shape[N, E], T]:
+        scores = queries @ keys.T / queries.shape[1] ** 0.5
+        found = tg.softmax(scores, axis=1) @ keys
+        return found + values.sum()  # E(mypy): Incompatible return value type (got "Tensor[tuple[N, D], T, floating[_32Bit]]", expected "Tensor[tuple[N, E], T, floating[_32Bit]]") [return-value]
+
+    attention(tg.ones((5, 4)), tg.ones((5, 4)), tg.ones((5, 4)))
