@@ -1,21 +1,26 @@
-"""What a step is given: which arrays it computes with, and what else its program hangs on."""
+"""What a step is given and what it reads: which arrays it computes with, and what else its program hangs on."""
 
 from __future__ import annotations
 
 import inspect
-import sys
-from argparse import Namespace
-from dataclasses import fields, is_dataclass
-from functools import cache
-from operator import attrgetter, is_, itemgetter
-from types import MappingProxyType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from array import array
+from collections import deque
+from dataclasses import fields
+from functools import lru_cache, partial
+from operator import is_
+from types import BuiltinMethodType, CellType, FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from tapegrad import sentences
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.guard._memory import Memory
+from tapegrad.jax.captured import Captured, contents_of, module_of
+from tapegrad.jax.keys import Same, content_of, counts_by_value, key_of
+from tapegrad.jax.objects import Slots, has_python_layout, is_its_attributes, slots_of
+from tapegrad.jax.reads import is_of_a_library
+from tapegrad.jax.scalars import is_input
 from tapegrad.nn import Module
 from tapegrad.nn.param import State
 from tapegrad.optim import Group, Optimizer
@@ -23,15 +28,14 @@ from tapegrad.optim.optimizer import OnDevice
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-BY_VALUE: Final = (bool, int, float, complex, str, bytes, type(None), type)
 # Of an optimizer: its inputs and what they are.
 MOVING: Final = frozenset({"lr", "parameters", "state", "_groups_of", "_layout"})
 
 
 class Survey:
-    """All that the arguments of a step hold, each once, under the first path that leads to it.
+    """All that the arguments of a step hold, and the variables that it reads, each once, under the first path to it.
 
     Attributes:
         states: Parameters and buffers, by identity.
@@ -40,14 +44,19 @@ class Survey:
         objects: Modules, optimizers, and whatever else is no more than its attributes.
         generators: They seed what the step draws.
         tensors: Tensors that are no parameters.
+        numbers: Which arguments are numbers, and their values: inputs, unless the step asks for these.
         fixed: What the program is compiled for: whatever else attributes and containers hold.
         kinds: Each thing on the way, so that two surveys of one kind share a program.
+        captured: The same of what the step reads and is not given, values included.
+        unknown: Parameters, buffers and optimizers among that, by identity, with their paths.
         containers: The lists and dictionaries on the way, those of attributes as well, which tracing must leave as
-            they are; for those of a dataclass without one, `Slots`.
+            they are; for attributes in slots, `Slots`.
         replaced: While it is traced, a container, a place in it, the tensor there, and what stands for it.
     """
 
-    def __init__(self, step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: Collection[str] = ()
+    ) -> None:
         self.call = sentences.callee(getattr(step, "__qualname__", "jit"))
         self.states: dict[int, tuple[str, State[Any, Any]]] = {}
         self.optimizers: list[Optimizer[Any]] = []
@@ -55,142 +64,275 @@ class Survey:
         self.objects: list[Any] = []
         self.generators: dict[int, np.random.Generator] = {}
         self.tensors: dict[int, tuple[str, Tensor[Any, Any, Any]]] = {}
+        self.numbers: list[tuple[int | str, Any]] = []
         self.fixed: list[tuple[str, Any]] = []
         self.kinds: list[tuple[Any, ...]] = []
+        self.captured: list[tuple[Any, ...]] = []
+        self.unknown: dict[int, tuple[str, Any]] = {}
         self.containers: list[Any] = []
         self.replaced: list[tuple[Any, Any, Any, Any]] = []
-        self.views: list[Any] = []  # live views of what attributes hold
-        self.getters: list[tuple[Callable[[Any], Any], Any]] = []
-        self._seen: dict[int, str] = {}
-        self._inside: list[tuple[Any, str]] = []  # of what is being entered
+        self.watched: list[Any] = []  # containers: what they hold may be replaced
+        self.items: list[tuple[dict[str, Any], Sequence[str]]] = []  # what else may be: parts of a container,
+        self.attributes: list[tuple[Any, Sequence[str]]] = []  # attributes in slots,
+        self.getters: list[tuple[Callable[[Any], Any], Any]] = []  # what a function returns,
+        self.arrays: list[Any] = []  # and the content of arrays
+        self.reads = Captured(lambda value, path: self._visit(value, path, is_given=False))
+        self._seen: dict[int, tuple[str, Any]] = {}
+        self._inside: list[tuple[Any, str, bool]] = []  # of what is being entered
+        self._is_given = True  # what is being entered
+        self._later: list[tuple[Any, str]] | None = []  # what arguments hold where nothing can stand for a tensor
         owner = getattr(step, "__self__", None)
-        arguments = _signature(step).bind(*args, **kwargs).arguments
-        for name, value in (arguments if owner is None else {"self": owner, **arguments}).items():
-            self._visit(value, name)
+        if owner is not None and not isinstance(owner, ModuleType):
+            self._visit(owner, "self", is_given=True)
+        for place, path, value, name in _arguments_of(step, args, kwargs):
+            if is_input(value) and name not in static:
+                self.numbers.append((place, value))
+                self.kinds.append((path, type(value), "number"))
+            else:
+                self._visit(value, path, is_given=True)
+        later, self._later = self._later, None
+        for value, path in [*later, (getattr(step, "__func__", step), self.call)]:
+            self._visit(value, path, is_given=False)
+        self.reads.read()
+        if "type" in self.reads.variables:  # what stands for a number answers to `isinstance`, but not to this
+            self.fixed += [(str(place), value) for place, value in self.numbers]
+            self.numbers.clear()
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What two calls must share to run the same program, sizes and devices aside."""
-        fixed = tuple(
-            (path, type(value), value if type(value) in BY_VALUE else id(value)) for path, value in self.fixed
-        )
-        return (*self.kinds, *fixed)
+        """What two calls must share to run the same program, sizes, devices and numbers aside."""
+        return (*self.kinds, *((path, key_of(value)) for path, value in self.fixed), *self.captured)
 
-    def seen(self) -> Iterator[Any]:
-        """Goes over every object that the views and the getters see."""
-        for view in self.views:
-            yield from view
-        for get, holder in self.getters:
-            yield from get(holder)
-
-    def _visit(self, value: Any, path: str) -> None:
-        waiting = [(value, path)]  # the next one last; not by calls, whose depth Python limits
+    def _visit(self, value: Any, path: str, *, is_given: bool) -> None:
+        waiting = [(value, path, is_given)]  # the next one last; not by calls, whose depth Python limits
         while waiting:
-            value, path = waiting.pop()
-            if id(value) in self._seen and not isinstance(value, BY_VALUE):
-                self.kinds.append((path, self._seen[id(value)]))
+            value, path, self._is_given = waiting.pop()
+            if counts_by_value(value):
+                self._hold(value, path)
                 continue
-            self._seen[id(value)] = path
+            if id(value) in self._seen and (self._is_given or not _is_constant(value)):
+                self._note(path, self._seen[id(value)][0])
+                continue
+            self._seen.setdefault(id(value), (path, value))  # held, so that nothing else gets its address meanwhile
             self._inside = []
             self._enter(value, path)
-            waiting += reversed(self._inside)
+            for one in reversed(self._inside):
+                if one[2] or self._later is None:
+                    waiting.append(one)
+                else:
+                    self._later.append(one[:2])
 
     def _enter(self, value: Any, path: str) -> None:
         if isinstance(value, State):
-            self.states[id(value)] = path, value
-            self.kinds.append((path, type(value), value.frozen))
+            self._state(value, path)
         elif isinstance(value, Tensor):
-            if value.owns_tape:
-                raise TapeError(sentences.tape_unwanted(self.call, path))
-            self.tensors[id(value)] = path, value
-            self.kinds.append((path, Tensor))
+            self._tensor(value, path)
         elif isinstance(value, np.random.Generator):
-            self.generators[id(value)] = value
-            self.kinds.append((path, np.random.Generator))
-        elif isinstance(value, np.ndarray) and "." not in path:
-            message = f"jit: {path} is an ndarray; tapegrad.tensor makes a tensor of it"
-            raise DTypeError(message)
+            self._note(path, type(value))
+            if self._is_given:
+                self.generators[id(value)] = value
+        elif isinstance(value, np.ndarray):
+            self._array(value, path)
         elif isinstance(value, Optimizer):
             self._optimizer(value, path)
         elif isinstance(value, Group):
-            self.groups.append(value)
-            self._parts(path, value, {"weight_decay": value.weight_decay, "has_lr": value.lr is not None})
-            self.getters.append((_DECAY, value))
-        elif isinstance(value, Module):
-            self._attributes(value, path)
-        elif isinstance(value, list | tuple):
-            self._sequence(value, path)
+            self._group(value, path)
         elif isinstance(value, Memory):
-            self.kinds.append((path, repr(value)))  # what a guard remembers stays as it is
+            self._note(path, repr(value))  # what a guard remembers stays as it is
         elif isinstance(value, dict | MappingProxyType):
-            if isinstance(value, dict):
-                self.containers.append(value)
-            self.views.append(value.values())
-            self._parts(path, value, value)
-        elif is_dataclass(value) and not isinstance(value, type):
-            names = [field.name for field in fields(value)]
-            self.getters += [(_alone(attrgetter(name)), value) for name in names]
-            self.containers.append(vars(value) if hasattr(value, "__dict__") else Slots(value, names))
-            self._parts(path, value, {name: getattr(value, name) for name in names})
-        elif _is_its_attributes(value):
+            self._mapping(value, path)
+        elif isinstance(value, list | tuple | deque):
+            self._sequence(value, path)
+        elif isinstance(value, set | frozenset):
+            self.watched.append(value)
+            self._parts(path, value, dict(enumerate(value)))
+            self._attributes(value, path)
+        elif isinstance(value, FunctionType):
+            self._function(value, path)
+        elif isinstance(value, type):
+            self._hold(value, path)
+            self.reads.add_class(value, is_called=True)
+        elif isinstance(value, Module) or is_its_attributes(value):
+            if self._is_given:
+                self.objects.append(value)
             self._attributes(value, path)
         else:
-            self.fixed.append((path, value))
+            self._other(value, path)
+
+    def _state(self, value: State[Any, Any], path: str) -> None:
+        if self._is_given:
+            self.states[id(value)] = path, value
+            self.attributes.append((value, ("frozen",)))
+            self._note(path, type(value), value.frozen)
+        elif id(value) not in self.states:
+            self.unknown[id(value)] = path, value
+            self._note(path, type(value), value.frozen, *layout_of(value))
+
+    def _tensor(self, value: Tensor[Any, Any, Any], path: str) -> None:
+        if not self._is_given:
+            self._note(path, Same(value))
+            return
+        if value.owns_tape:
+            raise TapeError(sentences.tape_unwanted(self.call, path))
+        self.tensors[id(value)] = path, value
+        self._note(path, Tensor)
+
+    def _array(self, value: np.ndarray[Any, Any], path: str) -> None:
+        if self._is_given and "." not in path:
+            message = f"jit: {path} is an ndarray; tapegrad.tensor makes a tensor of it"
+            raise DTypeError(message)
+        if value.dtype.hasobject:
+            self.getters.append((_elements_of, value))
+            self._parts(path, value, dict(enumerate(_elements_of(value))), is_given=False)
+        else:
+            self._block(value, path)
+        self._attributes(value, path)
 
     def _optimizer(self, value: Optimizer[Any], path: str) -> None:
-        for parameter in value.parameters.values():
-            if not parameter.frozen and parameter not in value.state:
-                value.state[parameter] = value.start(parameter.data)  # now, so that the second step is as the first
-        self.optimizers.append(value)
-        self.objects.append(value)
+        self.reads.add_class(type(value), is_called=False)
+        if self._is_given:
+            for parameter in value.parameters.values():
+                if not parameter.frozen and parameter not in value.state:
+                    value.state[parameter] = value.start(parameter.data)  # now, so that the second step is as the first
+            self.optimizers.append(value)
+            self.objects.append(value)
+            self.containers += [vars(value), value.state]
+            self.watched.append(value.state)
+        else:
+            self.unknown[id(value)] = path, value
         self._inside += [  # once and for all: nothing changes which they are
-            (parameter, f"{path}.parameters.{name}") for name, parameter in value.parameters.items()
+            (parameter, f"{path}.parameters.{name}", self._is_given) for name, parameter in value.parameters.items()
         ]
-        names = [name for name in vars(value) if name not in MOVING]
-        self.containers += [vars(value), value.state]
-        self.views.append(value.state.values())
-        self.getters.append((itemgetter(*names), vars(value)))
+        names = [name for name in vars(value) if name not in MOVING or (name == "lr" and not self._is_given)]
+        self.items.append((vars(value), names))
         self._parts(path, value, {name: vars(value)[name] for name in names})
-        self.kinds += [
-            (path, type(state), tuple(np.ndim(_on_device(part)) for _, part in parts_of(state)))
-            for state in value.state.values()
-        ]
+        if self._is_given:
+            self.kinds += [
+                (path, type(state), tuple(np.ndim(_on_device(part)) for _, part in parts_of(state)))
+                for state in value.state.values()
+            ]
 
-    def _attributes(self, value: Any, path: str) -> None:
-        self.objects.append(value)
-        self.containers.append(vars(value))
-        self.views.append(vars(value).values())
-        self._parts(path, value, vars(value))
+    def _group(self, value: Group, path: str) -> None:
+        rate: dict[str, Any] = {"has_lr": value.lr is not None} if self._is_given else {"lr": value.lr}
+        if self._is_given:
+            self.groups.append(value)
+        self._parts(path, value, {"weight_decay": value.weight_decay, **rate})
+        self.attributes.append((value, ["weight_decay"] if self._is_given else ["lr", "weight_decay"]))
+
+    def _mapping(self, value: Any, path: str) -> None:
+        if isinstance(value, dict) and self._is_given:
+            self.containers.append(value)
+        self.watched.append(value)
+        self._note(path, tuple(map(key_of, value)))
+        names = [name if isinstance(name, str) else place for place, name in enumerate(value)]
+        self._parts(path, value, dict(zip(names, value.values(), strict=True)))
+        self._attributes(value, path)
 
     def _sequence(self, value: Any, path: str) -> None:
-        if isinstance(value, list):
-            self.containers.append(value)
-            self.views.append(value)
-        self._parts(path, value, {str(place): one for place, one in enumerate(value)})
+        if not isinstance(value, tuple):
+            self.containers += [value] * self._is_given
+            self.watched.append(value)
+        self._parts(path, value, dict(enumerate(value)))
+        self._attributes(value, path)
 
-    def _parts(self, path: str, value: Any, parts: Any) -> None:
-        self.kinds.append((path, type(value), tuple(parts)))
-        self._inside += [(part, f"{path}.{name}") for name, part in parts.items()]
+    def _function(self, value: FunctionType, path: str) -> None:
+        if is_of_a_library(module_of(value)):
+            self._note(path, Same(value))
+            if inner := vars(value).get("__wrapped__"):
+                self._inside.append((inner, path, False))
+        else:
+            self._note(path, Same(value.__code__), Same(value.__globals__))
+            self.attributes.append((value, ["__code__", "__defaults__", "__kwdefaults__"]))
+            self.reads.add_function(value)
+
+    def _attributes(self, value: Any, path: str) -> None:
+        """Enters the attributes of an object; of a container those that it has beside what it contains."""
+        kind: Any = type(value)
+        if kind in _WITHOUT_ATTRIBUTES:
+            return
+        self.reads.add_class(kind, is_called=False)
+        self.attributes.append((value, ["__class__"]))
+        held = getattr(value, "__dict__", None)
+        if type(held) is dict:
+            self.containers += [held] * self._is_given
+            self.watched.append(held)
+            self._parts(path, value, held)
+        if has_python_layout(kind) and slots_of(kind):
+            slots = Slots(value)
+            self.containers += [slots] * self._is_given
+            self.getters.append((Slots.values, slots))
+            self._parts(path, value, {name: slots[name] for name in slots})
+
+    def _other(self, value: Any, path: str) -> None:
+        """Enters an object of a class written in C, or of Python's own library, which counts as itself if it must."""
+        names = next((names for kind, names in _PARTS_OF.items() if isinstance(value, kind)), ())
+        if isinstance(value, BuiltinMethodType) and isinstance(value.__self__, ModuleType | type | None):
+            self._hold(value, path)  # a function, and no method
+        elif names:
+            self._parts(path, value, {name: getattr(value, name) for name in names})
+        elif isinstance(value, CellType):
+            self.getters.append((_alone(contents_of), value))
+            self._parts(path, value, {"cell_contents": contents_of(value)}, is_given=False)
+        elif isinstance(value, bytearray | array | memoryview):
+            self._block(value, path)
+        elif (base := next((base for base in _PLAIN_VALUE if isinstance(value, base)), None)) is not None:
+            self._note(path, type(value), key_of(_PLAIN_VALUE[base](value)))
+            self._attributes(value, path)
+        else:
+            self._hold(value, path)
+            inner = getattr(value, "__dict__", {}).get("__wrapped__")  # of what caches the results of a function
+            self._inside += [(inner, path, False)] * (inner is not None)
+
+    def _block(self, value: Any, path: str) -> None:
+        self.arrays.append(value)
+        self._note(path, type(value), *content_of(value))
+
+    def _parts(self, path: str, value: Any, parts: Any, *, is_given: bool = True) -> None:
+        self._note(path, type(value), tuple(parts))
+        is_given = is_given and self._is_given
+        self._inside += [(part, f"{path}.{name}", is_given) for name, part in parts.items()]
+
+    def _hold(self, value: Any, path: str) -> None:
+        if self._is_given:
+            self.fixed.append((path, value))
+        else:
+            self.captured.append((path, key_of(value)))
+
+    def _note(self, path: str, *key: Any) -> None:
+        (self.kinds if self._is_given else self.captured).append((path, *key))
 
 
-class Slots:
-    """The fields of a dataclass with slots as a container, of a frozen one as well."""
+class Argument(NamedTuple):
+    """An argument of a call: where it stands, the path that it begins, its value, and the name of its parameter."""
 
-    def __init__(self, value: Any, names: list[str]) -> None:
-        self.value = value
-        self.names = names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self.value, name)
-
-    def __setitem__(self, name: str, part: Any) -> None:
-        object.__setattr__(self.value, name, part)
+    place: int | str
+    path: str
+    value: Any
+    parameter: str
 
 
-@cache
+def _arguments_of(step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Argument]:
+    """Goes over the arguments of a call, in the order of the parameters.
+
+    Raises:
+        TypeError: The call does not fit the signature.
+    """
+    signature = _signature(step)
+    place = 0
+    for name, value in signature.bind(*args, **kwargs).arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            yield from (Argument(key, f"{name}.{key}", one, name) for key, one in value.items())
+        elif kind is inspect.Parameter.VAR_POSITIONAL:
+            yield from (Argument(place + at, f"{name}.{at}", one, name) for at, one in enumerate(value))
+        elif name in kwargs and kind is not inspect.Parameter.POSITIONAL_ONLY:
+            yield Argument(name, name, value, name)
+        else:
+            yield Argument(place, name, value, name)
+            place += 1
+
+
+@lru_cache(maxsize=4096)
 def _signature(step: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(step)
 
@@ -198,6 +340,12 @@ def _signature(step: Callable[..., Any]) -> inspect.Signature:
 def parts_of(state: Any) -> list[tuple[str, Any]]:
     """Returns what an optimizer remembers of one parameter, by the name of the field."""
     return [] if state is None else [(field.name, getattr(state, field.name)) for field in fields(state)]
+
+
+def layout_of(state: State[Any, Any]) -> tuple[Any, Any]:
+    """Returns the shape and the dtype of a parameter or a buffer, which is not copied from a device for that."""
+    values = state.data if state.on_device is None else state.on_device
+    return values.shape, values.dtype
 
 
 def rebuilt(value: Any, replace: Callable[[Any], Any]) -> Any:
@@ -209,36 +357,45 @@ def rebuilt(value: Any, replace: Callable[[Any], Any]) -> Any:
         if all(map(is_, parts, value)):
             return value
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, set | frozenset):
+        parts = [rebuilt(one, replace) for one in value]
+        return value if all(map(is_, parts, value)) else type(value)(parts)
+    if isinstance(value, partial):
+        function, args = rebuilt((value.func, value.args), replace)
+        return value if args is value.args else partial(function, *args, **value.keywords)
+    if isinstance(value, MethodType) and isinstance(value.__self__, Tensor):
+        return MethodType(value.__func__, replace(value.__self__))
     return value
 
 
-def _is_its_attributes(value: Any) -> bool:
-    """Says whether an object holds what its attributes say and no more, as one of a class written in Python does.
-
-    Those of Python's own library are left alone but for the namespaces: a logger leads to all others.
-    """
-    if isinstance(value, SimpleNamespace | Namespace):
-        return True
-    kind = type(value)
-    is_plain = all(getattr(kind, name) == getattr(_Plain, name) for name in _LAYOUT)
-    return is_plain and kind.__module__.partition(".")[0] not in sys.stdlib_module_names
+def _is_constant(value: Any) -> bool:
+    """Tells whether a value that a step reads without being given it is a part of the program."""
+    return isinstance(value, Tensor) and not isinstance(value, State)
 
 
-class _Plain:
-    """Has attributes, and nothing else."""
+def _elements_of(value: np.ndarray[Any, Any]) -> list[Any]:
+    return [*value.flat]
 
 
 def _on_device(part: Any) -> Any:
     return part.array if isinstance(part, OnDevice) else part
 
 
-def _compared(value: Any) -> Any:
-    return value if type(value) in BY_VALUE else id(value)
-
-
 def _alone(get: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda holder: (get(holder),)
 
 
-_LAYOUT: Final = ("__basicsize__", "__dictoffset__", "__weakrefoffset__")
-_DECAY: Final = _alone(attrgetter("weight_decay"))
+_PARTS_OF: Final[dict[type, tuple[str, ...]]] = {
+    partial: ("func", "args", "keywords"),
+    MethodType: ("__func__", "__self__"),
+    BuiltinMethodType: ("__name__", "__self__"),
+}
+_WITHOUT_ATTRIBUTES: Final = frozenset({dict, list, tuple, set, frozenset, deque, MappingProxyType, np.ndarray})
+# What an object of a subclass is, without what the subclass adds.
+_PLAIN_VALUE: Final[dict[type, Callable[[Any], Any]]] = {
+    int: int.__pos__,
+    float: float.__pos__,
+    complex: complex.__pos__,
+    str: str.__str__,
+    bytes: lambda value: bytes.__getitem__(value, slice(None)),
+}

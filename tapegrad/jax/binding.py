@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
-from itertools import chain, islice, repeat, starmap
+from itertools import islice, repeat, starmap
 from operator import add, attrgetter, is_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from tapegrad.jax.draws import NO_SEED, seeds_of
 from tapegrad.jax.landed import Landed
 from tapegrad.jax.library import exact, jax, jnp
 from tapegrad.jax.moment import at_once
+from tapegrad.jax.scalars import MOST_INPUTS
+from tapegrad.jax.unchanged import unchanged
 from tapegrad.nn.param import State, fetched
 from tapegrad.optim.flat import Layout
 from tapegrad.optim.optimizer import OnDevice
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from tapegrad.jax.program import Program
 
 MISS: Final = object()
-_END: Final = object()  # behind both of two sequences, so that the longer one is seen
-_ENDED: Final = (_END,)
+_END: Final = object()
 
 
 class Binding:
@@ -42,12 +43,16 @@ class Binding:
         numbers: Optimizers and groups, whose step size is an input.
         generators: What seeds the program, in the order of its inputs.
         tensors: All other tensors of the call.
+        given: The arguments that are numbers.
+        values: These, and what the program has computed of them.
+        names: Of the arguments that are given by name.
         home: Where arrays go that nobody has placed: None for where JAX puts them.
     """
 
     program: Program
+    latest: ClassVar[int] = 0  # how many there have been
 
-    def __init__(self, survey: Survey, args: tuple[Any, ...] | None) -> None:
+    def __init__(self, survey: Survey, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.states: list[State[Any, Any]] = [state for _, state in survey.states.values()]
         self.cells = _cells(survey)
         self.numbers: list[Any] = [*survey.optimizers, *(group for group in survey.groups if group.lr is not None)]
@@ -65,7 +70,9 @@ class Binding:
         self._rates = [holder.lr for holder in self.numbers]
         self._rates_there = [self._uploaded(float(rate)) for rate in self._rates]
         self._there = [self._tensor_there(tensor) for tensor in self.tensors]
-        self._arguments(args)
+        self.given = [value for _, value in survey.numbers]
+        self._words: Any = None  # the numbers that are inputs, as the program takes them
+        self._arguments(args, kwargs)
 
     def layout(self) -> tuple[Any, ...]:
         """Returns what a program is compiled for: shapes, dtypes, and on several devices who has which part."""
@@ -79,7 +86,10 @@ class Binding:
         return [*self._held(), *self._rates_there, *self._there]
 
     def structs(self) -> tuple[list[Any], int]:
-        """Returns what stands for each input, its shape, its dtype, and where it lies; and which seed is the first."""
+        """Returns what stands for each input, its shape, its dtype, and where it lies; and which seed is the first.
+
+        Behind the seeds stands what holds the numbers, if there are any.
+        """
         seed = jax.ShapeDtypeStruct(NO_SEED.shape, NO_SEED.dtype, sharding=self.home)
         found = [
             jax.ShapeDtypeStruct(
@@ -91,18 +101,23 @@ class Binding:
             for array in self.carried()
         ]
         first = len(found) - len(self.tensors)
-        return [*found[:first], *[seed] * (len(self.generators) + 1), *found[first:]], first
+        seeds = [seed] * (len(self.generators) + 1)
+        words = [jax.ShapeDtypeStruct((2 * MOST_INPUTS,), np.uint32, sharding=self.home)] if self.given else []
+        return [*found[:first], *seeds, *words, *found[first:]], first
 
     def take(self, program: Program) -> None:
         """Binds the objects to a program."""
         self.program = program
         self._changed = [self.states[place] for place in program.changed]
         self._moved = [self.cells[place] for place in program.moved]
-        self._frozen = [state.frozen for state in self.states]
-        self._snapshot = (*self.survey.seen(), _END) if self.survey.views or self.survey.getters else ()
-        self._views = (*self.survey.views,)
-        self._getters = self.survey.getters
-        self._is_new = True
+        self._is_unchanged = unchanged(self.survey)
+        self._has_words = bool(program.numbers.inputs)
+        self._has_tensors_alone = not (self.states or self.numbers or program.seeded or self._has_words)
+        values = program.numbers.values(self.given)
+        self._kinds = [*map(type, self.given)]
+        self._hold_numbers(self.given, [] if values is None else values)
+        Binding.latest += 1
+        self._checked = 0
         for opt in self.survey.optimizers:
             opt._layout = Layout()  # lets go of what parameters had here
 
@@ -111,26 +126,36 @@ class Binding:
 
         Returns:
             `MISS` instead, with nothing done, unless the call has the same objects, unchanged but for the numbers of
-            tensors, and as many tensors.
+            tensors, and as many tensors; and numbers that the program is for. Arguments by name come last.
         """
         if len(args) != self._count:
             return MISS
         for place, value in self._others:
             if args[place] is not value:
                 return MISS
-        if self._snapshot:
-            seen = chain(*self._views, *[get(holder) for get, holder in self._getters], _ENDED)
-            if not all(map(is_, seen, self._snapshot)) or [state.frozen for state in self.states] != self._frozen:
-                return MISS
-        tensors = self.tensors
+        tensors, has_others = self.tensors, False
         for leaf, place in self._places:
-            if args[place] is not tensors[leaf] and not self._takes(leaf, args[place]):
+            if args[place] is not tensors[leaf]:
+                if not self._fits(leaf, args[place]):
+                    return MISS
+                has_others = True
+        try:
+            if not self._is_unchanged():
                 return MISS
+        except (AttributeError, KeyError, RuntimeError, ValueError):  # something is gone, or changes at this moment
+            return MISS
+        if self._number_places and not self._numbers([args[place] for place in self._number_places]):
+            return MISS
+        for leaf, place in self._places if has_others else ():
+            if args[place] is not tensors[leaf]:
+                self._take_tensor(leaf, args[place])
         return self.run()
 
     def run(self) -> Any:
         """Runs the program with the tensors that it has, takes over what it has changed, and returns its result."""
-        if self.survey.states:
+        if self._has_tensors_alone:
+            outs = self.program.call(*self._there)
+        elif self.states:
             outs = self._carried_over()
         else:
             arrays, draws = self._inputs()
@@ -149,25 +174,24 @@ class Binding:
             map(setattr, self._changed, repeat("on_device"), outs),
             map(setattr, self._changed, repeat("version"), versions),
             map(setattr, self._moved, repeat("array"), islice(outs, len(self._changed), None)),
-            map(delattr, self._here(), repeat("data")),
+            map(delattr, self._here() if fetched or self._checked != Binding.latest else (), repeat("data")),
         )
         if fetched:
             fetched[:] = [one for one in fetched if (state := one()) is not None and _has_data(state)]
-        self._is_new = False
+        self._checked = Binding.latest
         return outs
 
     def _here(self) -> list[State[Any, Any]]:
         """Returns what changes and has values in this memory, which are then those of before."""
-        if not (self._is_new or fetched):
-            return []
+        is_new = self._checked != Binding.latest  # another one may have uploaded some, which leaves their values here
         known = {id(reference()) for reference in fetched}
-        return [state for state in self._changed if (self._is_new or id(state) in known) and _has_data(state)]
+        return [state for state in self._changed if (is_new or id(state) in known) and _has_data(state)]
 
     def _inputs(self) -> tuple[list[Any], Iterable[object]]:
         """Returns every array that the program takes, and what draws those among them that are seeds."""
-        arrays = [state.on_device for state in self.states]
+        arrays = [*map(_ON_DEVICE, self.states)]
         if self.cells:
-            arrays += [cell.array for cell in self.cells]
+            arrays += map(_ARRAY, self.cells)
         for place, holder in enumerate(self.numbers):
             if holder.lr is not self._rates[place]:
                 self._rates[place] = _END  # an interrupt leaves what is uploaded again
@@ -181,20 +205,24 @@ class Binding:
             first, count = len(arrays), len(self.program.seeded)
             arrays += [None] * count
             draws = map(arrays.__setitem__, range(first, first + count), self._drawn())
+        if self._has_words:
+            arrays.append(self._words)
         arrays += self._there
         return arrays, draws
 
-    def _takes(self, leaf: int, tensor: Any) -> bool:
-        """Puts another tensor in the place of one; not what has a tape, or is another argument as well."""
+    def _fits(self, leaf: int, tensor: Any) -> bool:
+        """Tells whether another tensor may take the place of one: without a tape, and no other argument as well."""
         if type(tensor) not in _PLAIN or tensor.tape is not NONE or any(one is tensor for one in self.tensors):
             return False
-        array, before = self._tensor_there(tensor), self._there[leaf]
-        if array.shape != before.shape or array.dtype != before.dtype:
-            return False
+        before, now = self._there[leaf], tensor.handle if type(tensor) is Landed else tensor.data
+        return bool(now.shape == before.shape and now.dtype == before.dtype)
+
+    def _take_tensor(self, leaf: int, tensor: Any) -> None:
+        """Puts another tensor in the place of one."""
+        array = self._tensor_there(tensor)
         self.tensors[leaf] = _END  # an interrupt leaves no tensor with the numbers of another
         self._there[leaf] = array
         self.tensors[leaf] = tensor
-        return True
 
     def _held(self) -> list[Any]:
         return [*(state.on_device for state in self.states), *(cell.array for cell in self.cells)]
@@ -204,13 +232,38 @@ class Binding:
         seeds = seeds_of([generator(sources[place]) for place in self.program.seeded])
         return seeds if self.home is None else map(jax.device_put, seeds, repeat(self.home))
 
-    def _arguments(self, args: tuple[Any, ...] | None) -> None:
-        """Sorts the arguments of a call: which are tensors, if no tensor is anywhere else, and the rest."""
-        places = [place for place, value in enumerate(args or ()) if type(value) in _PLAIN]
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Sorts the arguments of a call: which are tensors, if no tensor is anywhere else, numbers, and the rest."""
+        values = [*args, *kwargs.values()]
+        self.names = tuple(kwargs)
+        at: dict[int | str, int] = {name: len(args) + place for place, name in enumerate(kwargs)}
+        self._number_places = [at[place] if isinstance(place, str) else place for place, _ in self.survey.numbers]
+        places = [place for place, value in enumerate(values) if type(value) in _PLAIN]
         self._places = list(enumerate(places))
-        self._others = [(place, value) for place, value in enumerate(args or ()) if type(value) not in _PLAIN]
-        is_plain = args is not None and [id(args[place]) for place in places] == list(map(id, self.tensors))
-        self._count = len(args) if is_plain and args is not None else -1
+        rest = {*range(len(values))} - {*places, *self._number_places}
+        self._others = [(place, values[place]) for place in sorted(rest)]
+        is_plain = [id(values[place]) for place in places] == list(map(id, self.tensors))
+        self._count = len(values) if is_plain else -1
+
+    def _numbers(self, given: list[Any]) -> bool:
+        """Takes over numbers, unless the program is not the one for these."""
+        if all(map(is_, given, self.given)):
+            if type(self._words) is np.ndarray and self._has_words:
+                self._words = jax.device_put(self._words)  # from now on, for they seem to stay
+            return True
+        values = self.program.numbers.values(given) if [*map(type, given)] == self._kinds else None
+        if values is None:
+            return False
+        self._hold_numbers(given, values)
+        return True
+
+    def _hold_numbers(self, given: list[Any], values: list[Any]) -> None:
+        self.given = [_END] * len(given)  # an interrupt leaves what is packed again
+        self.values = values
+        self._words = self.program.numbers.packed(values)
+        if self.home is not None and self._has_words:
+            self._words = jax.device_put(self._words, self.home)
+        self.given = given
 
     def _is_home(self, array: Any) -> bool:
         return self.home is None or array.sharding.device_set == self.home.device_set
@@ -272,6 +325,8 @@ def _has_data(state: State[Any, Any]) -> bool:
     return True
 
 
+_ARRAY: Final = attrgetter("array")
+_ON_DEVICE: Final = attrgetter("on_device")
 _VERSION: Final = attrgetter("version")
 _PLAIN: Final = frozenset({Tensor, Landed})
 _DATA: Any = vars(Tensor)["data"]  # the slot itself: an attribute that is not there would be fetched

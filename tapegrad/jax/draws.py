@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tapegrad.generator import RNG
+    from tapegrad.jax.access import Access
 
 SEED_BYTES: Final = 8
 NO_SEED: Final = np.zeros(SEED_BYTES // 4, np.uint32)
@@ -63,11 +64,13 @@ class StandIns:
     Args:
         given: Those of the generators that the step was given.
         ambient: Those of the innermost `tapegrad.random` around the call, or of fresh entropy.
+        access: What else the step may read.
     """
 
-    def __init__(self, given: Mapping[int, Draws], ambient: Draws) -> None:
+    def __init__(self, given: Mapping[int, Draws], ambient: Draws, access: Access) -> None:
         self.given = given
         self.ambient = ambient
+        self.access = access
         self.around = current()
 
     def __call__(self, rng: RNG) -> Draws | None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Collection
 from threading import RLock
-from typing import Any
+from typing import Any, Final, overload
 
 from typing_extensions import TypeVar
 
+from tapegrad import sentences
 from tapegrad.errors import DTypeError
 from tapegrad.generator import stand_in
 from tapegrad.jax.arguments import Survey
 from tapegrad.jax.binding import MISS, Binding
 from tapegrad.jax.program import Program, traced_program
 from tapegrad.nn import Module
-from tapegrad.traces import shorten
+from tapegrad.traces import leaving, shorten
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,7 +25,11 @@ _tracing = RLock()  # while a step is traced its parameters hold what is traced
 _running = RLock()  # between taking what a step is given and having taken over what it has changed
 
 
-def jit(step: F) -> F:
+@overload
+def jit(step: F, *, static: Collection[str] = ()) -> F: ...
+@overload
+def jit(step: None = None, *, static: Collection[str] = ()) -> Callable[[F], F]: ...
+def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
     r"""Compiles a function of tensors, modules, optimizers and generators with JAX, as a whole: tape, way back and all.
 
         @tg.jit
@@ -34,10 +40,14 @@ def jit(step: F) -> F:
 
     A call runs the function once for its shapes and dtypes, and notes what it computes; every call runs what JAX has
     compiled of that. What the function changes is carried through: parameters, buffers, what optimizers remember,
-    generators. It stays on the device until its numbers are read, and the memory of the old values is given away. A
-    step size may change from call to call; any other number, or attribute, that changes is compiled for anew: those of
-    modules, optimizers, dataclasses and containers, and of objects whose class is written in Python without slots.
-    Any other object counts as itself: what changes inside it is not seen.
+    generators. It stays on the device until its numbers are read, and the memory of the old values is given away.
+
+    Tensors, learning rates, and arguments that are numbers are inputs. Where the step asks for the value of a number,
+    as `range(n)` does, it is compiled for each value; of a comparison, for each answer. Everything else is compared at
+    each call, and compiled for again where it has changed: attributes, containers, arrays, and the variables that the
+    step and the functions it calls read without being given them. A parameter, a buffer or an optimizer must be given.
+    An object that is written in C, or is of Python's own library, counts as itself: what changes inside it is not
+    seen.
 
     Generators give a seed for each call, and `jax.random` draws: reproducible, but other numbers than NumPy's. What an
     op refuses for its numbers, such as a label that is no class, is refused only where they are known while the
@@ -47,59 +57,139 @@ def jit(step: F) -> F:
     Args:
         step: What it reads and changes must be among its arguments; tensors have no tape there. Its results are
             tensors, gradients, numbers, and tuples, lists, dictionaries, dataclasses and namespaces of these.
+        static: Names of parameters whose numbers are no inputs: the step is compiled for each value of theirs.
 
     Returns:
-        A function of the same type.
+        A function of the same type; without `step`, a decorator.
 
     Raises:
-        DTypeError: `step` is a module, which no function is; in a call, an argument is a NumPy array.
-        TapeError: In a call: the step asks for numbers, as for a shape that hangs on them, changes what it was not
-            given, sets an attribute, or changes a list or a dictionary, for only parameters and buffers are carried, or
-            draws from a generator that it was not given; an argument, or a result, has a tape to run back.
+        DTypeError: `step` is no function, such as a module, a class, or a generator function, or `static` names no
+            parameter; in a call, an argument is a NumPy array.
+        TapeError: In a call: the step reads or changes a parameter, a buffer or an optimizer that it was not given;
+            asks for the numbers of a tensor, as for a shape that hangs on them; sets an attribute, or changes a list
+            or a dictionary, for only parameters and buffers are carried; or draws from a generator that it was not
+            given, or by the generator's own methods. Or an argument, or a result, has a tape to run back.
     """
-    if isinstance(step, Module):
-        message = f"jit: step is {type(step).__name__}, a module; compile a function that calls it"
-        raise DTypeError(message)
-    programs: dict[Any, Program] = {}
-    bound: Binding | None = None
+    if step is None:
+        return lambda step: jit(step, static=static)
+    static = (static,) if isinstance(static, str) else static
+    with leaving:
+        _check(step, static)
+    programs = Programs()
+    step, first, named = _without_partial(step)
+    bound: tuple[Binding, ...] = ()  # of the programs that ran last, each with what it ran with
 
     @functools.wraps(step)
     def call(*args: Any, **kwargs: Any) -> Any:
         nonlocal bound
+        if first or named:
+            args, kwargs = (*first, *args), named | kwargs
         if stand_in.get() is not None:
             return step(*args, **kwargs)  # inside a step that is being traced, this is a part of it
-        known = bound
-        if known is not None and not kwargs:
+        values, names = ((*args, *kwargs.values()), tuple(kwargs)) if kwargs else (args, ())
+        for known in bound:
+            if known.names != names:
+                continue
             try:
                 with _running:
-                    result = known(args)
+                    result = known(values)
             except (TypeError, ValueError):  # a shape, a dtype or a place is another: JAX has not begun
-                result = MISS
+                continue
             if result is not MISS:
+                if known is not bound[0]:
+                    bound = (known, *(one for one in bound if one is not known))
                 return result
         with _tracing:
-            bound = None
+            others, bound = bound, ()
             try:
-                fresh = _bound(step, programs, args, kwargs)
+                fresh = _bound(step, programs, args, kwargs, static)
+                others = tuple(one for one in others if one.program is not fresh.program)
                 with _running:
                     result = fresh.run()
             except Exception as error:
                 shorten(error)
                 raise
-            bound = fresh
+            bound = (fresh, *others)[:_MOST_BOUND] if fresh.program.is_lasting else others
         return result
 
-    return call  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
+    return call
+
+
+class Programs:
+    """The programs of a step, by what they were compiled for; of so many that some are never used again, the last."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[Any, list[Program]] = {}
+
+    def find(self, key: Any, numbers: list[Any]) -> Program | None:
+        """Returns the program for a call, if there is one."""
+        found = self._by_key.get(key, [])
+        return next((one for one in found if one.numbers.values(numbers) is not None), None)
+
+    def add(self, key: Any, program: Program) -> None:
+        """Keeps a program, in the place of the oldest where there are too many."""
+        self._by_key[key] = [program, *self._by_key.pop(key, [])][:_MOST_PROGRAMS]
+        while sum(map(len, self._by_key.values())) > _MOST_PROGRAMS:
+            del self._by_key[next(iter(self._by_key))]
 
 
 def _bound(
-    step: Callable[..., Any], programs: dict[Any, Program], args: tuple[Any, ...], kwargs: dict[str, Any]
+    step: Callable[..., Any],
+    programs: Programs,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    static: Collection[str],
 ) -> Binding:
     """Binds the arguments of a call to the program for them, which is traced unless it is there."""
-    survey = Survey(step, args, kwargs)
-    binding = Binding(survey, args if not kwargs else None)
+    survey = Survey(step, args, kwargs, static)
+    binding = Binding(survey, args, kwargs)
     key = (survey.key, binding.layout())
-    if key not in programs:
-        programs[key] = traced_program(step, args, kwargs, survey, binding)
-    binding.take(programs[key])
+    program = programs.find(key, binding.given)
+    if program is None:
+        program = traced_program(step, args, kwargs, survey, binding, static)
+        if program.is_lasting:
+            programs.add(key, program)
+    binding.take(program)
     return binding
+
+
+def _check(step: Any, static: Collection[str]) -> None:
+    """Rejects what is no step: what is no function, or a function that goes on after it has returned.
+
+    Raises:
+        DTypeError: It is none.
+    """
+    if isinstance(step, Module):
+        message = f"jit: step is {type(step).__name__}, a module; compile a function that calls it"
+        raise DTypeError(message)
+    if isinstance(step, type) or not callable(step):
+        kind = f"the class {step.__name__}" if isinstance(step, type) else sentences.with_article(type(step).__name__)
+        message = f"jit: step is {kind}, not a function"
+        raise DTypeError(message)
+    function = step.func if isinstance(step, functools.partial) else step
+    function = function if inspect.isroutine(function) else type(function).__call__
+    for is_kind, kind in _UNFINISHED:
+        if is_kind(function):
+            message = f"jit: step is {kind}, whose body runs after the call; compile a function that returns its result"
+            raise DTypeError(message)
+    names = inspect.signature(step).parameters if static else ()
+    for name in static:
+        if name not in names:
+            message = f"jit: static names {name}, which is no parameter of {sentences.callee(function.__qualname__)}"
+            raise DTypeError(message)
+
+
+def _without_partial(step: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Returns a function, and the arguments that a partial or an object that is called gives it first."""
+    if isinstance(step, functools.partial):
+        return step.func, step.args, step.keywords
+    return step if inspect.isroutine(step) else step.__call__, (), {}
+
+
+_MOST_PROGRAMS: Final = 256
+_MOST_BOUND: Final = 4
+_UNFINISHED: Final = (
+    (inspect.isgeneratorfunction, "a generator function"),
+    (inspect.iscoroutinefunction, "a coroutine function"),
+    (inspect.isasyncgenfunction, "an async generator function"),
+)

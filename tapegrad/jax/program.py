@@ -8,19 +8,24 @@ from itertools import starmap
 from operator import call
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tapegrad.errors import TapeError
 from tapegrad.generator import stand_in
+from tapegrad.jax.access import Access, NotGivenError, watch
 from tapegrad.jax.arguments import Survey, parts_of, rebuilt
-from tapegrad.jax.draws import NO_SEED, Draws, StandIns
+from tapegrad.jax.draws import Draws, StandIns
+from tapegrad.jax.keys import key_of
 from tapegrad.jax.library import exact, jax, jnp
 from tapegrad.jax.moment import at_once
 from tapegrad.jax.results import Keeper
+from tapegrad.jax.scalars import NumberPlan, Numbers, TracedNumber
 from tapegrad.jax.stand_ins import as_before, held_before, put_back, put_in
 from tapegrad.jax.traced import Traced, UntraceableError
 from tapegrad.tensor import handle, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from tapegrad.jax.binding import Binding
     from tapegrad.jax.results import Maker
@@ -38,14 +43,18 @@ class Program:
         changed: Which parameters and buffers have other values afterwards.
         moved: Which arrays of optimizers do.
         seeded: Which generators it draws from; the last is that of the innermost `random`.
+        numbers: What it does with the numbers that the step is given.
         result: Makes the result of the arrays.
+        is_lasting: Whether it is one for later calls: tracing it has changed nothing that the step reads.
     """
 
     call: Callable[..., Any]
     changed: tuple[int, ...]
     moved: tuple[int, ...]
     seeded: tuple[int, ...]
+    numbers: NumberPlan
     result: Maker
+    is_lasting: bool
 
 
 class _Outcome:
@@ -54,33 +63,44 @@ class _Outcome:
     changed: tuple[int, ...]
     moved: tuple[int, ...]
     seeded: tuple[int, ...]
+    numbers: NumberPlan
     result: Maker
 
 
 def traced_program(
-    step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], survey: Survey, binding: Binding
+    step: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    survey: Survey,
+    binding: Binding,
+    static: Collection[str],
 ) -> Program:
     """Runs a step once, on what stands for its arrays, and compiles what it has computed."""
     outcome = _Outcome()
     structs, first = binding.structs()
     with exact():
-        noted = _unharmed(
+        noted, is_lasting = _unharmed(
             lambda: _noted(lambda *arrays: _run(step, args, kwargs, survey, binding, arrays, outcome), structs),
-            lambda: Survey(step, args, kwargs),
+            lambda: Survey(step, args, kwargs, static),
             survey,
             binding,
         )
         carried = [*outcome.changed, *(place + len(binding.states) for place in outcome.moved)]
-        unseeded = [first + at for at in range(len(binding.generators) + 1) if at not in outcome.seeded]
-        structs = [struct for at, struct in enumerate(structs) if at not in unseeded]
+        unused = [first + at for at in range(len(binding.generators) + 1) if at not in outcome.seeded]
+        if survey.numbers and not outcome.numbers.inputs:
+            unused.append(first + len(binding.generators) + 1)
+        zeros = {at: np.zeros(structs[at].shape, structs[at].dtype) for at in unused}
+        structs = [struct for at, struct in enumerate(structs) if at not in zeros]
         given, found = noted.in_avals, noted.out_avals
         alike = [place for at, place in enumerate(carried) if _same_memory(given[place], found[at])]
         options: dict[str, Any] = {"donate_argnums": tuple(alike)}
         if binding.home is not None:
             rest = [None] * (len(found) - len(carried))
             options["out_shardings"] = [*(structs[place].sharding for place in carried), *rest]
-        compiled = jax.jit(_without(_jaxpr_as_fun(noted), unseeded), **options).lower(*structs).compile()
-    return Program(compiled, outcome.changed, outcome.moved, outcome.seeded, outcome.result)
+        compiled = jax.jit(_without(_jaxpr_as_fun(noted), zeros), **options).lower(*structs).compile()
+    return Program(
+        compiled, outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, outcome.result, is_lasting
+    )
 
 
 class _StoppedError(Exception):
@@ -104,19 +124,19 @@ def _noted(run: Callable[..., Any], structs: list[Any]) -> Any:
         pass
     try:
         error = raised.pop()
-        public = TapeError(str(error)) if isinstance(error, UntraceableError) else error
+        public = TapeError(str(error)) if isinstance(error, UntraceableError | NotGivenError) else error
         raise public.with_traceback(error.__traceback__) from None
     finally:
         del error, public  # a frame that holds its own error is a cycle
 
 
-def _without(function: Callable[..., Any], unused: list[int]) -> Callable[..., Any]:
+def _without(function: Callable[..., Any], unused: dict[int, Any]) -> Callable[..., Any]:
     """Returns a function that is not given the seeds which it does not use: each would cost a call microseconds."""
 
     def pruned(*arrays: Any) -> Any:
         inputs = list(arrays)
-        for place in unused:
-            inputs.insert(place, NO_SEED)
+        for place, zeros in unused.items():
+            inputs.insert(place, zeros)
         return function(*inputs)
 
     return pruned
@@ -126,13 +146,19 @@ def _same_memory(given: Any, found: Any) -> bool:
     return (given.shape, given.dtype) == (found.shape, found.dtype)
 
 
-def _unharmed(note: Callable[[], Any], again: Callable[[], Survey], survey: Survey, binding: Binding) -> Any:
+def _unharmed(
+    note: Callable[[], Any], again: Callable[[], Survey], survey: Survey, binding: Binding
+) -> tuple[Any, bool]:
     """Notes a step, leaves everything as it was, and refuses a step that sets attributes to what cannot be carried.
 
     Wherever an interrupt comes in, it is behind this or puts back once more.
+
+    Returns:
+        What the step computes, and whether what it reads without being given it is as it was before.
     """
     standing, fixed = as_before(survey, binding), dict(survey.fixed)
     held = [one for container in survey.containers for one in held_before(container)]
+    drawn = [source.bit_generator.state for source in survey.generators.values()]
     try:
         noted = note()
         at_once(starmap(call, standing))
@@ -141,11 +167,12 @@ def _unharmed(note: Callable[[], Any], again: Callable[[], Survey], survey: Surv
         _refuse_changes(fixed, dict(after.fixed))
         _refuse_kinds(survey, after)
         _refuse_tensors(survey, after)
+        _reject_draws(survey, drawn)
         at_once(starmap(call, held))
     except BaseException:
         at_once(starmap(call, standing), starmap(call, held))
         raise
-    return noted
+    return noted, after.captured == survey.captured
 
 
 def _refuse_tensors(before: Survey, after: Survey) -> None:
@@ -162,10 +189,18 @@ def _refuse_kinds(before: Survey, after: Survey) -> None:
         raise TapeError(message)
 
 
+def _reject_draws(survey: Survey, before: list[Any]) -> None:
+    for source, state in zip(survey.generators.values(), before, strict=True):
+        if repr(source.bit_generator.state) != repr(state):
+            source.bit_generator.state = state
+            message = "jit: the step draws from a generator by its own methods, which happens but once; give it as rng="
+            raise TapeError(message)
+
+
 def _refuse_changes(before: dict[str, Any], after: dict[str, Any]) -> None:
     for path in filter(after.__contains__, before):
         value, other = before[path], after[path]
-        if other is not value and (type(other) is not type(value) or other != value):
+        if key_of(other) != key_of(value):
             message = (
                 f"jit: the step sets {path} from {value!r} to {other!r}, which happens but once; a Buffer is carried"
             )
@@ -193,6 +228,7 @@ def _run(
 
     states, cells, rates = taken(binding.states), taken(binding.cells), taken(binding.numbers)
     draws = [Draws(seed) for seed in taken([*binding.generators, None])]
+    words = taken([None])[0] if survey.numbers else None
     handles: dict[int, Any] = {
         id(tensor): handle(value) for tensor, value in zip(binding.tensors, taken(binding.tensors), strict=True)
     }
@@ -205,12 +241,20 @@ def _run(
     _remember(survey.optimizers, cells)
     for holder, rate in zip(binding.numbers, rates, strict=True):
         holder.lr = rate
+    numbers = Numbers([value for _, value in survey.numbers], words)
+    places = {place: TracedNumber(numbers, at) for at, (place, _) in enumerate(survey.numbers)}
     by_generator = {id(source): one for source, one in zip(binding.generators, draws, strict=False)}
-    stand_in.set(StandIns(by_generator, draws[-1]))
+    access = Access(survey)
+    stand_in.set(StandIns(by_generator, draws[-1], access))
+    watch()
     put_in(survey, replaced)
 
-    result = step(*rebuilt(args, replaced), **{name: rebuilt(value, replaced) for name, value in kwargs.items()})
+    def given(place: int | str, value: Any) -> Any:
+        return places[place] if place in places else rebuilt(value, replaced)
 
+    result = step(*map(given, range(len(args)), args), **{name: given(name, value) for name, value in kwargs.items()})
+
+    access.finish()
     if any(holder.lr is not rate for holder, rate in zip(binding.numbers, rates, strict=True)):
         message = "jit: the step sets lr, which happens but once; set it between the steps"
         raise TapeError(message)
@@ -225,6 +269,7 @@ def _run(
     outs = [*(values[at] for at in outcome.changed), *(parts[at] for at in outcome.moved)]
     keeper = Keeper(survey, binding, handles, outs)
     outcome.result = keeper.maker(result)
+    outcome.numbers = numbers.plan()
     return [_copied(out.array, arrays) if isinstance(out, Traced) else jnp.asarray(out) for out in outs]
 
 

@@ -12,6 +12,7 @@ from tapegrad import sentences
 from tapegrad.errors import TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.jax.landed import Landed, LandedWithTape
+from tapegrad.jax.scalars import TracedNumber
 from tapegrad.jax.traced import Traced
 from tapegrad.nn import Module
 from tapegrad.optim import Group, Optimizer
@@ -37,6 +38,9 @@ class Keeper:
 
     def maker(self, result: Any) -> Maker:
         """Returns what makes a result like this one of the arrays of a call."""
+        if type(result) is TracedNumber:
+            number = result.place
+            return lambda _, binding: binding.values[number]
         if isinstance(result, Tensor):
             return self._tensor(result)
         if isinstance(result, Gradients):

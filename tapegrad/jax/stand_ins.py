@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.generator import stand_in
-from tapegrad.jax.arguments import Slots, rebuilt
+from tapegrad.jax.access import unwatch
+from tapegrad.jax.arguments import rebuilt
+from tapegrad.jax.objects import UNSET, Slots
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 def as_before(survey: Survey, binding: Binding) -> list[tuple[Any, ...]]:
     """Returns calls, of functions that are not written in Python, that put back whatever traced values stand for."""
-    calls: list[tuple[Any, ...]] = [(stand_in.set, stand_in.get())]
+    calls: list[tuple[Any, ...]] = [*unwatch(), (stand_in.set, stand_in.get())]
     for state in binding.states:
         calls += _values_before(state)
         calls += [(setattr, state, "version", state.version), (setattr, state, "on_device", state.on_device)]
@@ -39,15 +42,25 @@ def _values_before(state: State[Any, Any]) -> list[tuple[Any, ...]]:
 def held_before(container: Any) -> list[tuple[Any, ...]]:
     """Returns calls that put back what a container holds now, as those of `as_before` do."""
     if isinstance(container, Slots):
-        return [(object.__setattr__, container.value, name, container[name]) for name in container]
-    put = container.extend if isinstance(container, list) else container.update
+        return [
+            call
+            for member, held in zip(container.members.values(), container.values(), strict=True)
+            for call in _slot_before(member, container.value, held)
+        ]
+    put = container.extend if isinstance(container, list | deque) else container.update
     return [(container.clear,), (put, container.copy())]
+
+
+def _slot_before(member: Any, value: Any, held: Any) -> list[tuple[Any, ...]]:
+    if held is UNSET:
+        return [(member.__set__, value, None), (member.__delete__, value)]
+    return [(member.__set__, value, held)]
 
 
 def put_in(survey: Survey, replace: Callable[[Any], Any]) -> None:
     """Puts what stands for tensors in their place, wherever attributes, lists and dictionaries hold them."""
     for container in survey.containers:
-        places = range(len(container)) if isinstance(container, list) else list(container)
+        places = range(len(container)) if isinstance(container, list | deque) else list(container)
         for place in places:
             before = container[place]
             there = rebuilt(before, replace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -25,6 +26,20 @@ class UntraceableError(TapeError, NoNumbersError):
     def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
         refusal = TapeError(sentences.untraceable(entry.name), op=entry.name)  # see `op`: the sentence is complete
         raise refusal from None
+
+
+class Number(ABC):
+    """What stands for a number that a step is given; `isinstance` takes it for a number of that type."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def fix(self) -> Any:
+        """Returns the value; from here on the program is for this value alone."""
+
+    @abstractmethod
+    def in_dtype_of(self, x: Traced) -> Any:
+        """Returns what an operator computes with beside a value: an input of the program, or the number itself."""
 
 
 class Traced(Value[Any, Any]):
@@ -282,6 +297,8 @@ def _bare(value: Any, carries: list[Callable[[object], bool]]) -> Any:
     if isinstance(value, Traced):
         carries.append(value.carries)
         return value.array
+    if isinstance(value, Number):
+        return value.fix()
     if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
         return type(value)(_bare(one, carries) for one in value)
     return value
@@ -297,6 +314,10 @@ def _binary(function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """Computes with two operands, unless one is a tensor, which knows better."""
     if hasattr(x, "tape") or hasattr(y, "tape"):
         return NotImplemented
+    if isinstance(x, Number):
+        x = x.in_dtype_of(y)
+    elif isinstance(y, Number):
+        y = y.in_dtype_of(x)
     return computed(function, x, y)
 
 

@@ -1,0 +1,129 @@
+"""What a step may read of parameters, buffers and optimizers while it is traced: of those that it was given."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from tapegrad import sentences
+from tapegrad.dims import show
+from tapegrad.generator import stand_in
+from tapegrad.nn.param import Buffer, State
+from tapegrad.optim import Optimizer
+from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tapegrad.jax.arguments import Survey
+
+
+class NotGivenError(Exception):
+    """A step reads what it was not given: no error of an op's or of a layer's, which would say so in its own name."""
+
+
+class Access:
+    """What a step that is being traced may read: what it was given, and what it makes itself.
+
+    Args:
+        survey: What it was given.
+    """
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+        self._made: dict[int, Any] = {}
+        self._error: NotGivenError | None = None
+
+    def add(self, made: Any) -> None:
+        """Lets the step read a parameter, a buffer or an optimizer that it has made."""
+        self._made[id(made)] = made
+
+    def check(self, read: Any) -> None:
+        """Rejects what is read and neither given nor made by the step.
+
+        Raises:
+            NotGivenError: It is not the step's to read.
+        """
+        if (
+            id(read) in self.survey.states
+            or id(read) in self._made
+            or any(read is one for one in self.survey.optimizers)
+        ):
+            return
+        call = self.survey.call
+        path = self.survey.unknown.get(id(read), ("", None))[0]
+        noun = "buffer" if isinstance(read, Buffer) else "parameter" if isinstance(read, State) else "optimizer"
+        of_whom = (
+            f"of shape {show(_layout(read).shape)}" if isinstance(read, State) else f"of class {type(read).__name__}"
+        )
+        root = path.partition(".")[0]
+        mend = f"pass {root if root in self.survey.reads.variables else 'it'} as an argument of {call}"
+        self._error = NotGivenError(sentences.not_given(call, f"the {noun} {path or of_whom}", mend))
+        raise self._error
+
+    def finish(self) -> None:
+        """Raises the error again that the step may have caught."""
+        if self._error is not None:
+            raise self._error
+
+
+class _Data:
+    """The values of a parameter or a buffer, which not every step may read."""
+
+    def __get__(self, state: Any, _: Any) -> Any:
+        if state is None:
+            return self
+        if (standing := stand_in.get()) is not None:
+            standing.access.check(state)
+        return _SLOT.__get__(state)
+
+    def __set__(self, state: Any, values: Any) -> None:
+        if (standing := stand_in.get()) is not None and _layout(state) is None:
+            standing.access.add(state)
+        _SLOT.__set__(state, values)
+
+    def __delete__(self, state: Any) -> None:
+        _SLOT.__delete__(state)
+
+
+class _Memory:
+    """What an optimizer remembers of its parameters, which not every step may read."""
+
+    def __get__(self, optimizer: Any, _: Any) -> Any:
+        if optimizer is None:
+            return self
+        if (standing := stand_in.get()) is not None:
+            standing.access.check(optimizer)
+        return vars(optimizer)["state"]
+
+    def __set__(self, optimizer: Any, state: Any) -> None:
+        if (standing := stand_in.get()) is not None and "state" not in vars(optimizer):
+            standing.access.add(optimizer)
+        vars(optimizer)["state"] = state
+
+
+def watch() -> None:
+    """Lets the step that is being traced in this thread read only what it may; its shapes are anyone's to read."""
+    for name in ("shape", "dtype", "ndim", "size"):
+        setattr(State, name, property(partial(_of_layout, name)))
+    for kind, name, reads in ((State, "data", _Data()), (Optimizer, "state", _Memory())):
+        setattr(kind, name, reads)
+
+
+def unwatch() -> list[tuple[Any, ...]]:
+    """Returns calls, of functions that are not written in Python, that end what `watch` has begun."""
+    names = ("data", "shape", "dtype", "ndim", "size")
+    return [*((setattr, State, name, vars(Tensor)[name]) for name in names), (setattr, Optimizer, "state", None)]
+
+
+def _of_layout(name: str, state: Any) -> Any:
+    return getattr(_layout(state), name)
+
+
+def _layout(state: Any) -> Any:
+    """Returns an array of a parameter or a buffer, for its shape; None of one that is only being made."""
+    try:
+        return _SLOT.__get__(state)
+    except AttributeError:
+        return getattr(state, "on_device", None)
+
+
+_SLOT: Final[Any] = vars(Tensor)["data"]

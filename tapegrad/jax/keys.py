@@ -1,0 +1,83 @@
+"""Keys of compiled programs: they hold what they name, so that no address of what is gone stands for something else."""
+
+from __future__ import annotations
+
+from struct import pack
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from typing_extensions import override
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Same:
+    """A key that equals only a key of the very same object, which it keeps alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    @override
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def counts_by_value(value: object) -> bool:
+    """Tells whether a value counts by what it is, and not as the object that it is."""
+    return type(value) in _BY_TYPE or isinstance(value, np.generic | np.dtype)
+
+
+def key_of(value: Any) -> tuple[Any, ...]:
+    """Returns a key that equals that of every value of the same type which no program can tell from this one.
+
+    0.0 and -0.0 have two keys, and a NaN has one. Tuples and frozensets of values count by their elements, in order.
+    Every other object counts as itself.
+    """
+    kind = type(value)
+    if (of_value := _BY_TYPE.get(kind)) is not None:
+        return kind, of_value(value)
+    if kind in (tuple, frozenset):
+        return kind, tuple(map(key_of, value))
+    if isinstance(value, np.generic) and not value.dtype.hasobject:
+        return kind, value.dtype, value.tobytes()
+    if isinstance(value, np.dtype):
+        return kind, value
+    return kind, Same(value)
+
+
+def content_of(value: Any) -> tuple[Any, ...]:
+    """Returns what an array of NumPy's, or another block of memory, holds now."""
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.tobytes()
+    view = memoryview(value)
+    return view.format, view.shape, view.tobytes()
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _bits(value: complex) -> bytes:
+    return pack("<dd", value.real, value.imag)
+
+
+_BY_TYPE: Final[dict[type, Callable[[Any], Any]]] = {
+    bool: _itself,
+    int: _itself,
+    float: _bits,
+    complex: _bits,
+    str: _itself,
+    bytes: _itself,
+    type(None): _itself,
+    type(...): _itself,
+    type(NotImplemented): _itself,
+    range: lambda value: (value.start, value.stop, value.step),
+    slice: lambda value: (key_of(value.start), key_of(value.stop), key_of(value.step)),
+}
