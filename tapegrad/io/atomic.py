@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from contextlib import suppress
 from glob import escape
 from pathlib import Path
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Puts what `write` writes in the place of a file, at once.
 
-    A process killed meanwhile leaves a hidden file `.name.<hex>.tmp` beside it; any error leaves nothing.
+    A file that is replaced keeps its mode, so that a private one stays private. A process killed meanwhile leaves a
+    hidden file `.name.<hex>.tmp` beside it; any error leaves nothing.
 
     Args:
         path: The file. A link is followed, so that it stays one.
@@ -29,6 +31,8 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")  # the same folder, hence the same disk
     try:
         with temporary.open("xb") as file:
+            if path.exists():  # before the first byte is written: others may not read it meanwhile
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             write(file)
             file.flush()
             os.fsync(file.fileno())
@@ -40,6 +44,24 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
             error.filename = str(path)  # what the caller knows of
         raise
     _sync_folder(path.parent)
+
+
+def check_folder(call: str, path: Path) -> None:
+    """Check that a file can be written at a path later, before hours of work depend on it.
+
+    Raises:
+        OSError: The folder does not exist or may not be written to, or the path is a folder.
+    """
+    path = Path(os.path.realpath(path))
+    if path.is_dir():
+        message = f"{call}: {path} is a folder, not a file"
+        raise IsADirectoryError(message)
+    if not path.parent.is_dir():
+        message = f"{call}: the folder {path.parent} does not exist"
+        raise FileNotFoundError(message)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        message = f"{call}: the folder {path.parent} may not be written to"
+        raise PermissionError(message)
 
 
 def remove_leftovers(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -31,88 +31,151 @@ class HasState(Protocol):
 
 
 Layout: TypeAlias = Literal["tapegrad", "torch"]
+LAYOUTS: Final[dict[str, Layout]] = {"tapegrad": "tapegrad", "pt": "torch"}  # by the `format` in a file's metadata
+FORMATS: Final[dict[Layout, str]] = {layout: name for name, layout in LAYOUTS.items()}
 # `object` is what mypy makes of a dict of several kinds.
 Saved: TypeAlias = Module | HasState | np.random.Generator | Mapping[str, object]
 
 
 class Part(NamedTuple):
-    """One of the things in a file."""
+    """One of the objects in a file."""
 
     prefix: str
     arrays: dict[str, Array]
     restore: Callable[[Mapping[str, Any]], None]
-    passed: frozenset[str] = frozenset()  # names that may be in the file as well
+    copies: Mapping[str, str] = {}  # other names of arrays: a file may have them too, with the same values
+    counters: frozenset[str] = frozenset()  # names that PyTorch expects and tapegrad has no use for
+    is_read_alike: bool = True  # by every layout that has these names and shapes
 
 
 @edge
-def save(saved: Saved, path: str | os.PathLike[str]) -> None:
-    """Writes the tensors of a module, or the state of an optimizer, or several such things by name, to one file.
+def save(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegrad") -> None:
+    """Save the tensors of a module, the state of an optimizer, or several such objects by name, to one file.
 
     The suffix of the path names the format: `.npz`, or `.safetensors` with the extra of that name. Keys are attribute
     paths, `layers.0.weight`; a parameter in two places is saved once, under the first. So is a buffer, and a random
     generator, such as that of a `Dropout`. In a mapping, `{"model": model, "optimizer": optimizer}`, its keys come
     first: `model.layers.0.weight`. Batches have a state too, and so has a random generator by itself.
 
-    The file is replaced at once: a process killed meanwhile leaves the old one.
+    With `layout="torch"` the file has the names and axes of PyTorch, and `load_state_dict` of a model of the same
+    architecture reads it: `model.load_state_dict(safetensors.torch.load_file(path))`. Random generators are left out.
+
+    The file is replaced atomically: a process killed meanwhile leaves the old one. The metadata say which layout it
+    has. A file that was there keeps its mode.
 
     Args:
         saved: A module, an optimizer, batches, a generator, or a mapping of these.
         path: Where to. The folder exists.
+        layout: The names and axes of a module's parameters: those of tapegrad, or those of PyTorch.
 
     Raises:
         FileError: The suffix names no format, two parameters would have one key, the format cannot hold a name or a
-            dtype, or a generator is of a rare kind.
+            dtype, or a generator is of a rare kind. Or `layout` is neither of the two, or PyTorch's for something else
+            than a module.
         ImportError: The suffix is `.safetensors` and that package is not installed.
         OSError: The file cannot be written.
     """
+    _check_layout("save", layout)
     path = Path(path)
     format_of("save", path)
-    write("save", path, _all("save", _parts("save", saved)))
+    parts = _parts("save", saved, layout)
+    arrays = _all("save", parts)
+    for part in parts:
+        arrays |= {part.prefix + name: arrays[part.prefix + first] for name, first in part.copies.items()}
+        arrays |= {part.prefix + name: np.zeros((), np.int64) for name in part.counters}
+    write("save", path, arrays, {"format": FORMATS[layout]})
 
 
 @edge
-def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegrad") -> None:
-    """Reads what `save` wrote back into the same kind of thing; on any error, nothing has changed.
+def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout | None = None) -> None:
+    """Load what `save` wrote into the same kind of object; on any error, nothing has changed.
 
-    With `layout="torch"` it reads what `safetensors.torch.save_file(model.state_dict(), path)` wrote of a model of the
-    same architecture: layers of a `Sequential` or a `Repeated` go by their number; the weights of a `Linear` and of
-    recurrent layers are transposed; the `query`, `key` and `value` of a `MultiHeadAttention` are cut out of
-    `in_proj_weight` and `in_proj_bias`, and its `out` is `out_proj`; the parts of a transformer go by PyTorch's names;
-    the `num_batches_tracked` of a batch norm is passed over; and random generators, which are in no such file, stay as
-    they are. Attributes of a model of your own have the same names.
+    A file says which layout it has: that of tapegrad, or that of PyTorch, which is what
+    `safetensors.torch.save_file(model.state_dict(), path)` wrote of a model of the same architecture. There layers of a
+    `Sequential` or a `Repeated` go by their number; the weights of a `Linear` and of recurrent layers are transposed;
+    the `query`, `key` and `value` of a `MultiHeadAttention` are one `in_proj_weight` and one `in_proj_bias`, and its
+    `out` is `out_proj`; the parts of a transformer go by PyTorch's names; the `num_batches_tracked` of a batch norm is
+    passed over; and random generators, which are in no such file, stay as they are. Attributes of a model of your own
+    have the same names.
 
     Args:
         saved: What has the names, shapes and dtypes that are in the file.
         path: Where from; the suffix names the format. Nothing in the file is executed.
-        layout: How the file names and turns the parameters of a module: as `save` does, or as PyTorch does.
+        layout: The names and axes of a module's parameters in the file. It is needed where the file does not say, and
+            its names and shapes would fit both.
 
     Raises:
         FileError: The file is damaged or of another format, or a name, shape or dtype differs; all that do are listed.
-            Or a state in it is none; or `layout` is neither of the two, or PyTorch's, which is one of modules, for
-            something else.
+            Or a state in it is none; or the file does not say its layout and may have either; or `layout` is neither of
+            the two, or PyTorch's, which is one of modules, for something else.
         ImportError: The suffix is `.safetensors` and that package is not installed; or there is bfloat16 in the file,
             and ml_dtypes is not.
         OSError: There is no such file, or it cannot be read.
     """
-    if layout not in ("tapegrad", "torch"):
-        message = f"load: layout is {layout!r} but 'tapegrad' or 'torch' is expected"
-        raise FileError(message)
+    if layout is not None:
+        _check_layout("load", layout)
     path = Path(path)
-    parts = _parts("load", saved, layout)
-    passed = {part.prefix + name for part in parts for name in part.passed}
-    expected = _all("load", parts)
+    asked = layout or "tapegrad"
+    parts = _parts("load", saved, asked)
 
-    def accept(headers: dict[str, Header]) -> dict[str, Array]:
-        found = {name: header for name, header in headers.items() if name not in passed}
-        differences = _differences(expected, found)
+    def accept(headers: dict[str, Header], metadata: dict[str, str]) -> list[str]:
+        nonlocal parts
+        found = layout or LAYOUTS.get(metadata.get("format", ""))
+        if found is None:
+            _check_unambiguous(saved, parts, path.name, headers)
+        elif found != asked:
+            parts = _parts("load", saved, found)
+        differences = _differences(parts, headers)
         if differences:
             listed = "".join(f"\n  {difference}" for difference in differences)
             message = f"load: {path.name} does not fit {_kind(saved)}, which stays as it is:{listed}"
             raise FileError(message)
-        return expected
+        copies = [part.prefix + name for part in parts for name in part.copies]
+        return [*_all("load", parts), *(name for name in copies if name in headers)]
 
-    found = read("load", path, accept)
-    _restore(parts, found, f"load: {path.name} does not fit {_kind(saved)}, which stays as it is:")
+    arrays = read("load", path, accept)
+    _check_copies(parts, arrays, path.name)
+    _restore(parts, arrays, f"load: {path.name} does not fit {_kind(saved)}, which stays as it is:")
+
+
+def _check_layout(call: str, layout: object) -> None:
+    if layout not in FORMATS:
+        message = f"{call}: layout is {layout!r} but 'tapegrad' or 'torch' is expected"
+        raise FileError(message)
+
+
+def _check_unambiguous(saved: Any, own: list[Part], file: str, headers: dict[str, Header]) -> None:
+    """Check that a file that does not say its layout can only have tapegrad's.
+
+    Raises:
+        FileError: It may be PyTorch's as well, which would transpose weights, or only that.
+    """
+    if not isinstance(saved, Module):
+        return
+    torch_part = _part_of_torch("load", "", saved)
+    if _differences([torch_part], headers):
+        return
+    if _differences(own, headers):
+        message = (
+            f"load: {file} fits PyTorch's layout but does not say who wrote it: if it was PyTorch, pass layout='torch'"
+        )
+        raise FileError(message)
+    if not torch_part.is_read_alike:
+        message = (
+            f"load: {file} does not say who wrote it and fits both layouts, of which PyTorch's transposes weights: "
+            "pass layout='torch' or layout='tapegrad'"
+        )
+        raise FileError(message)
+
+
+def _check_copies(parts: list[Part], arrays: dict[str, Array], file: str) -> None:
+    """Check that the names of one parameter have one value: only one of two could be loaded."""
+    for part in parts:
+        for name, first in part.copies.items():
+            one, other = part.prefix + first, part.prefix + name
+            if other in arrays and arrays[one].tobytes() != arrays[other].tobytes():
+                message = f"load: {file} has two values for one parameter: {one} and {other} differ"
+                raise FileError(message)
 
 
 def _restore(parts: list[Part], found: dict[str, Array], refused: str) -> None:
@@ -131,7 +194,7 @@ def _restore(parts: list[Part], found: dict[str, Array], refused: str) -> None:
         raise FileError(message) from error
 
 
-def _parts(call: str, saved: Any, layout: Layout = "tapegrad") -> list[Part]:
+def _parts(call: str, saved: Any, layout: Layout) -> list[Part]:
     named = {f"{name}.": one for name, one in saved.items()} if isinstance(saved, Mapping) else {"": saved}
     return [_part(call, prefix, one, layout) for prefix, one in named.items()]
 
@@ -186,14 +249,24 @@ def _part_of_torch(call: str, prefix: str, module: Any) -> Part:
         message = f"{call}: {prefix[:-1] or 'saved'} is {_kind(module)}, which is no module, as PyTorch's layout is for"
         raise FileError(message)
     places = torch_layout.places(module)
-    held = [place for place in places if place.tensors]
+    first: dict[int, torch_layout.Place] = {}  # by a parameter, which lives as long as the module
+    copies: dict[str, str] = {}
+    for place in places:
+        if place.tensors and first.setdefault(id(place.tensors[0]), place) is not place:
+            copies[place.name] = first[id(place.tensors[0])].name
 
     def restore(arrays: Mapping[str, Any]) -> None:
-        for place in held:
+        for place in first.values():
             place.restore(arrays[place.name])
 
-    passed = frozenset(place.name for place in places if not place.tensors)
-    return Part(prefix, {place.name: place.array() for place in held}, restore, passed)
+    return Part(
+        prefix,
+        {place.name: _plain(place.array()) for place in first.values()},
+        restore,
+        copies,
+        frozenset(place.name for place in places if not place.tensors),
+        is_read_alike=not any(place.is_turned for place in places),
+    )
 
 
 def _all(call: str, parts: list[Part]) -> dict[str, Array]:
@@ -207,20 +280,22 @@ def _all(call: str, parts: list[Part]) -> dict[str, Array]:
     return together
 
 
-def _differences(expected: dict[str, Array], found: dict[str, Header]) -> list[str]:
-    """Lists what keeps the arrays in a file from standing in the places of those that are there."""
+def _differences(parts: list[Part], headers: dict[str, Header]) -> list[str]:
+    """List every name, shape and dtype in a file that differs from what the parts expect."""
     listed = []
+    expected = _all("load", parts)
+    optional = {part.prefix + name for part in parts for name in (*part.copies, *part.counters)}
     for name, array in expected.items():
-        if name not in found:
+        if name not in headers:
             listed.append(f"{name} {show(array.shape)} is not in the file")
             continue
-        there, here = _described(found[name]), _described(array)
+        there, here = _described(headers[name]), _described(array)
         if there != here:
             listed.append(f"{name} is {there} in the file but {here} is expected")
     listed += [
         f"{legible(name)} {show(header.shape)} is in the file only"
-        for name, header in found.items()
-        if name not in expected
+        for name, header in headers.items()
+        if name not in expected and name not in optional
     ]
     return listed
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
+import os
 import warnings
 import zipfile
 from contextlib import contextmanager
@@ -40,11 +42,19 @@ class Header(NamedTuple):
 Read: TypeAlias = "Callable[[str], Array]"
 
 
-class Format(NamedTuple):
-    """Writes named arrays to a file, and opens one: what is said of its arrays, and what reads the values of one."""
+class Opened(NamedTuple):
+    """An open file: the headers of its arrays, a function that reads the values of one, and its metadata."""
 
-    write: Callable[[IO[bytes], dict[str, Array]], None]
-    open: Callable[[IO[bytes]], tuple[dict[str, Header], Read]]
+    headers: dict[str, Header]
+    values: Read
+    metadata: dict[str, str]
+
+
+class Format(NamedTuple):
+    """A function that writes named arrays and metadata to a file, and one that opens such a file."""
+
+    write: Callable[[IO[bytes], dict[str, Array], dict[str, str]], None]
+    open: Callable[[IO[bytes]], Opened]
 
 
 def format_of(call: str, path: Path) -> Format:
@@ -67,8 +77,8 @@ def format_of(call: str, path: Path) -> Format:
     return _FORMATS[path.suffix]
 
 
-def write(call: str, path: Path, arrays: dict[str, Array]) -> None:
-    """Puts a file with these arrays in the place of the one that is there, at once.
+def write(call: str, path: Path, arrays: dict[str, Array], metadata: dict[str, str]) -> None:
+    """Replace the file at a path, atomically, by one with these arrays and this metadata.
 
     Raises:
         FileError: The format cannot hold a name or a dtype.
@@ -78,7 +88,7 @@ def write(call: str, path: Path, arrays: dict[str, Array]) -> None:
     try:
         for name in arrays:
             _check_name(name)
-        write_atomically(path, lambda file: form.write(file, arrays))
+        write_atomically(path, lambda file: form.write(file, arrays, metadata))
     except OSError:
         raise
     except Exception as error:  # noqa: BLE001  # of any kind: its words are passed on
@@ -86,7 +96,9 @@ def write(call: str, path: Path, arrays: dict[str, Array]) -> None:
         raise FileError(message) from None
 
 
-def read(call: str, path: Path, accept: Callable[[dict[str, Header]], Iterable[str]]) -> dict[str, Array]:
+def read(
+    call: str, path: Path, accept: Callable[[dict[str, Header], dict[str, str]], Iterable[str]]
+) -> dict[str, Array]:
     """Returns arrays of a file, once what is said of them has been accepted.
 
     So a file that says it holds more than there is room for takes no memory, and one that does not fit takes no time.
@@ -94,8 +106,8 @@ def read(call: str, path: Path, accept: Callable[[dict[str, Header]], Iterable[s
     Args:
         call: The function that was asked to, for the error.
         path: The file.
-        accept: Gets dtypes and shapes by name, and returns the names of the arrays to read; raises if they are not what
-            it expects.
+        accept: Gets dtypes and shapes by name, and the metadata, and returns the names of the arrays to read; raises if
+            they are not what it expects.
 
     Raises:
         FileError: The file is damaged, or of another format than its suffix says.
@@ -105,10 +117,10 @@ def read(call: str, path: Path, accept: Callable[[dict[str, Header]], Iterable[s
     form = format_of(call, path)
     with path.open("rb") as file:
         with _blaming(call, path):
-            headers, values = form.open(file)
-        names = accept(headers)
+            opened = form.open(file)
+        names = accept(opened.headers, opened.metadata)
         with _blaming(call, path):
-            return {name: _believed(name, values(name)) for name in names}
+            return {name: _believed(name, opened.values(name)) for name in names}
 
 
 def headers(call: str, path: Path) -> dict[str, Header]:
@@ -121,7 +133,7 @@ def headers(call: str, path: Path) -> dict[str, Header]:
     """
     form = format_of(call, path)
     with path.open("rb") as file, _blaming(call, path):
-        return form.open(file)[0]
+        return form.open(file).headers
 
 
 def legible(name: str) -> str:
@@ -149,7 +161,7 @@ def _blaming(call: str, path: Path) -> Iterator[None]:
     try:
         with warnings.catch_warnings(action="ignore"):  # of Python's parser, which reads a header of NumPy's
             yield
-    except ImportError:  # of what knows a dtype that is in the file
+    except (ImportError, MemoryError):  # a package for a dtype in the file is missing; the file itself is whole
         raise
     except Exception as error:  # noqa: BLE001  # of any kind: its words are passed on
         reason = f"{type(error).__name__}: {legible(str(error))}" if str(error) else type(error).__name__
@@ -157,19 +169,20 @@ def _blaming(call: str, path: Path) -> Iterator[None]:
         raise FileError(message) from None
 
 
-def _write_npz(file: IO[bytes], arrays: dict[str, Array]) -> None:
+def _write_npz(file: IO[bytes], arrays: dict[str, Array], metadata: dict[str, str]) -> None:
     # Not numpy.savez, to which a parameter called `file` is its own first argument.
     archive = zipfile.ZipFile(file, "w")
     try:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
+        archive.comment = json.dumps(metadata).encode()
         archive.close()
     finally:
         archive.fp = None  # what an interrupt has left open is not closed, which would fail and hide the interrupt
 
 
-def _open_npz(file: IO[bytes]) -> tuple[dict[str, Header], Read]:
+def _open_npz(file: IO[bytes]) -> Opened:
     archive = zipfile.ZipFile(file)
     members: dict[str, _Member] = {}
     for info in archive.infolist():
@@ -179,7 +192,22 @@ def _open_npz(file: IO[bytes]) -> tuple[dict[str, Header], Read]:
             raise ValueError(message)
         members[name] = _member(archive, info, name)
 
-    return {name: member.header for name, member in members.items()}, lambda name: members[name].values(archive)
+    file.seek(-2 - len(archive.comment), os.SEEK_END)
+    if int.from_bytes(file.read(2), "little") != len(archive.comment):  # zipfile accepts a shorter one
+        message = "the file ends within its comment"
+        raise ValueError(message)
+    headers = {name: member.header for name, member in members.items()}
+    return Opened(headers, lambda name: members[name].values(archive), _metadata_of(archive.comment))
+
+
+def _metadata_of(comment: bytes) -> dict[str, str]:
+    """Return the metadata in the comment of an archive; another program may have written a comment of its own."""
+    try:
+        metadata = json.loads(comment)
+    except ValueError:
+        return {}
+    items = metadata.items() if isinstance(metadata, dict) else ()
+    return {name: value for name, value in items if isinstance(value, str)}
 
 
 class _Member(NamedTuple):
@@ -232,22 +260,42 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> _Memb
     return _Member(info, start, Header(dtype, shape), is_turned)
 
 
-def _write_safetensors(file: IO[bytes], arrays: dict[str, Array]) -> None:
-    file.write(_safetensors().save(arrays))
+def _write_safetensors(file: IO[bytes], arrays: dict[str, Array], metadata: dict[str, str]) -> None:
+    file.write(_safetensors().save(arrays, metadata))
 
 
-def _open_safetensors(file: IO[bytes]) -> tuple[dict[str, Header], Read]:
-    # The library refuses a header that does not describe each byte of the file once, so nothing is larger than that.
-    # Its own arrays are NumPy's, which has no bfloat16.
-    found = importlib.import_module("safetensors").deserialize(file.read())
-    arrays: dict[str, Array] = {name: _array(**said) for name, said in found}
-    return {name: Header(array.dtype, array.shape) for name, array in arrays.items()}, arrays.pop
+def _open_safetensors(file: IO[bytes]) -> Opened:
+    """Read the header, and each array when it is asked for: a file that is rejected costs no memory.
+
+    The library maps the file to check it: its header must describe each byte exactly once. It does not tell where an
+    array begins, and its arrays are NumPy's, which has no bfloat16; so the header is read here once more.
+    """
+    with importlib.import_module("safetensors").safe_open(file.name, framework="np"):
+        length = int.from_bytes(file.read(8), "little")
+        described: dict[str, Any] = json.loads(file.read(length))
+    metadata = described.pop("__metadata__", None) or {}
+    headers = {name: Header(_dtype_of(one["dtype"]), tuple(one["shape"])) for name, one in described.items()}
+
+    def values(name: str) -> Array:
+        begin, end = described[name]["data_offsets"]
+        file.seek(8 + length + begin)
+        flat = np.empty(end - begin, np.uint8)
+        stream: Any = file  # IO[bytes] declares no readinto
+        if stream.readinto(flat.data) < end - begin:
+            message = f"{name} ends behind the end of the file"
+            raise ValueError(message)
+        return flat.view(headers[name].dtype).reshape(headers[name].shape)
+
+    return Opened(headers, values, metadata)
 
 
-def _array(dtype: str, shape: list[int], data: bytes) -> Array:
-    """Returns an array of what the library says of it."""
-    known = _bfloat16() if dtype == "BF16" else np.dtype(_DTYPES[dtype])
-    return np.frombuffer(data, known).reshape(shape)
+def _dtype_of(name: str) -> np.dtype[Any]:
+    """Return the dtype of a name in a header.
+
+    Raises:
+        KeyError: NumPy has no such dtype.
+    """
+    return _bfloat16() if name == "BF16" else np.dtype(_DTYPES[name])
 
 
 def _bfloat16() -> np.dtype[Any]:

@@ -83,14 +83,12 @@ class Place(NamedTuple):
 
 
 def places(module: Module) -> list[Place]:
-    """Returns each parameter and buffer once, with its place in a `state_dict` of the same architecture.
+    """Return the places of all parameters and buffers in a `state_dict` of the same architecture.
 
-    What has a place there and nothing to stand in it here comes without tensors.
+    A tied parameter has a place under each of its names. A counter that PyTorch has and tapegrad has not comes without
+    tensors.
     """
-    first: dict[object, Place] = {}
-    for place in _walk(module):
-        first.setdefault(id(place.tensors[0]) if place.tensors else place.name, place)
-    return [*first.values()]
+    return [*_walk(module)]
 
 
 def _walk(model: Module) -> Iterator[Place]:

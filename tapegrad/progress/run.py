@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from tapegrad.io import load, save
-from tapegrad.io.atomic import remove_leftovers
+from tapegrad.io.atomic import check_folder, remove_leftovers
 from tapegrad.io.formats import format_of, headers
 from tapegrad.options import check_at_least_zero, check_count
 from tapegrad.progress.display import Display, display, written
@@ -265,7 +265,8 @@ def track(
         ValueError: A number is out of its range, a checkpoint has nothing to save or no file, or a name in `saved` is
             one of the run's own. While it runs: `until` watches what no epoch has noted.
         FileError: The suffix of `checkpoint` names no format, or the file does not fit what is in `saved`.
-        OSError: A file cannot be read or written.
+        OSError: The folder of `checkpoint` does not exist or may not be written to, or a file cannot be read or
+            written.
     """
     return Run(batches, epochs, log=log, checkpoint=checkpoint, saved=saved, every=every, until=until, show=show)
 
@@ -287,6 +288,7 @@ def _check(
             raise ValueError(message)
     if checkpoint is not None:
         format_of("track", Path(checkpoint))
+        check_folder("track", Path(checkpoint))
 
 
 def _has_state(one: object) -> bool:

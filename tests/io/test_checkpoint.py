@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
+import stat
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -295,3 +298,44 @@ def test_bfloat16_in_a_file_asks_for_its_extra(tmp_path: Path, monkeypatch: pyte
 
     with pytest.raises(ImportError, match=r"^tapegrad.bfloat16 needs the package ml_dtypes: pip install "):
         load(given, path)
+
+
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "m.npz"
+    save(Linear(3, 2), path)
+    path.chmod(0o600)
+
+    save(Linear(3, 2), path)
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_large_file_that_does_not_fit_is_rejected_by_its_header(tmp_path: Path) -> None:
+    size, path = 3 << 30, tmp_path / "m.safetensors"
+    header = json.dumps({"weight": {"dtype": "F32", "shape": [size // 4], "data_offsets": [0, size]}}).encode()
+    with path.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + size)  # sparse: it takes no room on the disk
+
+    tracemalloc.start()
+    with pytest.raises(
+        FileError, match=r"weight is float32 \(805306368,\) in the file but float32 \(3, 2\) is expected"
+    ):
+        load(Linear(3, 2), path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 1 << 20
+
+
+@any_format
+def test_no_memory_is_not_called_a_damaged_file(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, path = Linear(3, 2), tmp_path / f"m.{suffix}"
+    save(module, path)
+
+    def empty(*_: object) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr("tapegrad.io.formats.np.empty", empty)
+    with pytest.raises(MemoryError):
+        load(module, path)

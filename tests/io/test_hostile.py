@@ -292,7 +292,7 @@ def test_a_truth_value_that_is_neither_is_refused(tmp_path: Path) -> None:
     for suffix in ("npz", "safetensors"):
         path = tmp_path / f"run.{suffix}"
         arrays = batches.arrays() | {"passed": np.array([1, 2], np.uint8).view(np.bool_)}
-        formats.write("save", path, arrays)
+        formats.write("save", path, arrays, {"format": "tapegrad"})
 
         with pytest.raises(FileError, match=r"passed has a truth value that is neither 0 nor 1"):
             load(batches, path)
@@ -306,7 +306,7 @@ def test_a_state_that_is_refused_leaves_what_came_before_it_as_it_was(tmp_path: 
     }
     arrays["rng.state"] = np.array([1, 2, 3, 4, 0, 2**40], np.uint64)
     arrays["model.layers.2.rng"] = np.array([1, 2, 3, 4, 0, 0], np.uint64)
-    formats.write("save", tmp_path / "run.npz", arrays)
+    formats.write("save", tmp_path / "run.npz", arrays, {"format": "tapegrad"})
     before = kept.bits()
 
     message = (

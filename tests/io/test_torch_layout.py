@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from tapegrad.io import FileError, load
+from tapegrad.io import FileError, formats, load, save
 from tapegrad.io.torch_layout import places
 from tapegrad.nn import (
     GRU,
@@ -150,11 +151,118 @@ def test_blocks_and_recurrent_layers_go_by_their_names_there() -> None:
     }
 
 
-def test_a_shared_weight_is_looked_for_once() -> None:
+def tied() -> Module:
     first, second = Linear(3, 3), Linear(3, 3, bias=False)
     second.weight = first.weight
+    return Sequential(first, second)
 
-    assert [place.name for place in places(Sequential(first, second))] == ["0.weight", "0.bias"]
+
+@pytest.mark.parametrize("names", [("0.weight",), ("0.weight", "1.weight")])
+def test_a_tied_weight_may_be_in_the_file_under_each_of_its_names(tmp_path: Path, names: tuple[str, ...]) -> None:
+    model, weight = tied(), filled({"w": (3, 3)})["w"]
+    save_file(dict.fromkeys(names, weight) | {"0.bias": np.zeros(3, np.float32)}, tmp_path / "m.safetensors")
+
+    load(model, tmp_path / "m.safetensors", layout="torch")
+
+    np.testing.assert_array_equal(model.parameters()["layers.0.weight"].numpy(), weight.T)
+
+
+def test_two_values_for_a_tied_weight_are_an_error(tmp_path: Path) -> None:
+    arrays = filled({"0.weight": (3, 3), "0.bias": (3,), "1.weight": (3, 3)})
+    save_file(arrays, tmp_path / "m.safetensors")
+
+    message = "load: m.safetensors has two values for one parameter: 0.weight and 1.weight differ"
+    with pytest.raises(FileError, match=f"^{re.escape(message)}$"):
+        load(tied(), tmp_path / "m.safetensors", layout="torch")
+
+
+def test_a_file_that_says_that_pytorch_wrote_it_needs_no_option(tmp_path: Path) -> None:
+    model, arrays = Linear(3, 3), filled({"weight": (3, 3), "bias": (3,)})
+    save_file(arrays, tmp_path / "m.safetensors", {"format": "pt"})  # as safetensors.torch.save_file does
+
+    load(model, tmp_path / "m.safetensors")
+
+    np.testing.assert_array_equal(model.weight.numpy(), arrays["weight"].T)
+
+
+def test_a_square_weight_of_unknown_origin_is_an_error(tmp_path: Path) -> None:
+    model, arrays = Linear(3, 3), filled({"weight": (3, 3), "bias": (3,)})
+    before = model.weight.numpy(copy=True)
+    save_file(arrays, tmp_path / "m.safetensors")
+
+    message = (
+        "load: m.safetensors does not say who wrote it and fits both layouts, of which PyTorch's transposes weights: "
+        "pass layout='torch' or layout='tapegrad'"
+    )
+    with pytest.raises(FileError, match=f"^{re.escape(message)}$"):
+        load(model, tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(model.weight.numpy(), before)
+    load(model, tmp_path / "m.safetensors", layout="tapegrad")
+    np.testing.assert_array_equal(model.weight.numpy(), arrays["weight"])
+
+
+def test_a_file_of_unknown_origin_that_fits_only_pytorch_names_the_option(tmp_path: Path) -> None:
+    save_file(filled({"weight": (5, 3), "bias": (5,)}), tmp_path / "m.safetensors")
+
+    message = (
+        "load: m.safetensors fits PyTorch's layout but does not say who wrote it: "
+        "if it was PyTorch, pass layout='torch'"
+    )
+    with pytest.raises(FileError, match=f"^{re.escape(message)}$"):
+        load(Linear(3, 5), tmp_path / "m.safetensors")
+
+
+def test_a_file_of_unknown_origin_that_is_read_alike_by_both_needs_no_option(tmp_path: Path) -> None:
+    model, arrays = LayerNorm(3), filled({"weight": (3,), "bias": (3,)})
+    save_file(arrays, tmp_path / "m.safetensors")
+
+    load(model, tmp_path / "m.safetensors")
+
+    np.testing.assert_array_equal(model.weight.numpy(), arrays["weight"])
+
+
+@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+def test_a_model_saved_in_the_layout_of_pytorch_is_loaded_again(tmp_path: Path, suffix: str) -> None:
+    model, other = (Sequential(Linear(3, 3, rng=seed), BatchNorm2d(3), tied()) for seed in (0, 1))
+    path = tmp_path / f"m.{suffix}"
+
+    save(model, path, layout="torch")
+    load(other, path)
+
+    for name, parameter in model.parameters().items():
+        np.testing.assert_array_equal(other.parameters()[name].numpy(), parameter.numpy())
+
+
+def test_a_file_in_the_layout_of_pytorch_has_its_names_and_says_so(tmp_path: Path) -> None:
+    model = Sequential(Linear(3, 5, rng=0), BatchNorm2d(5), tied())
+    save(model, tmp_path / "m.safetensors", layout="torch")
+
+    with safe_open(tmp_path / "m.safetensors", framework="np") as file:
+        assert file.metadata() == {"format": "pt"}
+        # torch 2.13: the state_dict of the same architecture with its weights tied
+        names = list(file.keys())
+        assert {name: tuple(file.get_tensor(name).shape) for name in names} == {
+            "0.bias": (5,),
+            "0.weight": (5, 3),
+            "1.bias": (5,),
+            "1.num_batches_tracked": (),
+            "1.running_mean": (5,),
+            "1.running_var": (5,),
+            "1.weight": (5,),
+            "2.0.bias": (3,),
+            "2.0.weight": (3, 3),
+            "2.1.weight": (3, 3),
+        }
+        np.testing.assert_array_equal(file.get_tensor("0.weight").T, model.parameters()["layers.0.weight"].numpy())
+
+
+@pytest.mark.parametrize("suffix", ["npz", "safetensors"])
+def test_a_file_says_that_tapegrad_wrote_it(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"m.{suffix}"
+    save(Linear(3, 3), path)
+
+    with path.open("rb") as file:
+        assert formats.format_of("load", path).open(file).metadata == {"format": "tapegrad"}
 
 
 def test_all_that_differs_is_listed_in_the_names_of_the_file_and_nothing_changes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tapegrad import nn
-from tapegrad.io import load
+from tapegrad.io import load, save
 from tapegrad.ops import normal, tensor
 
 torch: Any = pytest.importorskip("torch", reason="make oracle installs it")
@@ -162,11 +162,18 @@ def test_a_file_of_theirs_is_loaded(tmp_path: Path, ours: Any, make: Any, operan
     torchs.eval()
     importlib.import_module("safetensors.torch").save_file(torchs.state_dict(), tmp_path / "model.safetensors")
 
-    load(ours, tmp_path / "model.safetensors", layout="torch")
+    load(ours, tmp_path / "model.safetensors")  # the metadata say that PyTorch wrote it
 
     y, expected = ours(*operands), torchs(*map(theirs, operands))
     y, expected = (one[0] if isinstance(one, tuple) else one for one in (y, expected))
     np.testing.assert_allclose(y.numpy(), expected.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+    save(ours, tmp_path / "ours.safetensors", layout="torch")
+    again = make()
+    again.load_state_dict(importlib.import_module("safetensors.torch").load_file(tmp_path / "ours.safetensors"))
+    for name, value in again.state_dict().items():
+        if not name.endswith("num_batches_tracked"):
+            np.testing.assert_array_equal(value.numpy(), torchs.state_dict()[name].numpy())
 
 
 def attending(*sizes: int, **options: Any) -> Any:

@@ -347,3 +347,20 @@ def test_what_makes_no_sense_is_refused_before_it_starts(options: Any, message: 
 def test_a_name_of_the_log_is_not_noted() -> None:
     with pytest.raises(ValueError, match=r"^Epoch\.note: step is noted by the log itself$"):
         next(iter(track(range(3), show=False))).note(step=3)
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "message"),
+    [
+        ("absent/run.npz", FileNotFoundError, "track: the folder {folder}/absent does not exist"),
+        ("taken.npz", IsADirectoryError, "track: {folder}/taken.npz is a folder, not a file"),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_written_is_an_error_before_the_first_epoch(
+    tmp_path: Path, path: str, error: type[OSError], message: str
+) -> None:
+    (tmp_path / "taken.npz").mkdir()
+    model = nn.Linear(3, 2)
+
+    with pytest.raises(error, match=f"^{re.escape(message.format(folder=tmp_path))}$"):
+        track(range(3), epochs=2, checkpoint=tmp_path / path, saved={"model": model})
