@@ -180,7 +180,10 @@ def use_fast(*, is_on: bool) -> None:
 
 
 def _has_numba() -> bool:
-    return find_spec("numba") is not None
+    try:
+        return find_spec("numba") is not None
+    except ModuleNotFoundError:  # from a finder that hides the package
+        return False
 
 
 def _are_for_one_pass(rows: Sequence[Sequence[Array]]) -> bool:

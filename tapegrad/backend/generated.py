@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from tapegrad.backend import kernel_cache
 from tapegrad.backend.formulas import erf, power, sigmoid
 from tapegrad.backend.steps import Place, chosen, converted_to, number_of
 
@@ -185,29 +184,15 @@ def _number(number: Any, dtype: Any) -> Any:
 
 
 def _loaded(source: str) -> Callable[..., None]:
-    """Returns the kernel that a text defines; Numba keeps what it compiled beside a file, so there is one."""
+    """Return the kernel that a text defines; Numba keeps what it compiled beside a file, so one is made."""
     helpers = Path(import_module("tapegrad.backend.kernels").__file__ or "").read_bytes()
     name = hashlib.sha256(source.encode() + helpers).hexdigest()[:24]
-    path = _folder() / f"fused_{name}.py"
-    if not path.exists() or path.read_text("utf-8") != source:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-            file.write(source)
-        Path(file.name).replace(path)
+    folder = kernel_cache.folder()
+    path = None if folder is None else folder / f"fused_{name}.py"
+    if path is None or not kernel_cache.write(path, source):
+        path = Path(f"<tapegrad kernel {name}>")  # which is on no disk, so that nothing is kept beside it
     # Numba imports the module again when it reads a kernel from the disk, and finds there what the kernel calls.
     found: dict[str, Any] = {"__name__": "tapegrad.backend.kernels"}
     exec(compile(source, path, "exec"), found)  # noqa: S102  # what was written above, and not what the file says
     function: Callable[..., None] = found["kernel"]
     return function
-
-
-def _folder() -> Path:
-    """Returns where kernels are kept between processes, or for this one where nothing may be written there."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(home) / "tapegrad"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    return Path(tempfile.mkdtemp(prefix="tapegrad-"))

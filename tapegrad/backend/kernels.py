@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from tapegrad.backend import kernel_cache
 from tapegrad.backend.formulas import P, Q, T, U
 
 if TYPE_CHECKING:
@@ -20,16 +21,33 @@ Decorator: TypeAlias = "Callable[[Callable[..., Any]], Any]"
 numba: Final[Any] = import_module("numba")  # Any: of its types mypy would know none
 F: Final = np.float32
 
-OPTIONS: Final[dict[str, Any]] = {"nogil": True, "cache": True, "error_model": "numpy"}
+OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy"}
+
+
+def _compiler(**options: Any) -> Decorator:
+    """Return what compiles functions, and keeps what it compiled where there is a place for it."""
+
+    def compile_function(function: Callable[..., Any]) -> Any:
+        kept = function if numba.config.CACHE_DIR else kernel_cache.kept_in_folder(function)
+        if kept is not None:
+            try:
+                return numba.njit(kept, cache=True, **options)
+            except RuntimeError:  # Numba found no place either
+                pass
+        return numba.njit(function, **options)
+
+    return compile_function
+
+
 # A product may go into a sum unrounded, in one instruction. Said aloud, for what a kernel calls would otherwise be
 # compiled with the liberties of its caller.
-compiled: Final[Decorator] = numba.njit(fastmath={"contract"}, **OPTIONS)
+compiled: Final[Decorator] = _compiler(fastmath={"contract"}, **OPTIONS)
 # What changes arrays where they stand keeps Python's lock: nobody is to see them half changed.
-locked: Final[Decorator] = numba.njit(fastmath={"contract"}, **OPTIONS | {"nogil": False})
+locked: Final[Decorator] = _compiler(fastmath={"contract"}, **OPTIONS | {"nogil": False})
 # Each product is rounded; of no liberty at all nothing could be said aloud.
-unfused: Final[Decorator] = numba.njit(fastmath={"nsz"}, **OPTIONS)
+unfused: Final[Decorator] = _compiler(fastmath={"nsz"}, **OPTIONS)
 # Sums may be taken in any order, which is what makes vectors of a row; NaN and infinity keep their meaning.
-summed: Final[Decorator] = numba.njit(fastmath={"reassoc", "contract", "nsz"}, **OPTIONS)
+summed: Final[Decorator] = _compiler(fastmath={"reassoc", "contract", "nsz"}, **OPTIONS)
 
 
 @compiled

@@ -1,0 +1,136 @@
+"""Where compiled kernels are kept between processes: beside the library, or in a folder of the user's alone.
+
+Numba unpickles what it finds there, and so runs what anybody who can write there has put in: a folder of another user,
+or one that others can write, is not used. Without a folder each process compiles its kernels again.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import warnings
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_PRIVATE = 0o700
+_OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def folder() -> Path | None:
+    """Return the user's folder of kernels, or None where there is none to write to or it cannot be trusted."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):  # noqa: PTH117  # which the standard for the variable ignores
+        try:
+            base = str(Path.home() / ".cache")
+        except RuntimeError:  # of a user without a home
+            return None
+    return _checked(Path(base) / "tapegrad") if os.path.isabs(base) else None  # noqa: PTH117  # HOME may be anything
+
+
+def is_writable(path: Path) -> bool:
+    """Say whether a file can be made in a folder, which is made if need be."""
+    with suppress(OSError):
+        path.mkdir(exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+        return True
+    return False
+
+
+def write(path: Path, text: str) -> bool:
+    """Put a text into a file in one moment; say whether that was possible."""
+    try:
+        if path.exists() and path.read_text("utf-8") == text:
+            return True
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
+            try:
+                file.write(text)
+                file.flush()
+                Path(file.name).replace(path)
+            except OSError:
+                Path(file.name).unlink()
+                raise
+    except OSError:  # such as a full disk
+        return False
+    return True
+
+
+def kept_in_folder(function: Any) -> Callable[..., Any] | None:
+    """Return a function of the library that Numba keeps where it may be kept, or None where that is nowhere.
+
+    Numba looks beside the file of a function, and there only, if that can be written: so one whose own folder cannot
+    be written belongs to a copy of its file.
+    """
+    path = Path(function.__code__.co_filename)
+    if not path.is_file():
+        return None
+    if not _is_kept_beside(path):
+        if (copy := _copied(path)) is None:
+            return None
+        function.__code__ = function.__code__.replace(co_filename=str(copy))
+    kept: Callable[..., Any] = function
+    return kept
+
+
+@cache
+def _is_kept_beside(path: Path) -> bool:
+    return is_writable(path.parent / "__pycache__")
+
+
+@cache
+def _copied(path: Path) -> Path | None:
+    """Return a copy of a file of the library among the user's kernels, or None where there is no place for one."""
+    private = folder()
+    if private is None:
+        return None
+    copy = private / f"{path.stem}.py"
+    return copy if write(copy, path.read_text("utf-8")) else None
+
+
+@cache
+def _checked(path: Path) -> Path | None:
+    """Return a folder that is private and holds files of this user alone; warn once of one that others can write."""
+    pycache = path / "__pycache__"  # in which Numba puts what it compiled
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for one in (path, pycache):
+            with suppress(FileExistsError):
+                one.mkdir(mode=_PRIVATE)
+        reason = next(_reasons_against(path, pycache), "") if hasattr(os, "geteuid") else ""
+        if not reason:
+            return path if is_writable(path) and is_writable(pycache) else None
+    except OSError:
+        return None
+    message = f"compiled kernels are not kept because {reason}; remove it, or set XDG_CACHE_HOME to another folder"
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+    return None
+
+
+def _reasons_against(*folders: Path) -> Iterator[str]:
+    """Say why what stands in some folders may not be trusted, and lock others out of them."""
+    for path in folders:
+        state = path.lstat()
+        if not stat.S_ISDIR(state.st_mode):
+            yield f"{path} is not a folder"
+        if state.st_uid != os.geteuid():
+            yield f"{path} belongs to user {state.st_uid}, not to user {os.geteuid()}"
+        if state.st_mode & _WRITABLE_BY_OTHERS:
+            yield f"others can write to {path}"
+        if state.st_mode & _OF_OTHERS:
+            path.chmod(_PRIVATE)
+        for file in path.iterdir():
+            try:
+                of_file = file.lstat()
+            except FileNotFoundError:  # a temporary one, of another process
+                continue
+            if of_file.st_uid != os.geteuid():
+                yield f"{file} belongs to user {of_file.st_uid}, not to user {os.geteuid()}"
+            # In a folder that was private before nobody else could reach it, whatever its mode.
+            if state.st_mode & _OF_OTHERS and stat.S_ISREG(of_file.st_mode) and of_file.st_mode & _WRITABLE_BY_OTHERS:
+                yield f"others could write to {file}"
