@@ -13,7 +13,7 @@ from typing import Any
 _FACE = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 with open(f"{__file__.removesuffix('.py')}.pyi", encoding="utf-8") as _file:  # noqa: PTH123  # pathlib takes 3 ms
     _rooms = {name: room for room, name in _FACE.findall(_file.read())}
-__all__ = sorted(_rooms)  # noqa: PLE0605  # a list of str, which the linter cannot see
+_PACKAGES = {"bfloat16": "ml_dtypes", "jax": "jax", "jit": "jax"}  # what an extra has to bring for a name to be there
 
 
 class _Face(ModuleType):
@@ -29,18 +29,50 @@ sys.modules[__name__].__class__ = _Face
 
 def __getattr__(name: str) -> Any:
     """Imports a public name when it is first used."""
+    if name == "__all__":
+        return __dir__()
+    if name == "__version__":
+        return _version()
     if name not in _rooms:
         from tapegrad.traces import leaving
 
         message = f"module 'tapegrad' has no attribute {name!r}"
         with leaving:
             raise AttributeError(message)
-    room = importlib.import_module(_rooms[name])
-    value = importlib.import_module(f"{_rooms[name]}.{name}") if _rooms[name] == __name__ else getattr(room, name)
+    try:
+        room = importlib.import_module(_rooms[name])
+        value = importlib.import_module(f"{_rooms[name]}.{name}") if _rooms[name] == __name__ else getattr(room, name)
+    except ModuleNotFoundError as error:
+        # `from tapegrad import jit` drops the message of an AttributeError, and asks from this function of importlib.
+        if error.name != _PACKAGES.get(name) or sys._getframe(1).f_code.co_name == "_handle_fromlist":
+            raise
+        raise AttributeError(str(error)) from None
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    """Lists the public names."""
-    return __all__
+    """List the public names, but for those that need an extra which is not installed."""
+    return sorted(name for name in _rooms if name not in _PACKAGES or _is_installed(_PACKAGES[name]))
+
+
+def _is_installed(package: str) -> bool:
+    if package in sys.modules:
+        return sys.modules[package] is not None
+    try:
+        return importlib.import_module("importlib.util").find_spec(package) is not None
+    except ModuleNotFoundError:  # from a finder that hides the package
+        return False
+
+
+def _version() -> str:
+    """Return the version that this package was installed as; of a source tree that was not, what it counts from."""
+    from importlib.metadata import distributions
+    from pathlib import Path
+
+    package = Path(__file__).resolve().parent
+    for distribution in distributions(name="tapegrad"):
+        installed = Path(str(distribution.locate_file("tapegrad"))).resolve()
+        if installed == package or package.parent.as_uri() in (distribution.read_text("direct_url.json") or ""):
+            return distribution.version
+    return "0.1.0.dev0"  # as `fallback-version` of pyproject.toml

@@ -305,3 +305,5 @@ from tapegrad.tensor import Tensor4D as Tensor4D
 from tapegrad.tensor import Tensor5D as Tensor5D
 from tapegrad.tensor import Tensor6D as Tensor6D
 from tapegrad.tensor import handle as handle
+
+__version__: str

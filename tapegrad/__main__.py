@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+
+import tapegrad
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -22,7 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"mypy is not installed in {sys.executable}: pip install 'tapegrad[mypy]'", file=sys.stderr)  # noqa: T201
         return 2
 
-    from tapegrad.project import check, doctor
+    from tapegrad.project.check import check
+    from tapegrad.project.doctor import doctor
 
     if asked.command == "doctor":
         return doctor(Path.cwd())
@@ -31,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tapegrad", description="Typed tensors, checked by mypy.")
-    parser.add_argument("--version", action="version", version=f"tapegrad {version('tapegrad')}")
+    parser.add_argument("--version", action="version", version=f"tapegrad {tapegrad.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
 
     commands.add_parser("doctor", help="say whether mypy runs with the plugin in this folder, and what it lacks")

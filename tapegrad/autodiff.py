@@ -17,15 +17,16 @@ from tapegrad.op import CALLS
 from tapegrad.operands import tensor_only
 from tapegrad.ops._lowering import convolved, superposed
 from tapegrad.quantized import Quantized
-from tapegrad.tensor import Tensor, handle
-from tapegrad.traces import edge
+from tapegrad.tape import Checkpointing
+from tapegrad.tensor import Tensor, described, handle
+from tapegrad.traces import edge, leaving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tapegrad.backend import Axis, Elementwise, Int, Pairwise, Slide
     from tapegrad.gradients import Gradients
-    from tapegrad.tape import Checkpointing, NoneTape, OwnedTape
+    from tapegrad.tape import NoneTape, OwnedTape
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound=np.generic, default=np.float32)
@@ -34,7 +35,7 @@ I = TypeVar("I", default=V)
 T = TypeVar("T", default=V)
 Q = TypeVar("Q", default=Any)
 B = TypeVar("B", bound=Backend[Any], default=Backend[Any])
-C = TypeVar("C", bound="Checkpointing", default=NoCheckpointing)
+C = TypeVar("C", bound=Checkpointing, default=NoCheckpointing)
 Whole: TypeAlias = Tensor[Any, Any, np.integer[Any]]
 Truths: TypeAlias = Tensor[Any, Any, np.bool_]
 Recorded: TypeAlias = Tensor[Any, Any, Any]
@@ -133,6 +134,10 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     name = "autodiff"
 
     def __init__(self, below: B | None = None, checkpoint: C | None = None) -> None:
+        if checkpoint is not None and not isinstance(checkpoint, Checkpointing):
+            message = f"Autodiff: checkpoint is {described(checkpoint)} but a strategy is expected"
+            with leaving:
+                raise DTypeError(message)
         given: Any = (NumPy() if below is None else below, NoCheckpointing() if checkpoint is None else checkpoint)
         self.below: B = given[0]
         self._is_lowest = isinstance(below, NumPy)

@@ -21,7 +21,7 @@ from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.lazy import Lazy
 from tapegrad.sentences import with_article
-from tapegrad.tape import Checkpointing, OwnedTape
+from tapegrad.tape import Checkpointing, OwnedTape, strongest
 from tapegrad.tensor import Tensor
 from tapegrad.traces import edge
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tapegrad.gradients import Gradients
-    from tapegrad.tape import Pullback
+    from tapegrad.tape import GradientTape, Pullback
 
 F = TypeVar("F")  # a function or a module, of which no checker sees by a bound that both can be called
 
@@ -167,15 +167,21 @@ def _remade(layer: Any) -> Any:
 def _run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls a function while its tape empties all handles, and gives what comes out its value back for good."""
     tapes = [x.tape for x in _tensors((args, kwargs)) if x.owns_tape]
+    outside = {tape.tape: tape.tape.checkpoint for tape in tapes}
     if not tapes:
         return f(*args, **kwargs)
-    tape = functools.reduce(OwnedTape.merge, tapes)
-    outside, tape.tape.checkpoint = tape.tape.checkpoint, _SEGMENT
+    for tape in outside:
+        tape.checkpoint = _SEGMENT
     try:
         result = f(*args, **kwargs)
     finally:
-        tape.tape.checkpoint = outside
-    if outside is not _SEGMENT:
+        restored: dict[GradientTape, Checkpointing | None] = {}
+        for tape, strategy in outside.items():
+            after = OwnedTape(tape).tape  # what it was merged into, if it was
+            restored[after] = strongest(restored.get(after), strategy)
+        for tape, strategy in restored.items():
+            tape.checkpoint = strategy
+    if _SEGMENT not in restored.values():  # else this is a part of another segment
         for y in _tensors(result):
             _fill(y)
     return result

@@ -129,7 +129,7 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
     operands, tape = split_all(given.tensors, "operands")
     shape: Any = broadcast(**dict(zip(given.names, (x.shape for x in operands), strict=True)))
     written = _written(function, given, operands, shape, is_taped=tape.owns)
-    is_kept = tape.owns and tape.tape.checkpoint is None  # which runs the function again
+    is_kept = tape.owns and tape.checkpoint is None  # which runs the function again
     tracked = [place for place, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.is_plain)]
     value, slopes = written.run(operands, tracked)
     out = handle(value)

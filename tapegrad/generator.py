@@ -11,14 +11,14 @@ import numpy as np
 from tapegrad.errors import DTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     RNG: TypeAlias = np.random.Generator | int | None
     State: TypeAlias = np.ndarray[Any, np.dtype[np.uint64]]
 
 _WORD = 2**64
 _current: ContextVar[np.random.Generator | None] = ContextVar("_current", default=None)
-stand_in: ContextVar[Callable[[RNG], Any] | None] = ContextVar("stand_in", default=None)
+stand_in: ContextVar[Any] = ContextVar("stand_in", default=None)  # Any: its class stands on JAX
 """What gives a traced step a generator in the place of NumPy's, whose numbers would be drawn but once."""
 
 

@@ -221,12 +221,14 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 def _key(function: Callable[..., Any]) -> str:
     """Returns what an op goes by in the tables: methods call the library's by name, so no other is in their way."""
-    module, name = function.__module__, function.__name__
+    module, name = function.__module__ or "", function.__name__  # None where `exec` ran the file without a name
     return name if module.startswith("tapegrad.") else f"{module}.{name}"
 
 
 def _sizes(value: Any, *, many: bool) -> Any:
-    return tuple(np.shape(_data(one)) for one in value) if many else np.shape(_data(value))
+    if many:
+        return tuple(np.shape(_data(one)) for one in value)
+    return () if isinstance(value, _NUMBERS) else np.shape(_data(value))
 
 
 def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
@@ -397,6 +399,8 @@ def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: 
         return _named(entry, kinds, args, kwargs)
     if getattr(error, "op", ""):
         return error
+    if isinstance(error, DTypeError) and _has_no_shape(entry, args, kwargs):
+        return _named(entry, error, args, kwargs)
     try:
         sizes = entry.sizes(*args, **kwargs)
     except (ShapeError, DTypeError) as refusal:
@@ -443,6 +447,13 @@ def _of_kinds(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[s
     return error
 
 
+def _has_no_shape(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Says whether an operand is no tensor and no number, so that a rule must not be asked about its length."""
+    with suppress(TypeError):  # the call does not fit the signature
+        return any(_of_other_kinds(entry, _signature(entry.function).bind(*args, **kwargs).arguments))
+    return False
+
+
 def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
     """Says which arguments are of another kind than their annotation: no tensor, no int, no string."""
     for name, value in arguments.items():
@@ -455,7 +466,12 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
                 yield f"{name} is {kind} but a sequence of tensors is expected"
         elif name in entry.operands:
             if not hasattr(value, "shape") and not isinstance(value, _NUMBERS):
-                yield f"{name} is {kind}, not a tensor"
+                may_be_number = str(asked).endswith("| Number")
+                yield (
+                    sentences.no_operand(sentences.UNNAMED, kind)
+                    if may_be_number
+                    else f"{name} is {kind}, not a tensor"
+                )
         elif asked in ("int", "Int") and not is_int(value):
             yield f"{name} is {kind} but an int is expected"
         elif asked == "Sizes" and not isinstance(value, tuple | list):

@@ -36,6 +36,7 @@ _ABSTRACT: Final = (
     np.flexible,
     np.character,
 )
+PYTHON_NUMBERS: Final = frozenset({bool, float, int})
 _NUMBERS: Final = (float, int)  # made once: a union would be made at each call; a bool is an int
 
 
@@ -54,6 +55,7 @@ def split(
 def split(x: Any, y: Any = _ALONE) -> Any:
     """Returns the operands, of one dtype, without their tapes, and the one tape they make together.
 
+    Two tapes merge when something is recorded on it, so not in an op that is rejected or whose result has no tape.
     A closure that held a taped tensor would hold its own tape and leak: from here on an op knows tapeless tensors only.
     """
     if y is _ALONE:
@@ -73,7 +75,7 @@ def split(x: Any, y: Any = _ALONE) -> Any:
         return (x, y, left) if right is NONE else (x, y.handle, right)
     if right is NONE:
         return x.handle, y, left
-    return x.handle, y.handle, left if left is right else left.merge(right)
+    return x.handle, y.handle, left if left is right or left._tape is right._tape else left.join(right)
 
 
 def split_mixed(
@@ -118,19 +120,28 @@ def split_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Ten
         if own is NONE:
             parts.append(x)
         else:
-            tape = own if tape is NONE else tape.merge(own)
+            tape = own if tape is NONE else tape.join(own)
             parts.append(x.handle)
     return parts, tape
 
 
-def on_one_tape(*tensors: Tensor[Any, Any, Any]) -> list[Tensor[Any, Any, Any]]:
-    """Returns operands with the one tape they make together.
+def on_one_tape(*tensors: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, Any, Any], ...]:
+    """Returns operands, of which those that have no tape get the one that the others make together.
 
     An op made of ops begins so: a parameter has no tape, and were it reshaped without one, nobody would know whose the
-    gradient is.
+    gradient is. The tapes of the others merge where an op within records on both.
     """
     parts, tape = split_all(tensors, "operands")
-    return [x.put_tape(tape) for x in parts] if tape.owns else parts
+    return tuple(x if x.owns_tape else x.put_tape(tape) for x in tensors) if tape.owns else tuple(parts)
+
+
+def both_on_one_tape(
+    x: Tensor[S, T, D], y: Tensor[S2, T2, D2]
+) -> tuple[Tensor[S, Merge[T, T2], D], Tensor[S2, Merge[T, T2], D2]]:
+    """Does what `on_one_tape` does of two operands, typed."""
+    operands: Any = on_one_tape(x, y)
+    both: tuple[Tensor[S, Merge[T, T2], D], Tensor[S2, Merge[T, T2], D2]] = operands
+    return both
 
 
 def tensor_only(x: object, name: str) -> None:
@@ -167,6 +178,8 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
     """Gives a number the dtype of the tensor it stands beside, and takes an array as it is."""
     if not isinstance(like, Tensor):
         raise DTypeError(sentences.no_tensor(sentences.UNNAMED, described(value), described(like)))
+    if type(value) not in PYTHON_NUMBERS and hasattr(value, "beside"):  # a number that a step under `jit` is given
+        return value.beside(constant(value.plain, like, name, name_of_like))  # type: ignore[no-any-return]  # a tensor
     if not isinstance(value, _NUMBERS):
         if isinstance(value, np.ndarray | np.generic):
             return made(own(value))  # the array is the caller's, who may write into it before the way back
@@ -174,8 +187,7 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
             return handle(value)  # what a step under `jit` has in the place of labels, beside a tensor of a level
         if isinstance(value, Dim):
             operator.index(value)  # refused, for it is a name; the op is then answered by its rule
-        message = f"{described(value)} is neither a tensor nor a number nor a NumPy array"
-        raise DTypeError(message)
+        raise DTypeError(sentences.no_operand(sentences.UNNAMED, described(value)))
     dtype = like.data.dtype
     kind = dtype.kind
     if kind not in "fV" and (isinstance(value, float) or (kind == "b" and not isinstance(value, bool))):
@@ -199,5 +211,9 @@ def limits(dtype: np.dtype[Any]) -> Any:
 
 def own(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     """Returns a copy as an array whose bytes stand in the order of this machine, so that a dtype is only one."""
-    array = np.array(data, dtype)
+    return in_native_order(np.array(data, dtype))
+
+
+def in_native_order(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array with its bytes in the order of this machine."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

@@ -148,6 +148,15 @@ class OwnedTape(Tape):
             self._tape = self._tape.merged_into
         return self._tape
 
+    @property
+    def checkpoint(self) -> Checkpointing | None:
+        """Which values the backward pass computes again."""
+        return self.tape.checkpoint
+
+    def join(self, other: OwnedTape) -> OwnedTape:
+        """Returns the tape of a result of operands on both; the two merge when the result is recorded."""
+        return self if self._tape is other._tape else JointTape((self, other))
+
     def merge(self, other: OwnedTape) -> OwnedTape:
         """Joins two tapes into one that both operands share from now on; a tape merged with itself stays itself."""
         if self._tape is not other._tape:
@@ -212,6 +221,66 @@ class OwnedTape(Tape):
     @override
     def __repr__(self) -> str:
         return f"OwnedTape({self.tape!r})"
+
+
+class JointTape(OwnedTape):
+    """The tape of operands on several tapes, which merge when an op is recorded or the tape itself is asked for.
+
+    An op that is rejected, and one whose result has no tape, such as a comparison, so leave the tapes of their operands
+    apart.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: tuple[OwnedTape, ...]) -> None:
+        self._parts = parts
+
+    @property
+    def _tape(self) -> GradientTape:
+        return self._merged()._tape
+
+    @_tape.setter
+    def _tape(self, tape: GradientTape) -> None:
+        self._merged()._tape = tape
+
+    @property
+    @override
+    def checkpoint(self) -> Checkpointing | None:
+        return strongest(*(part.checkpoint for part in self._parts))
+
+    @override
+    def join(self, other: OwnedTape) -> OwnedTape:
+        return JointTape((*self._parts, other))
+
+    @override
+    def record(
+        self,
+        out: Tensor[S, NoneTape, D],
+        inputs: tuple[Node, ...],
+        backward: Pullback,
+        reads: tuple[Node, ...] | None = None,
+    ) -> Tensor[S, Self, D]:
+        for x in inputs:
+            if not x.is_plain and x.version is None:
+                self._parts[0].tape.take_note(x, reads)  # rejects a lost gradient before anything merges
+        recorded: Any = self._merged().record(out, inputs, backward, reads)
+        taped: Tensor[S, Self, D] = recorded  # with the tape that this one stands for
+        return taped
+
+    def _merged(self) -> OwnedTape:
+        first, *others = self._parts
+        if others:
+            for part in self._parts:
+                part._opened()  # rejects a consumed tape before anything merges
+            for other in others:
+                first.merge(other)
+            self._parts = (first,)
+        return first
+
+    @override
+    def __repr__(self) -> str:
+        count = len(self._parts)
+        return f"OwnedTape({count} tapes that become one when an op is recorded)" if count > 1 else super().__repr__()
 
 
 class ConsumedTape(OwnedTape):
@@ -337,7 +406,7 @@ class GradientTape:
         self._asks_parameters = self._asks_parameters or other._asks_parameters
         self._gradients += tuple(grads for grads in other._gradients if grads not in self._gradients)
         if other.checkpoint is not None:
-            self.checkpoint = max(self.checkpoint, other.checkpoint, key=_extent)
+            self.checkpoint = strongest(self.checkpoint, other.checkpoint)
         other.entries, other.leaves, other.watched, other._gradients = [], {}, {}, ()
 
     def execute(self, grads: Gradients | None = None) -> Gradients:
@@ -477,6 +546,11 @@ def where_called() -> str:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOUSE):
         frame = frame.f_back
     return f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"
+
+
+def strongest(*strategies: Checkpointing | None) -> Checkpointing | None:
+    """Returns the strategy that computes the most again, which is that of tapes that merge."""
+    return max(strategies, key=_extent)
 
 
 def _check(option: str, given: object, kind: type, expected: str) -> None:

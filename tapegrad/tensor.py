@@ -222,7 +222,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
         Where the branches meet their tapes become one. A branch run back by itself knows of no traced tensor but of
         parameters: `wrt=` names what else it is to reach.
         """
-        return self.retaped(type(self.tape))
+        kind: Any = OwnedTape if self.owns_tape else NoneTape
+        return self.retaped(kind)
 
     def retaped(self, kind: type[T]) -> Tensor[S_co, T, D_co]:
         """Returns the same tensor with a tape of the asked kind, an empty one: `x.retaped(OwnedTape)`.

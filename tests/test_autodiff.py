@@ -246,6 +246,13 @@ def test_a_backend_has_one_below_and_a_strategy() -> None:
     assert repr(twice) == "Autodiff(Autodiff(NumPy(), NoCheckpointing()), BalancedCheckpointing())"
 
 
+def test_a_strategy_of_another_kind_is_refused() -> None:
+    strategy: Any = 3
+
+    with pytest.raises(DTypeError, match=r"^Autodiff: checkpoint is an int but a strategy is expected$"):
+        Autodiff(checkpoint=strategy)
+
+
 def test_a_tensor_is_tracked_from_where_a_gradient_is_required_to_where_it_is_detached() -> None:
     x = LEVEL.from_inner(tensor([2.0, 3.0]))
 

@@ -16,7 +16,7 @@ from tapegrad import random
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.checkpoint import BalancedCheckpointing, NoCheckpointing, checkpoint
 from tapegrad.dims import Dims
-from tapegrad.errors import DTypeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.generator import generator
 from tapegrad.nn import Dropout, Linear, Module, Param, ReLU, Sequential
 from tapegrad.op import op
@@ -358,6 +358,30 @@ def test_a_segment_without_a_tape_is_the_function_itself() -> None:
 
     assert not y.owns_tape
     assert runs == {"doubled": 1}
+
+
+def test_a_segment_merges_no_tapes_that_its_function_leaves_apart() -> None:
+    x, y = real(3).trace(checkpoint=BALANCED), real(5, seed=1).trace()
+
+    with pytest.raises(ShapeError):
+        checkpoint(lambda x, y: exp(x) + exp(y))(x, y)
+    first, second = checkpoint(lambda x, y: (exp(x), tanh(y)))(x, y)
+
+    assert x.tape.tape is not y.tape.tape
+    assert x.tape.checkpoint is BALANCED
+    assert y.tape.checkpoint is None
+    assert x in first.sum().backward()
+    assert y in second.sum().backward()
+
+
+def test_tapes_that_merge_in_a_segment_keep_the_strategy_that_computes_more_again() -> None:
+    for function in (lambda x, y: exp(x) + exp(y), lambda x, y: exp(exp(y)) + x):
+        x, y = real(3).trace(checkpoint=BALANCED), real(3, seed=1).trace()
+
+        out = checkpoint(function)(x, y)
+
+        assert out.tape.checkpoint is x.tape.checkpoint is y.tape.checkpoint is BALANCED
+        out.sum().backward()
 
 
 def test_a_segment_that_fails_leaves_its_tape_as_it_was() -> None:

@@ -15,9 +15,26 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.fused import fused
 from tapegrad.gradients import Gradients
+from tapegrad.nn import MultiHeadAttention, Param
 from tapegrad.operands import split, split_tape
-from tapegrad.ops import add, astype, exp, normal, ones, take, tanh, tensor
+from tapegrad.ops import (
+    add,
+    astype,
+    at_set,
+    concat,
+    einsum,
+    exp,
+    floor_divide,
+    nextafter,
+    normal,
+    ones,
+    take,
+    tanh,
+    tensor,
+    vecdot,
+)
 from tapegrad.tape import NONE, GradientTape, NoneTape, OwnedTape
 from tapegrad.tensor import Tensor, handle
 
@@ -98,6 +115,121 @@ def test_two_tapes_become_one() -> None:
     assert grads[x].tolist() == y.tolist()
     assert grads[y].tolist() == x.tolist()
     assert left.tape.tape is right.tape.tape is product.tape.tape
+
+
+def two_losses() -> tuple[Any, Any]:
+    x, y = real(3), real(3, seed=1)
+    return exp(x.trace()).sum(), tanh(y.trace()).sum()
+
+
+def share_a_tape(x: Any, y: Any) -> bool:
+    return x.tape.tape is y.tape.tape
+
+
+def test_tapes_that_were_only_compared_stay_two() -> None:
+    # `if d < g:` of two losses once made one tape of both, and the second backward was refused.
+    for compare in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
+        left, right = two_losses()
+
+        compare(left, right)
+
+        assert not share_a_tape(left, right)
+        left.backward()
+        right.backward()
+
+
+def test_results_without_a_tape_merge_no_tapes() -> None:
+    for function in (floor_divide, nextafter):
+        left, right = two_losses()
+
+        assert not function(left, right).owns_tape
+
+        assert not share_a_tape(left, right)
+
+
+def test_a_rejected_op_merges_no_tapes() -> None:
+    rejected: list[tuple[Any, type[Exception], tuple[int, ...]]] = [
+        (operator.add, ShapeError, (5,)),
+        (operator.matmul, ShapeError, (5, 7)),
+        (lambda x, y: concat((x, real(3).trace(), y)), ShapeError, (5, 7)),
+        (lambda x, y: einsum("i,j,j->i", x, y, y * 2), ShapeError, (5, 7)),
+        (lambda x, y: at_set(x, 7, y), ShapeError, (1,)),
+        (lambda x, y: at_set(x, tensor([0, 5]).trace(), y), IndexError, (1,)),
+        (lambda x, y: x[y.astype(np.int64)], IndexError, (5,)),
+        (vecdot, ShapeError, (5,)),
+        (lambda x, y: x + astype(y, np.float32), DTypeError, (3,)),
+        (fused(lambda x, y: x + y), ShapeError, (5,)),
+    ]
+    for function, error, shape in rejected:
+        left, right = exp(real(3).trace()), (real(*shape, seed=1) + 9).trace()
+
+        with pytest.raises(error):
+            function(left, right)
+
+        assert not share_a_tape(left, right)
+        left.sum().backward()
+        right.sum().backward()
+
+
+def test_an_op_that_meets_a_consumed_tape_leaves_the_others_alone() -> None:
+    first, second, consumed = real(3).trace(), real(3, seed=1).trace(), real(3, seed=2).trace()
+    consumed.sum().backward()
+
+    with pytest.raises(TapeError, match=r"^concat: the tape was consumed by backward at .*; trace again"):
+        concat((first, second, consumed))
+
+    assert not share_a_tape(first, second)
+
+
+def test_an_operand_that_no_gradient_would_reach_merges_no_tapes() -> None:
+    w = Param(real(3))
+    first, second = real(3).trace(), real(3, seed=1).trace()
+
+    with pytest.raises(TapeError, match="was computed of parameters alone"):
+        concat((first, second, w * 2))
+
+    assert not share_a_tape(first, second)
+
+
+def test_a_layer_of_two_rows_that_is_rejected_merges_no_tapes() -> None:
+    layer = MultiHeadAttention(6, 2)
+    x, context = ones((3, 6)).trace(), ones((5, 6)).trace()
+
+    with pytest.raises(ShapeError):
+        layer(x, context, mask=tensor([[True, False]]))
+
+    assert not share_a_tape(x, context)
+    assert share_a_tape(layer(x, context), x)
+    assert share_a_tape(x, context)
+
+
+def test_the_tape_of_two_operands_merges_theirs_when_it_is_used() -> None:
+    for use in (
+        lambda out, operands, tape: tape.record(out, operands, lambda grads: grads.add(operands[0], grads.take(out))),
+        lambda out, _, tape: exp(out.put_tape(tape)),
+        lambda _, __, tape: tape.tape.add_backward_op(lambda _: None),
+        lambda _, __, tape: OwnedTape().merge(tape),
+    ):
+        x, y = real(3).trace(), real(3, seed=1).trace()
+        left, right, tape = split_tape(x, y)
+        assert repr(tape) == "OwnedTape(2 tapes that become one when an op is recorded)"
+        assert not share_a_tape(x, y)
+
+        use(handle(left.data + right.data), (left, right), tape)
+
+        assert share_a_tape(x, y)
+        assert tape.tape is x.tape.tape
+        assert repr(tape) == repr(x.tape)
+
+
+def test_an_empty_tape_beside_two_that_have_not_merged_is_of_the_same_kind() -> None:
+    x, y = real(3).trace(), real(3, seed=1).trace()
+    plain, _, tape = split_tape(x, y)
+
+    branch = plain.put_tape(tape).with_empty_tape()
+
+    assert type(branch.tape) is OwnedTape
+    assert not share_a_tape(x, y)
 
 
 def test_merging_a_tape_with_itself_changes_nothing() -> None:

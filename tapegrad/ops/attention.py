@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 
 from tapegrad import sentences
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, Size, UnknownDims, at_least, broadcast, show, surely_differ, surely_less
+from tapegrad.dims import Dims, Size, UnknownDims, at_least, broadcast, misfit, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import limits, on_one_tape, split, split_all, tensor_only
@@ -54,7 +54,8 @@ def multi_head_attention_shape(q: Dims, k: Dims, v: Dims, *, heads: Size, mask: 
             raise ShapeError(message)
         if surely_differ(width // heads * heads, width):
             message = f"{name} {show(x)} is {width} wide, which does not divide into {heads} heads"
-            raise ShapeError(message)
+            doubt = f"{name} {show(x)} is {width} wide, and it is not known that this divides into {heads} heads"
+            raise misfit(width // heads * heads, width, message, doubt)
     return scaled_dot_product_attention_shape(q, k, v, mask=mask)
 
 
@@ -63,7 +64,8 @@ def rotary_embedding_shape(x: Dims) -> Dims:
     *_, width = at_least(2, x=x)
     if surely_differ(width // 2 * 2, width):
         message = f"x {show(x)} is {width} wide, which does not divide into pairs"
-        raise ShapeError(message)
+        doubt = f"x {show(x)} is {width} wide, and it is not known that this divides into pairs"
+        raise misfit(width // 2 * 2, width, message, doubt)
     return x
 
 

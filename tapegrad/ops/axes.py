@@ -8,6 +8,7 @@ from tapegrad.dims import (
     Dim,
     Dims,
     RankUnknownError,
+    UndecidedError,
     at_least,
     normal_axes,
     normal_axis,
@@ -44,6 +45,9 @@ def unflatten_shape(x: Dims, axis: Int, sizes: Dims) -> Dims:
     axis = normal_axis(axis, x)
     try:
         parts = reshape_shape((x[axis],), sizes)
+    except UndecidedError as error:
+        doubt = f"axis {axis} of x {show(x)} is {x[axis]}, and it is not known that sizes {show(sizes)} multiply to it"
+        raise UndecidedError(doubt, error.claims) from None
     except ShapeError:
         message = f"axis {axis} of x {show(x)} is {x[axis]}, which is not the product of sizes {show(sizes)}"
         raise ShapeError(message) from None

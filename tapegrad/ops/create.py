@@ -11,7 +11,8 @@ from tapegrad import sentences
 from tapegrad.dims import Dims, Size, several_ints, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.operands import own, split
+from tapegrad.operands import split
+from tapegrad.ops._conversion import array_from
 from tapegrad.ops.elementwise import scalar_type
 from tapegrad.tensor import D, S, Tensor, made
 
@@ -84,33 +85,31 @@ def tensor(data: Floats, dtype: type[D] | np.dtype[D]) -> Tensor[Any, NoneTape, 
 def tensor(data: Sequence[np.ndarray[Any, Any]], dtype: Any = None) -> Tensor[Any, NoneTape, Any]: ...
 @op(tensor_shape)
 def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
-    r"""Copies nested lists of numbers, or a NumPy array, into a tensor.
+    r"""Copy nested lists of numbers, or an array, into a tensor.
 
     $$y_{ij} = \mathrm{data}_{ij}$$
 
+    A dtype that the data declare is kept: that of a NumPy array, of a column of pandas or polars, of a tensor of
+    PyTorch. Python's numbers declare none: floats become float32, whole numbers int64, and bools bool. No value changes
+    silently: what is masked, missing or too large for the dtype is an error.
+
     Args:
-        data: Nested lists or tuples, all of one length at each depth; or an array, whose dtype is kept.
-        dtype: A dtype of NumPy, or its scalar type. Left out, floats become float32, whole numbers int64, and bools
-            bool.
+        data: Nested lists or tuples, all of one length at each depth; or an array, or an object that NumPy can read.
+        dtype: A dtype of NumPy, or its scalar type; left out, that of the data.
 
     Returns:
         The lengths of the lists from outside in; a number gives rank 0.
 
     Raises:
         ShapeError: The lists are ragged.
-        DTypeError: The data are not numbers, or a tensor already, or `dtype` is no dtype.
+        DTypeError: The data are not numbers, or a tensor already; values are masked or missing, or the dtype cannot
+            hold them; or `dtype` is no dtype.
         TapeError: There is a tensor with a tape among the data.
     """
     if isinstance(data, Tensor):
         message = "data is a tensor already; detach makes a new one of it"
         raise DTypeError(message)
-    array = own(data, None if dtype is None else scalar_type(dtype))
-    if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
-        message = f"data is of dtype {array.dtype}, neither numbers nor bools"
-        raise DTypeError(message)
-    if dtype is None and array.dtype == np.float64 and not isinstance(data, np.ndarray | np.generic):
-        array = array.astype(np.float32)
-    return made(array)
+    return made(array_from(data, None if dtype is None else scalar_type(dtype)))
 
 
 @op(filled_shape)

@@ -20,6 +20,7 @@ from tapegrad.dims import (
     one_int,
     show,
     surely_differ,
+    surely_same,
 )
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
@@ -174,11 +175,15 @@ def _unstretched(whole: Contraction, parts: list[Tensor[Any, Any, Any]]) -> tupl
     """Returns letters and values of the operands without the axes of size one that broadcasting stretches."""
     letters, values = [], []
     for names, x in zip(whole.inputs, parts, strict=True):
-        kept = [axis for axis, name in enumerate(names) if not surely_differ(x.shape[axis], whole.sizes[name])]
+        kept = [axis for axis, name in enumerate(names) if not _is_stretched(x.shape[axis], whole.sizes[name])]
         letters.append("".join(names[axis] for axis in kept))
         stays = len(kept) == len(names)
         values.append(x.data if stays else x.data.reshape(tuple(x.shape[axis] for axis in kept)))
     return letters, values
+
+
+def _is_stretched(size: Size, whole: Size) -> bool:
+    return surely_same(size, 1) and not surely_same(whole, 1)
 
 
 def _back(letters: str, others: list[str], factors: list[Any], sizes: dict[str, Any]) -> Any:

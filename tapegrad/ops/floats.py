@@ -101,7 +101,8 @@ def ldexp(
         DTypeError: `x` is not a float, or `y` is not an int.
     """
     tensor_only(x, "x")
-    x, y, tape = split_mixed(x, y if isinstance(y, Tensor) else handle(_counted(y)))
+    exponent: Any = y if isinstance(y, Tensor) else handle(_counted(y))  # without a tape, as T2 then says
+    x, y, tape = split_mixed(x, exponent)
     float_only(x)
     if y.data.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "y", str(y.dtype), "integer"))
@@ -110,7 +111,8 @@ def ldexp(
     def backward(grads: Gradients) -> None:
         add_summed(grads, x, apply("ldexp", grads.take(out), y.data))
 
-    return tape.record(out, (x, y), backward)
+    recorded: Tensor[Any, Merge[T1, T2], Float] = tape.record(out, (x, y), backward)
+    return recorded
 
 
 @op(broadcast_shape)

@@ -11,6 +11,7 @@ from tapegrad.dims import (
     RankUnknownError,
     Size,
     is_unknown,
+    misfit,
     normal_axis,
     one_int,
     several_ints,
@@ -298,8 +299,10 @@ def _equal_parts(x: Dims, sections: int, axis: int) -> tuple[Size, ...]:
         raise ShapeError(message)
     part = x[axis] // sections
     if surely_differ(part * sections, x[axis]):
-        message = f"axis {axis} of x {show(x)} is {x[axis]}, which does not divide into {sections} equal parts"
-        raise ShapeError(message)
+        axis_of_x = f"axis {axis} of x {show(x)} is {x[axis]}"
+        message = f"{axis_of_x}, which does not divide into {sections} equal parts"
+        doubt = f"{axis_of_x}, and it is not known that this divides into {sections} equal parts"
+        raise misfit(part * sections, x[axis], message, doubt)
     _check_count(x, sections)
     return (part,) * sections
 

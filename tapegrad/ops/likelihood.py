@@ -9,10 +9,10 @@ import numpy as np
 
 from tapegrad import sentences
 from tapegrad.backend import engine
-from tapegrad.dims import Dims, at_least, show
+from tapegrad.dims import Dims, at_least, show, surely_differ, surely_same
 from tapegrad.errors import DTypeError
 from tapegrad.op import Typed, op
-from tapegrad.operands import same_dtype, split
+from tapegrad.operands import known, same_dtype, split
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
@@ -32,6 +32,8 @@ from tapegrad.ops.spread import not_zero
 from tapegrad.tensor import Float, T, Tensor, handle, values_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tapegrad.gradients import Gradients
     from tapegrad.tape import NoneTape
 
@@ -41,7 +43,9 @@ def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Di
 
     def losses() -> Dims:
         rows = at_least(1, x=x)[:-1]
-        return same_sizes(x if len(target) == len(x) else rows, target, x)[: len(rows)]
+        # A last size of 1 is meant for labels, except where there is one class.
+        is_label = len(target) != len(x) or (surely_same(target[-1], 1) and surely_differ(x[-1], 1))
+        return same_sizes(rows if is_label else x, target, x)[: len(rows)]
 
     return reduced_shape(losses, reduction)
 
@@ -203,40 +207,35 @@ def kl_div(
 
 
 @op(elementwise_loss_shape)
-@in_float32
 def bce(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Averages how many nats probabilities need to encode what is true, each by itself.
+    r"""Average how many nats probabilities need to encode what is true, each by itself.
 
-    $$L = -\frac{1}{n} \sum_i t_i \ln x_i + (1 - t_i) \ln(1 - x_i), \quad
-    dx = \frac{1}{n} \left( \frac{1 - t}{1 - x} - \frac{t}{x} \right) dL$$
+    $$L = -\frac{1}{n} \sum_i t_i \max(\ln x_i, -100) + (1 - t_i) \max(\ln(1 - x_i), -100), \quad
+    dx = \frac{1}{n} \frac{x - t}{\max(x (1 - x), 10^{-12})} \, dL$$
 
     Args:
-        x: Probabilities from 0 to 1, any shape, a float dtype; `bce_with_logits` is exact nearer to the ends.
+        x: Probabilities from 0 to 1, any shape, a float dtype; `bce_with_logits` is exact nearer to the ends. A NaN
+            makes the loss NaN.
         target: Which of them are true, from 0 to 1, the same shape and dtype; it gets no gradient.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
     Returns:
         A scalar, or the shape of `x` where nothing is reduced, in nats. A certainty costs nothing where it is right and
-        infinitely much where it is wrong.
+        100 where it is wrong.
 
     Raises:
         ShapeError: The shapes differ; a loss broadcasts nothing.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `reduction` is none of the three.
+        ValueError: `x` or `target` is not from 0 to 1, or `reduction` is none of the three. Under `jit`, where values
+            are not known, such an `x` makes the loss NaN and such a target is not noticed.
+
+    Source:
+        PyTorch 2.13, `torch.nn.functional.binary_cross_entropy`, for both bounds.
     """
-
-    def loss(x: Any, t: Any) -> Any:
-        yes, no = _certain(x, t)
-        return -(t * _log(yes) + (1 - t) * apply("log1p", -no))
-
-    def slope(x: Any, t: Any) -> Any:
-        yes, no = _certain(x, t)
-        return (1 - t) / (1 - no) - t / yes
-
-    return compared("bce", x, target, reduction, loss, slope)
+    return _bounded_bce(x, target, reduction=reduction, is_float16=getattr(x, "dtype", None) == np.float16)
 
 
 @op(elementwise_loss_shape)
@@ -271,6 +270,49 @@ def bce_with_logits(
         lambda x, t: apply("softplus", -x) * t + apply("softplus", x) * (1 - t),
         lambda x, t: apply("sigmoid", x) - t,
     )
+
+
+@in_float32
+def _bounded_bce(
+    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction, is_float16: bool
+) -> Tensor[Any, T, Float]:
+    def loss(x: Any, t: Any) -> Any:
+        _check_range(x, "x", "; bce_with_logits takes scores")
+        _check_range(t, "target")
+        return -(t * _bounded_log(_log, x, 0) + (1 - t) * _bounded_log(lambda x: apply("log1p", -x), x, 1))
+
+    def slope(x: Any, t: Any) -> Any:
+        variance = x * (1 - x)
+        primitives = engine(variance)
+        dx = (x - t) / primitives.map("maximum", variance, 1e-12)
+        if not is_float16:
+            return dx
+        # An infinite gradient would become NaN where it meets a derivative of 0, which that of sigmoid is there.
+        largest = float(np.finfo(np.float16).max)
+        return primitives.map("maximum", primitives.map("minimum", dx, largest), -largest)
+
+    return compared("bce", x, target, reduction, loss, slope)
+
+
+def _bounded_log(log: Callable[[Any], Any], x: Any, pole: int) -> Any:
+    """Compute a logarithm of at least -100, whose derivative at its pole is 0 instead of NaN."""
+    primitives = engine(x)
+    is_pole = primitives.equal(x, pole)
+    logs = primitives.where(is_pole, -100, log(primitives.where(is_pole, 1 - pole, x)))
+    return primitives.map("maximum", logs, -100)
+
+
+def _check_range(x: Any, name: str, hint: str = "") -> None:
+    """Reject numbers that are no probabilities."""
+    values = known(x)
+    if values is None:
+        return  # under `jit`
+    outside = np.asarray((values < 0) | (values > 1))
+    if outside.any():
+        index = tuple(int(places[0]) for places in np.argwhere(outside).T)
+        at = f" at index {show(index)}" if index else ""
+        message = f"bce: {name} is {values[index]}{at} but must be from 0 to 1{hint}"
+        raise ValueError(message)
 
 
 def _log(x: Any) -> Any:
@@ -327,10 +369,3 @@ def _encoded(logs: Any, probabilities: Any) -> Any:
     primitives = engine(logs)
     logs = primitives.where(engine(probabilities).equal(probabilities, 0), 0, logs)
     return -primitives.sum(logs * probabilities, -1, keepdims=False)
-
-
-def _certain(x: Any, t: Any) -> tuple[Any, Any]:
-    """Returns probabilities of yes and of no, certain ones where the target has none of either."""
-    primitives = engine(x)
-    is_target = engine(t).equal
-    return primitives.where(is_target(t, 0), 1, x), primitives.where(is_target(t, 1), 0, x)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, is_unknown, normal_axes, product, several_ints, show, surely_differ, surely_less
+from tapegrad.dims import (
+    Dims,
+    misfit,
+    normal_axes,
+    product,
+    several_ints,
+    show,
+    surely_differ,
+    surely_less,
+    surely_same,
+)
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import split
@@ -19,7 +29,7 @@ if TYPE_CHECKING:
 
 def reshape_shape(x: Dims, shape: Dims) -> Dims:
     """Keeps the number of elements; one size may be -1, for whatever is left."""
-    open_axes = [axis for axis, n in enumerate(shape) if not surely_differ(n, -1) and not is_unknown(n)]
+    open_axes = [axis for axis, n in enumerate(shape) if surely_same(n, -1)]
     if len(open_axes) > 1:
         message = f"shape {show(shape)} leaves {len(open_axes)} sizes open, not one"
         raise ShapeError(message)
@@ -31,16 +41,18 @@ def reshape_shape(x: Dims, shape: Dims) -> Dims:
     if not open_axes:
         if surely_differ(total, product(shape)):
             message = f"x {show(x)} has {total} elements but shape {show(shape)} has {product(shape)}"
-            raise ShapeError(message)
+            doubt = f"x {show(x)} has {total} elements, and it is not known that shape {show(shape)} has as many"
+            raise misfit(total, product(shape), message, doubt)
         return shape
     known = product(n for axis, n in enumerate(shape) if axis != open_axes[0])
-    if not surely_differ(known, 0) and not is_unknown(known):
+    if surely_same(known, 0):
         message = f"shape {show(shape)} leaves a size open beside a size of 0"
         raise ShapeError(message)
     rest = total // known
     if surely_differ(rest * known, total):
         message = f"x {show(x)} has {total} elements, which do not divide into shape {show(shape)}"
-        raise ShapeError(message)
+        doubt = f"x {show(x)} has {total} elements, and it is not known that they divide into shape {show(shape)}"
+        raise misfit(rest * known, total, message, doubt)
     return tuple(rest if axis == open_axes[0] else n for axis, n in enumerate(shape))
 
 

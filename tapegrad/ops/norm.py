@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.backend import Axis, engine
-from tapegrad.dims import Dims, Size, at_least, normal_axes, show, surely_differ, surely_less
+from tapegrad.dims import Dims, Size, at_least, misfit, normal_axes, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op, remembered
 from tapegrad.operands import of_one_dtype, on_one_tape, split, split_all
@@ -53,7 +53,8 @@ def group_norm_shape(x: Dims, weight: Dims, bias: Dims, *, groups: Size) -> Dims
         raise ShapeError(message)
     if surely_differ(x[1] // groups * groups, x[1]):
         message = f"axis 1 of x {show(x)} is {x[1]}, which does not divide into {groups} groups"
-        raise ShapeError(message)
+        doubt = f"axis 1 of x {show(x)} is {x[1]}, and it is not known that this divides into {groups} groups"
+        raise misfit(x[1] // groups * groups, x[1], message, doubt)
     return x
 
 

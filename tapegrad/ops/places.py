@@ -202,4 +202,4 @@ def _with_value(
 def _merged(tape: Any, other: Any) -> Any:
     if not other.owns:
         return tape
-    return tape.merge(other) if tape.owns else other
+    return tape.join(other) if tape.owns else other

@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad import sentences
 from tapegrad.backend import Int, engine
-from tapegrad.dims import UNKNOWN, Dims, Size, is_unknown, one_int, surely_differ, surely_less
+from tapegrad.dims import UNKNOWN, Dims, Size, one_int, surely_less, surely_same
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import known, split
@@ -41,7 +41,7 @@ def arange_shape(start: Size | Int, stop: Size | Int | None = None, step: Size |
     """Counts the whole numbers from `start` on that come before `stop`."""
     first, last = (0, one_int(start, "start")) if stop is None else (one_int(start, "start"), one_int(stop, "stop"))
     step = one_int(step, "step")
-    if not surely_differ(step, 0) and not is_unknown(step):
+    if surely_same(step, 0):
         message = "step is 0"
         raise ShapeError(message)
     if isinstance(first, int) and isinstance(last, int) and isinstance(step, int):

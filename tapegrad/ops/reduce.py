@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import Axis, engine
-from tapegrad.dims import Dims, is_unknown, normal_axes, show, surely_differ
+from tapegrad.dims import Dims, normal_axes, show, surely_same
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import split
@@ -31,7 +31,7 @@ def reduce_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
 def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
     """Drops the axes, none of which may be empty."""
     for position in normal_axes(axis, x):
-        if not is_unknown(x[position]) and not surely_differ(x[position], 0):
+        if surely_same(x[position], 0):
             message = f"x {show(x)} has no element along axis {position}"
             raise ShapeError(message)
     return reduce_shape(x, axis, keepdims=keepdims)

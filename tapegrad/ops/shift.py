@@ -163,6 +163,7 @@ def _widths(x: Dims, pad_width: Any) -> list[Dims]:
     if not isinstance(pad_width, tuple) or (len(pad_width) == 2 and not any(isinstance(n, tuple) for n in pad_width)):
         return [numbers(pad_width, 2, "pad_width", 0)] * len(x)
     if len(pad_width) != len(x):
-        message = f"x {show(x)} has rank {len(x)} but pad_width has {len(pad_width)} pairs"
+        count = len(pad_width)
+        message = f"x {show(x)} has rank {len(x)} but pad_width has {count} pair{'s' if count != 1 else ''}"
         raise ShapeError(message)
     return [numbers(pair, 2, f"pad_width along axis {axis}", 0) for axis, pair in enumerate(pad_width)]

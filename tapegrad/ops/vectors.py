@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import both_on_one_tape, split
 from tapegrad.ops.arithmetic import mul
 from tapegrad.ops.axes import expand_dims, squeeze
 from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.matmul import matmul
 from tapegrad.ops.reduce import sum
+from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tapegrad.tape import Merge
-    from tapegrad.tensor import T1, T2, D, Number, Real, Tensor
+    from tapegrad.tensor import T1, T2, D, Number, Real
 
 
 def vecdot_shape(x: Dims, y: Dims) -> Dims:
@@ -126,6 +127,7 @@ def vecmat(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 
 def _fitting(rule: Callable[[Dims, Dims], Dims], x: Any, y: Any) -> tuple[Tensor[Any, Any, Any], Tensor[Any, Any, Any]]:
     """Returns two operands that fit, on the one tape they make together: the ops within speak of other shapes."""
-    x, y, tape = split(x, y)
-    rule(x.shape, y.shape)
-    return x.put_tape(tape), y.put_tape(tape)
+    *parts, _ = split(x, y)
+    rule(*(part.shape for part in parts))
+    x, y = (given if isinstance(given, Tensor) else part for given, part in zip((x, y), parts, strict=True))
+    return both_on_one_tape(x, y)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -34,8 +36,15 @@ FILLED: dict[str, Callable[..., Any]] = {"empty": empty, "zeros": zeros, "ones":
         (np.float64(3), (), np.float64),
         (np.ones((2, 3), np.float16), (2, 3), np.float16),
         (np.ones((2, 0)), (2, 0), np.float64),
-        ([np.ones(3), np.zeros(3)], (2, 3), np.float32),
+        ([np.ones(3), np.zeros(3)], (2, 3), np.float64),
+        ([np.float64(1.0), 2.0], (2,), np.float32),
+        ([np.float32(1.0), 2.0], (2,), np.float32),
+        (np.float64(1.0), (), np.float64),
+        ([np.uint8(3)], (1,), np.uint8),
         (range(3), (3,), np.int64),
+        (array("i", [1, 2, 3]), (3,), np.int64),
+        (bytearray([1, 2]), (2,), np.int64),
+        (np.ma.masked_array([1.0, 2.0], mask=False), (2,), np.float64),
     ],
     ids=repr,
 )
@@ -53,6 +62,37 @@ def test_tensor_takes_the_dtype_it_is_told() -> None:
     assert tensor([0, 2], np.bool_).tolist() == [False, True]
     array: Any = np.ones(3)
     assert tensor(array, np.float32).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype", "message"),
+    [
+        ([300], np.int8, "data has the value 300, which int8 cannot hold"),
+        (np.array([3, 300]), np.int8, "data has the value 300, which int8 cannot hold"),
+        (np.array([-1, 300]), np.uint16, "data has the value -1, which uint16 cannot hold"),
+        ([1e10], np.int32, "data has the value 10000000000.0, which int32 cannot hold"),
+        ([float("nan")], np.int64, "data has the value nan, which int64 cannot hold"),
+        (np.array([2.0**63]), np.int64, "data has the value 9.223372036854776e+18, which int64 cannot hold"),
+        ([2**70, 1], np.uint64, "data does not fit into uint64: Python int too large to convert to C long"),
+        ([2**63, 1], None, "data has a whole number beyond int64: give floats, or dtype=np.uint64"),
+        (2**63, None, "data has a whole number beyond int64: give floats, or dtype=np.uint64"),
+        (
+            np.ma.masked_array([1.0, 2.0, 3.0], mask=[False, True, True]),
+            None,
+            "data has 2 masked values, which a tensor cannot hold: fill them first, data.filled(0)",
+        ),
+    ],
+    ids=repr,
+)
+def test_values_that_would_change_are_an_error(data: Any, dtype: Any, message: str) -> None:
+    with pytest.raises(DTypeError, match=f"^tensor: {re.escape(message)}$"):
+        tensor(data, dtype)
+
+
+def test_a_whole_number_beyond_float64_keeps_its_value() -> None:
+    assert tensor([2**63 - 1, 1]).tolist() == [2**63 - 1, 1]
+    assert tensor([2**64 - 1, 1], np.uint64).tolist() == [2**64 - 1, 1]
+    assert tensor([2**53 + 1, 1], np.int64).tolist() == [2**53 + 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.autodiff import Autodiff
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.half import bfloat16
 from tapegrad.ops import (
+    at_set,
     bce,
     bce_with_logits,
     cross_entropy,
@@ -134,6 +137,7 @@ def test_cross_entropy_of_nothing_is_nan() -> None:
         ((4, 3), (4, 5), "target (4, 5) does not fit x (4, 3): expected (4, 3)"),
         ((4, 3), (), "target () does not fit x (4, 3): expected (4,)"),
         ((4, 3), (4, 3, 1), "target (4, 3, 1) does not fit x (4, 3): expected (4,)"),
+        ((4, 3), (4, 1), "target (4, 1) does not fit x (4, 3): expected (4,)"),
         ((), (), "x () has rank 0 but needs at least 1"),
     ],
     ids=str,
@@ -251,14 +255,62 @@ def test_gradients_of_probabilities_can_be_differentiated(reduction: Any) -> Non
         check_gradients(partial(nll, target=labels, reduction=reduction), real(*shape), order=2)
 
 
-def test_a_certainty_that_is_right_costs_nothing_and_one_that_is_wrong_infinitely_much() -> None:
-    x = tensor([0.0, 1.0, 0.5])
+def test_bce_of_a_certainty_is_what_pytorch_says() -> None:
+    # What torch.nn.functional.binary_cross_entropy of PyTorch 2.13 and its gradient give for float64.
+    x = [0.0, 1.0, 0.0, 1.0, 0.5, 1e-5, 0.3, 1e-40, 1 - 1e-7, 1e-13, 1e-50]
+    target = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.25, 1.0, 0.0, 0.0, 1.0]
+    losses = [0, 0, 100, 100, math.log(2), 1.0000050000333337e-05, 0.5684994090355333, 92.10340371976183]
+    losses += [16.118095651484676, 1.00000000000005e-13, 100]
+    slopes = [0, 0, -1e12, 1e12, -2, 1.000010000100001, 0.23809523809523805, -1e12, 1.0000000005263558e7, 0.1, -1e12]
 
-    with np.errstate(divide="ignore"):
-        assert bce(x, tensor([0.0, 1.0, 1.0]), reduction="none").numpy()[:2].tolist() == [0, 0]
-        assert bce(x, tensor([1.0, 0.0, 1.0]), reduction="none").numpy()[:2].tolist() == [math.inf, math.inf]
+    taped, labels = tensor(x, np.float64).trace(), tensor(target, np.float64)
+    loss = bce(taped, labels, reduction="none")
+
+    np.testing.assert_allclose(loss.numpy(), losses, rtol=1e-12, atol=1e-30)
+    np.testing.assert_allclose(loss.sum().backward()[taped].numpy(), slopes, rtol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, bfloat16])
+def test_scores_so_sure_that_their_probability_is_rounded_keep_the_gradients_of_all_rows_finite(dtype: Any) -> None:
+    # One such row once made every gradient of the model NaN.
+    x = tensor(np.array([-1000.0, 1000.0, 0.0]), dtype).trace()
+
+    loss = bce(sigmoid(x), tensor(np.array([1.0, 0.0, 1.0]), dtype), reduction="sum")
+    dx = loss.backward()[x].astype(np.float64)
+
+    assert loss.item() == pytest.approx(200 + math.log(2), rel=1e-2)
+    assert dx.tolist() == [0, 0, -0.5]
+
+
+def test_bce_of_a_certainty_and_its_gradient_can_be_differentiated() -> None:
+    x, level = tensor([0.0, 1.0, 1.0, 0.25], np.float64), Autodiff()
     taped = x.trace()
-    assert bce(taped, tensor([0.0, 1.0, 1.0]), reduction="sum").backward()[taped].tolist() == [1, -1, -2]
+
+    inner: Any = level.from_inner(taped)
+    loss = bce(inner.trace(), tensor([1.0, 1.0, 0.0, 1.0], np.float64), reduction="sum")
+    penalty = level.inner(loss.backward(wrt=inner)[inner])
+    dx = (level.inner(loss.detach()) + (penalty * np.array([0.0, 0.0, 0.0, 1.0])).sum()).backward()[x]
+
+    assert dx.tolist() == [0, -1, 0, -1 / 0.25 + 1 / 0.25**2]
+
+
+def test_what_is_no_probability_is_rejected_by_bce() -> None:
+    x, target = tensor([[0.5, 1.0], [0.0, 1.0]]), zeros((2, 2))
+
+    with pytest.raises(ValueError, match=r"^bce: x is 2.0 but must be from 0 to 1; bce_with_logits takes scores$"):
+        bce(tensor(2.0), tensor(1.0))
+    with pytest.raises(
+        ValueError, match=r"^bce: x is -0.5 at index \(1, 0\) but must be from 0 to 1; bce_with_logits takes scores$"
+    ):
+        bce(at_set(x, (1, 0), -0.5).trace(), target)
+    with pytest.raises(ValueError, match=r"^bce: target is 7.0 at index \(0, 1\) but must be from 0 to 1$"):
+        bce(x, at_set(target, (0, 1), 7.0))
+    with pytest.raises(ValueError, match=r"^bce: x is inf at index \(1,\) but must be from 0 to 1; "):
+        bce(tensor([math.nan, math.inf]), zeros((2,)))
+    with pytest.raises(ValueError, match=r"^bce: x is 1.5 at index \(0,\) but must be from 0 to 1; "):
+        bce(tensor([1.5], np.float16), tensor([1.0], np.float16))
+    with pytest.raises(ValueError, match=r"^bce: x is 1000.0 but must be from 0 to 1; "):
+        bce(tensor(1000.0), tensor(1.0))
 
 
 def test_classes_that_cannot_be_cost_nothing_where_they_are_not() -> None:
@@ -271,7 +323,7 @@ def test_classes_that_cannot_be_cost_nothing_where_they_are_not() -> None:
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_nan_and_large_numbers_are_told(name: str) -> None:
-    x = tensor([[math.nan, 1.0], [300.0, -300.0]])
+    x = tensor([[math.nan, 1.0], [1.0, 0.0] if name == "bce" else [300.0, -300.0]])
     target = tensor([0, 0]) if name == "nll" else tensor([[1.0, 0.0], [1.0, 0.0]])
     large = {"nll": -300, "kl_div": -300, "cross_entropy": 0, "bce_with_logits": 0}
 
@@ -372,7 +424,6 @@ def test_infinite_scores_have_no_finite_loss() -> None:
 
     with np.errstate(invalid="ignore"):
         assert bce_with_logits(x, target, reduction="none").tolist() == [math.inf, math.inf]
-        assert not np.isfinite(bce(x, target, reduction="none").numpy()).any()
 
 
 def test_smoothing_over_no_classes_is_no_division() -> None:

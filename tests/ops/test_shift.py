@@ -63,6 +63,7 @@ def test_every_shift_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tu
         (pad, (((1, 0), (0, -3), (1, 1)),), "pad: pad_width along axis 1 is -3, below 0"),
         (pad, (((1, 0), (0, 1, 2), (1, 1)),), "pad: pad_width along axis 1 (0, 1, 2) has 3 numbers, not 2"),
         (pad, (((1, 0), (0, 1)),), "pad: x (2, 3, 5) has rank 3 but pad_width has 2 pairs"),
+        (pad, (((1, 0),),), "pad: x (2, 3, 5) has rank 3 but pad_width has 1 pair"),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
