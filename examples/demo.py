@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
+from tapegrad.project.reports import MypyError, run_mypy
+
 ROOT = Path(__file__).parent.parent
 RIGHT, WRONG = "examples/digits.py", "examples/digits_wrong.py"
 MARK = re.compile(r"\s*# E: (.*)")
-REPORT = re.compile(r"(.*?):(\d+): error: (.*)")
 
 console = Console(highlight=False, soft_wrap=True)
 python = Syntax("", "python", theme="ansi_dark", background_color="default")
@@ -27,16 +28,17 @@ def planted(path: str) -> dict[int, str]:
 
 def refused(*paths: str) -> dict[str, dict[int, str]]:
     """Returns what mypy, with the plugin, says of each file by line."""
-    command = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "--no-pretty", *paths]
     with console.status("mypy reads NumPy's types as well, the first time"):
-        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if run.returncode not in (0, 1):
-        sys.exit(run.stdout + run.stderr)
+        try:
+            reports = run_mypy(["--config-file", "pyproject.toml", *paths], folder=ROOT)
+        except MypyError as error:
+            sys.exit(str(error))
     said: dict[str, dict[int, str]] = {path: {} for path in paths}
-    for path, number, text in REPORT.findall(run.stdout):
-        lines = said.setdefault(path, {})
-        message = text.replace("  [", " [")
-        lines[int(number)] = f"{lines[int(number)]}; {message}" if int(number) in lines else message
+    for report in reports:
+        if report.kind == "error":
+            lines = said.setdefault(report.file, {})
+            message = f"{report.text} [{report.code}]"
+            lines[report.line] = f"{lines[report.line]}; {message}" if report.line in lines else message
     return said
 
 

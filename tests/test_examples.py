@@ -214,6 +214,14 @@ def test_the_digits_are_the_same_ones_in_every_example(tmp_path: Path) -> None:
     assert accuracy > 60
 
 
+def test_the_demo_reads_mypy_where_colors_are_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    demo = loaded("demo")  # before the variables are set: its own output is not what is tested here
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("MYPY_FORCE_TERMINAL_WIDTH", "20")
+
+    assert demo.refused(WRONG)[WRONG] == demo.planted(WRONG)
+
+
 def test_the_demo_says_where_it_differs_from_what_was_planted(capsys: pytest.CaptureFixture[str]) -> None:
     as_planted = loaded("demo").compare({3: "a", 5: "other"}, {3: "a", 5: "b", 8: "c"})
 

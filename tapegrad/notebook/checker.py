@@ -1,7 +1,10 @@
 """The checker: what mypy says of a program that grows, in milliseconds while it imports nothing new.
 
 A first run of mypy fills the cache, and a child process loads it (`tapegrad.notebook.server`). A program with a new
-module takes another run and another child; so does an edited plugin, and a child that fell ill.
+module takes another run and another child; so does an edited plugin, and a child that crashed.
+
+An answer counts only if it is about the program that was asked about: right above the cell stands a number that mypy
+has to repeat. So a cell that mypy skipped is never taken for a cell without errors.
 """
 
 from __future__ import annotations
@@ -19,32 +22,41 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+from tapegrad.project.reports import (
+    OPTIONS,
+    MypyError,
+    Report,
+    UnreadableOutputError,
+    plain_environment,
+    read_reports,
+    run_mypy,
+)
+
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from tapegrad.notebook.program import Draft
+    from tapegrad.notebook.program import Draft, Import
 
 SETTINGS: Final = Path(__file__).parent / "mypy.ini"
-REPORT: Final = re.compile(
-    r"^(?P<file>.*?):(?P<line>\d+):(?P<column>\d+):(?P<end_line>\d+):(?P<end_column>\d+): "
-    r"(?P<kind>error|note): (?P<text>.*?)(?:  \[(?P<code>[\w-]+)\])?$"
+SKIPPED: Final = (
+    "mypy skipped it, because to mypy a cell above never ends, or because a comment turns errors off for the whole cell"
 )
 
 
 class CheckerError(Exception):
-    """mypy did not answer, and why."""
+    """mypy did not check the cell, and why."""
 
 
-class Report(NamedTuple):
-    """What mypy says of a place in a cell; lines and columns count from 1, the end is inside."""
+class Question(NamedTuple):
+    """A program in the file that mypy reads.
 
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    kind: str
-    text: str
-    code: str
+    Attributes:
+        number: What mypy has to repeat, above the cell; no two programs have the same.
+        start: How many lines stand above the cell.
+    """
+
+    number: int
+    start: int
 
 
 class Checker:
@@ -58,28 +70,29 @@ class Checker:
         """
         self._folder = folder
         self._place = TemporaryDirectory(prefix="tapegrad")
-        self._path = Path(self._place.name, "notebook.py")
+        self._path = Path(self._place.name, "notebook.py").resolve()
         self._child: subprocess.Popen[str] | None = None
         self._is_loading = False
+        self._loaded: frozenset[Import] = frozenset()  # what the child holds of other modules
         self._plugin = ""
         self._ids = count()
         self._written = int(time.time())
         self._asking = Lock()  # the first run may still be warming up in another thread
 
     def check(self, draft: Draft) -> list[Report]:
-        """Returns what mypy says of the cell.
+        """Returns what mypy says of the cell, in the cell's own lines.
 
         Raises:
-            CheckerError: It says nothing: it cannot be started, or it fails twice.
+            UnreadableOutputError: It answers, and nobody can tell whether that is an error.
+            CheckerError: It does not check the cell: it cannot be started, fails twice, or skips the cell.
         """
         with self._asking:
             self._wait()
-            self._write(draft.text)
-            text = self._ask(draft)
-            if text is None:
-                text = self._run()
+            reports = self._ask(draft)
+            if reports is None:
+                reports = self._run(draft)
                 self._start()
-        return _in_cell(text, draft)
+        return reports
 
     def close(self) -> None:
         """Ends the child."""
@@ -101,18 +114,29 @@ class Checker:
             self._child.stdout.readline()  # nothing comes of one that died, and the question that follows finds it out
         self._is_loading = False
 
-    def _write(self, text: str) -> None:
-        """Writes the program so that mypy sees it anew: of a file that keeps its size it looks at whole seconds."""
-        self._path.write_text(text, "utf-8")
+    def _write(self, draft: Draft) -> Question:
+        """Writes a program that mypy has to read again: of a file that keeps its size it looks at whole seconds.
+
+        The child must never unload a module: mypy's daemon then reports errors twice, and stops at the second
+        (`assert file not in self.flushed_files` in mypy 2.4). So each program imports what the child has loaded.
+        """
+        number = next(self._ids)
+        loaded = "".join(f"    {one.statement}\n" for one in sorted(self._loaded)) or "    pass\n"
+        head = f"from typing import reveal_type as _reveal_type\ndef _loaded() -> None:\n{loaded}"
+        above = f"{head}{draft.above}_reveal_type({number})\n"
+        self._path.write_text(above + draft.cell, "utf-8")
         self._written += 1
         os.utime(self._path, (self._written, self._written))
+        return Question(number, above.count("\n"))
 
-    def _ask(self, draft: Draft) -> str | None:
+    def _ask(self, draft: Draft) -> list[Report] | None:
         """Asks the child; there is no answer if there is no child, or not the right one."""
         child = self._child
         if child is None or child.stdin is None or child.stdout is None or self._plugin != _plugin_version():
             return None
-        request = {"id": next(self._ids), "modules": sorted(draft.modules)}
+        question = self._write(draft)
+        modules = set[str]().union(*(one.modules for one in draft.imports))
+        request = {"id": question.number, "modules": sorted(modules)}
         try:
             child.stdin.write(json.dumps(request) + "\n")
             child.stdin.flush()
@@ -121,29 +145,48 @@ class Checker:
             return None
         if answer["id"] != request["id"] or answer["new"] or answer["failed"]:
             return None
-        return str(answer["text"])
+        try:
+            return self._in_cell(read_reports(answer["text"]), question)
+        except MypyError:  # the run that follows says what is wrong
+            return None
 
-    def _run(self) -> str:
+    def _run(self, draft: Draft) -> list[Report]:
         """Runs mypy from its start, which fills the cache."""
-        ran = subprocess.run(  # noqa: S603  # mypy, in this interpreter
-            [sys.executable, "-m", "mypy", *self._flags(), "--no-error-summary", str(self._path)],
-            cwd=self._folder,
-            env=self._environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if ran.returncode not in (0, 1) and not any(map(_report, ran.stdout.splitlines())):
-            raise CheckerError((ran.stderr or ran.stdout).strip())
-        return ran.stdout
+        self._loaded = draft.imports
+        question = self._write(draft)
+        try:
+            reports = run_mypy([*self._flags(), str(self._path)], folder=self._folder, environment=self._paths())
+        except UnreadableOutputError:
+            raise
+        except MypyError as error:  # it stopped; perhaps because of the cell
+            found, reason = self._in_cell(error.reports, question), str(error)
+        else:
+            found, reason = self._in_cell(reports, question), SKIPPED
+        if found is None:
+            raise CheckerError(reason)
+        return found
+
+    def _in_cell(self, reports: list[Report], question: Question) -> list[Report] | None:
+        """Returns what is said of the cell, or nothing if the reports are not about this program."""
+        own = [report for report in reports if Path(self._folder, report.file).resolve() == self._path]
+        start = question.start
+        inside = [
+            report._replace(
+                line=report.line - start, end_line=report.end_line - start, text=_in_lines(report.text, start)
+            )
+            for report in own
+            if report.line > start
+        ]
+        repeated = any(report.line == start and f'"Literal[{question.number}]?"' in report.text for report in own)
+        return inside if repeated or any(report.kind == "error" for report in inside) else None
 
     def _start(self) -> None:
         self._stop()
         self._plugin = _plugin_version()
         self._child = subprocess.Popen(  # noqa: S603  # our own module, in this interpreter
-            [sys.executable, "-m", "tapegrad.notebook.server", *self._flags(), str(self._path)],
+            [sys.executable, "-m", "tapegrad.notebook.server", *self._flags(), *OPTIONS, str(self._path)],
             cwd=self._folder,
-            env=self._environment(),
+            env=plain_environment() | self._paths(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -168,25 +211,15 @@ class Checker:
             cache = Path(self._place.name, "cache")
         return ["--config-file", str(SETTINGS), "--cache-dir", str(cache)]
 
-    def _environment(self) -> dict[str, str]:
+    def _paths(self) -> dict[str, str]:
         paths = [str(self._folder), *filter(None, [os.environ.get("MYPYPATH")])]
-        return {**os.environ, "MYPYPATH": os.pathsep.join(paths)}
+        return {"MYPYPATH": os.pathsep.join(paths)}
 
 
 def _plugin_version() -> str:
     """Returns what changes with any file of the plugin and of the ops: the child holds what it once loaded."""
     newest = max(file.stat().st_mtime_ns for file in Path(__file__).parent.parent.rglob("*.py"))
     return str(newest)
-
-
-def _in_cell(text: str, draft: Draft) -> list[Report]:
-    found = [report for report in map(_report, text.splitlines()) if report]
-    start = draft.start
-    return [
-        report._replace(line=report.line - start, end_line=report.end_line - start, text=_in_lines(report.text, start))
-        for report in found
-        if report.line > start
-    ]
 
 
 def _in_lines(text: str, start: int) -> str:
@@ -197,11 +230,3 @@ def _in_lines(text: str, start: int) -> str:
         return f"on line {inside}" if inside > 0 else "in an earlier cell"
 
     return re.sub(r"\bon line (\d+)", written, text)
-
-
-def _report(line: str) -> Report | None:
-    match = REPORT.match(line)
-    if match is None:
-        return None
-    line, column, end_line, end_column = (int(match[name]) for name in ("line", "column", "end_line", "end_column"))
-    return Report(line, column, end_line, end_column, match["kind"], match["text"], match["code"] or "")

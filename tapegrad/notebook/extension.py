@@ -8,17 +8,22 @@ import sys
 from enum import Enum
 from pathlib import Path
 from threading import Thread
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from IPython.core.error import InputRejected, UsageError
 from typing_extensions import override
 
 from tapegrad.notebook import display
-from tapegrad.notebook.checker import Checker, CheckerError, Report
+from tapegrad.notebook.checker import Checker, CheckerError
 from tapegrad.notebook.program import Program
+from tapegrad.notebook.waiting import shown_while_slow
+from tapegrad.project.reports import MypyError, UnreadableOutputError
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
+
+    from tapegrad.project.reports import Report
 
 
 class Mode(Enum):
@@ -54,8 +59,6 @@ class Extension(ast.NodeTransformer):
         self._above = 0  # its lines that are not Python's: `%%time`
         self._number = 0
         self._tree: ast.Module | None = None  # asked about and running
-        self._given = frozenset(shell.user_ns)  # what every shell has
-        self._ill = False
 
     @classmethod
     def load(cls, shell: InteractiveShell) -> None:
@@ -70,6 +73,9 @@ class Extension(ast.NodeTransformer):
         magics.register_magic_function(extension.typecheck, "line", "typecheck")
         magics.register_magic_function(extension.shapes, "line", "shapes")
         display.register(shell)
+        running = str(shell.user_ns.get("In", [""])[-1]).strip()
+        if "load_ext" in running and "\n" in running:
+            print("tapegrad: cells are checked from the next one on")
         Thread(target=extension.warm_up, daemon=True).start()
 
     @classmethod
@@ -85,11 +91,11 @@ class Extension(ast.NodeTransformer):
         extension.checker.close()
 
     def warm_up(self) -> None:
-        """Runs mypy over what most notebooks import sooner or later, while the first cell is being written."""
-        text = "import matplotlib.pyplot\nimport numpy\nimport tapegrad\n"  # what is not installed costs nothing
+        """Runs mypy over what every notebook imports, while the first cell is being written."""
+        text = "import numpy\nimport tapegrad\n"
         try:
             self.checker.check(self.program.with_cell(text, ast.parse(text)))
-        except CheckerError:  # the first cell meets the same, and says so
+        except (CheckerError, MypyError):  # the first cell meets the same, and says so
             return
 
     def before_cell(self, info: ExecutionInfo) -> None:
@@ -106,8 +112,10 @@ class Extension(ast.NodeTransformer):
             self._visit(node)
         except InputRejected:
             raise
-        except Exception as error:  # noqa: BLE001  # the cell of a person runs, however ill the checker is
-            self._fall_ill(error)
+        except CheckerError as error:
+            print(f"tapegrad: this cell runs unchecked: {error}", file=sys.stderr)
+        except Exception as error:  # noqa: BLE001  # the cell of a person runs, whatever is wrong with the checker
+            print(f"tapegrad: this cell runs unchecked: {type(error).__name__}: {error}", file=sys.stderr)
         return node
 
     def _visit(self, node: ast.AST) -> None:
@@ -118,11 +126,16 @@ class Extension(ast.NodeTransformer):
             self._cell, self._above = magic[1], 1
             return
         cell, self._cell, self._tree = self._cell, None, node
-        if self.mode is Mode.OFF or magic is not None:
+        if self.mode is Mode.OFF or magic is not None or all(map(_is_line_magic, node.body)):
             return
 
-        draft = self.program.with_cell(cell, node, self._known())
-        lines = self._shown(self.checker.check(draft), cell.splitlines())
+        draft = self.program.with_cell(cell, node, self._known(node))
+        try:
+            with shown_while_slow(self.shell):
+                reports = self.checker.check(draft)
+            lines = self._shown(reports, cell.splitlines())
+        except UnreadableOutputError as error:  # what cannot be read is most likely an error
+            lines = [str(error)]
         if not lines:
             return
         if self.mode is Mode.STRICT:
@@ -153,18 +166,20 @@ class Extension(ast.NodeTransformer):
             f"{report.text}{code}",
         ]
 
-    def _known(self) -> list[str]:
-        """Returns the names that hold something: a magic, or a cell that ran unchecked, may have bound them."""
-        return [
-            name
-            for name in self.shell.user_ns.keys() - self._given
-            if not name.startswith("_") and name.isidentifier() and not keyword.iskeyword(name)
-        ]
+    def _known(self, cell: ast.Module) -> dict[str, str]:
+        """Declare the names that no checked cell has bound: a magic may have done so, or a cell before `%load_ext`.
 
-    def _fall_ill(self, error: Exception) -> None:
-        if not self._ill:
-            print(f"tapegrad cannot check the cells: {type(error).__name__}: {error}", file=sys.stderr)
-        self._ill = True
+        Of the names that IPython itself binds, such as `_` and `Out`, only those that the cell uses are declared.
+        """
+        used = {node.id for node in ast.walk(cell) if isinstance(node, ast.Name)}
+        return {
+            name: _declaration(name, value)
+            for name, value in self.shell.user_ns.items()
+            if (name in used or not (name.startswith("_") or name in self.shell.user_ns_hidden))
+            and name not in self.program.bound
+            and name.isidentifier()
+            and not keyword.iskeyword(name)
+        }
 
     def after_cell(self, result: ExecutionResult) -> None:
         """Takes what ran into the program: all of the cell, or what stands above the statement that failed."""
@@ -223,6 +238,25 @@ def _cell_magic(tree: ast.Module) -> tuple[str, str] | None:
         ]:
             return name, body
     return None
+
+
+def _declaration(name: str, value: object) -> str:
+    """Declare a name as an import where it holds something that can be imported, and elsewhere as anything."""
+    if isinstance(value, ModuleType) and sys.modules.get(value.__name__) is value:
+        return f"import {value.__name__} as {name}"
+    if isinstance(value, type | FunctionType) and value.__module__ != "__main__":
+        module, inner = value.__module__, value.__qualname__
+        if getattr(sys.modules.get(module), inner, None) is value:
+            return f"from {module} import {inner} as {name}"
+    return f"{name}: _Any"
+
+
+def _is_line_magic(statement: ast.stmt) -> bool:
+    """Tells whether a statement is a magic such as `%typecheck off`, in which mypy sees nothing but strings."""
+    match statement:
+        case ast.Expr(ast.Call(func=ast.Attribute(attr="run_line_magic"), args=[ast.Constant(), ast.Constant()])):
+            return True
+    return False
 
 
 def _failed_line(error: BaseException) -> int:

@@ -9,23 +9,44 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tapegrad.notebook.bindings import Binding, bindings, renamed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-PRELUDE: Final = "from typing import Any as _Any\ndef get_ipython() -> _Any: ...\n"
+PRELUDE: Final = "from typing import Any as _Any\n"
+GIVEN: Final = {  # what IPython puts into every cell
+    "display": "def display(*objects: _Any, **options: _Any) -> _Any: ...",
+    "get_ipython": "def get_ipython() -> _Any: ...",
+}
+
+
+class Import(NamedTuple):
+    """A module that is imported, or a name in it, which may be a module itself."""
+
+    module: str
+    name: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The statement that imports it."""
+        return f"from {self.module} import {self.name}" if self.name else f"import {self.module}"
+
+    @property
+    def modules(self) -> set[str]:
+        """What it may load: `m` and `m.f` in `from m import f`."""
+        return {self.module, f"{self.module}.{self.name}"} if self.name else {self.module}
 
 
 class Draft(NamedTuple):
     """A program as text.
 
     Attributes:
-        text: Everything that has run, then the cell as it was typed.
-        start: How many lines stand above the cell.
-        modules: The modules that it imports, in all cells.
+        above: Everything that has run.
+        cell: The cell as it was typed.
+        imports: What all cells import.
     """
 
-    text: str
-    start: int
-    modules: frozenset[str]
+    above: str
+    cell: str
+    imports: frozenset[Import]
 
 
 @dataclass
@@ -43,22 +64,29 @@ class Program:
     _renamings: int = 0
 
     @property
+    def bound(self) -> frozenset[str]:
+        """All names that the program has bound."""
+        return frozenset(self._bound)
+
+    @property
     def names(self) -> list[str]:
         """What the program has bound, under the names that still mean it, in their order."""
         return [name for name in self._bound if not name.startswith("_")]
 
-    def with_cell(self, cell: str, tree: ast.Module, known: Iterable[str] = ()) -> Draft:
+    def with_cell(self, cell: str, tree: ast.Module, known: Mapping[str, str] | None = None) -> Draft:
         """Returns the program with a cell at its end.
 
         Args:
             cell: As typed.
             tree: The same, parsed.
-            known: Names that hold something though no cell bound them: to mypy they may be anything.
+            known: Names that hold something though no cell bound them, each with a statement that declares it.
         """
         earlier = self._earlier(tree)
-        unbound = sorted(set(known) - self._bound.keys() - bindings(tree.body).keys())
-        head = PRELUDE + "".join(f"{name}: _Any\n" for name in unbound) + earlier
-        return Draft(head + cell, head.count("\n"), _modules([*self.statements, *tree.body]))
+        bound = self._bound.keys() | bindings(tree.body).keys()
+        names = sorted({**(known or {}), **GIVEN}.items())
+        declared = "".join(f"{statement}\n" for name, statement in names if name not in bound)
+        imports = _imports([*ast.parse(declared).body, *self.statements, *tree.body])
+        return Draft(PRELUDE + declared + earlier, cell, imports)
 
     def with_lines(self, lines: Iterable[str]) -> Draft:
         """Returns the program with a few lines more, which are asked about."""
@@ -104,12 +132,11 @@ class Program:
         return f"_{name}_{self._renamings}"
 
 
-def _modules(statements: Iterable[ast.stmt]) -> frozenset[str]:
-    found: set[str] = set()
+def _imports(statements: Iterable[ast.stmt]) -> frozenset[Import]:
+    found: set[Import] = set()
     for node in (node for statement in statements for node in ast.walk(statement)):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+            found.update(Import(alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.update(Import(node.module, alias.name.replace("*", "")) for alias in node.names)
     return frozenset(found)

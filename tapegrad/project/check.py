@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tapegrad.project.settings import OWN, Settings, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+NO_SETTINGS: Final = (
+    "mypy finds no settings here: this run has tapegrad's own, but plain `mypy` runs without the plugin and checks no"
+    " shapes. `python -m tapegrad doctor` shows what to add.\n"
+)
 
 
 def check(folder: Path, arguments: Sequence[str]) -> int:
@@ -30,6 +35,8 @@ def check(folder: Path, arguments: Sequence[str]) -> int:
         sys.stderr.write(f"{settings.file} does not name the plugin. Add to it:\n\n{_plugin_line(settings)}\n")
         return 2
 
+    if settings.file is None:
+        sys.stderr.write(NO_SETTINGS)
     file = settings.file or OWN
     command = [sys.executable, "-m", "mypy", "--config-file", str(file), *arguments]
     return subprocess.run(command, cwd=folder, check=False).returncode  # noqa: S603  # mypy, in this interpreter

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tapegrad.errors import ShapeError
 from tapegrad.project.probe import PROGRAM, probe
-from tapegrad.project.settings import read_settings
+from tapegrad.project.settings import PLUGIN, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +117,8 @@ def _interpreter_of(script: Path) -> Path | None:
 
 def _file(settings: Settings) -> Iterator[Finding]:
     if settings.file is None:
-        yield Finding(Verdict.WRONG, "mypy finds no settings here", _lines_to_add(settings))
+        text = "mypy finds no settings here, so it runs without the plugin and checks no shapes"
+        yield Finding(Verdict.WRONG, text, _lines_to_add(settings))
         return
     yield Finding(Verdict.OK, f"mypy reads {settings.file}")
     for complaint in settings.complaints:
@@ -135,6 +136,12 @@ def _options(settings: Settings) -> Iterator[Finding]:
     remedy = _lines_to_add(settings)
     if settings.has_plugin:
         yield Finding(Verdict.OK, "the plugin is named: tapegrad.mypy")
+        before = settings.plugins[: settings.plugins.index(PLUGIN)]
+        if before:
+            text = f"{', '.join(before)} comes before tapegrad.mypy, which does not see a call that is answered there"
+            yield Finding(
+                Verdict.ADVICE, text, "List tapegrad.mypy first among the plugins: it asks those behind it.\n"
+            )
     else:
         named = ", ".join(settings.plugins) or "none"
         yield Finding(Verdict.WRONG, f"the plugin is not named; named are: {named}", remedy)

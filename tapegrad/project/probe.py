@@ -6,12 +6,11 @@ answers cannot.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tapegrad.project.reports import MypyError, run_mypy
 
 if TYPE_CHECKING:
     from tapegrad.project.settings import Settings
@@ -52,17 +51,14 @@ def probe(folder: Path, settings: Settings) -> Answer:
         file = Path(outside, "tapegrad_probe.py")
         file.write_text(PROGRAM, "utf-8")
         chosen = ["--config-file", str(settings.file)] if settings.file else []
-        command = [sys.executable, "-m", "mypy", *chosen, "--output=json", str(file)]
-        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603  # mypy
+        try:
+            reports = run_mypy([*chosen, str(file)], folder=folder)
+        except MypyError as error:
+            return Answer("", "", failed=str(error))
 
-    said = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
-    on_probe = [one for one in said if Path(one["file"]).name == file.name]
+    on_probe = [report for report in reports if Path(report.file).name == file.name]
     return Answer(
-        revealed=next((one["message"] for one in on_probe if one["line"] == 4), ""),
-        refused=next((one["message"] for one in on_probe if one["line"] == 5 and one["code"] == CODE), ""),
-        failed=_failure(said, ran) if ran.returncode not in (0, 1) else "",
+        revealed=next((report.text for report in on_probe if report.line == 4), ""),
+        refused=next((report.text for report in on_probe if report.line == 5 and report.code == CODE), ""),
+        failed="",
     )
-
-
-def _failure(said: list[dict[str, str]], ran: subprocess.CompletedProcess[str]) -> str:
-    return "; ".join(one["message"] for one in said) or ran.stderr.strip() or f"exit code {ran.returncode}"

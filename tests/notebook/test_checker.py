@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tapegrad.notebook.checker import Checker, Report
+from tapegrad.notebook.checker import Checker, CheckerError
 from tapegrad.notebook.program import Program
+from tapegrad.project.reports import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,3 +85,46 @@ def test_settings_of_the_folder_are_nobodys_business(checker: Checker) -> None:
     Path(checker._folder, "mypy.ini").write_text("[mypy]\nignore_errors = true\n", "utf-8")
 
     assert len(asked(checker, "z: str = 1\n")) == 1
+
+
+WRONG = 'Incompatible types in assignment (expression has type "int", variable has type "str")'
+
+
+def test_an_identical_mistake_is_reported_again_by_a_new_child(checker: Checker) -> None:
+    for _ in range(3):
+        assert [report.text for report in asked(checker, "again: str = 1\n")] == [WRONG]
+
+    asked(checker, "import wave\n")  # starts another child
+    for _ in range(2):
+        assert [report.text for report in asked(checker, "again: str = 1\n")] == [WRONG]
+    child = checker._child
+    assert child is not None
+    child.kill()
+    child.wait()
+    for _ in range(2):
+        assert [report.text for report in asked(checker, "again: str = 1\n")] == [WRONG]
+
+
+def test_a_child_survives_errors_in_programs_that_import_less_than_it_has_loaded(checker: Checker) -> None:
+    asked(checker, "import concurrent.futures\nfrom xml.dom import minidom\nfrom email import *\n")
+    checker._wait()
+    child = checker._child
+    assert child is not None
+
+    for number in range(3):
+        assert [report.text for report in asked(checker, f"x{number}: str = {number}\n")] == [WRONG]
+
+    assert checker._child is child
+    assert child.poll() is None
+
+
+def test_errors_in_a_module_beside_the_notebook_are_not_those_of_the_cell(checker: Checker) -> None:
+    module = Path(checker._folder, "beside.py")
+    module.write_text("# a comment\n" * 100 + "x: str = 1\n", "utf-8")
+
+    assert asked(checker, "import beside\nprint(beside.x)\n") == []
+    assert asked(checker, "import beside\nprint(beside.x, 1)\n") == []
+
+    module.write_text("x = (\n", "utf-8")
+    with pytest.raises(CheckerError, match=r"^beside\.py:\d+: "):
+        asked(checker, "import beside\ny: str = 1\n")

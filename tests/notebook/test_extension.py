@@ -104,6 +104,28 @@ def test_a_name_that_no_cell_bound_may_be_anything(notebook: Notebook) -> None:
     assert notebook("print(given + 1)") == "6\n"
 
 
+def test_what_was_imported_before_the_extension_was_loaded_is_known(notebook: Notebook) -> None:
+    notebook("%unload_ext tapegrad.notebook")
+    notebook("import tapegrad as early\nfrom tapegrad.nn import Linear as Layer\nx = early.ones((2, 3))")
+    told = notebook("%load_ext tapegrad.notebook\nimport tapegrad as beside")
+
+    assert told == "tapegrad: cells are checked from the next one on\n"
+    assert "[tapegrad-shape]" in notebook("early.ones((2, 3)) @ early.ones((2, 3))")
+    assert "[tapegrad-shape]" in notebook("beside.ones((2, 3)) @ beside.ones((2, 3))")
+    assert "[tapegrad-shape]" in notebook("Layer(4, 5)(early.ones((2, 3)))")
+    assert notebook("print((x @ early.ones((3, 2))).shape)") == "(2, 2)\n"
+
+
+def test_names_that_ipython_binds_are_known(notebook: Notebook) -> None:
+    notebook("6 * 7")
+
+    assert notebook("print(_ + 1)") == "43\n"
+    assert notebook("print(Out[1], In[1])") == "42 6 * 7\n"
+    assert notebook("display(1)") == "1\n"
+    assert notebook("from IPython.display import display\ndisplay(2)") == "2\n"
+    assert notebook("print(get_ipython().execution_count)") == "7\n"
+
+
 def test_the_body_of_a_timed_cell_is_checked(notebook: Notebook) -> None:
     notebook("x = tg.zeros((2, 3))")
 
@@ -205,12 +227,37 @@ def test_a_syntax_error_is_pythons(notebook: Notebook) -> None:
     assert notebook("print(1)") == "1\n"
 
 
-def test_an_ill_checker_says_so_once_and_the_cell_runs(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_cell_that_runs_unchecked_says_so(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tapegrad.notebook.checker.SETTINGS", Path("nowhere.ini"))
     monkeypatch.setattr("tapegrad.notebook.checker._plugin_version", lambda: "edited")
 
-    told = notebook("print(1)")
+    for number in (1, 2):
+        told = notebook(f"print({number})")
 
-    assert told.startswith("1\ntapegrad cannot check the cells: CheckerError: ")
-    assert notebook("print(2)") == "2\n"
+        assert told.startswith(f"{number}\ntapegrad: this cell runs unchecked: ")
+        assert "Cannot find config file 'nowhere.ini'" in told
     assert tapegrad.__name__ in notebook.shell.user_ns["tg"].__name__
+
+
+def test_an_answer_that_cannot_be_read_rejects_the_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tapegrad.project.reports.OPTIONS", ("--no-error-summary",))
+    monkeypatch.setattr("tapegrad.notebook.checker._plugin_version", lambda: "edited")
+
+    told = notebook("ran = True")
+
+    assert "mypy wrote a line that is not a report: " in told
+    assert "ran" not in notebook.shell.user_ns
+    notebook("%typecheck warn")
+    notebook("ran = True")
+    assert notebook["ran"]
+
+
+def test_a_cell_that_mypy_skips_says_so(notebook: Notebook) -> None:
+    notebook("%typecheck off")
+    notebook("from typing import NoReturn\ndef stop() -> NoReturn: ...  # it returns all the same")
+    notebook("%typecheck strict")
+    notebook("stop()")
+
+    told = notebook("y: str = 1")
+
+    assert "tapegrad: this cell runs unchecked: mypy skipped it, because to mypy a cell above never ends" in told

@@ -31,7 +31,12 @@ def test_a_folder_without_settings_is_checked_with_the_plugin(
     folder: Path, cache: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "--cache-dir", cache, str(folder / "program.py")]) == 1
-    assert REFUSED in capfd.readouterr().out
+    told = capfd.readouterr()
+    assert REFUSED in told.out
+    assert told.err == (
+        "mypy finds no settings here: this run has tapegrad's own, but plain `mypy` runs without the plugin and checks"
+        " no shapes. `python -m tapegrad doctor` shows what to add.\n"
+    )
 
 
 def test_settings_with_the_plugin_are_used(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -39,7 +44,9 @@ def test_settings_with_the_plugin_are_used(folder: Path, cache: str, capfd: pyte
     (folder / "pyproject.toml").write_text(MISSING + own, "utf-8")
 
     assert main(["check"]) == 1
-    assert f"{REFUSED}\n" in capfd.readouterr().out
+    told = capfd.readouterr()
+    assert f"{REFUSED}\n" in told.out
+    assert told.err == ""
 
 
 def test_settings_without_the_plugin_are_left_to_the_user(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

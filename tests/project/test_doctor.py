@@ -43,11 +43,22 @@ def test_a_project_with_the_plugin_is_well(folder: Path, cache: str, capfd: pyte
     assert f"ok      mypy refuses x @ x, as Python does: {REFUSED}" in told
 
 
+def test_the_doctor_reads_mypy_where_colors_and_wrapped_lines_are_asked_for(
+    folder: Path, cache: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("MYPY_FORCE_TERMINAL_WIDTH", "20")
+    (folder / "pyproject.toml").write_text(MISSING + cache + "pretty = true\n", "utf-8")
+
+    assert main(["doctor"]) == 0
+    assert f"ok      mypy refuses x @ x, as Python does: {REFUSED}" in capfd.readouterr().out
+
+
 def test_a_project_without_settings_is_told_the_lines(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 1
 
     told = capfd.readouterr().out
-    assert "wrong   mypy finds no settings here" in told
+    assert "wrong   mypy finds no settings here, so it runs without the plugin and checks no shapes\n" in told
     assert f"wrong   mypy does not refuse x @ x, which Python does: {REFUSED}" in told
     assert told.endswith(
         "What pyproject.toml should say:\n\n"
@@ -90,6 +101,18 @@ def test_settings_that_look_right_and_do_nothing_are_found(
     told = capfd.readouterr().out
     assert "ok      the plugin is named: tapegrad.mypy" in told
     assert f"wrong   mypy does not refuse x @ x, which Python does: {REFUSED}" in told
+
+
+def test_a_plugin_that_comes_before_is_found(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
+    plugins = 'plugins = ["pydantic.mypy", "tapegrad.mypy"]'
+    (folder / "pyproject.toml").write_text(MISSING.replace('plugins = ["tapegrad.mypy"]', plugins) + cache, "utf-8")
+
+    assert main(["doctor"]) == 0
+    told = capfd.readouterr().out
+    assert (
+        "advice  pydantic.mypy comes before tapegrad.mypy, which does not see a call that is answered there\n" in told
+    )
+    assert told.endswith("\nList tapegrad.mypy first among the plugins: it asks those behind it.\n")
 
 
 def test_settings_that_mypy_cannot_read_are_quoted(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,127 @@
+"""Run mypy as a process and read its reports as data, in every terminal, locale and environment alike.
+
+Text for people depends on who reads it: ipykernel and many CI services set `FORCE_COLOR`, and then a pattern that
+expects plain text finds no error where there is one. So mypy writes JSON, and a line that is not a report is an error
+here, never a program without errors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+OPTIONS: Final = ("--output=json", "--no-color-output", "--no-pretty", "--no-error-summary")
+# Variables that change how mypy writes and in how many processes it runs, but not what it finds.
+DROPPED: Final = frozenset({"FORCE_COLOR", "MYPY_FORCE_COLOR", "MYPY_FORCE_TERMINAL_WIDTH", "MYPY_NUM_WORKERS"})
+
+
+class Report(NamedTuple):
+    """An error or a note; lines and columns count from 1, the end is included.
+
+    Attributes:
+        kind: `error` or `note`.
+        text: The message, without its code.
+        code: Such as `tapegrad-shape`, without brackets.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    kind: str
+    text: str
+    code: str
+
+
+class MypyError(Exception):
+    """mypy stopped before it had checked everything.
+
+    Attributes:
+        reports: What it had reported by then.
+    """
+
+    def __init__(self, message: str, reports: list[Report] | None = None) -> None:
+        super().__init__(message)
+        self.reports = reports or []
+
+
+class UnreadableOutputError(MypyError):
+    """mypy wrote a line that is not a report; it may have been an error."""
+
+
+def plain_environment() -> dict[str, str]:
+    """Return the environment of this process without what changes how mypy writes."""
+    return {name: value for name, value in os.environ.items() if name not in DROPPED}
+
+
+def run_mypy(arguments: Iterable[str], *, folder: Path, environment: Mapping[str, str] | None = None) -> list[Report]:
+    """Run mypy and return its reports.
+
+    Args:
+        arguments: Files, folders and options; those that change how mypy writes have no effect.
+        folder: Where mypy is started.
+        environment: Variables to set besides those of this process.
+
+    Raises:
+        MypyError: mypy stopped: it cannot be started, cannot read a file, or crashed.
+        UnreadableOutputError: It wrote something that is not a report.
+    """
+    ran = subprocess.run(  # noqa: S603  # mypy, in this interpreter
+        [sys.executable, "-m", "mypy", *arguments, *OPTIONS],
+        cwd=folder,
+        env=plain_environment() | {"PYTHONIOENCODING": "utf-8"} | dict(environment or {}),
+        capture_output=True,
+        encoding="utf-8",
+        errors="backslashreplace",
+        check=False,
+    )
+    if ran.returncode not in (0, 1):
+        lines = {line: _reports(line) for line in [*ran.stdout.splitlines(), *ran.stderr.splitlines()]}
+        shown = [f"{read[0].file}:{read[0].line}: {read[0].text}" if read else line for line, read in lines.items()]
+        reports = [report for read in lines.values() for report in read]
+        raise MypyError("\n".join(shown) or f"mypy ended with exit code {ran.returncode}", reports)
+    return read_reports(ran.stdout)
+
+
+def read_reports(output: str) -> list[Report]:
+    """Read what mypy wrote under `OPTIONS`.
+
+    Raises:
+        UnreadableOutputError: A line is not a report.
+    """
+    found: list[Report] = []
+    for line in filter(str.strip, output.splitlines()):
+        reports = _reports(line)
+        if not reports:
+            message = f"mypy wrote a line that is not a report: {line}"
+            raise UnreadableOutputError(message, found)
+        found += reports
+    return found
+
+
+def _reports(line: str) -> list[Report]:
+    """Return an error with the notes that mypy attaches to it, or nothing if the line is not a report."""
+    try:
+        read = json.loads(line)
+        report = Report(
+            file=read["file"],
+            line=read["line"],
+            column=read["column"] + 1,
+            end_line=read["end_line"],
+            end_column=read["end_column"],
+            kind=read["severity"],
+            text=read["message"],
+            code=read["code"] or "",
+        )
+        notes = (read["hint"] or "").splitlines()
+    except (ValueError, TypeError, KeyError):
+        return []
+    return [report, *(report._replace(kind="note", text=note) for note in notes)]

@@ -1,0 +1,61 @@
+"""The notebooks in real kernels: the cells that they show as rejected are rejected, in these words, and no other is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+REJECTED = {
+    "attention.ipynb": {
+        "tg.cross_entropy(scores.swapaxes(1, 2), digits)": (
+            "cross_entropy: target (64, 8) does not fit x (64, 10, 8): expected (64, 10)  [tapegrad-shape]"
+        ),
+    },
+    "digits.ipynb": {
+        "wrong(tg.zeros((5, 64)))": (
+            "Sequential[2] Linear(32, 10): x is (..., 48) but (..., 32) is expected: axis -1 is 48, not 32"
+            "  [tapegrad-shape]"
+        ),
+    },
+    "tape.ipynb": {
+        "y.sum().backward()": "backward: the tensor has no tape; trace an input first  [tapegrad-tape]",
+        "again = loss.backward()": "backward: loss was consumed by backward in an earlier cell  [tapegrad-tape]",
+    },
+}
+
+
+def errors(notebook: Any) -> dict[str, str]:
+    """Return the error under each cell that has one, by the last line of the cell."""
+    return {
+        cell.source.splitlines()[-1]: "\n".join(output.traceback)
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output.output_type == "error"
+    }
+
+
+def test_all_notebooks_are_run() -> None:
+    assert {path.name for path in FOLDER.glob("*.ipynb")} == REJECTED.keys()
+
+
+@pytest.mark.parametrize("name", REJECTED)
+def test_a_notebook_shows_what_happens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal or a CI service that shows colors
+    notebook = nbformat.read(FOLDER / name, as_version=4)  # type: ignore[no-untyped-call]  # it has no annotations
+    shown = errors(notebook)
+    tagged = {c.source.splitlines()[-1] for c in notebook.cells if "raises-exception" in c.metadata.get("tags", [])}
+
+    NotebookClient(notebook, timeout=600, allow_errors=True, resources={"metadata": {"path": str(FOLDER)}}).execute()
+
+    assert errors(notebook) == shown
+    assert {cell: text.splitlines()[-1] for cell, text in shown.items()} == REJECTED[name]
+    assert shown.keys() == tagged
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            assert output.output_type != "error" or output.ename == "Refused"  # before it ran
+            assert output.get("name") != "stderr", output.text
