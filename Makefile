@@ -50,8 +50,11 @@ differential: $(VENV)/.ready ## compare what mypy says of 10,000 calls with what
 	@$(BIN)/python tests/mypy/test_differential.py 5000
 	@$(BIN)/python tests/mypy/test_differential.py 5000 --hide
 
-fire: $(VENV)/.ready ## check programs broken at 10,000 places, and edit under a daemon
+fire: $(VENV)/.ready ## check programs broken at 10,000 places, with each size hidden, and edited 2,000 times
 	@$(BIN)/python tests/mypy/test_under_fire.py 2500 --edits 200
+	@$(BIN)/python tests/mypy/test_incremental.py 2000 --workers
+	@$(BIN)/python tests/mypy/test_wrong_arguments.py
+	@$(BIN)/python -m tests.mypy.test_unknown_sizes
 
 fuzz: $(VENV)/.ready ## draw programs, tapes, sizes and shapes at random for some minutes
 	@$(BIN)/pytest --hypothesis-profile=fuzz tests/test_programs.py tests/test_beside_numpy.py \
@@ -78,10 +81,10 @@ oracle: $(VENV)/.ready ## install PyTorch and JAX, and compare every op with the
 	@$(BIN)/python -m pip install --quiet torch==2.13.0 jax==0.10.2
 	@$(BIN)/pytest tests/oracle
 
-bench: $(BENCH)/.ready ## install the rivals in .venv-bench, and time training beside them; SHORT=1 for a glance, AVX2=1
+bench: $(BENCH)/.ready ## install the other libraries in .venv-bench, and time training beside them; SHORT=1, AVX2=1
 	@mkdir -p build
 	@$(BENCH)/bin/python -m benchmarks.workloads --tuned $(if $(SHORT),--short) $(if $(AVX2),--avx2) \
-		--json build/workloads.json --plot build/workloads.png
+		--json build/workloads.json
 
 compare: $(BENCH)/.ready ## ask PyTorch, jaxtyping and pyrefly again what docs/guide/comparison.md quotes
 	@$(BENCH)/bin/python -m pip install --quiet pyrefly==1.4.1 pyrefly-torch-stubs==1.4.0

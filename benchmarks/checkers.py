@@ -21,6 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from tapegrad.project.reports import run_mypy
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -74,9 +76,8 @@ def mypy(settings: str) -> Messages:
     with TemporaryDirectory() as folder:
         file = Path(folder, "mypy.ini")
         file.write_text(settings, "utf-8")
-        said = run(sys.executable, "-m", "mypy", "--config-file", str(file), "--output=json", *map(str, PROGRAMS))
-    found = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-    return collected([(one["file"], one["line"], one["message"]) for one in found if one["severity"] == "error"])
+        found = run_mypy(["--config-file", str(file), *map(str, PROGRAMS)], folder=ROOT)
+    return collected([(one.file, one.line, one.text) for one in found if one.kind == "error"])
 
 
 STRICT: Final = "[mypy]\nstrict = true\nallow_redefinition = true\nexplicit_package_bases = true\n"

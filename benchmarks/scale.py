@@ -28,9 +28,11 @@ from typing import Any
 import numpy as np
 
 import tapegrad as tg
+from benchmarks.contestant_process import memory_of_process
 from benchmarks.rivals import data
 from benchmarks.rivals.in_tapegrad import Block
-from benchmarks.workloads import ROOT, machine, memory_of_process, written
+from benchmarks.speed_page import written
+from benchmarks.workloads import ROOT, machine
 from tapegrad import BalancedCheckpointing, nn, optim
 
 OPS = [10**power for power in range(2, 7)]

@@ -1,214 +1,232 @@
-"""Times training in tapegrad beside every rival that is installed, on thirteen workloads, in one interleaved run.
+"""Times training in tapegrad beside every installed rival, each contestant in a process of its own.
 
-Each round runs every contestant once, so that a noisy machine slows all alike. What counts are the ratios to eager
-PyTorch; a number in milliseconds holds for the machine that is named above the table. Contestants start from the same
-numbers, and their first results are compared.
+One process for all would be unfair: after a product the threads of one library's BLAS keep a core busy for
+milliseconds, in which the next library computes. Here each contestant has its own process, which is warmed up before
+its first measurement. Only one of them runs at a time, in turns (A B C, B C A, ...), and a turn begins when all
+threads of the others sleep. All have the same threads, the same allocator settings and the same first numbers, and
+their first results are compared.
 
-    python -m benchmarks.workloads [a b …] [--short] [--tuned] [--avx2] [--json FILE] [--plot FILE]
-    python -m benchmarks.workloads --page
+    python -m benchmarks.workloads [workload ...] [--short] [--idiom leanest] [--tuned] [--avx2] [--threads N]
+    python -m benchmarks.workloads --publish     measures all that docs/guide/speed.md shows, some 25 minutes
+    python -m benchmarks.workloads --fairness    measures how fair the procedure is
+    python -m benchmarks.speed_page              writes docs/guide/speed.md from the published numbers
 
-The second form measures nothing: it writes the tables of docs/guide/speed.md and the plot anew, from the numbers in
-benchmarks/workloads.json, and in benchmarks/workloads-avx2.json where there are such. To publish others, measure with
-`--tuned --json benchmarks/workloads.json` and `--tuned --avx2 --json benchmarks/workloads-avx2.json` in a quiet hour
-first.
+The ratios to eager PyTorch are what counts; milliseconds hold for the machine that is named beside them.
 """
 
 import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from importlib.metadata import version
-from importlib.util import find_spec
 from math import ceil, isclose
 from pathlib import Path
 from statistics import median
+from subprocess import PIPE, Popen
 from typing import Any
 
 import numpy as np
 
-WORKLOADS = {
-    "a": "100 chained elementwise ops on (8,)",
-    "b": "MLP 2-16-16-1, batch 8, step",
-    "c": "MLP 784-256-128-10, batch 64, step",
-    "d": "MLP 784-1024-1024-10, batch 256, step",
-    "e": "CNN 1-16-32, 64 images of 28×28, step",
-    "f": "conv2d 64→64, 3×3, on 8×64×56×56",
-    "g": "transformer block 256, 8 heads, 8×128 tokens, step",
-    "h": "tanh(x)·sigmoid(x) + x² on 4 million",
-    "h fused": "the same as one function under `@fused`",
-    "i": "layer_norm and softmax on (4096, 1024)",
-    "j": "matmul 2048³",
-    "k": "peak memory of 8 blocks of g, MiB",
-    "l": "max_pool2d 2 and avg_pool2d 3, stride 2, on 32×32×56×56",
-    "m": "Adam on the parameters of d",
-}
-REFERENCE = "torch"
+from benchmarks.contestants import CONTESTANTS, IDIOMS, LEANEST_WORKLOADS, REFERENCE, WORKLOADS
+
 ROOT = Path(__file__).parent.parent
 NUMBERS = ROOT / "benchmarks" / "workloads.json"
-HELD = ROOT / "benchmarks" / "workloads-avx2.json"
-PAGE = ROOT / "docs" / "guide" / "speed.md"
-PICTURE = ROOT / "docs" / "images" / "speed.png"
-SAMPLE = 20e-3  # seconds that one sample takes at least: a short one shows what ran before it has left in the caches
-BEGIN, END = "<!-- what --page writes begins here -->", "<!-- and ends here -->"
-# glibc maps each large array anew and faults in its pages; above these sizes, it keeps them.
+SAMPLE = 60e-3  # seconds that one measurement takes at least
+WARM_UP = 20e-3  # seconds of uncounted repetitions before it: the caches hold what ran in the turn before
+BUDGET = {True: 1.5, False: 8.0}  # seconds of measurement for one workload, short or not
+ROUNDS = {True: (3, 5), False: (7, 31)}
+THREADS_SLEEP_WITHIN = 2.0
+# glibc returns large arrays to the system and gets new pages for the next; above these sizes, it keeps them.
 TUNED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 33)}
-# Holds OpenBLAS to what it does on a processor without AVX-512; the BLAS of torch and of XLA choose by themselves.
+# Holds NumPy's OpenBLAS to AVX2; the BLAS of torch and of XLA choose by themselves.
 AVX2 = {"OPENBLAS_CORETYPE": "Haswell"}
-
-Program = Callable[[], float]
-Programs = Mapping[str, Callable[[], Program] | None]
-
-
-@dataclass(frozen=True)
-class Contestant:
-    """A library, how its workloads are made, and what it says of one that it has not."""
-
-    package: str
-    programs: Callable[[], Programs]
-    missing: str = "-"
-    before: Callable[[], None] = lambda: None  # is called before each of its turns
-    also: str = ""  # another package that it needs
-
-    @property
-    def is_installed(self) -> bool:
-        """Whether it can run."""
-        return all(find_spec(package) for package in (self.package, self.also) if package)
-
-    def program(self, workload: str) -> Callable[[], Program] | None:
-        """Returns how to make a workload; who fuses nothing by name runs the same program in both places."""
-        programs = self.programs()
-        return programs[workload] if workload in programs else programs[workload.removesuffix(" fused")]
+FAIR_WORKLOADS = ("mlp-small", "mlp-wide", "transformer")
+TWIN_LIMIT, ALONE_LIMIT = 0.03, 0.05
 
 
 @dataclass(frozen=True)
 class Times:
-    """What one contestant took for one workload, in ms; for k, one number of MiB."""
+    """What one contestant took for one workload, in ms; for memory, MiB twice."""
 
     median: float
     minimum: float
 
 
-CONTESTANTS = {
-    "tapegrad": Contestant(
-        "tapegrad", lambda: _of("in_tapegrad").PROGRAMS, before=lambda: _of("in_tapegrad").use_fast(is_on=False)
-    ),
-    "tapegrad fast": Contestant(
-        "tapegrad",
-        lambda: _of("in_tapegrad").PROGRAMS,
-        before=lambda: _of("in_tapegrad").use_fast(is_on=True),
-        also="numba",
-    ),
-    "torch": Contestant("torch", lambda: _of("in_torch").EAGER),
-    "torch.compile": Contestant("torch", lambda: _of("in_torch").COMPILED),
-    "jax.jit": Contestant("jax", lambda: _of("in_functions").in_jax()),
-    "autograd": Contestant("autograd", lambda: _of("in_functions").in_autograd()),
-    "bare numpy": Contestant("numpy", lambda: _of("in_numpy").PROGRAMS),
-}
+Results = dict[str, dict[str, Times | str]]
 
 
-def _of(room: str) -> Any:
-    return import_module(f"benchmarks.rivals.{room}")
+class ContestantError(Exception):
+    """A contestant's process ended or answered with something else than JSON."""
 
 
-def timed(workload: str, names: list[str], *, short: bool) -> dict[str, Times | str]:
-    """Times one workload of all contestants in turn; what does not run says why in the place of its times."""
+class ContestantProcess:
+    """One workload of one contestant in its own process."""
+
+    def __init__(self, idiom: str, name: str, workload: str, environment: Mapping[str, str]) -> None:
+        self.name = name
+        command = [sys.executable, "-m", "benchmarks.contestant_process", idiom, name, workload]
+        own = {**environment, **IDIOMS[idiom][name].environment}
+        self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True, env=own, cwd=ROOT)
+
+    def answer(self) -> dict[str, Any]:
+        """Read one answer.
+
+        Raises:
+            ContestantError: There is none.
+        """
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            _, errors = self._process.communicate()
+            raise ContestantError((errors.strip().splitlines() or ["the process ended without a word"])[-1])
+        facts: dict[str, Any] = json.loads(line)
+        return facts
+
+    def seconds(self, repeats: int) -> float:
+        """Return what one of some repetitions takes, measured in one go."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{repeats}\n")
+        self._process.stdin.flush()
+        taken: float = self.answer()["seconds"]
+        return taken
+
+    def measure(self, once: float) -> float:
+        """Return the seconds of one repetition, after a warm-up, and wait until all threads of the process sleep."""
+        self.seconds(ceil(WARM_UP / once))
+        taken = self.seconds(ceil(SAMPLE / once))
+        self.wait_until_asleep()
+        return taken
+
+    def wait_until_asleep(self) -> None:
+        """Wait until no thread of the process runs: those of a BLAS look for work for a while after the last.
+
+        Raises:
+            ContestantError: Some thread still runs after two seconds, and would slow the next contestant.
+        """
+        tasks = Path(f"/proc/{self._process.pid}/task")
+        if not tasks.exists():  # not Linux
+            time.sleep(0.1)
+            return
+        end, calm = time.perf_counter() + THREADS_SLEEP_WITHIN, 0
+        while calm < 3:
+            calm = 0 if any(_is_running(task) for task in tasks.iterdir()) else calm + 1
+            if time.perf_counter() > end:
+                message = f"{self.name}: a thread still runs {THREADS_SLEEP_WITHIN} s after the measurement"
+                raise ContestantError(message)
+            time.sleep(2e-3)
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.communicate()
+
+
+def _is_running(task: Path) -> bool:
+    try:
+        stat = (task / "stat").read_text("ascii")
+    except (FileNotFoundError, ProcessLookupError):  # the thread ended meanwhile
+        return False
+    return stat.rpartition(")")[2].split()[0] == "R"
+
+
+@contextmanager
+def processes(idiom: str, names: list[str], workload: str, environment: Mapping[str, str]) -> Iterator[Any]:
+    """Start the processes of some contestants, all at once."""
+    with ExitStack() as stack:
+        started = {}
+        for name in names:
+            started[name] = ContestantProcess(idiom, name.removesuffix(" (twin)"), workload, environment)
+            stack.callback(started[name].close)
+        yield started
+
+
+def timed(
+    workload: str, names: list[str], environment: Mapping[str, str], *, idiom: str = "usual", short: bool = False
+) -> dict[str, Times | str]:
+    """Time one workload of all contestants in turns; one that cannot run says why in place of its times."""
     found: dict[str, Times | str] = {}
-    running: dict[str, tuple[Program, int]] = {}
     first: dict[str, float] = {}
-    for name in names:
-        make = CONTESTANTS[name].program(workload)
-        if make is None:
-            found[name] = CONTESTANTS[name].missing
-            continue
-        CONTESTANTS[name].before()
-        try:
-            program = make()
-            first[name] = program()
-        except Exception as error:  # a rival that fails is a line of the table, not its end
-            if CONTESTANTS[name].package == "tapegrad":
-                raise
-            found[name] = f"failed: {type(error).__name__}"
-            continue
-        program()
-        running[name] = program, ceil(SAMPLE / _seconds(program, 1))
+    once: dict[str, float] = {}
+    if workload == "memory":  # one after the other: three at once might not fit
+        for name in names:
+            with processes(idiom, [name], workload, environment) as started:
+                found[name] = _peak_of(started[name])
+        return found
+    with processes(idiom, names, workload, environment) as started:
+        for name in names:
+            try:
+                facts = started[name].answer()
+            except ContestantError as error:
+                if CONTESTANTS[name.removesuffix(" (twin)")].packages[0] == "tapegrad":
+                    raise
+                found[name] = f"failed: {error}"
+                continue
+            if "missing" in facts:
+                found[name] = "-"
+                continue
+            first[name], once[name] = facts["first"], facts["seconds"]
+        _compare_first_results(workload, first)
+        running = list(once)
+        for name in running:  # builds are over: measure again what they disturbed
+            started[name].wait_until_asleep()
+            once[name] = started[name].measure(once[name])
+        taken: dict[str, list[float]] = {name: [] for name in running}
+        for turn in range(_rounds(once, short=short)):
+            place = turn % len(running)
+            for name in running[place:] + running[:place]:
+                taken[name].append(started[name].measure(once[name]) * 1e3)
+    times = {name: Times(median(seconds), min(seconds)) for name, seconds in taken.items()}
+    return {name: times[name] if name in times else found[name] for name in names}
+
+
+def _peak_of(process: ContestantProcess) -> Times | str:
+    try:
+        facts = process.answer()
+    except ContestantError as error:
+        return f"failed: {error}"
+    return "-" if "missing" in facts else Times(facts["peak"], facts["peak"])
+
+
+def _compare_first_results(workload: str, first: Mapping[str, float]) -> None:
     for name, number in first.items():
-        wanted = first.get(REFERENCE, number)
-        assert isclose(number, wanted, rel_tol=1e-3, abs_tol=1e-5), f"{workload}: {name} gives {number}, not {wanted}"
-
-    taken: dict[str, list[float]] = {name: [] for name in running}
-    for _ in range(_rounds(running, short=short)):
-        for name, (program, repeats) in running.items():
-            CONTESTANTS[name].before()
-            taken[name].append(_seconds(program, repeats) * 1e3)
-    return found | {name: Times(median(times), min(times)) for name, times in taken.items()}
+        expected = first.get(REFERENCE, number)
+        assert isclose(number, expected, rel_tol=1e-3, abs_tol=1e-5), f"{workload}: {name} {number}, not {expected}"
 
 
-def _seconds(program: Program, repeats: int) -> float:
-    start = time.perf_counter()
-    for _ in range(repeats):
-        program()
-    return (time.perf_counter() - start) / repeats
+def _rounds(once: Mapping[str, float], *, short: bool) -> int:
+    """Return how many rounds fit into the budget, between a least and a largest odd number."""
+    least, most = ROUNDS[short]
+    turn = sum((ceil(WARM_UP / seconds) + ceil(SAMPLE / seconds)) * seconds for seconds in once.values())
+    return max(least, min(most, int(BUDGET[short] / turn) // 2 * 2 + 1))
 
 
-def _rounds(running: dict[str, tuple[Program, int]], *, short: bool) -> int:
-    """Returns as many rounds as fit into a few seconds, or into a few times as many, an odd number."""
-    once = sum(_seconds(program, repeats) for program, repeats in running.values())
-    return 2 * max(3, min(7 if short else 50, int((2 if short else 20) / once / 2))) + 1
+def environment_of(*, tuned: bool, avx2: bool, threads: int) -> dict[str, str]:
+    """Return the environment of every process, the same for all contestants."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    same = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "TAPEGRAD_"))}
+    return same | dict.fromkeys(names, str(threads)) | (TUNED if tuned else {}) | (AVX2 if avx2 else {})
 
 
-def memory(names: list[str]) -> dict[str, Times | str]:
-    """Measures workload k of each contestant in a process of its own."""
-    found: dict[str, Times | str] = {}
-    for name in names:
-        command = [sys.executable, "-m", "benchmarks.workloads", "--memory-of", name]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-        said = run.stdout.strip()
-        found[name] = Times(float(said), float(said)) if run.returncode == 0 and said else "failed"
-    return found
-
-
-def peak(name: str) -> float:
-    """Returns by how many MiB three steps of workload k raise the peak above that of the imports."""
-    make = CONTESTANTS[name].programs()["k"]
-    assert make is not None
-    CONTESTANTS[name].before()
-    Path("/proc/self/clear_refs").write_text("5", "ascii")  # forgets the peak, which an import may have set
-    before = memory_of_process("VmRSS")
-    program = make()
-    for _ in range(3):
-        program()
-    return memory_of_process("VmHWM") - before
-
-
-def memory_of_process(name: str) -> float:
-    """Returns what Linux says of this process's memory now (VmRSS) or at its peak (VmHWM), in MiB."""
-    (line,) = [line for line in Path("/proc/self/status").read_text("ascii").splitlines() if line.startswith(name)]
-    return int(line.split()[1]) / 1024
-
-
-def machine(names: list[str]) -> dict[str, str]:
-    """Names what every number depends on."""
-    packages = sorted({package for name in names for package in _packages(name)} - {"tapegrad"} | {"numpy"})
+def machine(names: list[str], environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return what every number depends on."""
+    own = os.environ if environment is None else environment
+    packages = sorted({p for name in names for p in CONTESTANTS[name].packages} - {"tapegrad"} | {"numpy"})
+    is_tuned = all(name in own for name in TUNED)
     return {
         "date": time.strftime("%Y-%m-%d"),
         "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} cores",
         "Python": platform.python_version(),
         "versions": ", ".join(f"{package} {version(package)}" for package in packages),
-        "BLAS of NumPy": _blas(),
-        "allocator": "tuned: " + ", ".join(f"{name}={os.environ[name]}" for name in TUNED)
-        if all(name in os.environ for name in TUNED)
-        else f"{'-'.join(platform.libc_ver())}, as it comes",
+        "BLAS of NumPy": _blas(own),
+        "allocator": "keeps its pages: " + ", ".join(f"{name}={own[name]}" for name in TUNED)
+        if is_tuned
+        else f"{'-'.join(platform.libc_ver())}, default settings",
     }
-
-
-def _packages(name: str) -> list[str]:
-    return [package for package in (CONTESTANTS[name].package, CONTESTANTS[name].also) if package]
 
 
 def _processor() -> str:
@@ -220,150 +238,123 @@ def _processor() -> str:
     return f"{model}{', AVX-512' if any('avx512f' in line for line in lines) else ''}"
 
 
-def _blas() -> str:
-    """Says which BLAS multiplies, and the variables that hold OpenBLAS to one kind of processor."""
+def _blas(environment: Mapping[str, str]) -> str:
+    """Return the name of NumPy's BLAS, and the variables that hold OpenBLAS to one kind of processor."""
     config: Any = np.show_config(mode="dicts")
     blas = config["Build Dependencies"]["blas"]
-    held = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("OPENBLAS_")]
-    return ", ".join([f"{blas['name']} {blas['version']}", *(held or ["no OPENBLAS_ variable"])])
+    held = [f"{name}={value}" for name, value in sorted(environment.items()) if name.startswith("OPENBLAS_C")]
+    return ", ".join([f"{blas['name']} {blas['version']}", *(held or ["no OPENBLAS_CORETYPE"])])
 
 
 def ratio(times: Mapping[str, Times | str], name: str) -> Times | None:
-    """Returns a contestant's median and minimum in units of eager PyTorch's, where both ran."""
+    """Return a contestant's median and minimum in units of eager PyTorch's, where both ran."""
     own, reference = times[name], times.get(REFERENCE)
     if not isinstance(own, Times) or not isinstance(reference, Times):
         return None
     return Times(own.median / reference.median, own.minimum / reference.minimum)
 
 
-def row(workload: str, times: Mapping[str, Times | str]) -> str:
-    """Writes a line of the table."""
-    cells = [f"{workload}  {WORKLOADS[workload]}"]
-    for name, one in times.items():
-        if isinstance(one, str):
-            cells.append(one)
-            continue
-        relative = ratio(times, name)
-        shown = f"{one.median:.3g}" if workload == "k" else f"{one.median:.3g}/{one.minimum:.3g}"
-        cells.append(shown if relative is None else f"**{relative.median:.2f}/{relative.minimum:.2f}** {shown}")
-    return f"| {' | '.join(cells)} |"
-
-
-def plot(results: Mapping[str, Mapping[str, Times | str]], names: list[str], path: Path) -> None:
-    """Draws each contestant's ratio to eager PyTorch, on a logarithmic axis."""
-    pyplot: Any = import_module("matplotlib.pyplot")
-    figure, axes = pyplot.subplots(figsize=(11, 5), layout="constrained")
-    shown = [name for name in names if name != REFERENCE]
-    for place, name in enumerate(shown):
-        bars = [(row, ratio(times, name)) for row, times in enumerate(results.values())]
-        drawn = [(row, relative.median) for row, relative in bars if relative is not None]
-        offset = (place - (len(shown) - 1) / 2) * 0.8 / len(shown)
-        # Bars grow from 1, so that what is faster than PyTorch hangs down.
-        axes.bar(
-            [row + offset for row, _ in drawn],
-            [height - 1 for _, height in drawn],
-            0.8 / len(shown),
-            bottom=1,
-            label=name,
-        )
-    axes.axhline(1, color="black", linewidth=1)
-    axes.set_yscale("log")
-    axes.set_xticks(range(len(results)), list(results))
-    axes.set_ylabel("median, in units of eager PyTorch's")
-    axes.legend(ncols=len(shown), loc="upper center", bbox_to_anchor=(0.5, -0.06), frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
-
-
-def head(names: list[str], facts: Mapping[str, str]) -> list[str]:
-    """Writes what all numbers depend on, and the head of the table."""
-    return [
-        *(f"- {name}: {fact}" for name, fact in facts.items()),
-        "",
-        f"| workload: **ratio to {REFERENCE}** and ms, each median/minimum | {' | '.join(names)} |",
-        "| --- " * (len(names) + 1) + "|",
-    ]
-
-
-def read(numbers: Mapping[str, Any]) -> dict[str, dict[str, Times | str]]:
-    """Returns the times that a file of numbers has."""
-    return {
-        workload: {name: one if isinstance(one, str) else Times(**one) for name, one in times.items()}
-        for workload, times in numbers["results"].items()
+def measured(
+    workloads: list[str], names: list[str], environment: Mapping[str, str], *, idiom: str, short: bool
+) -> dict[str, Any]:
+    """Time some workloads, print a line for each, and return the numbers with the machine that they hold for."""
+    facts = machine(names, environment)
+    print(*(f"- {name}: {fact}" for name, fact in facts.items()), "", sep="\n")
+    print(f"| median ratio to {REFERENCE}, minimum ratio, median ms | {' | '.join(names)} |")
+    print("| --- " * (len(names) + 1) + "|")
+    results: Results = {}
+    for workload in workloads:
+        results[workload] = timed(workload, names, environment, idiom=idiom, short=short)
+        print(f"| {workload} | {' | '.join(_cell(results[workload], name) for name in names)} |", flush=True)
+    shown = {
+        workload: {name: one if isinstance(one, str) else asdict(one) for name, one in times.items()}
+        for workload, times in results.items()
     }
+    return {"machine": facts, "results": shown}
 
 
-def page(text: str, numbers: Mapping[str, Any]) -> str:
-    """Returns the page with the tables of some numbers, and of those with OpenBLAS held to AVX2, between its marks."""
-    lines = table(numbers)
-    if HELD.exists():
-        lines += ["", "The same with NumPy's BLAS held to AVX2:", "", *table(json.loads(HELD.read_text("utf-8")))]
-    return written(text, lines)
+def _cell(times: Mapping[str, Times | str], name: str) -> str:
+    one, relative = times[name], ratio(times, name)
+    if isinstance(one, str):
+        return one
+    return f"{one.median:.3g}" if relative is None else f"{relative.median:.2f} {relative.minimum:.2f} {one.median:.3g}"
 
 
-def table(numbers: Mapping[str, Any]) -> list[str]:
-    """Writes what some numbers depend on, and their table."""
-    results = read(numbers)
-    names = list(next(iter(results.values())))
-    return [*head(names, numbers["machine"]), *(row(workload, times) for workload, times in results.items())]
+def fairness(environment: Mapping[str, str], *, short: bool) -> dict[str, dict[str, float]]:
+    """Measure how far two processes of one program differ, and a process alone from the same among rivals."""
+    found: dict[str, dict[str, float]] = {}
+    names = [name for name in ("tapegrad", "torch") if CONTESTANTS[name].is_installed]
+    for workload in FAIR_WORKLOADS:
+        twins = timed(workload, [*names, *(f"{name} (twin)" for name in names)], environment, short=short)
+        found[workload] = {}
+        for name in names:
+            alone = timed(workload, [name], environment, short=short)[name]
+            first, second = twins[name], twins[f"{name} (twin)"]
+            assert isinstance(alone, Times)
+            assert isinstance(first, Times)
+            assert isinstance(second, Times)
+            found[workload][f"{name}: twins differ by"] = abs(first.median / second.median - 1)
+            found[workload][f"{name}: alone and among others differ by"] = abs(alone.median / first.median - 1)
+        print(workload, {key: f"{value:.1%}" for key, value in found[workload].items()}, flush=True)
+    return found
 
 
-def written(text: str, lines: list[str]) -> str:
-    """Returns a page with other lines between its two marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return "\n".join([f"{before}{BEGIN}", "", *lines, "", f"{END}{after}"])
+def is_fair(found: Mapping[str, Mapping[str, float]]) -> bool:
+    """Say whether all differences are within the limits."""
+    limits = {"twins": TWIN_LIMIT, "alone": ALONE_LIMIT}
+    return all(
+        value <= limits[key.partition(": ")[2].partition(" ")[0]]
+        for each in found.values()
+        for key, value in each.items()
+    )
 
 
-def write_page() -> None:
-    """Writes the tables of the page and the plot, from the numbers that were measured last."""
-    numbers = json.loads(NUMBERS.read_text("utf-8"))
-    PAGE.write_text(page(PAGE.read_text("utf-8"), numbers), "utf-8")
-    results = read(numbers)
-    plot(results, list(next(iter(results.values()))), PICTURE)
+def publish(threads: int) -> None:
+    """Measure everything that the page of the docs shows, and write it into the tree."""
+    names = [name for name, one in CONTESTANTS.items() if one.is_installed]
+    lean = [name for name in names if name in IDIOMS["leanest"]]
+    plain = environment_of(tuned=False, avx2=False, threads=threads)
+    tuned = environment_of(tuned=True, avx2=False, threads=threads)
+    parts = {"fairness": fairness(tuned, short=False)}
+    if not is_fair(parts["fairness"]):
+        sys.exit("the machine is not quiet enough: nothing was published")
+    everything = {
+        **parts,
+        "default": measured(list(WORKLOADS), names, plain, idiom="usual", short=False),
+        "tuned": measured([one for one in WORKLOADS if one != "memory"], names, tuned, idiom="usual", short=False),
+        "leanest": measured(list(LEANEST_WORKLOADS), lean, tuned, idiom="leanest", short=False),
+    }
+    NUMBERS.write_text(json.dumps(everything, indent=2) + "\n", "utf-8")
 
 
 def main() -> None:
-    """Prints the machine and the table, and writes what was asked for."""
+    """Print the machine and the table, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("workloads", nargs="*", metavar="workload", help=f"some of {' '.join(WORKLOADS)}; else all")
+    parser.add_argument("workloads", nargs="*", metavar="workload", help=f"some of {', '.join(WORKLOADS)}; else all")
     parser.add_argument("--short", action="store_true", help="fewer rounds")
+    parser.add_argument("--idiom", choices=IDIOMS, default="usual", help="how the programs are written")
     parser.add_argument("--tuned", action="store_true", help="let the allocator keep its pages, for all contestants")
     parser.add_argument("--avx2", action="store_true", help="hold NumPy's BLAS to AVX2, for all contestants")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all times there")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the ratios there; needs the extra plot")
-    parser.add_argument("--page", action="store_true", help="write the page of the docs from the numbers in the tree")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads of each contestant")
     parser.add_argument("--only", help="contestants to run, separated by commas")
-    parser.add_argument("--memory-of", choices=CONTESTANTS, help=argparse.SUPPRESS)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all times there")
+    parser.add_argument("--fairness", action="store_true", help="measure how far equal programs differ, and stop")
+    parser.add_argument("--publish", action="store_true", help="measure all that the docs show, and write it down")
     options = parser.parse_args()
-    if options.memory_of:
-        print(peak(options.memory_of))
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])  # XLA takes its threads from here
+    environment = environment_of(tuned=options.tuned, avx2=options.avx2, threads=options.threads)
+    if options.publish:
+        publish(options.threads)
         return
-    if options.page:
-        write_page()
-        return
-    asked = (TUNED if options.tuned else {}) | (AVX2 if options.avx2 else {})
-    if asked.items() - os.environ.items():  # which are read when a process starts
-        os.execve(sys.executable, [sys.executable, "-m", "benchmarks.workloads", *sys.argv[1:]], os.environ | asked)  # noqa: S606  # this very program again
-    chosen = options.only.split(",") if options.only else list(CONTESTANTS)
-    names = [name for name in chosen if CONTESTANTS[name].is_installed]
-    workloads = options.workloads or list(WORKLOADS)
-
-    facts = machine(names)
-    print(*head(names, facts), sep="\n")
-    results: dict[str, dict[str, Times | str]] = {}
-    for workload in workloads:
-        times = memory(names) if workload == "k" else timed(workload, names, short=options.short)
-        results[workload] = {name: times[name] for name in names}
-        print(row(workload, results[workload]), flush=True)
+    if options.fairness:
+        sys.exit(0 if is_fair(fairness(environment, short=options.short)) else "not fair: a difference is too large")
+    table = IDIOMS[options.idiom]
+    chosen = options.only.split(",") if options.only else list(table)
+    names = [name for name in chosen if table[name].is_installed]
+    every = list(WORKLOADS) if options.idiom == "usual" else list(LEANEST_WORKLOADS)
+    found = measured(options.workloads or every, names, environment, idiom=options.idiom, short=options.short)
     if options.json:
-        times_by_name = {
-            workload: {name: one if isinstance(one, str) else asdict(one) for name, one in times.items()}
-            for workload, times in results.items()
-        }
-        options.json.write_text(json.dumps({"machine": facts, "results": times_by_name}, indent=2) + "\n", "utf-8")
-    if options.plot:
-        plot(results, names, options.plot)
+        options.json.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

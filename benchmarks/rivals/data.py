@@ -74,3 +74,8 @@ def cnn() -> dict[str, Any]:
 def rows() -> tuple[Any, Any]:
     """Returns scores, `(4096, 1024)`, and what their probabilities are weighed with."""
     return numbers(4096, 1024, seed=9), numbers(4096, 1024, seed=10)
+
+
+def logits() -> tuple[Any, Any]:
+    """Return scores of 16,384 classes for 1,024 tokens, and the classes."""
+    return numbers(1024, 16384, seed=11), np.random.default_rng(12).integers(0, 16384, 1024)

@@ -11,7 +11,7 @@ _ROOT, _CUBIC = np.float32(0.7978845608), np.float32(0.044715)
 
 
 def chain() -> Callable[[], float]:
-    """Workload a."""
+    """Return the workload elementwise-small."""
     first, w = data.numbers(8), data.numbers(8, seed=1)
 
     def run() -> float:
@@ -28,7 +28,7 @@ def chain() -> Callable[[], float]:
 
 
 def mlp(sizes: tuple[int, ...]) -> Callable[[], Callable[[], float]]:
-    """Workloads b, c and d."""
+    """Return the workload of one of the MLPs."""
 
     def make() -> Callable[[], float]:
         layers, (x, y) = data.layers(sizes), data.batch(sizes)
@@ -153,7 +153,7 @@ def _run_block(p: dict[str, Any], x: Any) -> tuple[Any, Callable[[Any], tuple[An
 
 
 def blocks(count: int) -> Callable[[], float]:
-    """Workloads g and k."""
+    """Return the workload transformer or memory."""
     every, first = [data.block(seed) for seed in range(count)], data.tokens()
 
     def run() -> float:
@@ -172,7 +172,7 @@ def blocks(count: int) -> Callable[[], float]:
 
 
 def elementwise() -> Callable[[], float]:
-    """Workload h."""
+    """Return the workload elementwise-large."""
     x = data.numbers(4_000_000)
 
     def run() -> float:
@@ -185,7 +185,7 @@ def elementwise() -> Callable[[], float]:
 
 
 def normalized() -> Callable[[], float]:
-    """Workload i."""
+    """Return the workload normalization."""
     x, target = data.rows()
     weight, bias = np.ones(1024, np.float32), np.zeros(1024, np.float32)
 
@@ -199,7 +199,7 @@ def normalized() -> Callable[[], float]:
 
 
 def product() -> Callable[[], float]:
-    """Workload j."""
+    """Return the workload matmul."""
     x, y = (data.numbers(2048, 2048, seed=seed) for seed in range(2))
 
     def run() -> float:
@@ -210,7 +210,7 @@ def product() -> Callable[[], float]:
 
 
 def adam() -> Callable[[], float]:
-    """Workload m."""
+    """Return the workload adam."""
     params = [(x, dx, np.zeros_like(x), np.zeros_like(x)) for x, dx in data.parameters_and_gradients(data.WIDE)]
     steps = 0
 
@@ -228,18 +228,34 @@ def adam() -> Callable[[], float]:
     return run
 
 
+def cross_entropy() -> Callable[[], float]:
+    """Return the workload cross-entropy."""
+    x, y = data.logits()
+    rows = np.arange(len(x))
+
+    def run() -> float:
+        e = np.exp(x - x.max(1, keepdims=True))
+        e /= e.sum(1, keepdims=True)
+        e[rows, y] -= 1
+        e /= np.float32(len(x))
+        return float(e[0, 0])
+
+    return run
+
+
 PROGRAMS = {
-    "a": chain,
-    "b": mlp(data.TINY),
-    "c": mlp(data.SMALL),
-    "d": mlp(data.WIDE),
-    "e": None,
-    "f": None,
-    "g": lambda: blocks(1),
-    "h": elementwise,
-    "i": normalized,
-    "j": product,
-    "k": lambda: blocks(data.BLOCKS),
-    "l": None,
-    "m": adam,
+    "elementwise-small": chain,
+    "mlp-tiny": mlp(data.TINY),
+    "mlp-small": mlp(data.SMALL),
+    "mlp-wide": mlp(data.WIDE),
+    "cnn": None,
+    "convolution": None,
+    "transformer": lambda: blocks(1),
+    "elementwise-large": elementwise,
+    "normalization": normalized,
+    "matmul": product,
+    "memory": lambda: blocks(data.BLOCKS),
+    "pooling": None,
+    "cross-entropy": cross_entropy,
+    "adam": adam,
 }

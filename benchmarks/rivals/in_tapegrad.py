@@ -5,9 +5,7 @@ from typing import Any
 
 import tapegrad as tg
 from benchmarks.rivals import data
-from tapegrad import Tensor, nn, ops, optim, use_fast
-
-__all__ = ["PROGRAMS", "use_fast"]
+from tapegrad import Tensor, nn, optim
 
 
 def parameter(array: Any) -> Any:
@@ -45,14 +43,13 @@ class CNN(nn.Module):
     def forward(self, x: Any) -> Any:
         """Scores each image for ten classes."""
         p: Any = self
-        conv2d, max_pool2d = _later("conv2d"), _later("max_pool2d")
-        h = max_pool2d(tg.relu(conv2d(x, p.first)), 2)
-        h = max_pool2d(tg.relu(conv2d(h, p.second)), 2)
+        h = tg.max_pool2d(tg.relu(tg.conv2d(x, p.first)), 2)
+        h = tg.max_pool2d(tg.relu(tg.conv2d(h, p.second)), 2)
         return h.reshape((len(x), -1)) @ p.head_w + p.head_b
 
 
 def chain() -> Callable[[], float]:
-    """Workload a."""
+    """Return the workload elementwise-small."""
     x, w = tg.tensor(data.numbers(8)), tg.tensor(data.numbers(8, seed=1))
 
     def run() -> float:
@@ -65,10 +62,10 @@ def chain() -> Callable[[], float]:
 
 
 def mlp(sizes: tuple[int, ...]) -> Callable[[], Callable[[], float]]:
-    """Workloads b, c and d."""
+    """Return the workload of one of the MLPs."""
 
     def make() -> Callable[[], float]:
-        model = _mlp(sizes)
+        model = mlp_of(sizes)
         opt = optim.SGD(model, lr=data.LR)
         x, y = map(tg.tensor, data.batch(sizes))
         criterion: Any = tg.mse if sizes[-1] == 1 else tg.cross_entropy
@@ -83,7 +80,8 @@ def mlp(sizes: tuple[int, ...]) -> Callable[[], Callable[[], float]]:
     return make
 
 
-def _mlp(sizes: tuple[int, ...]) -> Any:
+def mlp_of(sizes: tuple[int, ...]) -> Any:
+    """Return an MLP."""
     parts: list[Any] = []
     for weight, bias in data.layers(sizes):
         layer: Any = nn.Linear(*weight.shape)
@@ -94,7 +92,7 @@ def _mlp(sizes: tuple[int, ...]) -> Any:
 
 
 def cnn() -> Callable[[], float]:
-    """Workload e."""
+    """Return the workload cnn."""
     model, (images, classes) = CNN(), data.images()
     opt, x, y = optim.SGD(model, lr=data.LR), tg.tensor(images), tg.tensor(classes)
 
@@ -107,12 +105,12 @@ def cnn() -> Callable[[], float]:
 
 
 def convolution() -> Callable[[], float]:
-    """Workload f."""
+    """Return the workload convolution."""
     x: Tensor[Any, Any] = tg.tensor(data.numbers(8, 64, 56, 56))
     w: Tensor[Any, Any] = tg.tensor(data.numbers(64, 64, 3, 3, seed=1))
 
     def run() -> float:
-        y = _later("conv2d")(x.trace(), w.trace(), padding=1)  # as many channels go out as come in
+        y = tg.conv2d(x.trace(), w.trace(), padding=1)  # as many channels go out as come in
         grads = y.backward(seed=x)
         return float(grads[w].numpy()[0, 0, 0, 0])
 
@@ -120,12 +118,12 @@ def convolution() -> Callable[[], float]:
 
 
 def block() -> Callable[[], float]:
-    """Workload g."""
+    """Return the workload transformer."""
     return blocks(1)
 
 
 def blocks(count: int) -> Callable[[], float]:
-    """Workloads g and k."""
+    """Return the workload transformer or memory."""
     model = nn.Sequential(*(Block(seed) for seed in range(count)))
     opt, x = optim.SGD(model, lr=data.LR), tg.tensor(data.tokens())
 
@@ -139,7 +137,7 @@ def blocks(count: int) -> Callable[[], float]:
 
 
 def elementwise() -> Callable[[], float]:
-    """Workload h."""
+    """Return the workload elementwise-large."""
     x = tg.tensor(data.numbers(4_000_000))
 
     def run() -> float:
@@ -156,7 +154,7 @@ def _gated(x: Any) -> Any:
 
 
 def fused() -> Callable[[], float]:
-    """Workload h in a fused function."""
+    """Return the workload elementwise-fused."""
     x = tg.tensor(data.numbers(4_000_000))
 
     def run() -> float:
@@ -166,7 +164,7 @@ def fused() -> Callable[[], float]:
 
 
 def normalized() -> Callable[[], float]:
-    """Workload i."""
+    """Return the workload normalization."""
     x, target = map(tg.tensor, data.rows())
     weight, bias = tg.ones((1024,)), tg.zeros((1024,))
 
@@ -178,7 +176,7 @@ def normalized() -> Callable[[], float]:
 
 
 def product() -> Callable[[], float]:
-    """Workload j."""
+    """Return the workload matmul."""
     x, y = tg.tensor(data.numbers(2048, 2048)), tg.tensor(data.numbers(2048, 2048, seed=1))
 
     def run() -> float:
@@ -189,7 +187,7 @@ def product() -> Callable[[], float]:
 
 
 def pools() -> Callable[[], float]:
-    """Workload l."""
+    """Return the workload pooling."""
     x: Tensor[Any, Any] = tg.tensor(data.numbers(*data.POOLED))
     seeds = [tg.tensor(data.numbers(*data.POOLED[:2], 28, 28, seed=seed)) for seed in (1, 2)]
 
@@ -202,7 +200,7 @@ def pools() -> Callable[[], float]:
 
 
 def adam() -> Callable[[], float]:
-    """Workload m."""
+    """Return the workload adam."""
     arrays = data.parameters_and_gradients(data.WIDE)
     of = [parameter(array) for array, _ in arrays]
     loss: Any = sum((x * tg.tensor(gradient).trace()).sum() for x, (_, gradient) in zip(of, arrays, strict=True))
@@ -215,24 +213,30 @@ def adam() -> Callable[[], float]:
     return run
 
 
-def _later(name: str) -> Any:
-    """Returns an op that the tree need not have yet."""
-    return getattr(ops, name)
+def cross_entropy() -> Callable[[], float]:
+    """Return the workload cross-entropy."""
+    x, y = map(tg.tensor, data.logits())
+
+    def run() -> float:
+        return float(tg.cross_entropy(x.trace(), y).backward()[x].numpy()[0, 0])
+
+    return run
 
 
 PROGRAMS = {
-    "a": chain,
-    "b": mlp(data.TINY),
-    "c": mlp(data.SMALL),
-    "d": mlp(data.WIDE),
-    "e": cnn if hasattr(ops, "conv2d") and hasattr(ops, "max_pool2d") else None,
-    "f": convolution if hasattr(ops, "conv2d") else None,
-    "g": block,
-    "h": elementwise,
-    "h fused": fused,
-    "i": normalized,
-    "j": product,
-    "k": lambda: blocks(data.BLOCKS),
-    "l": pools,
-    "m": adam,
+    "elementwise-small": chain,
+    "mlp-tiny": mlp(data.TINY),
+    "mlp-small": mlp(data.SMALL),
+    "mlp-wide": mlp(data.WIDE),
+    "cnn": cnn,
+    "convolution": convolution,
+    "transformer": block,
+    "elementwise-large": elementwise,
+    "elementwise-fused": fused,
+    "normalization": normalized,
+    "matmul": product,
+    "memory": lambda: blocks(data.BLOCKS),
+    "pooling": pools,
+    "cross-entropy": cross_entropy,
+    "adam": adam,
 }

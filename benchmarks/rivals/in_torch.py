@@ -144,6 +144,10 @@ def programs(compiled: Callable[..., Any]) -> dict[str, Callable[[], Callable[[]
 
         return run
 
+    def cross_entropy() -> Callable[[], float]:
+        x, y = map(torch.tensor, data.logits())
+        return gradient(compiled(lambda x: F.cross_entropy(x, y)), x)
+
     def adam() -> Callable[[], float]:
         arrays = data.parameters_and_gradients(data.WIDE)
         params = [torch.nn.Parameter(torch.tensor(array)) for array, _ in arrays]
@@ -159,19 +163,20 @@ def programs(compiled: Callable[..., Any]) -> dict[str, Callable[[], Callable[[]
         return run
 
     return {
-        "a": chain,
-        "b": mlp(data.TINY),
-        "c": mlp(data.SMALL),
-        "d": mlp(data.WIDE),
-        "e": cnn,
-        "f": convolution,
-        "g": lambda: blocks(1),
-        "h": elementwise,
-        "i": normalized,
-        "j": product,
-        "k": lambda: blocks(data.BLOCKS),
-        "l": pools,
-        "m": adam,
+        "elementwise-small": chain,
+        "mlp-tiny": mlp(data.TINY),
+        "mlp-small": mlp(data.SMALL),
+        "mlp-wide": mlp(data.WIDE),
+        "cnn": cnn,
+        "convolution": convolution,
+        "transformer": lambda: blocks(1),
+        "elementwise-large": elementwise,
+        "normalization": normalized,
+        "matmul": product,
+        "memory": lambda: blocks(data.BLOCKS),
+        "pooling": pools,
+        "cross-entropy": cross_entropy,
+        "adam": adam,
     }
 
 

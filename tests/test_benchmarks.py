@@ -1,0 +1,112 @@
+"""The benchmark is fair by construction: each contestant has its own process, and only one runs at a time."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import speed_page, workloads
+from benchmarks.contestants import CONTESTANTS, IDIOMS, LEANEST_WORKLOADS, WORKLOADS
+from benchmarks.workloads import ContestantError, ContestantProcess, Times
+
+ENVIRONMENT = workloads.environment_of(tuned=False, avx2=False, threads=1)
+OWN_LIBRARIES = {
+    "tapegrad": {"numpy", "tapegrad"},
+    "tapegrad fast": {"numpy", "tapegrad"},  # numba is loaded when a large array meets a kernel
+    "tapegrad.jit": {"jax", "numpy", "tapegrad"},
+    "jax.jit": {"jax", "numpy"},
+    "NumPy by hand": {"numpy"},
+}
+
+
+@pytest.mark.parametrize("name", OWN_LIBRARIES)
+def test_a_contestant_runs_in_a_process_that_loads_only_its_own_libraries(name: str) -> None:
+    with workloads.processes("usual", [name], "mlp-tiny", ENVIRONMENT) as started:
+        facts = started[name].answer()
+
+    assert set(facts["libraries"]) == OWN_LIBRARIES[name]
+
+
+def test_contestants_are_timed_and_agree_on_the_first_result() -> None:
+    names = ["tapegrad", "NumPy by hand"]
+
+    found = workloads.timed("mlp-tiny", names, ENVIRONMENT, short=True)
+
+    assert list(found) == names
+    assert all(isinstance(one, Times) and 0 < one.minimum <= one.median for one in found.values())
+
+
+def test_a_contestant_sleeps_while_another_is_measured() -> None:
+    with workloads.processes("usual", ["tapegrad", "NumPy by hand"], "mlp-small", ENVIRONMENT) as started:
+        for process in started.values():
+            process.answer()
+        started["tapegrad"].measure(1e-3)
+        tasks = Path(f"/proc/{started['tapegrad']._process.pid}/task")
+
+        assert not any(workloads._is_running(task) for task in tasks.iterdir())
+
+
+def test_a_process_that_ends_says_its_last_words() -> None:
+    process = ContestantProcess("usual", "tapegrad", "no such workload", ENVIRONMENT)
+
+    with pytest.raises(ContestantError, match="KeyError: 'no such workload'"):
+        process.answer()
+    process.close()
+
+
+def test_unequal_first_results_are_an_error() -> None:
+    with pytest.raises(AssertionError, match=r"mlp-tiny: tapegrad 1.0, not 2.0"):
+        workloads._compare_first_results("mlp-tiny", {"tapegrad": 1.0, "torch": 2.0})
+
+
+def test_every_contestant_starts_with_the_same_environment_but_for_its_own_kernels() -> None:
+    own = {key for idiom in IDIOMS.values() for one in idiom.values() for key in one.environment}
+
+    assert own == {"TAPEGRAD_FAST"}
+    assert not {name for name in ENVIRONMENT if name.startswith(("MALLOC_", "TAPEGRAD_"))}
+    assert ENVIRONMENT["OMP_NUM_THREADS"] == ENVIRONMENT["OPENBLAS_NUM_THREADS"] == ENVIRONMENT["MKL_NUM_THREADS"]
+
+
+@pytest.mark.parametrize("name", OWN_LIBRARIES)
+def test_a_contestant_has_every_workload_or_says_that_it_has_not(name: str) -> None:
+    for workload in WORKLOADS:
+        CONTESTANTS[name].program(workload)  # a KeyError would be a hole in its table
+
+
+@pytest.mark.skipif(
+    not workloads.NUMBERS.exists(), reason="no figures are published; test_docs checks that pages say so"
+)
+def test_the_published_figures_come_from_a_fair_run() -> None:
+    numbers = json.loads(workloads.NUMBERS.read_text("utf-8"))
+
+    assert workloads.is_fair(numbers["fairness"])
+    assert set(numbers["fairness"]) == set(workloads.FAIR_WORKLOADS)
+    assert list(numbers["default"]["results"]) == list(WORKLOADS)
+    assert list(numbers["leanest"]["results"]) == list(LEANEST_WORKLOADS)
+
+
+def test_a_difference_between_equal_programs_is_not_fair() -> None:
+    assert workloads.is_fair({"cnn": {"torch: twins differ by": 0.02, "torch: alone and among others differ by": 0.04}})
+    assert not workloads.is_fair({"cnn": {"torch: twins differ by": 0.04}})
+    assert not workloads.is_fair({"cnn": {"torch: alone and among others differ by": 0.06}})
+
+
+def test_a_cell_of_the_page_holds_one_number() -> None:
+    part = {
+        "results": {
+            "cnn": {
+                "tapegrad": {"median": 3.0, "minimum": 2.0},
+                "torch": {"median": 4.0, "minimum": 4.0},
+                "autograd": "-",
+            }
+        }
+    }
+
+    assert speed_page.table(part)[-1] == "| CNN 1-16-32, 64 images of 28×28, training step | 0.75 | - | 4 |"
+    assert speed_page.table(part, "minimum")[-1].split(" | ")[1] == "0.50"
+
+
+def test_the_number_of_rounds_fits_into_the_budget() -> None:
+    assert workloads._rounds({"a": 1e-4}, short=False) == 31
+    assert workloads._rounds({"a": 1.0, "b": 1.0}, short=False) == 7
+    assert workloads._rounds({"a": 1.0}, short=True) == 3
