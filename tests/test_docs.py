@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tomllib
 import traceback
+from collections.abc import Callable
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -30,7 +31,7 @@ import pytest
 from typing_extensions import override
 
 import tapegrad
-from benchmarks import comparison, scale, workloads
+from benchmarks import comparison, scale, speed_page, workloads
 from docs import refusals
 from tapegrad import autodiff, backend, errors
 
@@ -433,9 +434,25 @@ def test_the_floors_show_every_room_with_its_words() -> None:
         assert all(heights[name] < heights[row[1].strip("`")] for name in below if name)
 
 
-@pytest.mark.parametrize("room", [workloads, scale])
-def test_a_page_of_numbers_shows_those_in_the_tree(room: Any) -> None:
-    numbers = json.loads(room.NUMBERS.read_text("utf-8"))
+def test_the_page_on_scale_shows_the_numbers_in_the_tree() -> None:
+    text = scale.PAGE.read_text("utf-8")
 
-    assert room.page(room.PAGE.read_text("utf-8"), numbers) == room.PAGE.read_text("utf-8")
-    assert room.PICTURE.exists()
+    assert scale.page(text, json.loads(scale.NUMBERS.read_text("utf-8"))) == text
+    assert scale.PICTURE.exists()
+
+
+@pytest.mark.parametrize(
+    ("page", "path"), [(speed_page.page, speed_page.PAGE), (speed_page.jax_page, speed_page.JAX_PAGE)]
+)
+def test_a_page_shows_the_published_times_or_says_that_there_are_none(
+    page: Callable[[str, Any], str], path: Path
+) -> None:
+    text = path.read_text("utf-8")
+
+    if workloads.NUMBERS.exists():
+        assert page(text, json.loads(workloads.NUMBERS.read_text("utf-8"))) == text
+        assert speed_page.PICTURE.exists()
+    else:
+        _, _, generated = text.partition(speed_page.BEGIN)
+        assert "No figures are published at the moment" in generated
+        assert "|" not in generated.partition(speed_page.END)[0]
