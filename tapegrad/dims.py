@@ -185,13 +185,13 @@ class UndecidedError(ShapeError):
     """
 
     def __init__(self, doubt: str, claims: tuple[Divides, ...]) -> None:
-        super().__init__(f"{doubt}: {_assertions(claims, {})}")
+        super().__init__(_with_assertions(doubt, claims, {}))
         self.doubt = doubt
         self.claims = claims
 
     def with_expressions(self, expressions: Mapping[Name, str]) -> str:
         """Returns the sentence with the expressions of a program in the place of the names of its sizes."""
-        return f"{self.doubt}: {_assertions(self.claims, expressions)}"
+        return _with_assertions(self.doubt, self.claims, expressions)
 
 
 class Same(NamedTuple):
@@ -359,11 +359,14 @@ def _are_same(a: Size, b: Size, facts: Iterable[Fact]) -> bool:
         return surely_same(a, b)
 
 
-def _assertions(claims: Iterable[Divides], expressions: Mapping[Name, str]) -> str:
+def _with_assertions(doubt: str, claims: Iterable[Divides], expressions: Mapping[Name, str]) -> str:
+    """Add the lines that would decide, unless one needs a name for the sizes behind `...`, which have none."""
     sides = [
         [str(_renamed(size, expressions) if isinstance(size, Dim) else size) for size in claim] for claim in claims
     ]
-    return "add " + " and ".join(f"tg.assert_divides({divisor}, {number})" for divisor, number in sides)
+    if any("..." in side for pair in sides for side in pair):
+        return doubt
+    return f"{doubt}: add " + " and ".join(f"tg.assert_divides({divisor}, {number})" for divisor, number in sides)
 
 
 def _renamed(size: Dim, expressions: Mapping[Name, str]) -> Dim:

@@ -35,6 +35,7 @@ from tapegrad.mypy.codec import (
 )
 from tapegrad.mypy.internals import make
 from tapegrad.mypy.rebinding import newest
+from tapegrad.mypy.starred_shapes import is_star_of_sizes
 from tapegrad.mypy.values import ValueUnknownError, is_whole, size_value, value_of
 
 if TYPE_CHECKING:
@@ -97,9 +98,10 @@ def together(ctx: MethodContext) -> Argument | None:
         p = get_proper_type(t)
         items = p.items if kind is ARG_STAR and isinstance(p, TupleType) else [unknown() if kind is ARG_STAR else t]
         types |= {(expression, place): item for place, item in enumerate(items)}
-    if not all(map(_is_count, types.values())):
+    if not all(is_star_of_sizes(one) or _is_count(one) for one in types.values()):
         return None
-    written = None if ARG_STAR in ctx.arg_kinds[0] else TupleExpr(ctx.args[0])
+    kinds = dict(zip(ctx.args[0], ctx.arg_kinds[0], strict=True))
+    written = TupleExpr([StarExpr(one) if kind is ARG_STAR else one for one, kind in kinds.items()])
     return Argument(TupleType([*types.values()], make(ctx.api)("builtins.tuple", [unknown()])), written, None)
 
 

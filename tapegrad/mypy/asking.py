@@ -14,7 +14,8 @@ from tapegrad.mypy.arguments import Argument, listed, operand_shape
 from tapegrad.mypy.bindings import Refusal
 from tapegrad.mypy.codec import Many, dtype_name, tensor_parts
 from tapegrad.mypy.internals import accepts
-from tapegrad.mypy.values import ValueUnknownError, index_of, is_whole, value_of
+from tapegrad.mypy.starred_shapes import without_stars
+from tapegrad.mypy.values import StarredDims, ValueUnknownError, index_of, is_whole, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,6 +73,7 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
 
 def _takes(formal: Type, actual: Type) -> bool:
     """Says whether a rule can do with an argument: without strict optionals mypy lets None stand for anything."""
+    actual = without_stars(actual)
     if state.strict_optional:
         return accepts(formal, actual)
     with state.strict_optional_set(value=True):
@@ -111,7 +113,8 @@ def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] 
         ShapeError: The rule refuses.
     """
     many: dict[Many, None] = {}
-    for shape in shapes.values():
+    starred = [value.items for value in values.values() if isinstance(value, StarredDims)]
+    for shape in (*shapes.values(), *starred):
         for one in shape if isinstance(shape, tuple) else (shape,):
             for item in one or ():
                 if isinstance(item, Many):
@@ -165,8 +168,11 @@ def _for_any_rank(
         }
         spelled.append(stand_ins)
         arguments = {name: _as_dims(shape, stand_ins) for name, shape in shapes.items()}
+        starred = {
+            name: _as_dims(value.items, stand_ins) for name, value in values.items() if isinstance(value, StarredDims)
+        }
         try:
-            answer = _answer(op, arguments | values)
+            answer = _answer(op, arguments | values | starred)
         except ShapeError as refusal:
             refusals.append(refusal)
             answer = None
@@ -194,11 +200,12 @@ def _agreed(folded: list[Size | Many], stand_ins: dict[Many, Dims], answer: Dims
     """Returns a shape with the sizes unknown that an answer leaves open; None where the answer has others, or more."""
     agreed: list[Size | Many] = []
     rest = list(answer)
+    is_spread = any(isinstance(item, Many) for item in folded)  # then a size that differs may stand at another axis
     for item in folded:
         expected = stand_ins[item] if isinstance(item, Many) else (item,)
         sizes = rest[: len(expected)]
         del rest[: len(expected)]
-        if len(sizes) < len(expected) or any(map(surely_differ, sizes, expected)):
+        if len(sizes) < len(expected) or (is_spread and any(map(surely_differ, sizes, expected))):
             return None
         if all(map(surely_same, sizes, expected)):
             agreed.append(item)

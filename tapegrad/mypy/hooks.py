@@ -37,6 +37,7 @@ from tapegrad.mypy.signatures import (
     remember,
     with_numbers,
 )
+from tapegrad.mypy.starred_shapes import with_starred_shapes
 from tapegrad.mypy.values import size_value
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
     drop_union_context(ctx.api, declared)
     if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
         remember(ctx.context, declared)
-        return declared.copy_modified(arg_types=method.opened)
+        return with_starred_shapes(declared.copy_modified(arg_types=method.opened), ctx)
     if isinstance(ctx, MethodSigContext) and (op := lifted.op_called(ctx)) is not None:
         remember(ctx.context, op)
         return lifted.signature(ctx, op)
@@ -70,7 +71,8 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
         return declared
     remember(ctx.context, declared)
     depend_on(ctx.api, declared)
-    return with_lambdas(with_numbers(loosened(declared, ctx), declared, ctx), declared, ctx)
+    opened = with_lambdas(with_numbers(loosened(declared, ctx), declared, ctx), declared, ctx)
+    return with_starred_shapes(opened, ctx) if isinstance(opened, CallableType) else opened
 
 
 def _assigns_item(ctx: FunctionSigContext | MethodSigContext, declared: FunctionLike) -> TypeGuard[CallableType]:

@@ -17,6 +17,7 @@ from mypy.nodes import (
     NameExpr,
     OpExpr,
     SliceExpr,
+    StarExpr,
     TupleExpr,
     UnaryExpr,
     Var,
@@ -28,6 +29,7 @@ from mypy.types import (
     NoneType,
     TupleType,
     Type,
+    TypeVarTupleType,
     TypeVarType,
     UnpackType,
     get_proper_type,
@@ -66,6 +68,12 @@ class Indices(SimpleNamespace):
         return "..."
 
 
+class StarredDims(UnknownDims):
+    """Sizes among which there is any number of others, `(*Batch, 3)`: unknown to whoever does not look at `items`."""
+
+    items: list[Size | Many]
+
+
 class ValueUnknownError(Exception):
     """A rule needs a value that only the run time knows."""
 
@@ -86,7 +94,7 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     if isinstance(p, TupleType):
         return _tuple(p, expression, api)
     if isinstance(p, TypeVarType) and kind_of(p) == "shape":
-        return UnknownDims()  # a whole shape by name, such as that of `Tensor[S]`
+        return _starred_dims([Many(p)])  # a whole shape by name, such as that of `Tensor[S]`
     if isinstance(p, Instance) and any(map(p.type.has_base, ("builtins.float", "numpy.floating"))):
         return 0.0  # rules ask whether something is a number, never which float
     if isinstance(p, Instance) and p.type.fullname == "builtins.tuple":
@@ -283,15 +291,41 @@ def _counted(t: Type, name: str) -> Size:
 def _tuple(p: TupleType, expression: Expression | None, api: Checker) -> Any:
     if isinstance(expression, NameExpr) and isinstance(expression.node, Var):
         expression = _settled(expression.node, api)
-    if any(map(_is_star, p.items)):
-        return UnknownDims()
-    written = expression.items if isinstance(expression, TupleExpr) else []
-    if len(written) != len(p.items):  # as with (*x.shape, 3)
+    items = expression.items if isinstance(expression, TupleExpr) else []
+    written = [one for item in items for one in _standing_for(item, api)]
+    if len(written) != len(p.items):
         written = [None] * len(p.items)
-    return tuple(
-        value_of(item, part, api) if _is_nested(item) else size_value(item, part, api)
+    values: list[Any] = [
+        _star(item) if isinstance(item, UnpackType) else _item(item, part, api)
         for item, part in zip(p.items, written, strict=True)
-    )
+    ]
+    if any(value is None for value in values):
+        return UnknownDims()
+    return _starred_dims(values) if any(isinstance(value, Many) for value in values) else tuple(values)
+
+
+def _starred_dims(items: list[Size | Many]) -> StarredDims:
+    dims = StarredDims()
+    dims.items = items
+    return dims
+
+
+def _item(item: Type, expression: Expression | None, api: Checker) -> Any:
+    return value_of(item, expression, api) if _is_nested(item) else size_value(item, expression, api)
+
+
+def _star(item: UnpackType) -> Many | None:
+    """Read `*Batch`; None for `*tuple[int, ...]`."""
+    inner = get_proper_type(item.type)
+    return Many(inner) if isinstance(inner, TypeVarTupleType) else None
+
+
+def _standing_for(item: Expression, api: Checker) -> list[Expression | None]:
+    """Return what stands for each item that a written tuple has: nothing for those behind a star."""
+    if not isinstance(item, StarExpr):
+        return [item]
+    inner = get_proper_type(_type_of(item.expr, api))
+    return [None] * len(inner.items) if isinstance(inner, TupleType) else [None]
 
 
 def _is_star(item: Type) -> bool:
