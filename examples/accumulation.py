@@ -1,11 +1,10 @@
 """Gradient accumulation: four batches of 64 images, one after the other, give the gradient of one batch of 256.
 
-A loss that is a mean over rows has a gradient that is the mean over equal parts of them:
+If a loss is a mean over rows, its gradient is the mean of the gradients of equal parts:
 
     d/dw 1/256 Σ loss(row)  =  Σ over parts  1/4 · d/dw 1/64 Σ loss(row of the part)
 
-`trace(grads=...)` goes on with the gradients that are there, so that only one part has to be in memory at a time.
-Run it with
+`trace(grads=...)` adds to existing gradients, so only one part has to be in memory at a time. Run it with
 
     python examples/accumulation.py
 """

@@ -1,7 +1,7 @@
-"""A variational autoencoder learns what handwritten digits look like, from four numbers each, and draws new ones.
+"""Trains a variational autoencoder with four latent variables on handwritten digits, and samples new digits.
 
-It raises a lower bound of the likelihood of the pixels, x, by way of a few numbers, z, drawn with a mean μ and a
-variance σ² that depend on x (Kingma & Welling, https://arxiv.org/abs/1312.6114, eq. 3):
+Training maximizes a lower bound of the log-likelihood of the pixels x. The latent variables z are sampled from a normal
+distribution with a mean μ and a variance σ² that depend on x (Kingma & Welling, https://arxiv.org/abs/1312.6114, eq. 3):
 
     log p(x)  ≥  E log p(x | z)  -  KL( N(μ, σ²) ‖ N(0, 1) )
 
@@ -21,7 +21,7 @@ from shared import Images, digits, options, save
 from tapegrad import Shape, Tape, Tensor, data, nn, optim, progress
 
 N = TypeVar("N", bound=int)  # images
-Z = TypeVar("Z", bound=int)  # numbers that an image is made from
+Z = TypeVar("Z", bound=int)  # latent variables of an image
 T = TypeVar("T", bound=Tape)
 
 

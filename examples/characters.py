@@ -1,6 +1,6 @@
-"""A small transformer learns to write as Python's own manual does, character by character.
+"""Trains a small transformer on the text of Python's own manual, and generates text character by character.
 
-The text is the language reference that comes with Python as `help("topics")`. Run it with
+The text is the language reference that comes with Python as `help("topics")`. Run the example with
 
     python examples/characters.py
 """
@@ -18,14 +18,14 @@ import tapegrad as tg
 from shared import options
 from tapegrad import NoneTape, Shape, Tape, Tensor, nn, optim, progress
 
-B = TypeVar("B", bound=int)  # pieces of text
-N = TypeVar("N", bound=int)  # characters in each
-C = TypeVar("C", bound=int)  # characters that there are
+B = TypeVar("B", bound=int)  # batch: pieces of text
+N = TypeVar("N", bound=int)  # characters in each piece
+C = TypeVar("C", bound=int)  # distinct characters
 T = TypeVar("T", bound=Tape)
 
 Text: TypeAlias = Tensor[Shape[B, N], T, np.int64]
 
-SEEN = 64  # characters the model looks back
+SEEN = 64  # context length in characters
 
 
 class Writer(nn.Module, Generic[C]):

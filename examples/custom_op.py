@@ -1,10 +1,10 @@
-"""An op of one's own: a polynomial kernel, which says how alike images are, and how to go back through it.
+"""A custom op with its own gradient: a polynomial kernel, which measures how similar two images are.
 
     k[n, m]  =  (1 + Σ x[n, d] y[m, d])²
 
-Its rule says which sizes fit, at run time in the words that mypy reads off the signature; its closure is typed as the
-forward is; finite differences confirm the closure, and the closure of the closure. A network of nothing but the kernel
-then learns to read digits by 40 patterns that it compares each image with. Run it with
+Its shape rule checks the sizes at run time, with the same message that mypy derives from the signature. The backward
+closure is typed like the forward pass, and finite differences confirm its first and second derivatives. A classifier
+then compares each image with 40 trained patterns by this kernel, and predicts the digit from the results. Run it with
 
     python examples/custom_op.py
 """
@@ -83,7 +83,7 @@ def check() -> None:
     print(f"(1 + 2x)² at x = 3: {kernel(x, y).item():g}, slope {slope.item():g}, curvature {curvature.item():g}")
 
     try:
-        kernel(tg.ones((3, 64)), tg.ones((5, 63)))  # type: ignore[tapegrad-shape]  # what mypy says is printed
+        kernel(tg.ones((3, 64)), tg.ones((5, 63)))  # type: ignore[tapegrad-shape]  # the program prints this message
     except ShapeError as error:
         print(error)
 

@@ -1,16 +1,16 @@
-"""Trains on real handwritten digits, on all devices of all processes at once; every process prints the same losses.
+"""Data-parallel training on handwritten digits, on all devices of all processes; each process prints the same losses.
 
-Alone, on four devices that the processor is divided into:
+In one process, with the CPU divided into four devices:
 
     python examples/data_parallel.py --devices 4
 
-The same run in two processes of four devices each, one to a terminal; or on two hosts, where the coordinator is the
-address of the first:
+In two processes with four devices each, one process per terminal. On two hosts, `--coordinator` is the address of the
+first host:
 
     python examples/data_parallel.py --devices 4 --coordinator localhost:4711 --processes 2 --process 0
     python examples/data_parallel.py --devices 4 --coordinator localhost:4711 --processes 2 --process 1
 
-Needs the extras demo and jax.
+The example needs the extras demo and jax.
 """
 
 import argparse
@@ -28,14 +28,14 @@ from shared import save
 from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn, optim
 
 N = TypeVar("N", bound=int)
-BATCH = 128  # images that all devices of all processes see in one step
+BATCH = 128  # images per step, over all devices of all processes
 
 
 class Net(nn.Module):
     """64 pixels to ten classes; a fifth of what is between is dropped while it trains."""
 
     def __init__(self) -> None:
-        with tg.random(0):  # the same numbers in every process
+        with tg.random(0):  # the same initial parameters in every process
             self.first = nn.Linear(64, 128)
             self.noise = nn.Dropout(0.2)
             self.last = nn.Linear(128, 10)
@@ -57,7 +57,7 @@ def step(
 
 def train(steps: int) -> list[float]:
     """Returns the loss of each step."""
-    jax: Any = import_module("jax")  # Any: for its types mypy would read all of JAX
+    jax: Any = import_module("jax")  # Any: otherwise mypy would analyze all of JAX
     mesh = jax.make_mesh((jax.device_count(),), ("data",))
 
     model = tg.jax.place(Net(), mesh)
@@ -90,7 +90,7 @@ def main() -> None:
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_num_cpu_devices", options.devices)
     if options.coordinator:
-        jax.config.update("jax_cpu_collectives_implementation", "gloo")  # on the processor; a GPU has its own
+        jax.config.update("jax_cpu_collectives_implementation", "gloo")  # for CPUs; GPUs have their own
         jax.distributed.initialize(options.coordinator, options.processes, options.process)
     losses = train(20 if options.short else 100)
     print(f"{jax.device_count()} devices in {jax.process_count()} processes")

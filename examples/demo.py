@@ -1,4 +1,4 @@
-"""What `make demo` shows: mypy judges two programs, and the one that it accepts learns to read digits."""
+"""The program of `make demo`: mypy checks two programs, then the one without errors trains on digits."""
 
 import re
 import subprocess

@@ -1,10 +1,10 @@
-"""A small network foretells how diabetes goes on, from ten measurements of each of 442 patients.
+"""Trains a small network to predict the progression of diabetes from ten measurements of each of 442 patients.
 
-How much of the variance among the patients it explains is R² (1 is all of it, 0 is none):
+R² is the fraction of the variance among the patients that a prediction explains (1 is all of it, 0 is none):
 
     R²  =  1  -  Σ (y - ŷ)²  /  Σ (y - ȳ)²
 
-The straight line that least squares gives, w = (XᵀX)⁻¹ Xᵀy, stands beside it. Run it with
+The network is compared with linear least squares, w = (XᵀX)⁻¹ Xᵀy. Run it with
 
     python examples/diabetes.py
 """
@@ -36,7 +36,7 @@ class Patients(NamedTuple):
     test: tuple[Measured[L[80]], Column[L[80]]]
 
 
-@guarded  # the permutation has no size that mypy could know: here the result is checked when it is there
+@guarded  # mypy cannot know the size of the permutation, so the result is checked at run time
 def shuffled() -> tuple[Measured[L[442]], Column[L[442]]]:
     """Returns all patients in an order of chance."""
     loaded, order = load_diabetes(scaled=False), np.random.default_rng(0).permutation(442)

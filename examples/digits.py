@@ -1,4 +1,4 @@
-"""A small network learns to read handwritten digits; mypy has checked its shapes and its tape before it starts.
+"""Trains a small network on handwritten digits; mypy checks its shapes and its tape before the program runs.
 
 The digits are the 1,797 real ones, 8×8 pixels each, that come with scikit-learn. Run it with
 

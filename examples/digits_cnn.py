@@ -1,6 +1,6 @@
-"""A convolutional network learns to read handwritten digits; mypy has counted every window before it starts.
+"""Trains a convolutional network on handwritten digits; mypy checks all its shapes before the program runs.
 
-What is learnt from is shifted by a pixel at random, a digit being the same one wherever it stands. Run it with
+For data augmentation, each training image is shifted by up to a pixel at random. Run it with
 
     python examples/digits_cnn.py
 """
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=Tape)
 
 Images: TypeAlias = Tensor[Shape[N, L[1], L[8], L[8]], T]
 
-WINDOW = 10 * np.arange(8)[:, None] + np.arange(8)  # the places of an image of 8×8 pixels in one of 10×10
+WINDOW = 10 * np.arange(8)[:, None] + np.arange(8)  # positions of an 8×8 image in a flattened 10×10 image
 
 
 class Reader(nn.Module):

@@ -1,4 +1,4 @@
-"""`digits.py`, shortened, with eight mistakes in it: each is to be refused in the words beside it, and nothing else."""
+"""A short `digits.py` with eight mistakes: mypy must report each with the message beside it, and nothing else."""
 
 from typing import Generic
 from typing import Literal as L

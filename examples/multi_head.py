@@ -1,6 +1,6 @@
-"""One network with two heads: which digit an image shows, and whether it is odd, each with a loss of its own.
+"""Trains a network with two heads, for the digit of an image and for its parity, each with a loss of its own.
 
-Both losses go back through the same hidden units, and the gradient there is the sum of both:
+Both heads share the hidden units, so the gradient there is the sum of the gradients of both losses:
 
     loss  =  cross entropy(digit)  +  1/2 · cross entropy(odd or even)
 

@@ -1,4 +1,4 @@
-"""What the examples share: the command line, the digits, and where a picture goes."""
+"""Helpers for all examples: the command line, the digits data set, and saving a plot."""
 
 import argparse
 from pathlib import Path
@@ -36,7 +36,7 @@ def options(description: str) -> Options:
     return Options(given.short, given.plot)
 
 
-@guarded  # the permutation has no size that mypy could know: here the result is checked when it is there
+@guarded  # mypy cannot know the size of the permutation, so the result is checked at run time
 def digits() -> tuple[Images[L[1437]], Labels[L[1437]], Images[L[360]], Labels[L[360]]]:
     """Shuffles scikit-learn's 1,797 digits, and splits them into those to learn from and those to be tested with."""
     loaded = load_digits()
