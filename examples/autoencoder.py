@@ -1,7 +1,7 @@
 """Trains a variational autoencoder with four latent variables on handwritten digits, and samples new digits.
 
 Training maximizes a lower bound of the log-likelihood of the pixels x. The latent variables z are sampled from a normal
-distribution with a mean μ and a variance σ² that depend on x (Kingma & Welling, https://arxiv.org/abs/1312.6114, eq. 3):
+distribution with mean μ and variance σ² that depend on x (Kingma & Welling, https://arxiv.org/abs/1312.6114, eq. 3):
 
     log p(x)  ≥  E log p(x | z)  -  KL( N(μ, σ²) ‖ N(0, 1) )
 
