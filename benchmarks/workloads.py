@@ -150,38 +150,52 @@ def timed(
 ) -> dict[str, Times | str]:
     """Time one workload of all contestants in turns; one that cannot run says why in place of its times."""
     found: dict[str, Times | str] = {}
-    first: dict[str, float] = {}
-    once: dict[str, float] = {}
     if workload == "memory":  # one after the other: three at once might not fit
         for name in names:
             with processes(idiom, [name], workload, environment) as started:
                 found[name] = _peak_of(started[name])
         return found
     with processes(idiom, names, workload, environment) as started:
-        for name in names:
-            try:
-                facts = started[name].answer()
-            except ContestantError as error:
-                if CONTESTANTS[name.removesuffix(" (twin)")].packages[0] == "tapegrad":
-                    raise
-                found[name] = f"failed: {error}"
-                continue
-            if "missing" in facts:
-                found[name] = "-"
-                continue
-            first[name], once[name] = facts["first"], facts["seconds"]
-        _compare_first_results(workload, first)
-        running = list(once)
-        for name in running:  # builds are over: measure again what they disturbed
-            started[name].wait_until_asleep()
-            once[name] = started[name].measure(once[name])
-        taken: dict[str, list[float]] = {name: [] for name in running}
-        for turn in range(_rounds(once, short=short)):
-            place = turn % len(running)
-            for name in running[place:] + running[:place]:
-                taken[name].append(started[name].measure(once[name]) * 1e3)
-    times = {name: Times(median(seconds), min(seconds)) for name, seconds in taken.items()}
-    return {name: times[name] if name in times else found[name] for name in names}
+        found |= _timed_in(started, workload, short=short)
+    return {name: found[name] for name in names}
+
+
+def _timed_in(started: Mapping[str, ContestantProcess], workload: str, *, short: bool) -> dict[str, Times | str]:
+    """Time the contestants in turns; one that cannot run says why in place of its times."""
+    missing: dict[str, str] = {}
+    first: dict[str, float] = {}
+    once: dict[str, float] = {}
+    for name, process in started.items():
+        try:
+            facts = process.answer()
+        except ContestantError as error:
+            if CONTESTANTS[name.removesuffix(" (twin)")].packages[0] == "tapegrad":
+                raise
+            missing[name] = f"failed: {error}"
+            continue
+        if "missing" in facts:
+            missing[name] = "-"
+            continue
+        first[name], once[name] = facts["first"], facts["seconds"]
+    _compare_first_results(workload, first)
+    once = _measured_again(started, once)
+    taken: dict[str, list[float]] = {name: [] for name in once}
+    for turn in range(_rounds(once, short=short)):
+        for name in _rotated([*once], turn):
+            taken[name].append(started[name].measure(once[name]) * 1e3)
+    return {**missing, **{name: Times(median(each), min(each)) for name, each in taken.items()}}
+
+
+def _measured_again(started: Mapping[str, ContestantProcess], once: Mapping[str, float]) -> dict[str, float]:
+    """Return the seconds of one repetition of each contestant, now that no other one builds its program."""
+    for name in once:
+        started[name].wait_until_asleep()
+    return {name: started[name].measure(seconds) for name, seconds in once.items()}
+
+
+def _rotated(names: list[str], turn: int) -> list[str]:
+    place = turn % len(names)
+    return names[place:] + names[:place]
 
 
 def _peak_of(process: ContestantProcess) -> Times | str:
@@ -281,20 +295,29 @@ def _cell(times: Mapping[str, Times | str], name: str) -> str:
 
 
 def fairness(environment: Mapping[str, str], *, short: bool) -> dict[str, dict[str, float]]:
-    """Measure how far two processes of one program differ, and a process alone from the same among rivals."""
+    """Measure how far two processes of one program differ, and a process by itself from the same among rivals.
+
+    The turns of both kinds alternate, because the machine itself changes from minute to minute.
+    """
     found: dict[str, dict[str, float]] = {}
     names = [name for name in ("tapegrad", "torch") if CONTESTANTS[name].is_installed]
+    twins = [f"{name} (twin)" for name in names]
     for workload in FAIR_WORKLOADS:
-        twins = timed(workload, [*names, *(f"{name} (twin)" for name in names)], environment, short=short)
+        among: dict[str, list[float]] = {name: [] for name in (*names, *twins)}
+        alone: dict[str, list[float]] = {name: [] for name in names}
+        with processes("usual", [*names, *twins], workload, environment) as started:
+            once = _measured_again(started, {name: started[name].answer()["seconds"] for name in among})
+            for turn in range(ROUNDS[short][1]):
+                for name in _rotated([*among], turn):
+                    among[name].append(started[name].measure(once[name]))
+                for name in names:
+                    started[name].measure(once[name])  # not counted: another one ran before it
+                    alone[name].append(started[name].measure(once[name]))
         found[workload] = {}
-        for name in names:
-            alone = timed(workload, [name], environment, short=short)[name]
-            first, second = twins[name], twins[f"{name} (twin)"]
-            assert isinstance(alone, Times)
-            assert isinstance(first, Times)
-            assert isinstance(second, Times)
-            found[workload][f"{name}: twins differ by"] = abs(first.median / second.median - 1)
-            found[workload][f"{name}: alone and among others differ by"] = abs(alone.median / first.median - 1)
+        for name, twin in zip(names, twins, strict=True):
+            ratios = {"twins": (among[name], among[twin]), "alone and among others": (alone[name], among[name])}
+            for kind, (one, other) in ratios.items():
+                found[workload][f"{name}: {kind} differ by"] = abs(median(one) / median(other) - 1)
         print(workload, {key: f"{value:.1%}" for key, value in found[workload].items()}, flush=True)
     return found
 
