@@ -46,7 +46,7 @@ def kernel(x: Tensor[Shape[N, K], T1, D], y: Tensor[Shape[M, K], T2, D]) -> Tens
     """Returns how alike each row of x and each row of y are."""
     a, b, tape = tg.split_tape(x, y)
     product = a.data @ b.data.T + 1.0
-    out = tg.handle(product * product)
+    out = tg.node(product * product)
 
     def backward(grads: Gradients) -> None:
         dproduct = 2.0 * grads.take(out) * (a.data @ b.data.T + 1.0)

@@ -305,5 +305,6 @@ from tapegrad.tensor import Tensor4D as Tensor4D
 from tapegrad.tensor import Tensor5D as Tensor5D
 from tapegrad.tensor import Tensor6D as Tensor6D
 from tapegrad.tensor import handle as handle
+from tapegrad.tensor import node as node
 
 __version__: str

@@ -18,7 +18,7 @@ from tapegrad.operands import tensor_only
 from tapegrad.ops._lowering import convolved, superposed
 from tapegrad.quantized import Quantized
 from tapegrad.tape import Checkpointing
-from tapegrad.tensor import Tensor, described, handle
+from tapegrad.tensor import Tensor, described, node
 from tapegrad.traces import edge, leaving
 
 if TYPE_CHECKING:
@@ -345,11 +345,11 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
     @override
     def argcummax(self, x: Recorded, axis: Int) -> Recorded:
-        return handle(engine(x.data).argcummax(x.data, axis))
+        return node(engine(x.data).argcummax(x.data, axis))
 
     @override
     def argcummin(self, x: Recorded, axis: Int) -> Recorded:
-        return handle(engine(x.data).argcummin(x.data, axis))
+        return node(engine(x.data).argcummin(x.data, axis))
 
     @override
     def concat(self, values: Sequence[Recorded], axis: Int) -> Recorded:
@@ -407,7 +407,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
     @override
     def one_hot(self, indices: Recorded, size: int, dtype: Any) -> Recorded:
-        return handle(engine(indices.data).one_hot(indices.data, size, dtype))
+        return node(engine(indices.data).one_hot(indices.data, size, dtype))
 
     @override
     def ones(self, shape: Sequence[int], dtype: Any) -> Recorded:
@@ -420,7 +420,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
 def _lifted(value: Any) -> Any:
     """Gives a value from below, such as labels or a mask, the form of a value of this engine."""
-    return handle(value) if hasattr(value, "dtype") and not isinstance(value, Tensor) else value
+    return node(value) if hasattr(value, "dtype") and not isinstance(value, Tensor) else value
 
 
 register(Autodiff(), Tensor)

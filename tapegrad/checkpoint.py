@@ -1,8 +1,8 @@
 """Checkpointing: values that a tape does not save but computes again when the way back asks for them.
 
-Closures read values through handles, `x.data`. The handle of a value that may be computed again is emptied as soon as
+Closures read values through nodes, `x.data`. The node of a value that may be computed again is emptied as soon as
 the op that made it has returned; whoever holds the tensor itself still has the value. On the way back the first to read
-the handle computes the value from its operands, which are read in the same way, and the step that made it gives it up.
+the node computes the value from its operands, which are read in the same way, and the step that made it gives it up.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _remade(layer: Any) -> Any:
 
 
 def _run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Calls a function while its tape empties all handles, and gives what comes out its value back for good."""
+    """Calls a function while its tape empties all nodes, and gives what comes out its value back for good."""
     tapes = [x.tape for x in _tensors((args, kwargs)) if x.owns_tape]
     outside = {tape.tape: tape.tape.checkpoint for tape in tapes}
     if not tapes:
@@ -188,9 +188,9 @@ def _run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 class Emptied(Lazy[Any, Any]):
-    """A handle without its value: the first to read it computes it, and it stays until its step has run back.
+    """A node without its value: the first to read it computes it, and it stays until its step has run back.
 
-    An op's closure holds its handle before the tape knows whether to save the value, so the handle becomes one of
+    An op's closure holds its node before the tape knows whether to save the value, so the node becomes one of
     these by a change of its class, which has the same slots.
     """
 
@@ -198,12 +198,12 @@ class Emptied(Lazy[Any, Any]):
 
     @override
     def read(self) -> Any:
-        value = self.handle.value()
+        value = self.node.value()
         return _computed(self) if value is None else value
 
     @override
     def forget(self) -> None:
-        self.handle.forget()
+        self.node.forget()
         if self.is_filled():
             del self.data
 
@@ -217,7 +217,7 @@ class Emptied(Lazy[Any, Any]):
 
     def is_missing(self) -> bool:
         """Says whether the value has to be computed before it can be read."""
-        return not self.is_filled() and self.handle.value() is None
+        return not self.is_filled() and self.node.value() is None
 
     @override
     def __reduce__(self) -> Any:
@@ -289,8 +289,8 @@ class _UnsuitableError(Exception):
 def _empty(
     result: Tensor[Any, OwnedTape, Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Takes the value out of the handle of a result, if it can be computed again."""
-    out = result.handle
+    """Takes the value out of the node of a result, if it can be computed again."""
+    out = result.node
     entries = result.tape.tape.entries
     if out.__class__ is not Tensor or not entries or entries[-1][1] is not out:
         return  # an op inside the op has done it, or nothing was recorded
@@ -307,14 +307,14 @@ def _empty(
     except (_UnsuitableError, TypeError):  # a NumPy scalar has no weak reference, and is no burden
         return
     if recipe.operands and {*inputs} <= {*recipe.operands} and _is_burdened(backward, out, inputs):
-        recipe.taped = frozenset(x.handle for x in _tensors((args, kwargs)) if x.owns_tape)
+        recipe.taped = frozenset(x.node for x in _tensors((args, kwargs)) if x.owns_tape)
     forgetting = _anew(out, recipe) if recipe.taped else _forgetting(out, backward)
     forgetting.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for pictures of the tape
     entries[-1] = (time, out, inputs, forgetting)
     node: Any = out
     del node.data
     node.__class__ = Emptied
-    node.handle = recipe
+    node.node = recipe
 
 
 def _forgetting(out: Any, backward: Pullback) -> Pullback:
@@ -371,13 +371,13 @@ def _computed(node: Emptied) -> Any:
     pending: list[Any] = [node]
     while pending:
         x = pending[-1]
-        missing = [y for y in x.handle.operands if isinstance(y, Emptied) and y.is_missing()]
+        missing = [y for y in x.node.operands if isinstance(y, Emptied) and y.is_missing()]
         if missing:
             pending += missing
         else:
             pending.pop()
             if not x.is_filled():
-                x.data = x.handle.compute()
+                x.data = x.node.compute()
     return node.data
 
 
@@ -406,9 +406,9 @@ def _is_of_a_module(value: Any) -> bool:
 
 def _fill(y: Any) -> None:
     """Gives what comes out of a segment its value back for good."""
-    out = y.handle if y.owns_tape else y
+    out = y.node if y.owns_tape else y
     if isinstance(out, Emptied):
-        del out.handle
+        del out.node
         out.__class__ = Tensor  # type: ignore[assignment]  # back to what it was
         out.data = y.data
 

@@ -12,7 +12,7 @@ from tapegrad.autodiff import Autodiff
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import reshape, stack, zeros, zeros_like
 from tapegrad.picture import op_named
-from tapegrad.tensor import Float, S, Tensor, handle
+from tapegrad.tensor import Float, S, Tensor, node
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, N
     """
     _check_point("hessian", x)
     units = np.eye(x.size, dtype=x.dtype).reshape((x.size, *x.shape))
-    rows = [_product("hessian", f, x, handle(unit)) for unit in units]
+    rows = [_product("hessian", f, x, node(unit)) for unit in units]
     return reshape(stack(rows), (*x.shape, *x.shape)) if rows else zeros((*x.shape, *x.shape), x.dtype.type)
 
 

@@ -21,7 +21,7 @@ from tapegrad.op import remembered
 from tapegrad.operands import split_all
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.tape import OwnedTape
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -132,7 +132,7 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
     is_kept = tape.owns and tape.checkpoint is None  # which runs the function again
     tracked = [place for place, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.is_plain)]
     value, slopes = written.run(operands, tracked)
-    out = handle(value)
+    out = node(value)
     if not written.gradients:
         return out
 
@@ -166,7 +166,7 @@ def _written(
 ) -> _Written:
     """Writes down what a function computes, and what the tape that it leaves would compute."""
     sheet = Sheet(shape)
-    leaves = [handle(sheet.argument(x.dtype)) for x in operands]  # first, so that they have the operands' places
+    leaves = [node(sheet.argument(x.dtype)) for x in operands]  # first, so that they have the operands' places
     tape = OwnedTape()
     ours = tape.tape
     with np.errstate(all="ignore"):  # of numbers that stand for any
@@ -187,7 +187,7 @@ def _written(
             # Of a gradient of 1 most factors drop out; but what was scaled up for half precision has to stay so.
             is_one = step.dtype.itemsize > 2 and all(x.dtype == step.dtype for x in targets)
             seed = sheet.number(np.ones((), step.dtype)) if is_one else dy
-            grads = result.backward(wrt=targets, seed=handle(seed))
+            grads = result.backward(wrt=targets, seed=node(seed))
             gradients = {place: _step(grads.ref(x), sheet) for place, x in enumerate(leaves) if x in grads}
             if is_one:
                 slopes = {place: slope for place, slope in gradients.items() if not program([slope]).is_cheap}
@@ -200,9 +200,9 @@ def _op_by_op(
 ) -> list[Any]:
     """Returns the gradients of some operands, by the ops of the function and as values of the engine of `dy`."""
     tape = OwnedTape()
-    leaves = [handle(x.data) for x in operands]
+    leaves = [node(x.data) for x in operands]
     result = given.call(function, [x.put_tape(tape) for x in leaves])
-    grads = result.backward(wrt=[leaves[place] for place in wanted], seed=handle(dy))
+    grads = result.backward(wrt=[leaves[place] for place in wanted], seed=node(dy))
     return [grads.ref(leaves[place]) for place in wanted]
 
 

@@ -79,7 +79,7 @@ class Gradients:
 
     def wants(self, x: Tensor[Any, Any, Any]) -> bool:
         """Says whether anybody needs the gradient of `x`; a closure asks before it spends time."""
-        return x in self.wanted or (x.tape.owns and x.handle in self.wanted)
+        return x in self.wanted or (x.tape.owns and x.node in self.wanted)
 
     @edge
     def ref(self, x: Tensor[S, Any, D]) -> Value[S, D]:
@@ -163,7 +163,7 @@ class Gradients:
             shorten(error)
             raise
         if x.tape.owns:
-            x = x.handle
+            x = x.node
         values = self.values_by_node
         if x not in values:
             values[x] = gradient
@@ -356,7 +356,7 @@ def _all_needed(entries: Iterable[Entry], wanted: set[Node | None]) -> Iterator[
 def _identity(x: Any) -> Any:
     """Returns the tapeless tensor that `x` is, whatever tape it carries: what gradients are looked up by."""
     tape = getattr(x, "tape", None)
-    return x.handle if tape is not None and tape.owns else x
+    return x.node if tape is not None and tape.owns else x
 
 
 def _without_gradient(x: Node) -> str:

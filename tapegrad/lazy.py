@@ -35,14 +35,14 @@ class Source(Protocol):
 class Lazy(Tensor[S_co, NoneTape, D_co]):
     """A tensor whose slot for the value is empty: reading `data` asks its source, which knows the shape before.
 
-    Its source stands where a taped tensor has its handle, so that it has the slots of any other.
+    Its source stands where a taped tensor has its node, so that it has the slots of any other.
     """
 
     __slots__ = ()
 
     is_plain: ClassVar[bool] = False
     kept: ClassVar[bool] = False
-    handle: Any
+    node: Any
 
     def __getattr__(self, name: str) -> Any:
         """Is asked for `data` alone, while the slot is empty."""
@@ -53,37 +53,37 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
 
     def read(self) -> Any:
         """Returns the value, which is not there."""
-        return self.handle.value()
+        return self.node.value()
 
     @property
     @override
     def shape(self) -> Any:
-        return self.handle.shape
+        return self.node.shape
 
     @property
     @override
     def dtype(self) -> Any:
-        return self.handle.dtype
+        return self.node.dtype
 
     @property
     @override
     def ndim(self) -> int:
-        return len(self.handle.shape)
+        return len(self.node.shape)
 
     @property
     @override
     def size(self) -> int:
-        return math.prod(self.handle.shape)
+        return math.prod(self.node.shape)
 
     @property
     @override
     def is_float(self) -> bool:
-        is_float: bool = self.handle.dtype.kind in "fV"
+        is_float: bool = self.node.dtype.kind in "fV"
         return is_float
 
 
 class Loose(Lazy[Any, Any]):
-    """A handle whose value no closure reads: it is there for as long as the tensor with the tape is.
+    """A node whose value no closure reads: it is there for as long as the tensor with the tape is.
 
     A step that comes later and does read it fastens it, and it is a plain tensor again.
     """
@@ -93,8 +93,8 @@ class Loose(Lazy[Any, Any]):
     @override
     def fasten(self) -> None:
         node: Any = self
-        value = self.handle.value()
-        del node.handle
+        value = self.node.value()
+        del node.node
         node.__class__ = Tensor
         node.data = value
 
@@ -126,9 +126,9 @@ class _Held:
 
 
 def loosen(node: Any) -> None:
-    """Lets go of the value of a handle, an array, if the handle is a plain one."""
+    """Lets go of the value of a node, an array, if the node is a plain one."""
     if node.__class__ is Tensor:
         held: Any = _Held(node.data)
         del node.data
         node.__class__ = Loose
-        node.handle = held
+        node.node = held

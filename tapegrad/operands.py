@@ -14,7 +14,7 @@ from tapegrad.backend.value import HALF
 from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError
 from tapegrad.tape import NONE
-from tapegrad.tensor import Figure, Tensor, computing, described, handle, made, values_of
+from tapegrad.tensor import Figure, Tensor, computing, described, made, node, values_of
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def split(x: Any, y: Any = _ALONE) -> Any:
         if not isinstance(x, Tensor):  # asked here: a call more costs a fiftieth of an op
             tensor_only(x, "x")
         tape = x.tape
-        return (x, tape) if tape is NONE else (x.handle, tape)
+        return (x, tape) if tape is NONE else (x.node, tape)
     if not isinstance(x, Tensor):
         x = constant(x, y, "x", "y")
     elif not isinstance(y, Tensor):
@@ -72,10 +72,10 @@ def split(x: Any, y: Any = _ALONE) -> Any:
     left: Any = x.tape
     right: Any = y.tape
     if left is NONE:
-        return (x, y, left) if right is NONE else (x, y.handle, right)
+        return (x, y, left) if right is NONE else (x, y.node, right)
     if right is NONE:
-        return x.handle, y, left
-    return x.handle, y.handle, left if left is right or left._tape is right._tape else left.join(right)
+        return x.node, y, left
+    return x.node, y.node, left if left is right or left._tape is right._tape else left.join(right)
 
 
 def split_mixed(
@@ -121,7 +121,7 @@ def split_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Ten
             parts.append(x)
         else:
             tape = own if tape is NONE else tape.join(own)
-            parts.append(x.handle)
+            parts.append(x.node)
     return parts, tape
 
 
@@ -184,7 +184,7 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
         if isinstance(value, np.ndarray | np.generic):
             return made(own(value))  # the array is the caller's, who may write into it before the way back
         if isinstance(value, Value):
-            return handle(value)  # what a step under `jit` has in the place of labels, beside a tensor of a level
+            return node(value)  # what a step under `jit` has in the place of labels, beside a tensor of a level
         if isinstance(value, Dim):
             operator.index(value)  # refused, for it is a name; the op is then answered by its rule
         raise DTypeError(sentences.no_operand(sentences.UNNAMED, described(value)))

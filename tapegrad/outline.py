@@ -14,7 +14,7 @@ from tapegrad.backend import Backend, Elementwise, Int, Pairwise, Slide, Value, 
 from tapegrad.dims import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less, surely_same
 from tapegrad.errors import ShapeError
 from tapegrad.op import OPS, NoNumbersError, Op
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ class ShapesOnlyError(NoNumbersError):
     @override
     def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = _outlined(entry, args, kwargs)
-        return tuple(map(handle, found)) if isinstance(found, tuple) else handle(found)
+        return tuple(map(node, found)) if isinstance(found, tuple) else node(found)
 
 
 class NamedSize(Dim):

@@ -148,12 +148,12 @@ class Quantized(Lazy[S_co, D_co]):
 
     def __init__(self, steps: Steps) -> None:
         self.tape = NONE
-        self.handle = steps
+        self.node = steps
 
     @property
     def steps(self) -> Steps:
         """What is held."""
-        steps: Steps = self.handle
+        steps: Steps = self.node
         return steps
 
     @property

@@ -16,7 +16,7 @@ from tapegrad.nn import Module, Param
 from tapegrad.nn.module import children
 from tapegrad.op import NoNumbersError
 from tapegrad.outline import Outline
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -147,31 +147,31 @@ def _tree(model: Module) -> Iterator[_Node]:
 def _watched(tree: list[_Node], calls: dict[tuple[str, str], int], failed: list[str]) -> Iterator[None]:
     """Counts the calls of each module's `forward`, by its path and by what it gave."""
     # On the instances: a layer may be called as `layer(x)` or as `layer.forward(x)`, and a run pays for neither.
-    before = [vars(node.module).get("forward") for node in tree]
-    for node in tree:
-        vars(node.module)["forward"] = _counting(node, calls, failed)
+    before = [vars(branch.module).get("forward") for branch in tree]
+    for branch in tree:
+        vars(branch.module)["forward"] = _counting(branch, calls, failed)
     try:
         yield
     finally:
-        for node, own in zip(tree, before, strict=True):
-            del vars(node.module)["forward"]
+        for branch, own in zip(tree, before, strict=True):
+            del vars(branch.module)["forward"]
             if own is not None:
-                vars(node.module)["forward"] = own
+                vars(branch.module)["forward"] = own
 
 
-def _counting(node: _Node, calls: dict[tuple[str, str], int], failed: list[str]) -> Any:
-    forward = node.module.forward
+def _counting(branch: _Node, calls: dict[tuple[str, str], int], failed: list[str]) -> Any:
+    forward = branch.module.forward
 
     @wraps(forward)
     def counted(*args: Any, **kwargs: Any) -> Any:
-        open_row = (node.path, "")
+        open_row = (branch.path, "")
         calls.setdefault(open_row, 0)
         try:
             y = forward(*args, **kwargs)
         except (ShapeError, DTypeError, TapeError, NoNumbersError):
-            failed.append(f"in {node.path}, {_named(node.module)}" if node.path else "")
+            failed.append(f"in {branch.path}, {_named(branch.module)}" if branch.path else "")
             raise
-        key = (node.path, _shown(y))
+        key = (branch.path, _shown(y))
         calls[key] = calls.get(key, 0) + 1
         return y
 
@@ -179,16 +179,19 @@ def _counting(node: _Node, calls: dict[tuple[str, str], int], failed: list[str])
 
 
 def _summed(tree: list[_Node], calls: dict[tuple[str, str], int]) -> Summary:
-    nodes = {node.path: node for node in tree}
+    nodes = {branch.path: branch for branch in tree}
     order = [path for path, output in calls if not output]
     rows = []
-    for path in [*order, *(node.path for node in tree if node.path not in order and node.parameters)]:
-        node = nodes[path]
+    for path in [
+        *order,
+        *(branch.path for branch in tree if branch.path not in order and branch.parameters),
+    ]:
+        branch = nodes[path]
         outputs = [(output, count) for (one, output), count in calls.items() if one == path and output]
         for position, (output, count) in enumerate(outputs or [(NOT_CALLED, 0)]):
-            own = 0 if position else sum(one.size for one in node.parameters)
-            rows.append(Row(path, _named(node.module), node.depth, output, count, own))
-    parameters = [one for node in tree for one in node.parameters]
+            own = 0 if position else sum(one.size for one in branch.parameters)
+            rows.append(Row(path, _named(branch.module), branch.depth, output, count, own))
+    parameters = [one for branch in tree for one in branch.parameters]
     return Summary(
         tuple(rows),
         parameters=sum(one.size for one in parameters),
@@ -210,7 +213,7 @@ def _outlined(shape: Any, dtype: type[np.generic], place: str) -> Any:
 
 def _of(shape: Any, dtype: Any) -> Tensor[Any, Any, Any]:
     outline: Any = Outline(shape, dtype)
-    return handle(outline)
+    return node(outline)
 
 
 def _size(size: Any, shape: tuple[Any, ...], place: str) -> Any:

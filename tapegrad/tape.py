@@ -191,7 +191,7 @@ class OwnedTape(Tape):
             self._record_again(entry, reads)
         taped: Tensor[S, OwnedTape, D] = _new(type(out))  # as `Tensor._carrying`, without a call
         data: Any = out.data
-        taped.data, taped.tape, taped.handle = data, self, out
+        taped.data, taped.tape, taped.node = data, self, out
         if reads is not None and type(data) is ndarray and data.nbytes >= _LARGE:
             tape.let_go(out, reads)
         return taped

@@ -8,7 +8,7 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, NoReturn, Protocol, TypeAlias, Union, overload
 
 import numpy as np
-from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, override
+from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, deprecated, override
 
 from tapegrad import sentences
 from tapegrad.backend.value import HALF
@@ -82,13 +82,13 @@ class Tensor(Generic[S_co, T_co, D_co]):
     Make one with `tapegrad.tensor`; this constructor takes over an array as it is, for those who write ops.
     """
 
-    __slots__ = ("__weakref__", "data", "handle", "tape")
+    __slots__ = ("__weakref__", "data", "node", "tape")
 
     data: Value[S_co, D_co]
     tape: T_co
-    handle: Tensor[S_co, NoneTape, D_co]  # of a taped tensor only: the tapeless tensor that it is
+    node: Tensor[S_co, NoneTape, D_co]  # of a taped tensor only: the tapeless tensor that it is
 
-    is_plain: ClassVar[bool] = True  # False of a parameter, and of a handle that may be without its value
+    is_plain: ClassVar[bool] = True  # False of a parameter, and of a node that may be without its value
     version: ClassVar[Any] = None  # of a parameter: how often it was assigned
     frozen: ClassVar[Any] = False
     is_of_parameters: ClassVar[bool] = False  # True of what they are, or are computed of alone, and of numbers
@@ -197,7 +197,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
         """Returns the same tensor without its tape, and the tape: what an op computes with, and what it records on."""
-        plain: Any = self.handle if self.owns_tape else self
+        plain: Any = self.node if self.owns_tape else self
         plain.fasten()
         return plain, self.tape
 
@@ -247,7 +247,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         if self.__class__ is Derived:  # somebody knows that it begins here
             self.__class__ = Tensor  # type: ignore[assignment]  # back to what it would have been
         taped = _new(Tensor)
-        taped.data, taped.tape, taped.handle = self.data, tape, self
+        taped.data, taped.tape, taped.node = self.data, tape, self
         return taped
 
     def detach(self) -> Tensor[S_co, NoneTape, D_co]:
@@ -300,7 +300,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             value: Any = computing(data.dtype.type(1)) if seed is None else seed.data
             if hasattr(data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
                 value = data.like(value)
-            return self.tape.tape.backward(self.handle, value, None if wrt is None else _targets(wrt))
+            return self.tape.tape.backward(self.node, value, None if wrt is None else _targets(wrt))
         except Exception as error:
             shorten(error)
             raise
@@ -719,16 +719,22 @@ class Figure(Tensor[S_co, NoneTape, D_co]):
     frozen: ClassVar[Any] = True
 
 
-def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
+def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Returns a tapeless tensor around what an op computed."""
     out = _new(Tensor)
     out.data, out.tape = data, NONE
     return out
 
 
+@deprecated("tapegrad.handle is called tapegrad.node now")
+def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
+    """Return `node(data)`: the old name of `node`, which goes with the next release."""
+    return node(data)
+
+
 def made(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Returns a tapeless tensor around a fresh array, which may be of half precision."""
-    return handle(computing(data))
+    return node(computing(data))
 
 
 def computing(data: Any) -> Any:

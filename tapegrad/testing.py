@@ -26,7 +26,7 @@ from tapegrad.dims import (
 )
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import CALLS, OPS
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 from tapegrad.traces import edge
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -125,7 +125,7 @@ def _point(x: Any, position: int) -> Array:
 
 
 def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: float, atol: float, seed: int) -> None:
-    inputs = [handle(point.copy()) for point in points]
+    inputs = [node(point.copy()) for point in points]
     plain, taped = f(*inputs), f(*(x.trace() for x in inputs))
     for result in (plain, taped):
         if not isinstance(result, Tensor):
@@ -133,7 +133,7 @@ def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: 
             raise TypeError(message)
     _compare_results(plain, taped, label)
     weights: Array = np.asarray(np.random.default_rng(seed).normal(size=plain.shape))
-    direction = handle(np.asarray(weights, plain.dtype))
+    direction = node(np.asarray(weights, plain.dtype))
     grads = _way_back(taped, inputs, direction)
     for position, x in enumerate(inputs):
         expected = _differences(f, points, position, weights, eps)
@@ -194,9 +194,9 @@ def _compare_levels(f: Function, points: list[Array], label: str, *, rtol: float
 def _mixed(f: Function, points: list[Array], lifted: int | None, seed: int) -> dict[int, Array]:
     """Returns the gradients by position, where one value is of another engine than the rest."""
     level = Autodiff()
-    inputs = [_at(level, handle(point.copy()), is_lifted=place == lifted) for place, point in enumerate(points)]
+    inputs = [_at(level, node(point.copy()), is_lifted=place == lifted) for place, point in enumerate(points)]
     y = f(*(x.trace() for x in inputs))
-    direction = handle(np.asarray(np.random.default_rng(seed).normal(size=y.shape), y.dtype))
+    direction = node(np.asarray(np.random.default_rng(seed).normal(size=y.shape), y.dtype))
     grads = _way_back(y, inputs, _at(level, direction, is_lifted=lifted == len(points)))
     return {place: grads[x].numpy() for place, x in enumerate(inputs) if x in grads}
 
@@ -225,7 +225,7 @@ def _differences(f: Function, points: list[Array], position: int, weights: Array
     """Returns the gradient of input `position` by central differences."""
     gradient = np.empty(points[position].shape)
     for index in np.ndindex(gradient.shape):
-        near = [[handle(point.copy()) for point in points] for _ in range(2)]
+        near = [[node(point.copy()) for point in points] for _ in range(2)]
         for inputs, step in zip(near, (eps, -eps), strict=True):
             inputs[position].data[index] += step  # type: ignore[index]  # a NumPy array of our own
         high, low = (f(*inputs).numpy().astype(np.float64) for inputs in near)
@@ -242,10 +242,10 @@ def _slope(f: Function, seed: int) -> Function:
         lifted = [level.from_inner(x) for x in inputs]
         y = f(*(x.trace() for x in lifted))
         if not y.owns_tape:
-            return handle(np.zeros(()))
-        direction = level.from_inner(handle(np.asarray(rng.normal(size=y.shape), y.dtype)))
+            return node(np.zeros(()))
+        direction = level.from_inner(node(np.asarray(rng.normal(size=y.shape), y.dtype)))
         grads = y.backward(wrt=lifted, seed=direction)
-        total: Tensor[Any, Any, Any] = handle(np.zeros(()))
+        total: Tensor[Any, Any, Any] = node(np.zeros(()))
         for x in lifted:
             weights = rng.normal(size=x.shape)
             if x in grads:

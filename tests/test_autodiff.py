@@ -206,11 +206,11 @@ def test_a_tensor_among_the_gradients_finds_its_engine_without_an_import() -> No
     # A closure of one's own may compute with tensors instead of values.
     program = (
         "import sys\n"
-        "from tapegrad import handle, ones, split_tape\n"
+        "from tapegrad import node, ones, split_tape\n"
         "x, w = ones((3,)), ones((2, 3))\n"
         "y, tape = split_tape((x.trace() + w))\n"
-        "out = handle(y.data * 5)\n"
-        "loss = tape.record(out, (y,), lambda grads: grads.add(y, handle(grads.take(out) * 5)))\n"
+        "out = node(y.data * 5)\n"
+        "loss = tape.record(out, (y,), lambda grads: grads.add(y, node(grads.take(out) * 5)))\n"
         "assert 'tapegrad.autodiff' not in sys.modules\n"
         "gradient = loss.sum().backward()[x]\n"
         "assert gradient.tolist() == [10, 10, 10], gradient\n"
@@ -272,7 +272,7 @@ def test_a_tape_of_the_backend_checkpoints_as_the_backend_says() -> None:
     y = tanh(backend.require_grad(real(3)))
 
     assert y.tape.tape.checkpoint is backend.checkpoint
-    assert not y.handle.kept
+    assert not y.node.kept
 
 
 def test_a_gradient_is_read_taken_out_and_replaced() -> None:

@@ -46,7 +46,7 @@ from tapegrad.ops import (
 )
 from tapegrad.ops._lowering import biased
 from tapegrad.ops._mapped import mapped
-from tapegrad.tensor import S, T, Tensor, handle
+from tapegrad.tensor import S, T, Tensor, node
 from tapegrad.testing import check_gradients
 
 BALANCED = BalancedCheckpointing()
@@ -125,7 +125,7 @@ def test_an_operand_that_no_slope_reads_is_not_computed_again() -> None:
     @op(kept_shape, memory_bound=True)
     def moved(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
         x, tape = split_tape(x)
-        out = handle(x.data + 1 + counted("moved"))
+        out = node(x.data + 1 + counted("moved"))
         return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out)))
 
     @op(kept_shape)
@@ -161,9 +161,9 @@ def test_a_segment_runs_every_op_once_more() -> None:
 def heated(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
     """Holds more on its way back than operand and result: x squared."""
     x, tape = split_tape(x)
-    square = handle(x.data * x.data + counted("heated"))
+    square = node(x.data * x.data + counted("heated"))
     squares.append(ref(square.data))
-    out = handle(square.data * x.data)
+    out = node(square.data * x.data)
     return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out) * square.data * 3.0))
 
 
@@ -453,7 +453,7 @@ def test_nothing_is_left_over_after_backward() -> None:
     node, tape = split_tape(doubled(a))
     h = node.put_tape(tape)
     middle = tripled(h)
-    saved = ref(middle.handle.data)
+    saved = ref(middle.node.data)
     probability = doubled(middle)  # hangs on the tape, and is on no way to the loss
     loss = (middle * h).sum()
     del middle, h
@@ -465,7 +465,7 @@ def test_nothing_is_left_over_after_backward() -> None:
     assert saved() is None
     assert len(grads) == 2
     assert grads[node].shape == (2, 3)
-    assert probability.handle.shape == (2, 3)
+    assert probability.node.shape == (2, 3)
     with pytest.raises(TapeError, match=r"^the value of a tensor of shape \(2, 3\) was given up when the tape ran "):
         node.numpy()
 
@@ -475,7 +475,7 @@ def test_a_forward_pass_without_backward_leaves_nothing() -> None:
     gc.disable()
     try:
         loss = checkpoint(lambda x: tripled(doubled(x)) + x)(x.trace(checkpoint=BALANCED))
-        tape = ref(loss.handle)
+        tape = ref(loss.node)
         del loss
 
         assert tape() is None
@@ -483,7 +483,7 @@ def test_a_forward_pass_without_backward_leaves_nothing() -> None:
         gc.enable()
 
 
-def test_an_emptied_handle_still_tells_its_shape_and_computes_its_value() -> None:
+def test_an_emptied_node_still_tells_its_shape_and_computes_its_value() -> None:
     x = real(2, 3)
     node, _ = split_tape(doubled(x.trace(checkpoint=BALANCED)))
 

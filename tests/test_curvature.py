@@ -14,7 +14,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.operands import split_tape
 from tapegrad.ops import cross_entropy, exp, normal, ones, softmax, tanh, tensor, zeros
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -27,7 +27,7 @@ def energy(x: Any) -> Any:
 
 def difference(f: Any, x: Any, v: Any, eps: float = 1e-5) -> Any:
     """Returns how the gradient changes along `v`."""
-    near = [handle(x.numpy() + step * v.numpy()) for step in (eps, -eps)]
+    near = [node(x.numpy() + step * v.numpy()) for step in (eps, -eps)]
     high, low = (f(point.trace()).backward()[point].numpy() for point in near)
     return (high - low) / (2 * eps)
 
@@ -52,7 +52,7 @@ def test_a_hessian_is_how_the_gradient_changes_along_each_axis(shape: tuple[int,
     for index in np.ndindex(shape):
         unit = np.zeros(shape)
         unit[index] = 1
-        np.testing.assert_allclose(found[index], difference(energy, x, handle(unit)), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(found[index], difference(energy, x, node(unit)), rtol=1e-6, atol=1e-8)
 
 
 def test_the_hessian_of_a_quadratic_form_is_its_symmetric_part_twice() -> None:
@@ -103,7 +103,7 @@ def test_the_loss_of_a_model_has_a_curvature_by_its_input_and_by_a_parameter() -
 def cubed_by_numpy(x: Any) -> Any:
     """An op whose closure leaves for NumPy."""
     x, tape = split_tape(x)
-    out = handle(x.data * x.data * x.data)
+    out = node(x.data * x.data * x.data)
 
     def backward(grads: Gradients) -> None:
         array: Any = x.data
@@ -115,7 +115,7 @@ def cubed_by_numpy(x: Any) -> Any:
 def clipped_by_numpy(x: Any) -> Any:
     """An op whose forward does."""
     x, tape = split_tape(x)
-    out = handle(np.asarray(x.data).clip(0))
+    out = node(np.asarray(x.data).clip(0))
     return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out)))
 
 

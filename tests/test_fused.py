@@ -18,7 +18,7 @@ from tapegrad.backend.fast import use_fast
 from tapegrad.backend.steps import Sheet
 from tapegrad.op import OPS
 from tapegrad.outline import Outline
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 from tapegrad.testing import check_gradients
 
 OF_ELEMENTS = {
@@ -395,7 +395,7 @@ def test_values_that_a_tape_gave_up_are_computed_again() -> None:
 
 
 def test_runs_on_shapes_alone() -> None:
-    assert gate(handle(Outline((2, 3), np.float32)), handle(Outline((3,), np.float32))).shape == (2, 3)
+    assert gate(node(Outline((2, 3), np.float32)), node(Outline((3,), np.float32))).shape == (2, 3)
 
 
 def test_warns_where_the_ops_would() -> None:

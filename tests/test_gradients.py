@@ -11,7 +11,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.operands import split, split_tape
 from tapegrad.ops import normal, ones, tensor
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -55,7 +55,7 @@ def test_a_gradient_is_never_broadcast() -> None:
 def test_a_gradient_of_another_dtype_is_refused_at_the_end_of_the_way() -> None:
     # It once came out as the gradient of a float32 tensor, and was float64.
     x, tape = split(ones((3,)).trace())
-    out = handle(x.data * 2)
+    out = node(x.data * 2)
     wide: Any = np.ones(3)
 
     loss = tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out) * wide)).sum()
@@ -118,7 +118,7 @@ def test_a_gradient_to_add_to_refuses_other_shapes_and_whole_numbers() -> None:
 def test_an_operand_to_add_to_and_a_result_to_read_make_an_op() -> None:
     x: Any = tensor([1.0, 2.0])
     operand, tape = split_tape(x.trace() * 5)
-    out = handle(-operand.data)
+    out = node(-operand.data)
 
     def backward(grads: Gradients) -> None:
         dx, dy = grads.mut_and_ref(operand, out)

@@ -17,7 +17,7 @@ import pytest
 import tapegrad
 from tapegrad import ops
 from tapegrad.op import OPS
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 PROGRAMS = Path(__file__).parent.parent / "typecheck"
 NAMES = sorted(name for name in vars(ops) if name in OPS)
@@ -108,9 +108,9 @@ def test_an_op_that_no_test_calls_lacks_what_is_asked_of_an_op(
 def test_a_closure_that_holds_its_own_tape_is_found(request: pytest.FixtureRequest) -> None:
     house: Any = request.config.pluginmanager.get_plugin(str(Path(__file__).parent / "conftest.py"))
     x = ops.ones((3,)).trace()
-    out = handle(x.data)
+    out = node(x.data)
 
-    leaky = x.tape.record(out, (x.handle,), lambda grads: grads.add(x, grads.take(out)))
+    leaky = x.tape.record(out, (x.node,), lambda grads: grads.add(x, grads.take(out)))
 
     assert house.keeps_its_tape(leaky)
     assert not house.keeps_its_tape(ops.tanh(ops.ones((3,)).trace()))

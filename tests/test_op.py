@@ -16,7 +16,7 @@ from tapegrad.dims import Dims
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import CALLS, OPS, op
 from tapegrad.ops import matmul, mul, ones, softmax, tensor
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 
 
 def pair_shape(x: Dims, y: Dims) -> Dims:
@@ -34,7 +34,7 @@ def untried_shape(x: Dims) -> Dims:
 @op(pair_shape, eager=True)
 def eager_pair(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any]) -> Any:
     """An op whose rule refuses what NumPy would broadcast."""
-    return handle(x.data + y.data)
+    return node(x.data + y.data)
 
 
 @op(untried_shape)
@@ -183,7 +183,7 @@ def test_an_op_of_a_users_takes_no_method_from_the_tensor() -> None:
     @op(untried_shape)
     def exp(x: Tensor[Any, Any, Any]) -> Any:
         """Not the exponential."""
-        return handle(x.data)
+        return node(x.data)
 
     assert exp(tensor([0.0])).item() == 0.0
     assert CALLS["exp"] is tapegrad.exp

@@ -17,7 +17,7 @@ from tapegrad.dims import UNKNOWN, named
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import OPS, NoNumbersError
 from tapegrad.outline import NamedSize, Outline, answering
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 
 N: Any = answering(named("N"))
 M: Any = answering(named("M"))
@@ -83,7 +83,7 @@ CALLED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 def outline(*shape: Any, dtype: Any = np.float32) -> Any:
     value: Any = Outline(shape, dtype)
-    return handle(value)
+    return node(value)
 
 
 @pytest.mark.parametrize("name", CALLED)
@@ -146,7 +146,7 @@ def test_an_op_of_ones_own_needs_no_rule() -> None:
         value = primitives.sum(value, 0, keepdims=True) + primitives.where(primitives.greater(b.data, 0), b.data, 1.0)
         value = 2.0 - 3.0 * value / (1.0 + value) @ primitives.swap_last_axes(primitives.broadcast_to(b.data, (15, 15)))
         value = primitives.pad(value.transpose(None), ((0, 1),), 0.0)
-        out: Any = tg.handle(primitives.concat([value, primitives.cast(value, np.float32)], 0))
+        out: Any = tg.node(primitives.concat([value, primitives.cast(value, np.float32)], 0))
         return tape.record(out, (a, b), lambda _: None)
 
     assert bent(outline(3, 5), tg.ones((15,))).shape == bent(tg.ones((3, 5)), tg.ones((15,))).shape == (32,)

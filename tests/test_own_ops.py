@@ -17,7 +17,7 @@ from tapegrad.dims import Dims
 from tapegrad.gradients import Gradients
 from tapegrad.operands import split_tape
 from tapegrad.ops import normal, tensor
-from tapegrad.tensor import S, T, Tensor, handle
+from tapegrad.tensor import S, T, Tensor, node
 from tapegrad.testing import check_gradients
 
 X: Any = tensor([-3.0, 0.0, 0.5], np.float64)
@@ -31,7 +31,7 @@ def squareplus(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
         square = operand.data * operand.data + 4.0
         return engine(square).map("sqrt", square)
 
-    out = handle((operand.data + root()) * 0.5)
+    out = node((operand.data + root()) * 0.5)
 
     def backward(grads: Gradients) -> None:
         slope = (operand.data / root() + 1.0) * 0.5
@@ -47,7 +47,7 @@ def gated(x: Any, y: Any) -> Any:
     def gate() -> Any:
         return engine(b.data).map("sigmoid", b.data)
 
-    out = handle(a.data * gate())
+    out = node(a.data * gate())
 
     def backward(grads: Gradients) -> None:
         dz, open_by = grads.take(out), gate()

@@ -18,13 +18,13 @@ from tapegrad.op import OPS
 from tapegrad.operands import split
 from tapegrad.ops import exp, layer_norm, maximum, minimum, ones, sin, tanh, zeros
 from tapegrad.tape import NONE, GradientTape
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 
 def doubled(x: Any) -> Any:
     """An op of one's own."""
     x, tape = split(x)
-    out = handle(x.data * 2)
+    out = node(x.data * 2)
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out) * 2)

@@ -23,7 +23,7 @@ import tapegrad as tg
 from tapegrad.checkpoint import BalancedCheckpointing
 from tapegrad.errors import SingularError
 from tapegrad.op import OPS, Op
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 from tests.mypy.test_differential import Drawn
 
 LONGEST = 8  # steps
@@ -119,7 +119,7 @@ def composed(dice: Random, names: Sequence[str], tries: int = 40) -> Program:
         for _ in range(tries):
             step = Step(OPS[name], dice, values, number)
             expression = step.written()
-            new = {name: handle(array) for name, array in step.new.items()}
+            new = {name: node(array) for name, array in step.new.items()}
             try:
                 result = eval(expression, {"tg": tg, "np": np, **known, **new})  # noqa: S307  # written above
             except REFUSALS:
@@ -173,12 +173,12 @@ def total(results: list[Any]) -> Any:
 
 
 def plain(program: Program, leaves: dict[str, Any]) -> list[Any]:
-    return flat(Program(leaves, program.steps).run(tg, handle), program.steps)
+    return flat(Program(leaves, program.steps).run(tg, node), program.steps)
 
 
 def gradients(program: Program, checkpoint: Any = None) -> tuple[list[Any], dict[str, Any]]:
     """Returns the results with a tape, and the gradient of each float leaf."""
-    leaves = {name: handle(array) for name, array in program.leaves.items()}
+    leaves = {name: node(array) for name, array in program.leaves.items()}
     inputs = iter([x if is_fixed(name) else x.trace(checkpoint=checkpoint) for name, x in leaves.items()])
     results = flat(program.run(tg, lambda _: next(inputs)), program.steps)
     floats = {name: x for name, x in leaves.items() if x.is_float and not is_fixed(name)}

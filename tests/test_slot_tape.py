@@ -12,7 +12,7 @@ import pytest
 from tapegrad import ops
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.slot_tape import NumericalInstabilityError, SlotTape
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 
 def real(*shape: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -31,9 +31,9 @@ def gradients(tape: SlotTape, loss_grad: Any) -> list[np.ndarray[Any, np.dtype[A
 
 def typed(function: Callable[..., Any], seed: Any, *operands: Any) -> list[np.ndarray[Any, np.dtype[Any]]]:
     """Returns the gradients of all operands by typed tapes, flat."""
-    tensors = [handle(np.array(operand)) for operand in operands]
+    tensors = [node(np.array(operand)) for operand in operands]
     y: Any = function(*(x.trace() for x in tensors))
-    grads = y.backward(wrt=tensors, seed=handle(np.reshape(seed, y.shape)))
+    grads = y.backward(wrt=tensors, seed=node(np.reshape(seed, y.shape)))
     return [grads[x].numpy().reshape(-1) for x in tensors]
 
 
@@ -60,7 +60,7 @@ def test_a_small_network_has_the_gradients_of_the_typed_tapes() -> None:
         return y * y
 
     hidden = x @ w1
-    active = ops.silu(handle(hidden)).numpy()
+    active = ops.silu(node(hidden)).numpy()
     y = active @ w2 + b2
     tape = SlotTape()
     leaves = [tape.leaf(value) for value in (x, w1, w2, b2)]

@@ -36,7 +36,7 @@ from tapegrad.ops import (
     vecdot,
 )
 from tapegrad.tape import NONE, GradientTape, NoneTape, OwnedTape
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -56,7 +56,7 @@ def parameter(*values: float) -> Any:
 def recorded(x: Any, log: list[str], name: str) -> Any:
     """An identity that notes when it is run backwards."""
     x, tape = split(x)
-    out = handle(x.data + 0)
+    out = node(x.data + 0)
 
     def backward(grads: Gradients) -> None:
         log.append(name)
@@ -215,7 +215,7 @@ def test_the_tape_of_two_operands_merges_theirs_when_it_is_used() -> None:
         assert repr(tape) == "OwnedTape(2 tapes that become one when an op is recorded)"
         assert not share_a_tape(x, y)
 
-        use(handle(left.data + right.data), (left, right), tape)
+        use(node(left.data + right.data), (left, right), tape)
 
         assert share_a_tape(x, y)
         assert tape.tape is x.tape.tape
@@ -292,8 +292,8 @@ def test_a_tape_that_was_split_off_goes_on_recording_after_it_was_merged_away() 
     longer = longer + plain.put_tape(tape)
     assert tape.tape is longer.tape.tape
 
-    out = handle(plain.data * 5)
-    out = tape.record(out, (plain,), lambda grads: grads.add(plain, grads.take(out.handle) * 5))
+    out = node(plain.data * 5)
+    out = tape.record(out, (plain,), lambda grads: grads.add(plain, grads.take(out.node) * 5))
     grads = (out + longer * 0).sum().backward()
 
     assert grads[x].tolist() == [5, 5, 5]
@@ -391,7 +391,7 @@ def test_a_tape_taken_off_and_put_on_leaves_the_tensor_the_same() -> None:
     plain, tape = h.split_tape()
     grads = (plain.put_tape(tape) * h).sum().backward(wrt=[plain])
 
-    assert plain is h.handle
+    assert plain is h.node
     assert not plain.owns_tape
     assert tape is h.tape
     np.testing.assert_allclose(grads[h].numpy(), 2 * np.tanh(x.numpy()))
@@ -422,7 +422,7 @@ def test_an_empty_tape_starts_a_branch_of_the_same_tensor() -> None:
     branch = h.with_empty_tape()
     product = exp(branch)
 
-    assert branch.handle is h.handle
+    assert branch.node is h.node
     assert (len(h.tape.tape), len(branch.tape.tape)) == (1, 1)
     grads = (product * h).sum().backward()
     y, slope = np.tanh(x.numpy()), 1 - np.tanh(x.numpy()) ** 2
@@ -444,7 +444,7 @@ def test_a_tensor_takes_a_tape_of_the_asked_kind() -> None:
 
     assert x.retaped(NoneTape) is x
     assert taped.retaped(NoneTape) is x
-    assert x.retaped(OwnedTape).handle is x
+    assert x.retaped(OwnedTape).node is x
     assert taped.retaped(OwnedTape).tape.tape is not taped.tape.tape
     for kind, name in ((type(x), "Tensor"), (3, "3"), (GradientTape, "GradientTape")):
         with pytest.raises(TapeError, match=rf"^retaped: kind is {name}, neither NoneTape nor OwnedTape$"):
@@ -649,7 +649,7 @@ def test_an_error_on_the_way_back_names_the_op_and_leaves_the_gradients_as_they_
 
     def mistaken(x: Any) -> Any:
         x, tape = split_tape(x)
-        out = handle(x.data * 3)
+        out = node(x.data * 3)
         return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out).sum()))
 
     y = mistaken(x.trace(grads=grads) * 1.0)
@@ -678,7 +678,7 @@ def test_wants_spares_a_binary_op_the_side_that_nobody_needs() -> None:
     x, y = real(3), real(3, seed=1)
     asked: dict[str, bool] = {}
     left, right, tape = split(x.trace(), y)
-    out = handle(left.data * right.data)
+    out = node(left.data * right.data)
 
     def backward(grads: Gradients) -> None:
         asked.update(left=grads.wants(left), right=grads.wants(right), taped=grads.wants(left.put_tape(tape)))
@@ -777,7 +777,7 @@ def test_a_tape_run_by_hand_adds_to_the_gradients_that_trace_was_given() -> None
 def test_a_step_that_only_its_writer_understands_is_never_pruned() -> None:
     x: Any = tensor([1.0, 2.0])
     taped = x.trace()
-    out = handle(x.data * 7)
+    out = node(x.data * 7)
     log: list[str] = []
 
     def negate(grads: Gradients) -> None:
@@ -804,7 +804,7 @@ def test_an_opaque_step_runs_even_where_no_target_was_reached() -> None:
 
 def test_an_opaque_step_that_takes_what_nothing_reached_is_told_so() -> None:
     taped = real(3).trace()
-    unused = handle(taped.data * 7)
+    unused = node(taped.data * 7)
 
     taped.tape.tape.add_backward_op(lambda grads: grads.add(taped, grads.take(unused)))
 

@@ -23,7 +23,7 @@ from tapegrad.errors import TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.slot_tape import SlotTape
 from tapegrad.tape import NONE, NoneTape, OwnedTape
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 LARGE = 1e6  # whole numbers below it are exact, with their gradients
 
@@ -146,7 +146,7 @@ class Typed(RuleBasedStateMachine):
 
     @rule(value=vectors)
     def make(self, value: Any) -> None:
-        self.keep(self.run(lambda: handle(value)), Node(value))
+        self.keep(self.run(lambda: node(value)), Node(value))
 
     @rule(place=places)
     def trace(self, place: int) -> None:
@@ -224,7 +224,7 @@ class Typed(RuleBasedStateMachine):
         x, y = self.pick(first), self.pick(second)
         if x.tape is None:
             return
-        node = y.tensor.handle if y.tape is not None else y.tensor  # a closure that held the tape would be a cycle
+        node = y.tensor.node if y.tape is not None else y.tensor  # a closure that held the tape would be a cycle
 
         def closure(grads: Gradients) -> None:
             grads.add(node, value)
@@ -237,11 +237,11 @@ class Typed(RuleBasedStateMachine):
     def backward(self, place: int, seed: Any, wrt: list[int] | None) -> Any:
         pair, named = self.pick(place), None if wrt is None else [self.pick(one) for one in wrt]
         if pair.tape is None or pair.is_consumed:
-            self.run(lambda: pair.tensor.backward(seed=handle(seed)), is_refused=True)
+            self.run(lambda: pair.tensor.backward(seed=node(seed)), is_refused=True)
             return multiple()
         tape = pair.tape.root()
         asked = None if named is None else [one.tensor for one in named]
-        grads = self.run(lambda: pair.tensor.backward(asked, seed=handle(seed)))
+        grads = self.run(lambda: pair.tensor.backward(asked, seed=node(seed)))
         tape.is_consumed = True
         reached = way_back(tape.steps, pair.node, seed)
         wanted = tape.leaves if named is None else {one.node for one in named}
@@ -249,8 +249,8 @@ class Typed(RuleBasedStateMachine):
         total: Any = next((one for one in tape.totals if one[0] is grads), (grads, {}))
         assert bool(tape.totals) == any(one is total for one in tape.totals)
         for part in [found, *(one[1] for one in tape.totals if one is not total)]:
-            for node, dx in part.items():
-                total[1][node] = total[1].get(node, 0) + dx
+            for leaf, dx in part.items():
+                total[1][leaf] = total[1].get(leaf, 0) + dx
         self.compare(total)
         return total if tape.totals == [] else multiple()
 
@@ -326,8 +326,8 @@ class ByNumber(RuleBasedStateMachine):
             self.tape.backward(seed, buffers)
 
         expected = way_back(self.steps, self.nodes[-1], seed)
-        for node, buffer in zip(self.nodes, buffers, strict=True):
-            np.testing.assert_allclose(buffer, times * expected.get(node, 0 * buffer), 1e-12)
+        for leaf, buffer in zip(self.nodes, buffers, strict=True):
+            np.testing.assert_allclose(buffer, times * expected.get(leaf, 0 * buffer), 1e-12)
 
     @invariant()
     def there_is_a_slot_for_each_node(self) -> None:
@@ -374,10 +374,10 @@ class Threaded(RuleBasedStateMachine):
 
     @rule(line=lines, other=lines)
     def refuse_a_stranger(self, line: Line, other: Line) -> None:
-        for node, _ in other.nodes:
-            is_known = any(node is one for one, _ in line.nodes)
-            assert (node in line.tape) == is_known
-            result, tape = tapem.add(node, node).run(line.tape), line.tape
+        for stranger, _ in other.nodes:
+            is_known = any(stranger is one for one, _ in line.nodes)
+            assert (stranger in line.tape) == is_known
+            result, tape = tapem.add(stranger, stranger).run(line.tape), line.tape
             assert isinstance(result, tapem.Err) != is_known
             assert len(tape) == len(line.nodes)
 

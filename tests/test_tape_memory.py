@@ -21,7 +21,7 @@ from tapegrad.gradients import Gradients
 from tapegrad.operands import split, split_tape
 from tapegrad.ops import exp, mul, normal, relu, take, tanh, tensor, zeros
 from tapegrad.tape import GradientTape
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -52,7 +52,7 @@ def test_a_dropped_forward_is_freed_without_the_collector() -> None:
         with no_collector():
             taped = x.trace()
             y = f(taped)
-            result, on_the_tape = weakref.ref(y), weakref.ref(y.handle)
+            result, on_the_tape = weakref.ref(y), weakref.ref(y.node)
 
             del taped, y
 
@@ -66,7 +66,7 @@ def test_backward_frees_what_it_has_run() -> None:
     with no_collector():
         taped = x.trace()
         h = tanh(taped)
-        inner = weakref.ref(h.handle)
+        inner = weakref.ref(h.node)
         loss = (h * h).sum()
         del h
 
@@ -95,7 +95,7 @@ def test_backward_frees_on_the_way_what_it_has_run() -> None:
 
     def watched(x: Any) -> Any:
         x, tape = split(x)
-        out = handle(x.data * 1)
+        out = node(x.data * 1)
 
         def backward(grads: Gradients) -> None:
             alive.append(newest() is not None)
@@ -107,7 +107,7 @@ def test_backward_frees_on_the_way_what_it_has_run() -> None:
         h = watched(x.trace())
         for _ in range(30):
             h = tanh(h)
-        newest = weakref.ref(h.handle)
+        newest = weakref.ref(h.node)
         loss = h.sum()
         del h
 
@@ -138,7 +138,7 @@ def test_who_checkpoints_frees_each_step_before_the_next() -> None:
 def test_an_error_on_the_way_back_frees_the_tape() -> None:
     with no_collector():
         h = tanh(real(2, 3).trace())
-        inner = weakref.ref(h.handle)
+        inner = weakref.ref(h.node)
         loss = (h * h).sum()
         h.tape.tape.add_backward_op(lambda grads: grads.add(zeros((3,)), zeros((4,)).data))
         del h
@@ -249,7 +249,7 @@ def test_a_value_that_no_closure_reads_goes_with_its_tensor() -> None:
         del product
 
         assert held() is None
-    assert y.handle.data is y.data
+    assert y.node.data is y.data
     assert y.sum().backward()[x].shape == (20, 30)
 
 
@@ -263,7 +263,7 @@ def test_a_value_that_a_later_closure_reads_stays() -> None:
     np.testing.assert_allclose(y.sum().backward()[x].numpy(), 2 * (x.numpy() + 1))
 
 
-def test_a_handle_that_somebody_takes_has_its_value_for_good() -> None:
+def test_a_node_that_is_used_later_has_its_value_for_good() -> None:
     x = real(20, 30)
 
     for take_out in (lambda h: h.split_tape(), split_tape):
@@ -279,7 +279,7 @@ def test_a_handle_that_somebody_takes_has_its_value_for_good() -> None:
 def test_reading_a_value_that_was_let_go_of_is_an_error_that_says_so() -> None:
     def doubled(x: Any) -> Any:
         x, tape = split(x)
-        out = handle(x.data * 2)
+        out = node(x.data * 2)
         return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out) * out.data), reads=())
 
     y = doubled(real(20, 30).trace()).sum()

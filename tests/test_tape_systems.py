@@ -17,7 +17,7 @@ from tapegrad.autodiff import Autodiff
 from tapegrad.op import OPS
 from tapegrad.slot_tape import SlotTape
 from tapegrad.tape import GradientTape
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 LONG = 100_000
 times = OPS["mul"].function  # without the comparison with the rule, for speed
@@ -53,7 +53,7 @@ def nested(x: Any, length: int) -> Any:
 def by_hand(x: Any, length: int) -> Any:
     tape, steps = GradientTape([x]), [x]
     for _ in range(length):
-        steps.append(handle(steps[-1].data * 1.0))
+        steps.append(node(steps[-1].data * 1.0))
         operand, result = steps[-2:]
 
         def backward(grads: Any, operand: Any = operand, result: Any = result) -> None:
@@ -125,7 +125,7 @@ def shallow() -> Iterator[None]:
 @every_system
 def test_a_chain_of_a_hundred_thousand_ops_runs_back_and_is_freed(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ops, "mul", times)
-    x: Any = handle(np.array([1.0, 2.0]))
+    x: Any = node(np.array([1.0, 2.0]))
 
     with shallow():
         back = system(x, LONG)
@@ -138,7 +138,7 @@ def test_a_chain_of_a_hundred_thousand_ops_runs_back_and_is_freed(system: Any, m
 @every_system
 @pytest.mark.parametrize("runs_back", [False, True], ids=["dropped", "run back"])
 def test_it_is_freed_without_the_collector(system: Any, runs_back: bool) -> None:  # noqa: FBT001  # a case
-    x: Any = handle(np.array([1.0, 2.0]))
+    x: Any = node(np.array([1.0, 2.0]))
     system(x, 10)()  # what is made at a first call only
     gc.collect()
     gc.disable()
@@ -155,10 +155,10 @@ def test_it_is_freed_without_the_collector(system: Any, runs_back: bool) -> None
 
 @every_system
 def test_threads_get_what_they_would_have_got_one_after_another(system: Any) -> None:
-    shared: Any = handle(np.array([1.0, 2.0]))
+    shared: Any = node(np.array([1.0, 2.0]))
 
     def gradient(seed: int) -> Any:
-        own: Any = handle(np.array([seed, -1.0]))
+        own: Any = node(np.array([seed, -1.0]))
         return [system(x, 30 + seed)().tolist() for x in (shared, own)]
 
     with ThreadPoolExecutor(8) as pool:

@@ -101,7 +101,7 @@ def reject_a_module_wired_wrongly_inside() -> None:
 def reject_a_gradient_of_another_shape() -> None:
     def square(a: Tensor[Shape[N, H], OwnedTape]) -> Tensor[Shape[N, H], OwnedTape]:
         a_, tape = tg.split_tape(a)
-        out = tg.handle(a_.data * a_.data)
+        out = tg.node(a_.data * a_.data)
 
         def backward(grads: Gradients) -> None:
             grads.add(a_, grads.take(out).T)  # E(mypy): Gradients.add: S is (N, H) in x but (H, N) in gradient [tapegrad-shape]

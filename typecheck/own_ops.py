@@ -23,7 +23,7 @@ x = tg.ones((2, 3))
 def negate(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
     """The smallest op there is."""
     operand, tape = tg.split_tape(x)
-    out = tg.handle(-operand.data)
+    out = tg.node(-operand.data)
 
     def backward(grads: Gradients) -> None:
         grads.add(operand, -grads.take(out))
@@ -34,7 +34,7 @@ def negate(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
 def product(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
     """Two operands, two tapes, one closure."""
     a, b, tape = tg.split_tape(x, y)
-    out = tg.handle(a.data @ b.data)
+    out = tg.node(a.data @ b.data)
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
@@ -49,7 +49,7 @@ def product(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Sha
 def doubled_minus(x: Tensor[Shape[N, K], T], y: Tensor[Shape[N, K], T2]) -> Tensor[Shape[N, K], Merge[T, T2]]:
     """Two steps fused into one, with the gradients of the operands to add to and that of the result to read."""
     a, b, tape = tg.split_tape(x, y)
-    out = tg.handle(a.data * 2.0 - b.data)
+    out = tg.node(a.data * 2.0 - b.data)
 
     def backward(grads: Gradients) -> None:
         da, dz = grads.mut_and_ref(a, out)
@@ -80,7 +80,7 @@ def accept_their_gradients() -> None:
 def accept_a_tape_by_hand() -> None:
     taped = x.trace()
     operand, tape = taped.split_tape()
-    out = tg.handle(-operand.data)
+    out = tg.node(-operand.data)
 
     def backward(grads: Gradients) -> None:
         dx, dy = grads.mut_and_ref(operand, out)
@@ -93,7 +93,7 @@ def accept_a_tape_by_hand() -> None:
 def reject_a_product_in_the_wrong_order() -> None:
     def wrong(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
         a, b, tape = tg.split_tape(x, y)
-        out = tg.handle(a.data @ b.data)
+        out = tg.node(a.data @ b.data)
 
         def backward(grads: Gradients) -> None:
             grads.add(b, grads.take(out) @ a.data)  # E(mypy): matmul: inner sizes differ: x (N, M) has M columns but y (N, K) has N rows [tapegrad-shape]
@@ -106,7 +106,7 @@ def reject_a_product_in_the_wrong_order() -> None:
 def reject_the_gradient_of_the_other_operand() -> None:
     def wrong(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
         a, b, tape = tg.split_tape(x, y)
-        out = tg.handle(a.data @ b.data)
+        out = tg.node(a.data @ b.data)
 
         def backward(grads: Gradients) -> None:
             grads.add(a, a.data.T @ grads.take(out))  # E(mypy): Gradients.add: S is (N, K) in x but (K, M) in gradient [tapegrad-shape]
@@ -119,7 +119,7 @@ def reject_the_gradient_of_the_other_operand() -> None:
 def reject_an_accumulated_gradient_of_the_other_operand() -> None:
     def wrong(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Shape[N, M], Merge[T, T2]]:
         a, b, tape = tg.split_tape(x, y)
-        out = tg.handle(a.data @ b.data)
+        out = tg.node(a.data @ b.data)
 
         def backward(grads: Gradients) -> None:
             da, dz = grads.mut_and_ref(a, out)

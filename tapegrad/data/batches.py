@@ -15,7 +15,7 @@ from tapegrad.generator import generator, state_of
 from tapegrad.generator import restore as restore_generator
 from tapegrad.ops import stack, take
 from tapegrad.options import check_whole
-from tapegrad.tensor import D1, D2, D, Tensor, handle
+from tapegrad.tensor import D1, D2, D, Tensor, node
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ def batches(
 
 
 def _taken(tensors: tuple[Tensor[Any, NoneTape, Any], ...], rows: Any) -> Any:
-    item = tuple(take(x, handle(rows)) for x in tensors)
+    item = tuple(take(x, node(rows)) for x in tensors)
     return item if len(item) > 1 else item[0]
 
 

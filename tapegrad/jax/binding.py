@@ -214,7 +214,7 @@ class Binding:
         """Tells whether another tensor may take the place of one: without a tape, and no other argument as well."""
         if type(tensor) not in _PLAIN or tensor.tape is not NONE or any(one is tensor for one in self.tensors):
             return False
-        before, now = self._there[leaf], tensor.handle if type(tensor) is Landed else tensor.data
+        before, now = self._there[leaf], tensor.node if type(tensor) is Landed else tensor.data
         return bool(now.shape == before.shape and now.dtype == before.dtype)
 
     def _take_tensor(self, leaf: int, tensor: Any) -> None:
@@ -314,7 +314,7 @@ def _home(arrays: list[Any]) -> Any:
 
 
 def _array_of(tensor: Tensor[Any, Any, Any]) -> Any:
-    return tensor.handle if isinstance(tensor, Landed) else None
+    return tensor.node if isinstance(tensor, Landed) else None
 
 
 def _has_data(state: State[Any, Any]) -> bool:

@@ -19,27 +19,27 @@ class Landed(Lazy[S_co, D_co]):
 
     __slots__ = ()
 
-    handle: Any  # JAX's array
+    node: Any  # JAX's array
 
     @classmethod
     def of(cls, array: Any) -> Self:
         """Returns the tensor of an array of JAX's."""
         tensor = _new(cls)
-        tensor.tape, tensor.handle = NONE, array
+        tensor.tape, tensor.node = NONE, array
         return tensor  # type: ignore[no-any-return]  # what `object.__new__` makes is of the class it is given
 
     @override
     def read(self) -> Any:
-        self.data = computing(here(self.handle))
+        self.data = computing(here(self.node))
         return self.data
 
     @override
     def numpy(self, *, copy: bool = False) -> Any:
-        return np.array(here(self.handle)) if copy else here(self.handle)  # JAX lets nobody write into it either
+        return np.array(here(self.node)) if copy else here(self.node)  # JAX lets nobody write into it either
 
     @override
     def detach(self) -> Any:
-        return Landed.of(self.handle)
+        return Landed.of(self.node)
 
     @override
     def __reduce__(self) -> Any:
@@ -55,17 +55,17 @@ class LandedWithTape(Lazy[S_co, D_co]):
     def of(cls, array: Any, tape: OwnedTape) -> Self:
         """Returns the tensor of an array of JAX's, with the tape."""
         tensor = _new(cls)
-        tensor.tape, tensor.handle = tape, Landed.of(array)
+        tensor.tape, tensor.node = tape, Landed.of(array)
         return tensor  # type: ignore[no-any-return]  # what `object.__new__` makes is of the class it is given
 
     @override
     def read(self) -> Any:
-        self.data = self.handle.data
+        self.data = self.node.data
         return self.data
 
     @override
     def detach(self) -> Any:
-        return Landed.of(self.handle.handle)
+        return Landed.of(self.node.node)
 
 
 def here(array: Any) -> Any:

@@ -97,7 +97,7 @@ def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor
 
 
 def _placed(x: Tensor[Any, Any, Any], name: str, sharding: Any) -> Any:
-    source = x.handle if isinstance(x, Landed) else x.numpy(copy=isinstance(x, State))
+    source = x.node if isinstance(x, Landed) else x.numpy(copy=isinstance(x, State))
     with exact():
         try:
             return jax.device_put(source, sharding)

@@ -22,7 +22,7 @@ from tapegrad.jax.results import Keeper
 from tapegrad.jax.scalars import NumberPlan, Numbers, TracedNumber
 from tapegrad.jax.stand_ins import as_before, held_before, put_back, put_in
 from tapegrad.jax.traced import Traced, UntraceableError
-from tapegrad.tensor import handle, values_of
+from tapegrad.tensor import node, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -229,12 +229,12 @@ def _run(
     states, cells, rates = taken(binding.states), taken(binding.cells), taken(binding.numbers)
     draws = [Draws(seed) for seed in taken([*binding.generators, None])]
     words = taken([None])[0] if survey.numbers else None
-    handles: dict[int, Any] = {
-        id(tensor): handle(value) for tensor, value in zip(binding.tensors, taken(binding.tensors), strict=True)
+    nodes: dict[int, Any] = {
+        id(tensor): node(value) for tensor, value in zip(binding.tensors, taken(binding.tensors), strict=True)
     }
 
     def replaced(x: Any) -> Any:
-        return handles.get(id(x), x)
+        return nodes.get(id(x), x)
 
     for state, value in zip(binding.states, states, strict=True):
         state.data = value
@@ -267,7 +267,7 @@ def _run(
     outcome.moved = tuple(at for at, (new, old) in enumerate(zip(parts, cells, strict=True)) if new is not old)
     outcome.seeded = tuple(at for at, one in enumerate(draws) if one.is_used)
     outs = [*(values[at] for at in outcome.changed), *(parts[at] for at in outcome.moved)]
-    keeper = Keeper(survey, binding, handles, outs)
+    keeper = Keeper(survey, binding, nodes, outs)
     outcome.result = keeper.maker(result)
     outcome.numbers = numbers.plan()
     return [_copied(out.array, arrays) if isinstance(out, Traced) else jnp.asarray(out) for out in outs]

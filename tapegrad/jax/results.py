@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 class Keeper:
     """Notes which arrays a result is made of, and makes it of them at each call."""
 
-    def __init__(self, survey: Survey, binding: Binding, handles: dict[int, Any], outs: list[Any]) -> None:
+    def __init__(self, survey: Survey, binding: Binding, nodes: dict[int, Any], outs: list[Any]) -> None:
         self.states = {id(state): place for place, state in enumerate(binding.states)}
-        self.given = {id(given): place for place, given in enumerate(handles.values())}
+        self.given = {id(given): place for place, given in enumerate(nodes.values())}
         self.survey = survey
         self.outs = outs
 
@@ -61,7 +61,7 @@ class Keeper:
             parts = {name: self.maker(part) for name, part in vars(result).items()}
             return lambda outs, binding: SimpleNamespace(**{name: make(outs, binding) for name, make in parts.items()})
         if isinstance(result, Traced):
-            message = "jit: the step returns a raw value; tapegrad.handle makes a tensor of it"
+            message = "jit: the step returns a raw value; tapegrad.node makes a tensor of it"
             raise TapeError(message)
         place = next((at for at, one in enumerate(self.survey.objects) if one is result), None)
         return (lambda *_: result) if place is None else lambda _, binding: binding.survey.objects[place]

@@ -16,7 +16,7 @@ from tapegrad.ops.norm import scaled_and_shifted
 from tapegrad.options import check_range
 from tapegrad.shapes import Shape
 from tapegrad.tape import OwnedTape
-from tapegrad.tensor import T, Tensor, handle, values_of
+from tapegrad.tensor import T, Tensor, node, values_of
 
 N = TypeVar("N", bound=int)
 H = TypeVar("H", bound=int)
@@ -72,7 +72,7 @@ class BatchNorm(Module, Generic[Channels]):
         buffers = (self.running_mean, self.running_var)
         moved: list[Any] = []
         for running, value in zip(buffers, towards, strict=True):
-            data = values_of(add(mul(running, 1 - self.momentum), handle(value * self.momentum)))
+            data = values_of(add(mul(running, 1 - self.momentum), node(value * self.momentum)))
             running.check(data, f"{type(self).__name__}.forward", "x")
             moved.append(data)
         replace_all(buffers, moved)

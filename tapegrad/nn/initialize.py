@@ -11,7 +11,7 @@ from tapegrad.dims import show
 from tapegrad.errors import ShapeError
 from tapegrad.generator import RNG, generator
 from tapegrad.options import check_at_least_zero, check_number
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -173,4 +173,4 @@ def _fill_normal(weight: Weight, deviation: float, rng: RNG) -> None:
 
 
 def _fill(weight: Weight, values: Any) -> None:
-    weight.assign(handle(np.asarray(values, weight.dtype)))
+    weight.assign(node(np.asarray(values, weight.dtype)))

@@ -11,7 +11,7 @@ from tapegrad.errors import TapeError
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.quantized import BlockSymmetric, Quantized, Steps, quantize
-from tapegrad.tensor import D_co, S_co, handle
+from tapegrad.tensor import D_co, S_co, node
 
 if TYPE_CHECKING:
     from tapegrad.quantized import Scheme
@@ -30,7 +30,7 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
 
     __slots__ = ()
 
-    slot: ClassVar[str] = "handle"
+    slot: ClassVar[str] = "node"
 
     def __init__(self, steps: Steps, version: int = 0) -> None:
         super().__init__(steps)
@@ -50,7 +50,7 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
 
     @override
     def held(self, data: Any) -> Steps:
-        return quantize(handle(data), self.steps.scheme).steps
+        return quantize(node(data), self.steps.scheme).steps
 
     @override
     def __reduce__(self) -> Any:

@@ -14,7 +14,7 @@ from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.ops import broadcast_to, exp, expand_dims, normal, ones, ssm_scan, sum, uniform
 from tapegrad.shapes import Shape
-from tapegrad.tensor import T, Tensor, handle
+from tapegrad.tensor import T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.tape import Tape
@@ -62,7 +62,7 @@ class SSM(Module, Generic[Width, States]):
     def __init__(self: SSM[Any, Any], width: Width, states: States, *, rng: RNG = None) -> None:
         rng = generator(rng)
         rates: Any = np.log(np.arange(1, states + 1, dtype=np.float32))
-        self.log_rate = Param(handle(np.tile(rates, (width, 1))))
+        self.log_rate = Param(node(np.tile(rates, (width, 1))))
         self.log_step = Param(uniform((width,), low=log(0.001), high=log(0.1), rng=rng))
         self.mix = Param(normal((width, states), rng=rng))
         self.skip = Param(ones((width,)))

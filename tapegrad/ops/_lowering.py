@@ -13,7 +13,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.op import remembered
 from tapegrad.operands import split, split_all
 from tapegrad.ops._broadcast import summed_to
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle
+from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ def convolved(
         return _turned(w.data.reshape(kernels)) if turned else w.data.reshape(kernels)
 
     y = engine(x.data, w.data).convolve(x.data.reshape(cells), seen(), slide)
-    out, windows = handle(y.reshape(shape)), y.shape
+    out, windows = node(y.reshape(shape)), y.shape
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out).reshape(windows)
@@ -100,7 +100,7 @@ def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor
     """
     y, bias, tape = split(y, bias)
     channels = (*bias.shape, *(1,) * rank)
-    out = handle(y.data + bias.data.reshape(channels))
+    out = node(y.data + bias.data.reshape(channels))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
@@ -119,7 +119,7 @@ def superposed(values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], plac
     """
     parts, tape = split_all(values, "values")
     data: list[Any] = [part.data for part in parts]
-    out = handle(engine(*data).superpose(shape, places, data))
+    out = node(engine(*data).superpose(shape, places, data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

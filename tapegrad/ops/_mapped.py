@@ -8,7 +8,7 @@ from tapegrad.backend import engine
 from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_alike
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import D, S, T, Tensor, handle
+from tapegrad.tensor import D, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ def mapped(
     """Applies a function of raw values; the way back multiplies by its slope, a function of operand and result."""
     x, tape = split(x)
     refuse(x)
-    out = handle(engine(x.data).fuse(forward, x.data))
+    out = node(engine(x.data).fuse(forward, x.data))
 
     def backward(grads: Gradients) -> None:
         values = (x.data, out.data) if x.kept and out.kept else _asked_for(slope, x, out)

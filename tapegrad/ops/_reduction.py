@@ -12,7 +12,7 @@ from tapegrad.dims import Dims, RankUnknownError, is_unknown, show, surely_diffe
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.operands import same_dtype, split, tensor_only
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def compared(
     same_dtype(x, target, "target")
     float_only(x)
     weight = weight_of(call, reduction, x.size)
-    out = handle(reduced(loss(x.data, target.data), reduction, weight))
+    out = node(reduced(loss(x.data, target.data), reduction, weight))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, slope(x.data, target.data) * (grads.take(out) * weight))

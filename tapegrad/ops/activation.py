@@ -13,7 +13,7 @@ from tapegrad.ops._broadcast import add_alike, add_summed
 from tapegrad.ops._large import together
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -39,7 +39,7 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     """
     x, tape = split(x)
     float_only(x)
-    out = handle(together(lambda x: apply("sigmoid", x), x.data))
+    out = node(together(lambda x: apply("sigmoid", x), x.data))
 
     def backward(grads: Gradients) -> None:
         # From the left: of x * sigmoid(x) and its like the first product is known to a fused function.
@@ -167,7 +167,7 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         du = x * x * (6 * root * _CUBIC) + 2 * root
         return dy * ((1 - below) * below * x * du + below)
 
-    out = handle(engine(x.data).fuse(lambda x: x * share(x), x.data))
+    out = node(engine(x.data).fuse(lambda x: x * share(x), x.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -235,7 +235,7 @@ def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tenso
     x, tape = split(x)
     float_only(x)
     primitives = engine(x.data)
-    out = handle(primitives.where(primitives.greater(x.data, 0), x.data, negative_slope * x.data))
+    out = node(primitives.where(primitives.greater(x.data, 0), x.data, negative_slope * x.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -277,7 +277,7 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
     same_dtype(x, weight, "weight")
     float_only(x)
     primitives = engine(x.data, weight.data)
-    out = handle(primitives.where(primitives.greater(x.data, 0), x.data, weight.data * x.data))
+    out = node(primitives.where(primitives.greater(x.data, 0), x.data, weight.data * x.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

@@ -13,7 +13,7 @@ from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_alike, add_summed, adder
 from tapegrad.ops._large import LARGE, together
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
-from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, handle
+from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -39,7 +39,7 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    out = handle(x.data + y.data if x.data.size < LARGE else together(operator.add, x.data, y.data))
+    out = node(x.data + y.data if x.data.size < LARGE else together(operator.add, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.take(out), adder(x, y)
@@ -71,7 +71,7 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     given = x
     x, y, tape = split(x, y)
     number_only(x, given)
-    out = handle(x.data - y.data if x.data.size < LARGE else together(operator.sub, x.data, y.data))
+    out = node(x.data - y.data if x.data.size < LARGE else together(operator.sub, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.take(out), adder(x, y)
@@ -102,7 +102,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     """
     is_scaled = not isinstance(y, Tensor)  # by a number, whose gradient is nobody's
     x, y, tape = split(x, y)
-    out = handle(x.data * y.data if x.data.size < LARGE else together(operator.mul, x.data, y.data))
+    out = node(x.data * y.data if x.data.size < LARGE else together(operator.mul, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, wanted = grads.take(out), grads.wanted
@@ -140,7 +140,7 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
     given = x
     x, y, tape = split(x, y)
     float_only(x, given)
-    out = handle(x.data / y.data if x.data.size < LARGE else together(operator.truediv, x.data, y.data))
+    out = node(x.data / y.data if x.data.size < LARGE else together(operator.truediv, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.take(out), adder(x, y)

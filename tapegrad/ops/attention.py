@@ -20,7 +20,7 @@ from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.tape import Tape
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, values_of
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node, values_of
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -109,8 +109,8 @@ def scaled_dot_product_attention(
         scaled_dot_product_attention_shape(q.shape, k.shape, v.shape, mask=() if mask is None else mask.shape)
     (q, k, v), tape = split_all((q, k, v), "operands")
     scale = 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale
-    weights = handle(_weights(q.data, k.data, _visible(mask, q, k, causal=causal), scale))
-    out = handle(weights.data @ v.data)
+    weights = node(_weights(q.data, k.data, _visible(mask, q, k, causal=causal), scale))
+    out = node(weights.data @ v.data)
 
     def backward(grads: Gradients) -> None:
         dy, p = grads.take(out), weights.data
@@ -205,7 +205,7 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
     *_, n, width = x.shape
     angles = np.outer(np.arange(n) + offset, base ** (-np.arange(0, width, 2) / max(width, 1)))
     cosine, sine = (np.asarray(table, x.dtype) for table in (np.cos(angles), np.sin(angles)))
-    out = handle(_turned(x.data, cosine, sine))
+    out = node(_turned(x.data, cosine, sine))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, _turned(grads.take(out), cosine, -sine))

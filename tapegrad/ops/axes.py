@@ -21,7 +21,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops.move import ordered, reshape_shape, transpose
-from tapegrad.tensor import D, T, Tensor, handle
+from tapegrad.tensor import D, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.backend import Axis, Int
@@ -126,7 +126,7 @@ def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Te
         ShapeError: An axis is out of range, or the first comes after the last.
     """
     x, tape = split(x)
-    out = handle(x.data.reshape(flatten_shape(x.shape, start_axis, end_axis)))
+    out = node(x.data.reshape(flatten_shape(x.shape, start_axis, end_axis)))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
@@ -153,7 +153,7 @@ def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D
         DTypeError: `sizes` is not made of ints.
     """
     x, tape = split(x)
-    out = handle(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))  # type: ignore[arg-type]  # NumPy's ints do as well
+    out = node(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))  # type: ignore[arg-type]  # NumPy's ints do as well
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
@@ -178,7 +178,7 @@ def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any
         ShapeError: An axis is out of range for the result, or named twice.
     """
     x, tape = split(x)
-    out = handle(x.data.reshape(expand_dims_shape(x.shape, axis)))
+    out = node(x.data.reshape(expand_dims_shape(x.shape, axis)))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
@@ -204,7 +204,7 @@ def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
         ShapeError: An axis is out of range, named twice, or not of size one.
     """
     x, tape = split(x)
-    out = handle(x.data.reshape(squeeze_shape(x.shape, axis)))
+    out = node(x.data.reshape(squeeze_shape(x.shape, axis)))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
@@ -231,7 +231,7 @@ def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
     x, tape = split(x)
     if type(axes) is not tuple:
         permute_shape(x.shape, axes)  # NumPy takes a list, an int and None
-    out = handle(x.data.transpose(axes))
+    out = node(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:
         back = tuple(sorted(range(len(axes)), key=normal_axes(axes, x.shape).__getitem__))
@@ -300,7 +300,7 @@ def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
     """
     x, tape = split(x)
     axes = swapaxes_shape(tuple(range(x.ndim)), axis1, axis2)
-    out = handle(x.data.transpose(axes))
+    out = node(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).transpose(axes))  # an exchange undoes itself

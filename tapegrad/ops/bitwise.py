@@ -13,7 +13,7 @@ from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, place
-from tapegrad.tensor import S, Tensor, handle
+from tapegrad.tensor import S, Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +103,7 @@ def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
     """
     x, _ = split(x)
     bits_only(x)
-    return handle(apply("bitwise_invert", x.data))
+    return node(apply("bitwise_invert", x.data))
 
 
 @op(elementwise_shape)
@@ -123,7 +123,7 @@ def bitwise_count(x: Tensor[S, Any, Whole]) -> Tensor[S, NoneTape, np.uint8]:
     """
     x, _ = split(x)
     whole_only(x)
-    return handle(apply("bitwise_count", x.data))
+    return node(apply("bitwise_count", x.data))
 
 
 @op(broadcast_shape, operator="__lshift__")
@@ -186,4 +186,4 @@ def _joined(name: Elementwise, x: Any, y: Any, refuse: Callable[..., None]) -> T
     given = x
     x, y, _ = split(x, y)
     refuse(x, given)
-    return handle(apply(name, x.data, y.data))
+    return node(apply(name, x.data, y.data))

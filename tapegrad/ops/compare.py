@@ -13,7 +13,7 @@ from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops.elementwise import broadcast_shape
-from tapegrad.tensor import T1, T2, D, Tensor, handle
+from tapegrad.tensor import T1, T2, D, Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +175,7 @@ def where(
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "condition", str(condition.dtype), "bool"))
     x, y, tape = split(x, y)
     mask = condition.data
-    out = handle(engine(mask, x.data, y.data).where(mask, x.data, y.data))
+    out = node(engine(mask, x.data, y.data).where(mask, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
@@ -190,4 +190,4 @@ def where(
 
 def _compared(comparison: Callable[[Any, Any], Any], x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_]:
     x, y, _ = split(x, y)
-    return handle(comparison(x.data, y.data))
+    return node(comparison(x.data, y.data))

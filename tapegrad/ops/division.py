@@ -11,7 +11,7 @@ from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.bitwise import Whole, whole_only
 from tapegrad.ops.elementwise import broadcast_shape, number_only
-from tapegrad.tensor import T1, T2, Real, Tensor, handle
+from tapegrad.tensor import T1, T2, Real, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
@@ -46,7 +46,7 @@ def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] |
     given = x
     x, y, _ = split(x, y)
     number_only(x, given)
-    return handle(apply("floor_divide", x.data, y.data))
+    return node(apply("floor_divide", x.data, y.data))
 
 
 @op(broadcast_shape, operator="__mod__", memory_bound=True)
@@ -111,7 +111,7 @@ def divmod(
     given = x
     x, y, tape = split(x, y)
     number_only(x, given)
-    quotient, rest = map(handle, engine(x.data, y.data).pair("divmod", x.data, y.data))
+    quotient, rest = map(node, engine(x.data, y.data).pair("divmod", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dr = grads.take(rest)
@@ -167,14 +167,14 @@ def _divisible(name: Literal["gcd", "lcm"], x: Any, y: Any) -> Tensor[Any, NoneT
     given = x
     x, y, _ = split(x, y)
     whole_only(x, given)
-    return handle(apply(name, x.data, y.data))
+    return node(apply(name, x.data, y.data))
 
 
 def _left_over(name: Literal["remainder", "fmod"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
     given = x
     x, y, tape = split(x, y)
     number_only(x, given)
-    out = handle(apply(name, x.data, y.data))
+    out = node(apply(name, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)

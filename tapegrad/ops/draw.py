@@ -14,7 +14,7 @@ from tapegrad.operands import split, tensor_only
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
 from tapegrad.options import check_at_least_zero, check_fraction, check_number, check_range
-from tapegrad.tensor import D, Float, S, T, Tensor, handle, made
+from tapegrad.tensor import D, Float, S, T, Tensor, made, node
 
 if TYPE_CHECKING:
     from tapegrad.backend import Int
@@ -223,7 +223,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
     x, tape = split(x)
     mask = _ones("dropout", x.shape, 1 - rate, x.dtype, rng) / (1 - rate)
     with vanishing():  # an op that raised is called again, and would draw again
-        out = handle(x.data * mask)
+        out = node(x.data * mask)
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out) * mask)

@@ -25,7 +25,7 @@ from tapegrad.dims import (
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import same_dtypes, split, split_all
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle
+from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -155,7 +155,7 @@ def contraction(subscripts: str, operands: tuple[Dims, ...]) -> Contraction:
 
 def _contracted(whole: Contraction, parts: list[Tensor[Any, Any, Any]], tape: Any) -> Tensor[Any, Any, Any]:
     letters, values = _unstretched(whole, parts)
-    out = handle(engine(*values).einsum(f"{','.join(letters)}->{whole.output}", *values))
+    out = node(engine(*values).einsum(f"{','.join(letters)}->{whole.output}", *values))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)

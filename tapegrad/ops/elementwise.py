@@ -16,7 +16,7 @@ from tapegrad.op import op
 from tapegrad.operands import is_concrete, split
 from tapegrad.ops._broadcast import add_alike
 from tapegrad.ops._large import LARGE, together
-from tapegrad.tensor import Float, G, Real, S, T, Tensor, handle
+from tapegrad.tensor import Float, G, Real, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -50,7 +50,7 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
     """
     x, tape = split(x)
     float_only(x)
-    out = handle(x.data * factor)
+    out = node(x.data * factor)
 
     def backward(grads: Gradients) -> None:
         add_alike(grads, x, grads.take(out) * factor)
@@ -75,7 +75,7 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     """
     x, tape = split(x)
     number_only(x)
-    out = handle(-x.data)
+    out = node(-x.data)
 
     def backward(grads: Gradients) -> None:
         add_alike(grads, x, -grads.take(out))
@@ -100,7 +100,7 @@ def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     """
     x, tape = split(x)
     number_only(x)
-    out = handle(x.data)
+    out = node(x.data)
 
     def backward(grads: Gradients) -> None:
         add_alike(grads, x, grads.take(out))
@@ -125,7 +125,7 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     """
     x, tape = split(x)
     float_only(x)
-    out = handle(engine(x.data).exp(x.data))
+    out = node(engine(x.data).exp(x.data))
 
     def backward(grads: Gradients) -> None:
         dy, y = grads.take(out), out.data
@@ -151,7 +151,7 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     """
     x, tape = split(x)
     float_only(x)
-    out = handle(engine(x.data).log(x.data))
+    out = node(engine(x.data).log(x.data))
 
     def backward(grads: Gradients) -> None:
         dy, value = grads.take(out), x.data
@@ -177,7 +177,7 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     """
     x, tape = split(x)
     float_only(x)
-    out = handle(engine(x.data).tanh(x.data))
+    out = node(engine(x.data).tanh(x.data))
 
     def backward(grads: Gradients) -> None:
         dy, y = grads.take(out), out.data
@@ -204,7 +204,7 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     """
     x, tape = split(x)
     number_only(x)
-    out = handle(engine(x.data).relu(x.data))
+    out = node(engine(x.data).relu(x.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -231,7 +231,7 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
         DTypeError: `dtype` is neither.
     """
     x, tape = split(x)
-    out = handle(engine(x.data).cast(x.data, scalar_type(dtype)))
+    out = node(engine(x.data).cast(x.data, scalar_type(dtype)))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

@@ -11,7 +11,7 @@ from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise
@@ -158,7 +158,7 @@ def _summed_powers(name: Elementwise, power: Literal["exp", "exp2"], x: Any, y: 
     given = x
     x, y, tape = split(x, y)
     float_only(x, given)
-    out = handle(apply(name, x.data, y.data))
+    out = node(apply(name, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)

@@ -14,7 +14,7 @@ from tapegrad.operands import split, split_mixed, tensor_only
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
@@ -47,7 +47,7 @@ def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTap
     """
     x, tape = split(x)
     float_only(x)
-    rest, whole = map(handle, engine(x.data).pair("modf", x.data))
+    rest, whole = map(node, engine(x.data).pair("modf", x.data))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(rest))
@@ -72,7 +72,7 @@ def frexp(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTa
     """
     x, tape = split(x)
     float_only(x)
-    mantissa, exponent = map(handle, engine(x.data).pair("frexp", x.data))
+    mantissa, exponent = map(node, engine(x.data).pair("frexp", x.data))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, apply("ldexp", grads.take(mantissa), -exponent.data))
@@ -101,12 +101,12 @@ def ldexp(
         DTypeError: `x` is not a float, or `y` is not an int.
     """
     tensor_only(x, "x")
-    exponent: Any = y if isinstance(y, Tensor) else handle(_counted(y))  # without a tape, as T2 then says
+    exponent: Any = y if isinstance(y, Tensor) else node(_counted(y))  # without a tape, as T2 then says
     x, y, tape = split_mixed(x, exponent)
     float_only(x)
     if y.data.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "y", str(y.dtype), "integer"))
-    out = handle(apply("ldexp", x.data, y.data))
+    out = node(apply("ldexp", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         add_summed(grads, x, apply("ldexp", grads.take(out), y.data))
@@ -135,7 +135,7 @@ def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | 
     given = x
     x, y, _ = split(x, y)
     float_only(x, given)
-    return handle(apply("nextafter", x.data, y.data))
+    return node(apply("nextafter", x.data, y.data))
 
 
 @op(elementwise_shape)
@@ -155,7 +155,7 @@ def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
     """
     x, _ = split(x)
     float_only(x)
-    return handle(apply("spacing", x.data))
+    return node(apply("spacing", x.data))
 
 
 def _counted(y: object) -> np.ndarray[Any, np.dtype[np.integer[Any]]]:

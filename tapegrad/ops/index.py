@@ -12,7 +12,7 @@ from tapegrad.op import op
 from tapegrad.operands import known, split_mixed, tensor_only
 from tapegrad.ops._index import OutOfRangeError, along, check_range
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle
+from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,7 +86,7 @@ def take(
     x, indices, tape = split_mixed(x, indices)
     front = normal_axis(axis, x.shape)
     _check_indices(indices, x.shape[front], axis)
-    out = handle(engine(x.data, indices.data).take(x.data, indices.data, front))
+    out = node(engine(x.data, indices.data).take(x.data, indices.data, front))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -177,7 +177,7 @@ def scatter_add(
     sizes: tuple[int, ...] = several_ints(shape, "shape")
     _check_indices(indices, sizes[axis], axis)
     axis = normal_axis(axis, sizes)
-    out = handle(engine(updates.data, indices.data).scatter_add(sizes, indices.data, updates.data, axis))
+    out = node(engine(updates.data, indices.data).scatter_add(sizes, indices.data, updates.data, axis))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

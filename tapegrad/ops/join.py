@@ -24,7 +24,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import same_dtypes, split_all
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import D, T, Tensor, handle
+from tapegrad.tensor import D, T, Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +130,7 @@ def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T
     axis = normal_axis(axis, _first(tuple(x.shape for x in parts)), "tensors[0]")
     same_dtypes(parts, "tensors")
     values = [x.data for x in parts]
-    out = handle(engine(*values).concat(values, axis))
+    out = node(engine(*values).concat(values, axis))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -165,7 +165,7 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T,
     same_dtypes(parts, "tensors")
     axis %= parts[0].ndim + 1
     values = [x.data.reshape((*x.shape[:axis], 1, *x.shape[axis:])) for x in parts]
-    out = handle(engine(*values).concat(values, axis))
+    out = node(engine(*values).concat(values, axis))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

@@ -29,7 +29,7 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
 from tapegrad.ops.softmax import log_normalized
 from tapegrad.ops.spread import not_zero
-from tapegrad.tensor import Float, T, Tensor, handle, values_of
+from tapegrad.tensor import Float, T, Tensor, node, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,7 +111,7 @@ def cross_entropy(
         counted = 1 if target.ndim == x.ndim else engine(probabilities).sum(probabilities, -1, keepdims=True)
         probabilities = probabilities * (1 - smoothing) + counted * (smoothing / max(x.shape[-1], 1))
     weight = weight_of("cross_entropy", reduction, count)
-    out = handle(reduced(_encoded(log_normalized(x.data, -1), probabilities), reduction, weight))
+    out = node(reduced(_encoded(log_normalized(x.data, -1), probabilities), reduction, weight))
 
     def backward(grads: Gradients) -> None:
         dlogs = probabilities * of_rows(grads.take(out) * -weight, x.shape, reduction)
@@ -157,7 +157,7 @@ def nll(
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "target", str(target.dtype), "integer"))
     chosen, count = _probabilities("nll", x, target, ignore_index)
     weight = weight_of("nll", reduction, count)
-    out = handle(reduced(_encoded(x.data, chosen), reduction, weight))
+    out = node(reduced(_encoded(x.data, chosen), reduction, weight))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, chosen * of_rows(grads.take(out) * -weight, x.shape, reduction))
@@ -198,7 +198,7 @@ def kl_div(
     float_only(x)
     weight = weight_of("kl_div", reduction, math.prod(x.shape[:-1]))
     own = _encoded(_log(not_zero(target.data)), target.data)
-    out = handle(reduced(_encoded(x.data, target.data) - own, reduction, weight))
+    out = node(reduced(_encoded(x.data, target.data) - own, reduction, weight))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, target.data * of_rows(grads.take(out) * -weight, x.shape, reduction))

@@ -12,7 +12,7 @@ from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -60,7 +60,7 @@ def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     x, tape = split(x)
     _exact_only(x)
     _square(x.shape)
-    out = handle(engine(x.data).inv(x.data))
+    out = node(engine(x.data).inv(x.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -93,7 +93,7 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
     x, y, tape = split(x, y)
     _exact_only(x)
     solve_shape(x.shape, y.shape)
-    out = handle(engine(x.data, y.data).solve(x.data, y.data))
+    out = node(engine(x.data, y.data).solve(x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
@@ -128,7 +128,7 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
     x, tape = split(x)
     _exact_only(x)
     _square(x.shape)
-    out = handle(engine(x.data).det(x.data))
+    out = node(engine(x.data).det(x.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out) * out.data

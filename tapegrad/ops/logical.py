@@ -15,7 +15,7 @@ from tapegrad.op import op
 from tapegrad.operands import limits, split
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import Float, S, T, Tensor, handle
+from tapegrad.tensor import Float, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise
@@ -109,7 +109,7 @@ def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
     """
     x, _ = split(x)
     _bool_only(x)
-    return handle(apply("logical_not", x.data))
+    return node(apply("logical_not", x.data))
 
 
 @op(elementwise_shape)
@@ -129,7 +129,7 @@ def isfinite(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
     """
     x, _ = split(x)
     float_only(x)
-    return handle(apply("isfinite", x.data))
+    return node(apply("isfinite", x.data))
 
 
 @op(elementwise_shape)
@@ -149,7 +149,7 @@ def isinf(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
     """
     x, _ = split(x)
     float_only(x)
-    return handle(apply("isinf", x.data))
+    return node(apply("isinf", x.data))
 
 
 @op(elementwise_shape)
@@ -169,7 +169,7 @@ def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
     """
     x, _ = split(x)
     float_only(x)
-    return handle(apply("isnan", x.data))
+    return node(apply("isnan", x.data))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -199,7 +199,7 @@ def nan_to_num(
     y = primitives.where(apply("isnan", x.data), x.dtype.type(nan), x.data)
     for infinity, other, limit in ((math.inf, posinf, of_dtype.max), (-math.inf, neginf, of_dtype.min)):
         y = primitives.where(primitives.equal(x.data, infinity), x.dtype.type(limit if other is None else other), y)
-    out = handle(y)
+    out = node(y)
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -212,7 +212,7 @@ def nan_to_num(
 def _joined(name: Elementwise, x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_]:
     x, y, _ = split(x, y)
     _bool_only(x)
-    return handle(apply(name, x.data, y.data))
+    return node(apply(name, x.data, y.data))
 
 
 def _bool_only(x: Tensor[Any, Any, Any]) -> None:

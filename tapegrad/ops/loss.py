@@ -23,7 +23,7 @@ from tapegrad.ops._reduction import (
 )
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.spread import not_zero
-from tapegrad.tensor import Float, T, Tensor, handle
+from tapegrad.tensor import Float, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -101,7 +101,7 @@ def rmse(
     same_dtype(x, target, "target")
     float_only(x)
     weight = weight_of("rmse", reduction, x.size)
-    out = handle(_root_of_squares(x.data - target.data, reduction, weight))
+    out = node(_root_of_squares(x.data - target.data, reduction, weight))
 
     def backward(grads: Gradients) -> None:
         error = x.data - target.data
@@ -299,7 +299,7 @@ def cosine(
     rows = x.shape[:-1]
     weight = weight_of("cosine", reduction, math.prod(x.shape[:-1]))
     away = 1 - _cosines(x.data, target.data, eps)
-    out = handle(reduced(away.reshape(rows), reduction, weight))
+    out = node(reduced(away.reshape(rows), reduction, weight))
 
     def backward(grads: Gradients) -> None:
         length = _length(x.data, eps)

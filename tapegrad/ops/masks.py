@@ -14,7 +14,7 @@ from tapegrad.operands import constant, same_dtype, split, tensor_only
 from tapegrad.ops.compare import where
 from tapegrad.ops.move import broadcast_to
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle
+from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.tape import Merge, NoneTape
@@ -116,7 +116,7 @@ def nonzero(x: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, NoneTape, np.int64], 
     """
     x, _ = split(x)
     nonzero_shape(x.shape)
-    return tuple(handle(indices) for indices in np.nonzero(x.numpy()))
+    return tuple(node(indices) for indices in np.nonzero(x.numpy()))
 
 
 def _mask_only(mask: Tensor[Any, Any, Any]) -> None:

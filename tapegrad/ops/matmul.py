@@ -11,7 +11,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import of_one_dtype, split, split_all
 from tapegrad.ops._broadcast import add_alike, summed_to
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle
+from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -84,7 +84,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    out = handle(x.data @ y.data)
+    out = node(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
         dz, rows, columns = grads.take(out), x.data, y.data
@@ -124,7 +124,7 @@ def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Ten
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    out = handle(_as_matrix(x.data, 1) * y.data)
+    out = node(_as_matrix(x.data, 1) * y.data)
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
@@ -154,7 +154,7 @@ def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    out = handle(x.data @ y.data)
+    out = node(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
@@ -184,7 +184,7 @@ def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         DTypeError: The dtypes differ.
     """
     x, y, tape = split(x, y)
-    out = handle(x.data @ y.data)
+    out = node(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
@@ -227,7 +227,7 @@ def linear(
     (x, weight, bias), tape = split_all((x, weight, bias), "operands")
     primitives = engine(x.data, weight.data, bias.data)
     product = primitives.dot(x.data, weight.data) if x.data.ndim == 2 else x.data @ weight.data
-    out = handle(primitives.add_to(product, bias.data))
+    out = node(primitives.add_to(product, bias.data))
 
     def backward(grads: Gradients) -> None:
         dy, rows = grads.take(out), x.data

@@ -20,7 +20,7 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
-from tapegrad.tensor import D, T, Tensor, handle
+from tapegrad.tensor import D, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -109,7 +109,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     x, tape = split(x)
     if len(shape) and min(shape) < -1:  # `len`, for an array of sizes has no truth
         reshape_shape(x.shape, several_ints(shape, "shape"))  # refuses what NumPy takes for another -1
-    out = handle(x.data.reshape(shape))
+    out = node(x.data.reshape(shape))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.take(out).reshape(x.shape))
@@ -137,7 +137,7 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tens
     x, tape = split(x)
     if type(axes) is not tuple and axes is not None:
         transpose_shape(x.shape, axes)  # NumPy takes a list, and an int
-    out = handle(x.data.transpose(axes))
+    out = node(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -165,7 +165,7 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
         DTypeError: `shape` is not made of ints.
     """
     x, tape = split(x)
-    out = handle(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy's ints do as well
+    out = node(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy's ints do as well
 
     def backward(grads: Gradients) -> None:
         add_summed(grads, x, grads.take(out))

@@ -18,7 +18,7 @@ from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle, values_of
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +130,7 @@ def layer_norm(
     operands, tape = split_all([x, weight, bias], "operands")
     (x, weight, bias), primitives = operands, engine(*(operand.data for operand in operands))
     y, _ = _in_range(x.data, -1, eps, lambda x, eps: primitives.layer_norm(x, weight.data, bias.data, eps), (0, -1))
-    out = handle(y)
+    out = node(y)
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -314,7 +314,7 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
     y, one_over_s = _in_range(
         x.data, axis, eps, lambda x, eps: engine(x).standardize(x, axis, eps, centred=centred), (0, -1)
     )
-    out, factor = handle(y), handle(one_over_s)
+    out, factor = node(y), node(one_over_s)
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

@@ -20,7 +20,7 @@ from tapegrad.ops._index import (
     sliced_size,
     untaped,
 )
-from tapegrad.tensor import T1, T2, D, T, Tensor, handle
+from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -99,7 +99,7 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
     index, tape_of_index = untaped(index)
     x, tape = _with_tape(x, tape_of_index)
     arrays = arrays_of(index)
-    out = handle(engine(x.data, *arrays).getitem(x.data, index))
+    out = node(engine(x.data, *arrays).getitem(x.data, index))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -135,7 +135,7 @@ def at_set(
         at_shape(x.shape, index, value.shape)  # NumPy drops such axes where it assigns, and would be silent
     arrays = arrays_of(index)
     check_once(x.shape, index)
-    out = handle(engine(x.data, value.data, *arrays).at_set(x.data, index, value.data))
+    out = node(engine(x.data, value.data, *arrays).at_set(x.data, index, value.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -174,7 +174,7 @@ def at_add(
     if value.shape[:1] == (1,):
         at_shape(x.shape, index, value.shape)  # NumPy drops such axes where it assigns, and would be silent
     arrays = arrays_of(index)
-    out = handle(engine(x.data, value.data, *arrays).at_add(x.data, index, value.data))
+    out = node(engine(x.data, value.data, *arrays).at_add(x.data, index, value.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

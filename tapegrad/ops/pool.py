@@ -19,7 +19,7 @@ from tapegrad.ops.join import concat
 from tapegrad.ops.places import getitem
 from tapegrad.ops.ranges import countable
 from tapegrad.ops.reduce import mean
-from tapegrad.tensor import Float, T, Tensor, handle, values_of
+from tapegrad.tensor import Float, T, Tensor, node, values_of
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
@@ -398,7 +398,7 @@ def _extreme(
     x, tape = split(x)
     float_only(x)
     windows = windows_over(x.data, rank, kernel, stride, padding)
-    out = handle(engine(x.data).pool(x.data, windows, name))
+    out = node(engine(x.data).pool(x.data, windows, name))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -420,7 +420,7 @@ def _smooth(
     powers, peak = _powers(windows.of(x.data, outside), beta)
     total = reduce(operator.add, powers)
     with np.errstate(divide="ignore"):  # of nothing but padding and -inf the answer is -inf
-        out = handle(engine(total).log(total) * (1 / beta) + peak)
+        out = node(engine(total).log(total) * (1 / beta) + peak)
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -454,7 +454,7 @@ def _average(
     windows = windows_over(x.data, rank, kernel, stride, padding)
     counts = [np.ones_like(inside) if count_include_pad else inside for inside in windows.inside()]
     share: Any = (1 / np.sum(counts, axis=0)).astype(x.dtype)
-    out = handle(engine(x.data).pool(x.data, windows, "add") * share)
+    out = node(engine(x.data).pool(x.data, windows, "add") * share)
 
     def backward(grads: Gradients) -> None:
         part = grads.take(out) * share
@@ -476,6 +476,6 @@ def _adaptive(rank: int, x: Tensor[Any, T, Float], size: Any) -> Tensor[Any, T, 
         cells = [getitem(y, (..., slice(*window), *behind)) for window in windows.tolist()]
         y = concat([mean(one, axis, keepdims=True) for one in cells], axis)
         if len(windows) < count:
-            y = take(y, handle(which.reshape(-1)), axis)
+            y = take(y, node(which.reshape(-1)), axis)
     result: Tensor[Any, T, Float] = y
     return result

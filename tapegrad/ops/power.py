@@ -15,7 +15,7 @@ from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
-from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, handle
+from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -85,7 +85,7 @@ def _widened(operand: Any, name: str) -> Any:
 
 
 def _raised(name: str, x: Any, y: Any, tape: Any) -> Tensor[Any, Any, Any]:
-    out = handle(apply("pow", x.data, y.data))
+    out = node(apply("pow", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
@@ -152,7 +152,7 @@ def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
     """
     x, tape = split(x)
     float_only(x)
-    out = handle(apply("sqrt", x.data))
+    out = node(apply("sqrt", x.data))
 
     def backward(grads: Gradients) -> None:
         dy, y = grads.take(out), out.data
@@ -239,7 +239,7 @@ def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
     given = x
     x, y, tape = split(x, y)
     float_only(x, given)
-    out = handle(apply("hypot", x.data, y.data))
+    out = node(apply("hypot", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)

@@ -15,7 +15,7 @@ from tapegrad.op import op
 from tapegrad.operands import known, split
 from tapegrad.ops.create import filled_shape, float_dtype_only
 from tapegrad.ops.elementwise import scalar_type
-from tapegrad.tensor import D, Float, Tensor, handle, made
+from tapegrad.tensor import D, Float, Tensor, made, node
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
@@ -112,15 +112,15 @@ def arange(start: Int, stop: Int | None = None, step: Int = 1) -> Tensor[Any, No
     numbers = range(int(begin), int(end), int(step))
     countable(len(numbers))
     if not numbers:
-        return handle(np.empty(0, np.int64))
+        return node(np.empty(0, np.int64))
     first, last = numbers[0], numbers[-1]
     if not -(2**63) <= last < 2**63:
         message = f"the last is {last}"
         raise OverflowError(message)
     if max(abs(first), abs(last), abs(numbers.step)) < 2**52:
-        return handle(np.arange(numbers.start, numbers.stop, numbers.step, dtype=np.int64))
+        return node(np.arange(numbers.start, numbers.stop, numbers.step, dtype=np.int64))
     # NumPy counts in floats, which do not tell larger numbers from their neighbours.
-    return handle(np.arange(len(numbers)) * (numbers.step if len(numbers) > 1 else 1) + first)
+    return node(np.arange(len(numbers)) * (numbers.step if len(numbers) > 1 else 1) + first)
 
 
 @op(linspace_shape)

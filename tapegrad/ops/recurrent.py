@@ -15,7 +15,7 @@ from tapegrad.ops.axes import expand_dims
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.matmul import matmul
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import Float, T, Tensor, handle
+from tapegrad.tensor import Float, T, Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -361,15 +361,15 @@ def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Floa
     """Gives the hidden state after each step, and behind it, as if of steps more, what else the last one left."""
     # One entry for all steps: to cut out each by an op of its own would fill as many sequences with zeros on the way
     # back, and the gradient of the weight would be a product per step instead of one.
-    handles, tape = split_all(operands, "operands")
-    x, *first, weight, bias = handles
+    nodes, tape = split_all(operands, "operands")
+    x, *first, weight, bias = nodes
     steps = x.shape[-2]
     now, hidden, ways_back = tuple(one.data for one in first), [first[0].data], []
     for t in range(steps):
         now, way_back = step(_step_of(x.data, t), now[0] @ weight.data + bias.data, *now)
         hidden.append(now[0])
         ways_back.append(way_back)
-    out = handle(_stacked([*hidden[1:], *now[1:]]))
+    out = node(_stacked([*hidden[1:], *now[1:]]))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -389,7 +389,7 @@ def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Floa
         if grads.wants(bias):
             grads.add(bias, engine(columns).sum(columns, 0, keepdims=False))
 
-    return tape.record(out, tuple(handles), backward)
+    return tape.record(out, tuple(nodes), backward)
 
 
 def _row(states: Tensor[Any, T, Float], place: int) -> Tensor[Any, T, Float]:

@@ -12,7 +12,7 @@ from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops.elementwise import float_only, number_only
-from tapegrad.tensor import D, Float, Real, T, Tensor, handle
+from tapegrad.tensor import D, Float, Real, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -58,7 +58,7 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
     x, tape = split(x)
     number_only(x)
     check_axis(x, axis)
-    out = handle(engine(x.data).sum(x.data, axis, keepdims=keepdims))
+    out = node(engine(x.data).sum(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, spread_over(grads.take(out), x.shape, axis))
@@ -90,7 +90,7 @@ def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False)
     check_axis(x, axis)
     total = engine(x.data).sum(x.data, axis, keepdims=keepdims)
     scale = 1 / (x.size / total.size) if total.size and x.size else math.nan
-    out = handle(total * scale)
+    out = node(total * scale)
 
     def backward(grads: Gradients) -> None:
         grads.add(x, spread_over(grads.take(out) * scale, x.shape, axis))
@@ -117,7 +117,7 @@ def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
     """
     x, tape = split(x)
     check_axis(x, axis)
-    out = handle(engine(x.data).max(x.data, axis, keepdims=keepdims))
+    out = node(engine(x.data).max(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
         _to_the_extremes(grads, x, out, axis)
@@ -144,7 +144,7 @@ def min(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
     """
     x, tape = split(x)
     check_axis(x, axis)
-    out = handle(engine(x.data).min(x.data, axis, keepdims=keepdims))
+    out = node(engine(x.data).min(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
         _to_the_extremes(grads, x, out, axis)
@@ -173,7 +173,7 @@ def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) 
     x, tape = split(x)
     number_only(x)
     check_axis(x, axis)
-    out = handle(engine(x.data).prod(x.data, axis, keepdims=keepdims))
+    out = node(engine(x.data).prod(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

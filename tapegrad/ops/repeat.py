@@ -13,7 +13,7 @@ from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
 from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import D, T, Tensor, handle
+from tapegrad.tensor import D, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -124,7 +124,7 @@ def _copied(x: Tensor[Any, T, D], narrow: Any, wide: Any, shape: tuple[int, ...]
     """Stretches axes of size one, and gives the whole its shape."""
     x, tape = split(x)
     stretched = engine(x.data).broadcast_to(x.data.reshape(narrow), wide)
-    out = handle(stretched.reshape(shape))
+    out = node(stretched.reshape(shape))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out).reshape(wide)

@@ -14,7 +14,7 @@ from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, is_fraction, number_only
-from tapegrad.tensor import T1, T2, Real, S, T, Tensor, handle
+from tapegrad.tensor import T1, T2, Real, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.backend import Elementwise
@@ -170,7 +170,7 @@ def clamp(
         y = primitives.where(primitives.greater(low, y), low, y)
     if high is not None:
         y = primitives.where(primitives.greater(y, high), high, y)
-    out = handle(y)
+    out = node(y)
 
     def backward(grads: Gradients) -> None:
         dx = grads.take(out)
@@ -268,14 +268,14 @@ def fmin(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
 def _stepped(name: Elementwise, x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
     x, _ = split(x)
     number_only(x)
-    return handle(apply(name, x.data))
+    return node(apply(name, x.data))
 
 
 def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
     given = x
     x, y, tape = split(x, y)
     number_only(x, given)
-    out = handle(apply(name, x.data, y.data))
+    out = node(apply(name, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)

@@ -13,7 +13,7 @@ from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.places import getitem
 from tapegrad.ops.reduce import check_axis
-from tapegrad.tensor import D, Real, T, Tensor, handle
+from tapegrad.tensor import D, Real, T, Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, R
     check_axis(x, axis)
     along = 0 if axis is None else normal_axis(axis, x.shape)
     value: Any = x.data.reshape((x.size,)) if axis is None else x.data
-    out = handle(engine(value).cumsum(value, along))
+    out = node(engine(value).cumsum(value, along))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -86,7 +86,7 @@ def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, 
     run = 0 if axis is None else normal_axis(axis, x.shape)
     shape = (x.size,) if axis is None else x.shape
     value: Any = x.data.reshape(shape)
-    out = handle(engine(value).cumprod(value, run))
+    out = node(engine(value).cumprod(value, run))
 
     def backward(grads: Gradients) -> None:
         before = _moved(out.data, run, 1, 1)

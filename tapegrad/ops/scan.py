@@ -10,7 +10,7 @@ from tapegrad.dims import Dims, normal_axis, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import split_all, tensor_only
-from tapegrad.tensor import T1, T2, Float, T, Tensor, handle
+from tapegrad.tensor import T1, T2, Float, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -58,7 +58,7 @@ def ssm_scan(
     _one_float_dtype(a=a, b=b, x=x)
     (a, b, x), tape = split_all((a, b, x), "operands")
     axis = normal_axis(axis, a.shape, "a")
-    out = handle(_scanned(a.data, b.data * x.data, axis))
+    out = node(_scanned(a.data, b.data * x.data, axis))
 
     def backward(grads: Gradients) -> None:
         adjoint = _scanned(_later(a.data, axis), grads.take(out), axis, back=True)

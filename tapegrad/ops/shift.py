@@ -12,7 +12,7 @@ from tapegrad.op import Typed, op
 from tapegrad.operands import split
 from tapegrad.ops._lowering import numbers
 from tapegrad.ops.elementwise import is_fraction
-from tapegrad.tensor import D, S, T, Tensor, handle
+from tapegrad.tensor import D, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,7 +66,7 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     x, tape = split(x)
     axes = normal_axes(axis, x.shape)
     turned = tuple(slice(None, None, -1 if position in axes else 1) for position in range(x.ndim))
-    out = handle(engine(x.data).getitem(x.data, turned))
+    out = node(engine(x.data).getitem(x.data, turned))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -99,7 +99,7 @@ def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) ->
     axes = normal_axes(axis, sizes)
     shifts = map(int, shift if isinstance(shift, tuple) else (shift,) * len(axes))
     moves = list(zip(axes, shifts, strict=True))
-    out = handle(_rolled(x.data.reshape(sizes), moves).reshape(x.shape))
+    out = node(_rolled(x.data.reshape(sizes), moves).reshape(x.shape))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out).reshape(sizes)
@@ -138,7 +138,7 @@ def pad(
     x, tape = split(x)
     pad_dtypes(Typed(x.ndim, str(x.dtype)), value)
     widths: Any = _widths(x.shape, pad_width)
-    out = handle(engine(x.data).pad(x.data, widths, x.data.dtype.type(value)))
+    out = node(engine(x.data).pad(x.data, widths, x.data.dtype.type(value)))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

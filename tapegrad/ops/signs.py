@@ -10,7 +10,7 @@ from tapegrad.operands import split
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, Tensor, handle
+from tapegrad.tensor import T1, T2, Float, S, Tensor, node
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
     """
     x, _ = split(x)
     float_only(x)
-    return handle(apply("signbit", x.data))
+    return node(apply("signbit", x.data))
 
 
 @op(broadcast_shape, memory_bound=True)
@@ -62,7 +62,7 @@ def copysign(
     given = x
     x, y, tape = split(x, y)
     float_only(x, given)
-    out = handle(apply("copysign", x.data, y.data))
+    out = node(apply("copysign", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)
@@ -97,7 +97,7 @@ def heaviside(
     given = x
     x, y, tape = split(x, y)
     float_only(x, given)
-    out = handle(apply("heaviside", x.data, y.data))
+    out = node(apply("heaviside", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz = grads.take(out)

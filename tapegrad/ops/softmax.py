@@ -10,7 +10,7 @@ from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis
-from tapegrad.tensor import Float, S, T, Tensor, handle
+from tapegrad.tensor import Float, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -44,7 +44,7 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     check_axis(x, axis)
     if not x.size:
         normal_axis(axis, x.shape)  # an empty axis has no max, so NumPy is not asked
-    out = handle(engine(x.data).softmax(x.data, axis) if x.size else x.data)
+    out = node(engine(x.data).softmax(x.data, axis) if x.size else x.data)
 
     def backward(grads: Gradients) -> None:
         dy, is_free = grads.spend(out)
@@ -75,7 +75,7 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     check_axis(x, axis)
     if not x.size:
         normal_axis(axis, x.shape)
-    out = handle(log_normalized(x.data, axis))
+    out = node(log_normalized(x.data, axis))
 
     def backward(grads: Gradients) -> None:
         dy, is_free = grads.spend(out)

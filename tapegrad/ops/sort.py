@@ -11,7 +11,7 @@ from tapegrad.op import op
 from tapegrad.operands import split, tensor_only
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.places import getitem
-from tapegrad.tensor import D, S, T, Tensor, handle
+from tapegrad.tensor import D, S, T, Tensor, node
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +80,7 @@ def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False)
         ShapeError: The axis is out of range.
     """
     x, _ = split(x)
-    return handle(engine(x.data).argsort(x.data, normal_axis(axis, x.shape), descending=descending))
+    return node(engine(x.data).argsort(x.data, normal_axis(axis, x.shape), descending=descending))
 
 
 @op(topk_shape)
@@ -109,4 +109,4 @@ def topk(
     axis = normal_axis(axis, x.shape)
     order = raw(engine(x.data).argsort(x.data, axis, descending=largest))
     first = engine(order).getitem(order, (*(slice(None),) * axis, slice(k)))
-    return getitem(x, along(first, axis)), handle(first)
+    return getitem(x, along(first, axis)), node(first)

@@ -15,7 +15,7 @@ from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis, extremum_shape, max, reduce_shape, spread_over
 from tapegrad.ops.rounding import abs
-from tapegrad.tensor import Float, T, Tensor, handle, values_of
+from tapegrad.tensor import Float, T, Tensor, node, values_of
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
@@ -55,7 +55,7 @@ def var(
     check_axis(x, axis)
     scale = _one_over(_count(x, axis) - correction)
     centred = _centred(x.data, axis)
-    out = handle(engine(centred).sum(centred * centred, axis, keepdims=keepdims) * scale)
+    out = node(engine(centred).sum(centred * centred, axis, keepdims=keepdims) * scale)
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -92,7 +92,7 @@ def std(
     check_axis(x, axis)
     scale = _one_over(_count(x, axis) - correction)
     centred = _centred(x.data, axis)
-    out = handle(engine(centred).map("sqrt", engine(centred).sum(centred * centred, axis, keepdims=keepdims) * scale))
+    out = node(engine(centred).map("sqrt", engine(centred).sum(centred * centred, axis, keepdims=keepdims) * scale))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -129,7 +129,7 @@ def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = F
     x, tape = split(x)
     float_only(x)
     check_axis(x, axis)
-    out = handle(_logsumexp(x.data, axis, keepdims=keepdims))
+    out = node(_logsumexp(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)
@@ -179,7 +179,7 @@ def norm(
     if ord == math.inf:
         extremum_shape(x.shape, axis)
         return max(abs(given), axis, keepdims=keepdims)
-    out = handle(_norm(x.data, axis, ord, keepdims=keepdims))
+    out = node(_norm(x.data, axis, ord, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

@@ -10,7 +10,7 @@ from tapegrad.backend import Axis, Int, engine
 from tapegrad.op import op
 from tapegrad.operands import split
 from tapegrad.ops.reduce import check_axis, extremum_shape, reduce_shape
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
@@ -43,7 +43,7 @@ def argmax(
     """
     x, _ = split(x)
     check_axis(x, axis)
-    return handle(engine(x.data).argmax(x.data, axis, keepdims=keepdims))
+    return node(engine(x.data).argmax(x.data, axis, keepdims=keepdims))
 
 
 @op(position_shape)
@@ -67,7 +67,7 @@ def argmin(
     """
     x, _ = split(x)
     check_axis(x, axis)
-    return handle(engine(x.data).argmin(x.data, axis, keepdims=keepdims))
+    return node(engine(x.data).argmin(x.data, axis, keepdims=keepdims))
 
 
 @op(reduce_shape)
@@ -91,7 +91,7 @@ def all(
     """
     x, _ = split(x)
     check_axis(x, axis)
-    return handle(engine(x.data).all(x.data, axis, keepdims=keepdims))
+    return node(engine(x.data).all(x.data, axis, keepdims=keepdims))
 
 
 @op(reduce_shape)
@@ -115,7 +115,7 @@ def any(
     """
     x, _ = split(x)
     check_axis(x, axis)
-    return handle(engine(x.data).any(x.data, axis, keepdims=keepdims))
+    return node(engine(x.data).any(x.data, axis, keepdims=keepdims))
 
 
 @op(reduce_shape)
@@ -141,4 +141,4 @@ def count_nonzero(
     check_axis(x, axis)
     primitives = engine(x.data)
     ones = primitives.cast(primitives.cast(x.data, np.bool_), np.int64)
-    return handle(primitives.sum(ones, axis, keepdims=keepdims))
+    return node(primitives.sum(ones, axis, keepdims=keepdims))

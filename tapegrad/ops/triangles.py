@@ -14,7 +14,7 @@ from tapegrad.operands import split, tensor_only
 from tapegrad.ops.create import zeros
 from tapegrad.ops.places import at_set, getitem
 from tapegrad.ops.ranges import countable, eye_shape
-from tapegrad.tensor import D, S, T, Tensor, handle, made
+from tapegrad.tensor import D, S, T, Tensor, made, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -132,7 +132,7 @@ def diag(x: Tensor[Any, T, D], *, k: int = 0) -> Tensor[Any, T, D]:
 
 def _kept(x: Tensor[S, T, D], mask: Any) -> Tensor[S, T, D]:
     x, tape = split(x)
-    out = handle(engine(x.data).where(mask, x.data, x.dtype.type(0)))
+    out = node(engine(x.data).where(mask, x.data, x.dtype.type(0)))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

@@ -13,7 +13,7 @@ from tapegrad.operands import split_mixed
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, handle
+from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -156,7 +156,7 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
     if y.dtype != x.dtype:
         raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(y.dtype), "y", str(x.dtype), "x"))
     float_only(x, given)
-    out = handle(apply("atan2", y.data, x.data))
+    out = node(apply("atan2", y.data, x.data))
 
     def backward(grads: Gradients) -> None:
         distance = apply("hypot", y.data, x.data)

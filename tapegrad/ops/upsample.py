@@ -12,7 +12,7 @@ from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
-from tapegrad.tensor import Float, T, Tensor, handle
+from tapegrad.tensor import Float, T, Tensor, node
 
 if TYPE_CHECKING:
     from tapegrad.dims import Dims
@@ -69,7 +69,7 @@ def upsample2d(
     y: Any = x
     for axis, n, size in zip((-2, -1), x.shape[-2:], shape[-2:], strict=True):
         if mode == "nearest":
-            y = take(y, handle(np.arange(size) * n // size), axis)
+            y = take(y, node(np.arange(size) * n // size), axis)
         else:
             y = _mixed(y, axis, _places(n, size, align_corners=align_corners))
     result: Tensor[Any, T, Float] = y
@@ -87,7 +87,7 @@ def _mixed(x: Any, axis: int, places: Any) -> Any:
     lower = np.minimum(places.astype(np.int64), x.shape[axis] - 1)
     upper = np.minimum(lower + 1, x.shape[axis] - 1)
     share = (places - lower).astype(x.dtype).reshape((-1, *(1,) * (-axis - 1)))
-    return add(mul(take(x, handle(lower), axis), 1 - share), mul(take(x, handle(upper), axis), share))
+    return add(mul(take(x, node(lower), axis), 1 - share), mul(take(x, node(upper), axis), share))
 
 
 def _check_mode(mode: str, *, align_corners: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from tapegrad.ops.elementwise import broadcast_shape
 from tapegrad.ops.matmul import matmul_shape
 from tapegrad.tape import Entry, GradientTape, OwnedTape
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,6 +83,6 @@ class _Recording(NamedTuple):
 
 def _recorded(function: Function, values: Sequence[Any], wanted: Sequence[int] | None = None) -> _Recording:
     tape = OwnedTape()
-    operands: list[Tensor[Any, Any, Any]] = [handle(value) for value in values]
+    operands: list[Tensor[Any, Any, Any]] = [node(value) for value in values]
     out = function(*(x.put_tape(tape) for x in operands))
-    return _Recording(tape.tape.entries, out.handle, operands if wanted is None else [operands[one] for one in wanted])
+    return _Recording(tape.tape.entries, out.node, operands if wanted is None else [operands[one] for one in wanted])

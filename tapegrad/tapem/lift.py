@@ -17,7 +17,7 @@ from tapegrad.tape import OwnedTape
 from tapegrad.tapem.program import Action, TapeM
 from tapegrad.tapem.result import REFUSALS, Err
 from tapegrad.tapem.tape import Node, Tape
-from tapegrad.tensor import Tensor, handle, made
+from tapegrad.tensor import Tensor, made, node
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
@@ -98,9 +98,9 @@ class _Entered(Action[Node[Any, Any]]):
             kind = sentences.with_article(type(value).__name__)
             return Err("dtype", "leaf", "a tensor or an array is expected", f"value is {kind}")
         data: Any = value.data if isinstance(value, Tensor) else value
-        entered: Tensor[Any, NoneTape, Any] = handle(data)
-        node = Node(len(tape), "leaf", (), entered, self.requires_grad and entered.is_float, self.name)
-        return node, tape.push(node)
+        entered: Tensor[Any, NoneTape, Any] = node(data)
+        leaf = Node(len(tape), "leaf", (), entered, self.requires_grad and entered.is_float, self.name)
+        return leaf, tape.push(leaf)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

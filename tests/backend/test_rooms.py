@@ -47,7 +47,7 @@ LOOKS: dict[str, Any] = {
     "taken over": np.from_dlpack,
     "in a list": lambda x: [x],
     "memory": memoryview,
-    "tensor": tg.handle,
+    "tensor": tg.node,
 }
 
 

@@ -249,8 +249,8 @@ def test_a_result_stays_on_the_device_until_it_is_read() -> None:
     y = jit(lambda x: x + 1.0)(tg.zeros((2, 3)))
 
     assert (y.shape, y.dtype, y.ndim, y.size, y.is_float) == ((2, 3), np.float32, 2, 6, True)
-    assert isinstance(y.handle, jax.Array)
-    assert y.detach().handle is y.handle
+    assert isinstance(y.node, jax.Array)
+    assert y.detach().node is y.node
     assert (y * 2.0).tolist() == [[2.0] * 3] * 2
     for twin in (copy.deepcopy(y), pickle.loads(pickle.dumps(y))):  # noqa: S301  # its own bytes
         assert type(twin) is Tensor

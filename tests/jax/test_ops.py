@@ -20,7 +20,7 @@ from tapegrad.autodiff import Autodiff
 from tapegrad.errors import TapeError
 from tapegrad.op import OPS
 from tapegrad.operands import split
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 
 FILE = Path(__file__).parents[1] / "oracle" / "test_torch.py"
 
@@ -79,7 +79,7 @@ def calls(name: str) -> list[Any]:
 def operands(name: str) -> list[Tensor[Any, Any, Any]]:
     found: list[Any] = []
     for one in calls(name):
-        ORACLE.replaced([*one.args, one.options], lambda array, fixed: found.append(handle(array)))  # noqa: ARG005
+        ORACLE.replaced([*one.args, one.options], lambda array, fixed: found.append(node(array)))  # noqa: ARG005
     return found
 
 
@@ -194,7 +194,7 @@ def test_the_gradient_and_the_operands_may_be_of_two_engines(name: str) -> None:
 
     expected = gradient(x, seed)
     plain_seed: Any = tg.jit(lambda x: gradient(x, seed))
-    plain_operands: Any = tg.jit(lambda seed: gradient(handle(x.numpy()), seed))  # made inside, it stays as it is
+    plain_operands: Any = tg.jit(lambda seed: gradient(node(x.numpy()), seed))  # made inside, it stays as it is
     is_near(plain_seed(x), expected)
     is_near(plain_operands(seed), expected)
 
@@ -202,7 +202,7 @@ def test_the_gradient_and_the_operands_may_be_of_two_engines(name: str) -> None:
 # A way back that knows its slope from elsewhere than its operand; it is NumPy's where all else is JAX's.
 def given_slope(x: Any) -> Any:
     operand, tape = split(x)
-    out = handle(operand.data * 2.0)
+    out = node(operand.data * 2.0)
 
     def backward(grads: Any) -> None:
         grads.take(out)

@@ -57,7 +57,7 @@ def repeated_shape(x: Dims, times: Size = 2) -> Dims:
 @tg.op(repeated_shape)
 def repeated(x: Tensor[Any, T, D], times: int = 2) -> Tensor[Any, T, D]:
     operand, tape = tg.split_tape(x)
-    out = tg.handle(np.concatenate([operand.data] * times, axis=-1))
+    out = tg.node(np.concatenate([operand.data] * times, axis=-1))
 
     def backward(grads: Gradients) -> None:
         dy = grads.take(out)

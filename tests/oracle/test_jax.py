@@ -14,7 +14,7 @@ import pytest
 
 from tapegrad import ops
 from tapegrad.curvature import hessian, hvp
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 jax: Any = pytest.importorskip("jax", reason="make oracle installs it")
 jnp, jnn, lax = jax.numpy, jax.nn, jax.lax
@@ -22,7 +22,7 @@ jnp, jnn, lax = jax.numpy, jax.nn, jax.lax
 RNG = np.random.default_rng(0)
 X, V = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3))
 A, COLUMN = RNG.normal(size=(3, 5)), RNG.normal(size=3)
-KERNELS: Any = handle(RNG.normal(size=(2, 1, 2, 2)))
+KERNELS: Any = node(RNG.normal(size=(2, 1, 2, 2)))
 
 
 def normed(x: Any) -> Any:
@@ -68,7 +68,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "getitem": (lambda x: x[1:, ::2], lambda x: x[1:, ::2]),
     "hypot": (lambda x: ops.hypot(x, COLUMN), lambda x: jnp.hypot(x, COLUMN)),
     "inv": (ops.inv, jnp.linalg.inv),
-    "layer_norm": (lambda x: ops.layer_norm(x, handle(COLUMN), handle(COLUMN)), normed),
+    "layer_norm": (lambda x: ops.layer_norm(x, node(COLUMN), node(COLUMN)), normed),
     "log": (lambda x: ops.log(x * x + 1.0), lambda x: jnp.log(x * x + 1)),
     "log1p": (lambda x: ops.log1p(x * x), lambda x: jnp.log1p(x * x)),
     "log_sigmoid": (ops.log_sigmoid, jnn.log_sigmoid),
@@ -80,7 +80,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "mish": (ops.mish, jnn.mish),
     "pow": (lambda x: ops.pow(x * x + 1.0, x), lambda x: (x * x + 1) ** x),
     "prod": (lambda x: ops.prod(x, axis=0), lambda x: x.prod(0)),
-    "rnn": (lambda x: ops.rnn(x, *map(handle, (np.zeros(3), X, V, COLUMN, COLUMN)))[1], cells),
+    "rnn": (lambda x: ops.rnn(x, *map(node, (np.zeros(3), X, V, COLUMN, COLUMN)))[1], cells),
     "scaled_dot_product_attention": (lambda x: ops.scaled_dot_product_attention(x, x, x), attended),
     "sigmoid": (ops.sigmoid, jnn.sigmoid),
     "silu": (ops.silu, jnn.silu),
@@ -102,7 +102,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 def energies(name: str) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
     ours, theirs = FUNCTIONS[name]
-    shape = ours(handle(X)).shape
+    shape = ours(node(X)).shape
     weights = np.random.default_rng(1).normal(size=shape)
     return lambda x: (ours(x) * ours(x) * weights).sum(), lambda x: (theirs(x) ** 2 * weights).sum()
 
@@ -117,7 +117,7 @@ def of_64_bits() -> Iterator[None]:
 def test_a_hessian_is_that_of_jax(name: str) -> None:
     ours, theirs = energies(name)
 
-    found = hessian(ours, handle(X))
+    found = hessian(ours, node(X))
 
     np.testing.assert_allclose(found.numpy(), jax.hessian(theirs)(X), rtol=1e-8, atol=1e-9)
 
@@ -126,6 +126,6 @@ def test_a_hessian_is_that_of_jax(name: str) -> None:
 def test_a_product_with_the_hessian_is_that_of_jax(name: str) -> None:
     ours, theirs = energies(name)
 
-    found = hvp(ours, handle(X), handle(V))
+    found = hvp(ours, node(X), node(V))
 
     np.testing.assert_allclose(found.numpy(), jax.jvp(jax.grad(theirs), (X,), (V,))[1], rtol=1e-8, atol=1e-9)

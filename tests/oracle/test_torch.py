@@ -16,7 +16,7 @@ import pytest
 
 from tapegrad import ops
 from tapegrad.op import OPS
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 
 torch: Any = pytest.importorskip("torch", reason="make oracle installs it")
 F: Any = torch.nn.functional
@@ -896,7 +896,7 @@ def by_tapegrad(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]
     leaves: list[Tensor[Any, Any, Any]] = []
 
     def made(array: Any, *, fixed: bool) -> Any:
-        x: Any = handle(array)
+        x: Any = node(array)
         if fixed or array.dtype.kind != "f":
             return x
         leaves.append(x)

@@ -15,7 +15,7 @@ from tapegrad.op import OPS
 from tapegrad.operands import split
 from tapegrad.tapem import Err, Node, Ok, Tape, TapeM
 from tapegrad.tapem.lift import Lifted
-from tapegrad.tensor import Tensor, handle
+from tapegrad.tensor import Tensor, node
 from tapegrad.testing import check_gradients
 
 EMPTY = Tape.empty()
@@ -118,10 +118,10 @@ def test_values_and_gradients_are_those_of_the_library(name: str) -> None:
     expected: Any = LIFTED[name].op(*(x.trace() if x.is_float else x for x in tensors), **settings)
     found = (expected * real(*expected.shape, seed=7)).sum().backward()
     np.testing.assert_array_equal(y.value.numpy(), expected.numpy())
-    for node, x in zip(nodes, tensors, strict=True):
-        assert node.requires_grad == x.is_float
+    for one, x in zip(nodes, tensors, strict=True):
+        assert one.requires_grad == x.is_float
         if x.is_float:
-            np.testing.assert_array_equal(grads.of(node).numpy(), found[x].numpy())
+            np.testing.assert_array_equal(grads.of(one).numpy(), found[x].numpy())
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -139,7 +139,7 @@ def test_the_way_back_is_that_of_finite_differences() -> None:
         """Runs the pure tape as an op of its own."""
         operand, other, tape = split(x, w)
         scalar, longer = network(operand, other).run(EMPTY).unwrap()
-        out = handle(scalar.value.data)
+        out = node(scalar.value.data)
         grads = tapem.backward(scalar).eval(longer).unwrap()
 
         def backward(given: Any) -> None:

@@ -11,18 +11,18 @@ from typing_extensions import override
 
 from tapegrad import ops, tapem
 from tapegrad.tapem import Node, Tape
-from tapegrad.tensor import handle
+from tapegrad.tensor import node
 
 Pair: TypeAlias = tuple[Tape, tuple[Node[Any, Any], ...]]  # a tape, and a tuple of what is on it
 
 
-def node(id: int, value: float = 0.0) -> Node[Any, Any]:  # noqa: A002  # the attribute of a node
-    return Node(id, "leaf", (), handle(np.array(value)), requires_grad=True)
+def pure_node(id: int, value: float = 0.0) -> Node[Any, Any]:  # noqa: A002  # the attribute of a node
+    return Node(id, "leaf", (), node(np.array(value)), requires_grad=True)
 
 
 def pushed(tape: Tape, count: int) -> Tape:
     for _ in range(count):
-        tape = tape.push(node(len(tape)))
+        tape = tape.push(pure_node(len(tape)))
     return tape
 
 
@@ -45,7 +45,7 @@ class OneByOne(list[Node[Any, Any]]):
 
 def test_a_push_gives_a_longer_tape_and_leaves_the_old_one() -> None:
     empty = Tape.empty()
-    first = node(0)
+    first = pure_node(0)
 
     longer = empty.push(first)
 
@@ -57,7 +57,7 @@ def test_a_push_gives_a_longer_tape_and_leaves_the_old_one() -> None:
 
 def test_an_old_tape_stays_usable_after_a_longer_one_exists() -> None:
     old = pushed(Tape.empty(), 3)
-    longer, other = old.push(node(3, 1.0)), old.push(node(3, 2.0))
+    longer, other = old.push(pure_node(3, 1.0)), old.push(pure_node(3, 2.0))
 
     assert [one.value.item() for one in (longer[3], other[3])] == [1, 2]
     assert len(old) == 3
@@ -66,7 +66,7 @@ def test_an_old_tape_stays_usable_after_a_longer_one_exists() -> None:
 
 def test_a_node_of_a_fork_is_not_on_the_other_branch() -> None:
     old = pushed(Tape.empty(), 3)
-    longer, other = old.push(node(3)), old.push(node(3))
+    longer, other = old.push(pure_node(3)), old.push(pure_node(3))
 
     assert longer[3] not in other
     assert other[3] not in longer
@@ -84,16 +84,16 @@ def test_a_fork_goes_on_by_itself() -> None:
 
 
 def test_a_push_reads_no_other_node() -> None:
-    tape = Tape(OneByOne(map(node, range(10))), 10)
+    tape = Tape(OneByOne(map(pure_node, range(10))), 10)
 
     assert len(pushed(tape, 5)) == 15
 
 
 def test_membership_is_no_search() -> None:
-    tape = Tape(OneByOne(map(node, range(10))), 10)
+    tape = Tape(OneByOne(map(pure_node, range(10))), 10)
 
     assert tape[9] in tape
-    assert node(9) not in tape
+    assert pure_node(9) not in tape
 
 
 def test_a_node_that_is_not_there_is_an_index_error() -> None:
@@ -177,7 +177,7 @@ class Line(RuleBasedStateMachine):
     @rule(target=tapes, pair=tapes)
     def push(self, pair: Pair) -> Pair:
         tape, model = pair
-        new = node(len(tape))
+        new = pure_node(len(tape))
         return tape.push(new), (*model, new)
 
     @rule(pair=tapes, other=tapes)
