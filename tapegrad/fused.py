@@ -18,7 +18,7 @@ from tapegrad.backend.value import HALF
 from tapegrad.dims import broadcast
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import remembered
-from tapegrad.operands import split_all
+from tapegrad.operands import unwrap_all
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.tape import OwnedTape
 from tapegrad.tensor import Tensor, node
@@ -126,7 +126,7 @@ class _Written(NamedTuple):
 
 def _recorded(function: Callable[..., Any], given: _Given) -> Any:
     """Runs a function that has been written down, and records it as one step."""
-    operands, tape = split_all(given.tensors, "operands")
+    operands, tape = unwrap_all(given.tensors, "operands")
     shape: Any = broadcast(**dict(zip(given.names, (x.shape for x in operands), strict=True)))
     written = _written(function, given, operands, shape, is_taped=tape.owns)
     is_kept = tape.owns and tape.checkpoint is None  # which runs the function again

@@ -47,13 +47,13 @@ def known(x: Any) -> np.ndarray[Any, Any] | None:
 
 
 @overload
-def split(x: Tensor[S, T, D]) -> tuple[Tensor[S, NoneTape, D], T]: ...
+def unwrap(x: Tensor[S, T, D]) -> tuple[Tensor[S, NoneTape, D], T]: ...
 @overload
-def split(
+def unwrap(
     x: Tensor[S, T, D] | Number, y: Tensor[S2, T2, D2] | Number
 ) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]: ...
-def split(x: Any, y: Any = _ALONE) -> Any:
-    """Returns the operands, of one dtype, without their tapes, and the one tape they make together.
+def unwrap(x: Any, y: Any = _ALONE) -> Any:
+    """Return the operands, of one dtype, as nodes without their tapes, and the tape on which the op is to be recorded.
 
     Two tapes merge when something is recorded on it, so not in an op that is rejected or whose result has no tape.
     A closure that held a taped tensor would hold its own tape and leak: from here on an op knows tapeless tensors only.
@@ -78,16 +78,16 @@ def split(x: Any, y: Any = _ALONE) -> Any:
     return x.node, y.node, left if left is right or left._tape is right._tape else left.join(right)
 
 
-def split_mixed(
+def unwrap_mixed(
     x: Tensor[S, T, D] | Number, y: Tensor[S2, T2, D2] | Number
 ) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]:
-    """Does what `split` does of two operands whose dtypes may differ."""
+    """Unwrap two operands whose dtypes may differ."""
     if not isinstance(x, Tensor):
         x = constant(x, y, "x", "y")
     elif not isinstance(y, Tensor):
         y = constant(y, x, "y", "x")
     operands: Any = (x, y)
-    (left, right), tape = split_all(operands, "operands")
+    (left, right), tape = unwrap_all(operands, "operands")
     return left, right, tape
 
 
@@ -99,17 +99,17 @@ def split_tape(
 ) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]: ...
 @edge
 def split_tape(x: Any, y: Any = _ALONE) -> Any:
-    """Returns the operands without their tapes, and the one tape they make together, as the face has it.
+    """Return the operands without their tapes, and the tape on which the op is to be recorded.
 
-    There `split` cuts tensors apart. An alias would not do: mypy asks no plugin about a call through one.
+    Two operands may differ in dtype. Every value is kept for the backward pass, whatever `saved=` names later.
     """
-    *operands, tape = split(x) if y is _ALONE else split_mixed(x, y)
+    *operands, tape = unwrap(x) if y is _ALONE else unwrap_mixed(x, y)
     for operand in operands:
         operand.fasten()
     return (*operands, tape)
 
 
-def split_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Tensor[Any, NoneTape, D]], T]:
+def unwrap_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Tensor[Any, NoneTape, D]], T]:
     """Returns any number of operands without their tapes, and the one tape they make together."""
     tape: Any = NONE
     parts: list[Any] = []
@@ -131,7 +131,7 @@ def on_one_tape(*tensors: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, Any, Any],
     An op made of ops begins so: a parameter has no tape, and were it reshaped without one, nobody would know whose the
     gradient is. The tapes of the others merge where an op within records on both.
     """
-    parts, tape = split_all(tensors, "operands")
+    parts, tape = unwrap_all(tensors, "operands")
     return tuple(x if x.owns_tape else x.put_tape(tape) for x in tensors) if tape.owns else tuple(parts)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import Gradients
-from tapegrad.operands import split, split_tape
+from tapegrad.operands import split_tape, unwrap
 from tapegrad.ops import normal, ones, tensor
 from tapegrad.tensor import node
 
@@ -54,7 +54,7 @@ def test_a_gradient_is_never_broadcast() -> None:
 
 def test_a_gradient_of_another_dtype_is_refused_at_the_end_of_the_way() -> None:
     # It once came out as the gradient of a float32 tensor, and was float64.
-    x, tape = split(ones((3,)).trace())
+    x, tape = unwrap(ones((3,)).trace())
     out = node(x.data * 2)
     wide: Any = np.ones(3)
 

@@ -15,7 +15,7 @@ from tapegrad import nn, ops, picture
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.op import OPS
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops import exp, layer_norm, maximum, minimum, ones, sin, tanh, zeros
 from tapegrad.tape import NONE, GradientTape
 from tapegrad.tensor import node
@@ -23,7 +23,7 @@ from tapegrad.tensor import node
 
 def doubled(x: Any) -> Any:
     """An op of one's own."""
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(x.data * 2)
 
     def backward(grads: Gradients) -> None:

@@ -18,7 +18,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.fused import fused
 from tapegrad.gradients import Gradients
 from tapegrad.nn import MultiHeadAttention, Param
-from tapegrad.operands import split, split_tape
+from tapegrad.operands import split_tape, unwrap
 from tapegrad.ops import (
     add,
     astype,
@@ -55,7 +55,7 @@ def parameter(*values: float) -> Any:
 
 def recorded(x: Any, log: list[str], name: str) -> Any:
     """An identity that notes when it is run backwards."""
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(x.data + 0)
 
     def backward(grads: Gradients) -> None:
@@ -288,7 +288,7 @@ def test_a_tape_that_was_split_off_goes_on_recording_after_it_was_merged_away() 
     # The entry once went to the emptied tape, and the gradient was lost.
     x, y = real(3), real(3, seed=1)
     longer = exp(exp(y.trace()))
-    plain, tape = split(x.trace())
+    plain, tape = unwrap(x.trace())
     longer = longer + plain.put_tape(tape)
     assert tape.tape is longer.tape.tape
 
@@ -322,7 +322,7 @@ def test_tapes_that_were_merged_one_after_another_are_one() -> None:
 
 def test_a_tape_put_on_another_tensor_records_for_it() -> None:
     x, y = real(3), real(3, seed=1)
-    plain, tape = split(tanh(x.trace()))
+    plain, tape = unwrap(tanh(x.trace()))
 
     out = (plain.put_tape(tape) * y.put_tape(tape)).sum()
     grads = out.backward(wrt=[x, y])
@@ -677,7 +677,7 @@ def test_a_closure_that_leads_to_no_target_does_not_run() -> None:
 def test_wants_spares_a_binary_op_the_side_that_nobody_needs() -> None:
     x, y = real(3), real(3, seed=1)
     asked: dict[str, bool] = {}
-    left, right, tape = split(x.trace(), y)
+    left, right, tape = unwrap(x.trace(), y)
     out = node(left.data * right.data)
 
     def backward(grads: Gradients) -> None:

@@ -18,7 +18,7 @@ import pytest
 from tapegrad.checkpoint import BalancedCheckpointing
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.gradients import Gradients
-from tapegrad.operands import split, split_tape
+from tapegrad.operands import split_tape, unwrap
 from tapegrad.ops import exp, mul, normal, relu, take, tanh, tensor, zeros
 from tapegrad.tape import GradientTape
 from tapegrad.tensor import node
@@ -94,7 +94,7 @@ def test_backward_frees_on_the_way_what_it_has_run() -> None:
     alive: list[bool] = []
 
     def watched(x: Any) -> Any:
-        x, tape = split(x)
+        x, tape = unwrap(x)
         out = node(x.data * 1)
 
         def backward(grads: Gradients) -> None:
@@ -278,7 +278,7 @@ def test_a_node_that_is_used_later_has_its_value_for_good() -> None:
 
 def test_reading_a_value_that_was_let_go_of_is_an_error_that_says_so() -> None:
     def doubled(x: Any) -> Any:
-        x, tape = split(x)
+        x, tape = unwrap(x)
         out = node(x.data * 2)
         return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out) * out.data), reads=())
 

@@ -11,7 +11,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import UNKNOWN, Dims, Size, UnknownDims, is_unknown, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.gradients import Gradients
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops import exp, matmul, mean, mul, normal, ones, softmax, sum, tanh, tensor
 from tapegrad.tensor import Tensor, node
 from tapegrad.testing import check_gradients, check_shape_rule
@@ -23,7 +23,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 def scaled(x: Any, *, forward: float = 3.0, back: float = 3.0) -> Any:
     """Scales there by one number and back by another."""
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(x.data * forward)
 
     def backward(grads: Gradients) -> None:
@@ -73,7 +73,7 @@ def test_a_wrong_gradient_is_named_with_its_place_and_both_numbers() -> None:
 
 def test_a_second_order_that_is_wrong_is_named_as_such() -> None:
     def square(x: Any) -> Any:
-        x, tape = split(x)
+        x, tape = unwrap(x)
         out = node(x.data * x.data)
 
         def backward(grads: Gradients) -> None:
@@ -101,7 +101,7 @@ def test_an_engine_that_is_asked_of_one_value_alone_is_found(asked: str, lifted:
 
 def grown(x: Any, asked: str) -> Any:
     """Takes e to each element; its way back asks the engine of one value for what it does with both."""
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(engine(x.data).exp(x.data))
 
     def backward(grads: Gradients) -> None:
@@ -114,7 +114,7 @@ def grown(x: Any, asked: str) -> Any:
 
 def test_a_level_that_changes_a_gradient_is_found() -> None:
     def doubled(x: Any) -> Any:
-        x, tape = split(x)
+        x, tape = unwrap(x)
         out = node(x.data * 2.0)
 
         def backward(grads: Gradients) -> None:

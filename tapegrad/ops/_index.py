@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Dim, Dims, Size, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.operands import known, split_all
+from tapegrad.operands import known, unwrap_all
 from tapegrad.tensor import T2, Tensor
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def untaped(index: Index[T2]) -> tuple[Any, T2]:
     """Returns an index with arrays in the place of its tensors, and the tape these make together."""
     items = index if isinstance(index, tuple) else (index,)
     tensors: Any = [item for item in items if isinstance(item, Tensor)]
-    _, tape = split_all(tensors, "index")
+    _, tape = unwrap_all(tensors, "index")
     unwrapped = tuple(raw(item) for item in items)
     return (unwrapped if isinstance(index, tuple) else unwrapped[0]), tape
 

@@ -11,7 +11,7 @@ from tapegrad.backend import Slide, engine
 from tapegrad.dims import Dims, Size, one_int, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import remembered
-from tapegrad.operands import split, split_all
+from tapegrad.operands import unwrap, unwrap_all
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
@@ -70,7 +70,7 @@ def convolved(
     Where `turned`, w is seen as `(G, C, O, *K)` and runs the other way. The views are part of this one step, for what
     is made of an operand without a tape is not recorded.
     """
-    x, w, tape = split(x, w)
+    x, w, tape = unwrap(x, w)
 
     def seen() -> Any:
         return _turned(w.data.reshape(kernels)) if turned else w.data.reshape(kernels)
@@ -98,7 +98,7 @@ def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor
 
     $$z_{noi} = y_{noi} + b_o, \quad dy = dz, \quad db_o = \sum_{ni} dz_{noi}$$
     """
-    y, bias, tape = split(y, bias)
+    y, bias, tape = unwrap(y, bias)
     channels = (*bias.shape, *(1,) * rank)
     out = node(y.data + bias.data.reshape(channels))
 
@@ -117,7 +117,7 @@ def superposed(values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], plac
 
     $$y_i = \sum_{t, j : p_{tj} = i} v_{tj}, \quad dv_{tj} = dy_{p_{tj}}$$
     """
-    parts, tape = split_all(values, "values")
+    parts, tape = unwrap_all(values, "values")
     data: list[Any] = [part.data for part in parts]
     out = node(engine(*data).superpose(shape, places, data))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._broadcast import add_alike
 from tapegrad.ops.elementwise import float_only
 from tapegrad.tensor import D, S, T, Tensor, node
@@ -24,7 +24,7 @@ def mapped(
     refuse: Callable[[Tensor[Any, Any, Any]], None] = float_only,
 ) -> Tensor[S, T, D]:
     """Applies a function of raw values; the way back multiplies by its slope, a function of operand and result."""
-    x, tape = split(x)
+    x, tape = unwrap(x)
     refuse(x)
     out = node(engine(x.data).fuse(forward, x.data))
 

@@ -10,7 +10,7 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, RankUnknownError, is_unknown, show, surely_differ
 from tapegrad.errors import ShapeError, TapeError
-from tapegrad.operands import same_dtype, split, tensor_only
+from tapegrad.operands import same_dtype, tensor_only, unwrap
 from tapegrad.ops.elementwise import float_only
 from tapegrad.tensor import Tensor, node
 
@@ -86,7 +86,7 @@ def compared(
 ) -> Tensor[Any, Any, Any]:
     """Computes a loss element by element, by functions of the raw values of `x` and the target."""
     untaped_only(target)
-    x, tape = split(x)
+    x, tape = unwrap(x)
     if x.data.shape != target.data.shape:  # NumPy would broadcast them
         same_sizes(x.shape, target.shape, x.shape)
     same_dtype(x, target, "target")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.op import op
-from tapegrad.operands import same_dtype, split, split_mixed, tensor_only
+from tapegrad.operands import same_dtype, tensor_only, unwrap, unwrap_mixed
 from tapegrad.ops._broadcast import add_alike, add_summed
 from tapegrad.ops._large import together
 from tapegrad.ops._mapped import apply, mapped
@@ -37,7 +37,7 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     out = node(together(lambda x: apply("sigmoid", x), x.data))
 
@@ -155,7 +155,7 @@ def _gelu_slope(x: Any, _: Any) -> Any:
 
 
 def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     root = math.sqrt(2 / math.pi)
 
@@ -232,7 +232,7 @@ def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tenso
         Maas et al., [Rectifier nonlinearities improve neural network acoustic models](
             https://ai.stanford.edu/~amaas/papers/relu_hybrid_icml2013_final.pdf), §2.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     primitives = engine(x.data)
     out = node(primitives.where(primitives.greater(x.data, 0), x.data, negative_slope * x.data))
@@ -273,7 +273,7 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
     """
     tensor_only(x, "x")
     tensor_only(weight, "weight")
-    x, weight, tape = split_mixed(x, weight)
+    x, weight, tape = unwrap_mixed(x, weight)
     same_dtype(x, weight, "weight")
     float_only(x)
     primitives = engine(x.data, weight.data)

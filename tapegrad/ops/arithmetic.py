@@ -9,7 +9,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._broadcast import add_alike, add_summed, adder
 from tapegrad.ops._large import LARGE, together
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
@@ -38,7 +38,7 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
     """
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     out = node(x.data + y.data if x.data.size < LARGE else together(operator.add, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
@@ -69,7 +69,7 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
         DTypeError: The dtypes differ, or are bool.
     """
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     number_only(x, given)
     out = node(x.data - y.data if x.data.size < LARGE else together(operator.sub, x.data, y.data))
 
@@ -101,7 +101,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         DTypeError: The dtypes differ.
     """
     is_scaled = not isinstance(y, Tensor)  # by a number, whose gradient is nobody's
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     out = node(x.data * y.data if x.data.size < LARGE else together(operator.mul, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
@@ -138,7 +138,7 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
         DTypeError: The dtypes differ, or are not float.
     """
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     float_only(x, given)
     out = node(x.data / y.data if x.data.size < LARGE else together(operator.truediv, x.data, y.data))
 

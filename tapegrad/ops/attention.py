@@ -13,7 +13,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, UnknownDims, at_least, broadcast, misfit, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.operands import limits, on_one_tape, split, split_all, tensor_only
+from tapegrad.operands import limits, on_one_tape, tensor_only, unwrap, unwrap_all
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops._rescue import rescued
 from tapegrad.ops.axes import expand_dims, swapaxes
@@ -107,7 +107,7 @@ def scaled_dot_product_attention(
     _check_operands(q, k, v, mask)
     if mask is not None or min(q.ndim, k.ndim, v.ndim) < 2:  # NumPy itself refuses all else
         scaled_dot_product_attention_shape(q.shape, k.shape, v.shape, mask=() if mask is None else mask.shape)
-    (q, k, v), tape = split_all((q, k, v), "operands")
+    (q, k, v), tape = unwrap_all((q, k, v), "operands")
     scale = 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale
     weights = node(_weights(q.data, k.data, _visible(mask, q, k, causal=causal), scale))
     out = node(weights.data @ v.data)
@@ -196,7 +196,7 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
     Source:
         Su et al., [RoFormer](https://arxiv.org/abs/2104.09864), eq. 34: neighbours are a pair.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     rotary_embedding_shape(x.shape)
     if not base > 0:

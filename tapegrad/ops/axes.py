@@ -19,7 +19,7 @@ from tapegrad.dims import (
 )
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops.move import ordered, reshape_shape, transpose
 from tapegrad.tensor import D, T, Tensor, node
 
@@ -125,7 +125,7 @@ def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Te
     Raises:
         ShapeError: An axis is out of range, or the first comes after the last.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(x.data.reshape(flatten_shape(x.shape, start_axis, end_axis)))
 
     def backward(grads: Gradients) -> None:
@@ -152,7 +152,7 @@ def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D
         ShapeError: The axis is out of range, or its size is not the product of `sizes`.
         DTypeError: `sizes` is not made of ints.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))  # type: ignore[arg-type]  # NumPy's ints do as well
 
     def backward(grads: Gradients) -> None:
@@ -177,7 +177,7 @@ def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any
     Raises:
         ShapeError: An axis is out of range for the result, or named twice.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(x.data.reshape(expand_dims_shape(x.shape, axis)))
 
     def backward(grads: Gradients) -> None:
@@ -203,7 +203,7 @@ def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     Raises:
         ShapeError: An axis is out of range, named twice, or not of size one.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(x.data.reshape(squeeze_shape(x.shape, axis)))
 
     def backward(grads: Gradients) -> None:
@@ -228,7 +228,7 @@ def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
     Raises:
         ShapeError: `axes` does not name every axis once.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     if type(axes) is not tuple:
         permute_shape(x.shape, axes)  # NumPy takes a list, an int and None
     out = node(x.data.transpose(axes))
@@ -298,7 +298,7 @@ def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
     Raises:
         ShapeError: An axis is out of range.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     axes = swapaxes_shape(tuple(range(x.ndim)), axis1, axis2)
     out = node(x.data.transpose(axes))
 

@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 from tapegrad import sentences
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, place
 from tapegrad.tensor import S, Tensor, node
@@ -101,7 +101,7 @@ def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
     Raises:
         DTypeError: `x` is a float.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     bits_only(x)
     return node(apply("bitwise_invert", x.data))
 
@@ -121,7 +121,7 @@ def bitwise_count(x: Tensor[S, Any, Whole]) -> Tensor[S, NoneTape, np.uint8]:
     Raises:
         DTypeError: `x` is not an int.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     whole_only(x)
     return node(apply("bitwise_count", x.data))
 
@@ -184,6 +184,6 @@ def bits_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
 
 def _joined(name: Elementwise, x: Any, y: Any, refuse: Callable[..., None]) -> Tensor[Any, NoneTape, Any]:
     given = x
-    x, y, _ = split(x, y)
+    x, y, _ = unwrap(x, y)
     refuse(x, given)
     return node(apply(name, x.data, y.data))

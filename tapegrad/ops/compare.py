@@ -10,7 +10,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.operands import split, tensor_only
+from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops.elementwise import broadcast_shape
 from tapegrad.tensor import T1, T2, D, Tensor, node
@@ -173,7 +173,7 @@ def where(
     tensor_only(condition, "condition")
     if condition.dtype.kind != "b":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "condition", str(condition.dtype), "bool"))
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     mask = condition.data
     out = node(engine(mask, x.data, y.data).where(mask, x.data, y.data))
 
@@ -189,5 +189,5 @@ def where(
 
 
 def _compared(comparison: Callable[[Any, Any], Any], x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_]:
-    x, y, _ = split(x, y)
+    x, y, _ = unwrap(x, y)
     return node(comparison(x.data, y.data))

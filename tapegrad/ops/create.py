@@ -11,7 +11,7 @@ from tapegrad import sentences
 from tapegrad.dims import Dims, Size, several_ints, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._conversion import array_from
 from tapegrad.ops.elementwise import scalar_type
 from tapegrad.tensor import D, S, Tensor, made
@@ -205,7 +205,7 @@ def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
     Returns:
         The shape of `x`, without a tape.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     return made(np.empty(x.shape, x.dtype))
 
 
@@ -221,7 +221,7 @@ def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
     Returns:
         The shape of `x`, without a tape.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     return made(np.zeros(x.shape, x.dtype))
 
 
@@ -237,7 +237,7 @@ def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
     Returns:
         The shape of `x`, without a tape.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     return made(np.ones(x.shape, x.dtype))
 
 
@@ -254,7 +254,7 @@ def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
     Returns:
         The shape of `x`, without a tape.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     return made(np.full(x.shape, value, x.dtype))
 
 

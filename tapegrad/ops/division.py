@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tapegrad.backend import engine
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.bitwise import Whole, whole_only
@@ -44,7 +44,7 @@ def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] |
         DTypeError: The dtypes differ, or are bool.
     """
     given = x
-    x, y, _ = split(x, y)
+    x, y, _ = unwrap(x, y)
     number_only(x, given)
     return node(apply("floor_divide", x.data, y.data))
 
@@ -109,7 +109,7 @@ def divmod(
         DTypeError: The dtypes differ, or are bool.
     """
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     number_only(x, given)
     quotient, rest = map(node, engine(x.data, y.data).pair("divmod", x.data, y.data))
 
@@ -165,14 +165,14 @@ def lcm(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 
 def _divisible(name: Literal["gcd", "lcm"], x: Any, y: Any) -> Tensor[Any, NoneTape, Any]:
     given = x
-    x, y, _ = split(x, y)
+    x, y, _ = unwrap(x, y)
     whole_only(x, given)
     return node(apply(name, x.data, y.data))
 
 
 def _left_over(name: Literal["remainder", "fmod"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     number_only(x, given)
     out = node(apply(name, x.data, y.data))
 

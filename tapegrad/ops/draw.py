@@ -10,7 +10,7 @@ from tapegrad.backend.underflow import vanishing
 from tapegrad.dims import several_ints
 from tapegrad.generator import generator
 from tapegrad.op import op
-from tapegrad.operands import split, tensor_only
+from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
 from tapegrad.options import check_at_least_zero, check_fraction, check_number, check_range
@@ -140,7 +140,7 @@ def normal_like(
         DTypeError: `x` is not a float.
         ValueError: `std` is negative.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     float_only(x)
     _check_normal("normal_like", mean, std)
     return made(_drawn(rng, "normal", mean, std, x.shape, dtype=x.dtype))
@@ -167,7 +167,7 @@ def uniform_like(
         DTypeError: `x` is not a float.
         ValueError: `high` is below `low`.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     float_only(x)
     _check_uniform("uniform_like", low, high)
     return made(_drawn(rng, "uniform", low, high, x.shape, dtype=x.dtype))
@@ -190,7 +190,7 @@ def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> 
     Raises:
         ValueError: `p` is out of its range.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     return made(_ones("bernoulli_like", x.shape, p, x.dtype, rng))
 
 
@@ -220,7 +220,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
     float_only(x)
     if not x.owns_tape or not rate:
         return x
-    x, tape = split(x)
+    x, tape = unwrap(x)
     mask = _ones("dropout", x.shape, 1 - rate, x.dtype, rng) / (1 - rate)
     with vanishing():  # an op that raised is called again, and would draw again
         out = node(x.data * mask)

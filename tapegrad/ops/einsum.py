@@ -24,7 +24,7 @@ from tapegrad.dims import (
 )
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import same_dtypes, split, split_all
+from tapegrad.operands import same_dtypes, unwrap, unwrap_all
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def einsum(subscripts: str, *operands: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
         ShapeError: A letter has two sizes, an operand another rank than its letters, or the subscripts say nothing.
         DTypeError: The dtypes differ.
     """
-    parts, tape = split_all(operands, "operands")
+    parts, tape = unwrap_all(operands, "operands")
     same_dtypes(parts, "operands")
     whole = contraction(subscripts, tuple(x.shape for x in parts))
     return _contracted(whole, parts, tape)
@@ -117,7 +117,7 @@ def tensordot(
         ShapeError: Two axes that go together differ, an axis is out of range, or there is no second one to it.
         DTypeError: The dtypes differ.
     """
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     tensordot_shape(x.shape, y.shape, axes)
     left, right = _summed_axes(x.shape, y.shape, axes)
     letters, others = ascii_letters[: x.ndim], list(ascii_letters[x.ndim : x.ndim + y.ndim])

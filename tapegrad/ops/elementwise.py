@@ -13,7 +13,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.operands import is_concrete, split
+from tapegrad.operands import is_concrete, unwrap
 from tapegrad.ops._broadcast import add_alike
 from tapegrad.ops._large import LARGE, together
 from tapegrad.tensor import Float, G, Real, S, T, Tensor, node
@@ -48,7 +48,7 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     out = node(x.data * factor)
 
@@ -73,7 +73,7 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     Raises:
         DTypeError: `x` is bool.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     number_only(x)
     out = node(-x.data)
 
@@ -98,7 +98,7 @@ def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     Raises:
         DTypeError: `x` is bool.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     number_only(x)
     out = node(x.data)
 
@@ -123,7 +123,7 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     out = node(engine(x.data).exp(x.data))
 
@@ -149,7 +149,7 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     out = node(engine(x.data).log(x.data))
 
@@ -175,7 +175,7 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     out = node(engine(x.data).tanh(x.data))
 
@@ -202,7 +202,7 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     Raises:
         DTypeError: `x` is bool.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     number_only(x)
     out = node(engine(x.data).relu(x.data))
 
@@ -230,7 +230,7 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
     Raises:
         DTypeError: `dtype` is neither.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(engine(x.data).cast(x.data, scalar_type(dtype)))
 
     def backward(grads: Gradients) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tapegrad.backend import engine
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
@@ -156,7 +156,7 @@ def logaddexp2(
 
 def _summed_powers(name: Elementwise, power: Literal["exp", "exp2"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     float_only(x, given)
     out = node(apply(name, x.data, y.data))
 

@@ -10,7 +10,7 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.operands import split, split_mixed, tensor_only
+from tapegrad.operands import tensor_only, unwrap, unwrap_mixed
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
@@ -45,7 +45,7 @@ def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTap
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     rest, whole = map(node, engine(x.data).pair("modf", x.data))
 
@@ -70,7 +70,7 @@ def frexp(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTa
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     mantissa, exponent = map(node, engine(x.data).pair("frexp", x.data))
 
@@ -102,7 +102,7 @@ def ldexp(
     """
     tensor_only(x, "x")
     exponent: Any = y if isinstance(y, Tensor) else node(_counted(y))  # without a tape, as T2 then says
-    x, y, tape = split_mixed(x, exponent)
+    x, y, tape = unwrap_mixed(x, exponent)
     float_only(x)
     if y.data.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "y", str(y.dtype), "integer"))
@@ -133,7 +133,7 @@ def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | 
         DTypeError: The dtypes differ, or are not float.
     """
     given = x
-    x, y, _ = split(x, y)
+    x, y, _ = unwrap(x, y)
     float_only(x, given)
     return node(apply("nextafter", x.data, y.data))
 
@@ -153,7 +153,7 @@ def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     float_only(x)
     return node(apply("spacing", x.data))
 

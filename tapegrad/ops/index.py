@@ -9,7 +9,7 @@ from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, Size, is_unknown, normal_axis, product, several_ints, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.operands import known, split_mixed, tensor_only
+from tapegrad.operands import known, tensor_only, unwrap_mixed
 from tapegrad.ops._index import OutOfRangeError, along, check_range
 from tapegrad.ops.places import getitem
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
@@ -83,7 +83,7 @@ def take(
         IndexError: An index is out of range; of an axis of size 0 a `ShapeError` too.
     """
     _not_a_number(indices)
-    x, indices, tape = split_mixed(x, indices)
+    x, indices, tape = unwrap_mixed(x, indices)
     front = normal_axis(axis, x.shape)
     _check_indices(indices, x.shape[front], axis)
     out = node(engine(x.data, indices.data).take(x.data, indices.data, front))
@@ -143,7 +143,7 @@ def gather(
     """
     _not_a_number(indices)
     tensor_only(x, "x")
-    _, places, _ = split_mixed(x, indices)
+    _, places, _ = unwrap_mixed(x, indices)
     gather_shape(x.shape, places.shape, axis)  # NumPy would broadcast them
     axis = normal_axis(axis, x.shape)
     _check_indices(places, x.shape[axis], axis)
@@ -173,7 +173,7 @@ def scatter_add(
         IndexError: An index is out of range; of an axis of size 0 a `ShapeError` too.
     """
     _not_a_number(indices)
-    updates, indices, tape = split_mixed(updates, indices)
+    updates, indices, tape = unwrap_mixed(updates, indices)
     sizes: tuple[int, ...] = several_ints(shape, "shape")
     _check_indices(indices, sizes[axis], axis)
     axis = normal_axis(axis, sizes)

@@ -22,7 +22,7 @@ from tapegrad.dims import (
 )
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import same_dtypes, split_all
+from tapegrad.operands import same_dtypes, unwrap_all
 from tapegrad.ops.places import getitem
 from tapegrad.tensor import D, T, Tensor, node
 
@@ -126,7 +126,7 @@ def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T
         ShapeError: There is no tensor, their shapes differ on another axis, or the axis is out of range.
         DTypeError: The dtypes differ.
     """
-    parts, tape = split_all(tensors, "tensors")
+    parts, tape = unwrap_all(tensors, "tensors")
     axis = normal_axis(axis, _first(tuple(x.shape for x in parts)), "tensors[0]")
     same_dtypes(parts, "tensors")
     values = [x.data for x in parts]
@@ -160,7 +160,7 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T,
         ShapeError: There is no tensor, their shapes differ, or the axis is out of range.
         DTypeError: The dtypes differ.
     """
-    parts, tape = split_all(tensors, "tensors")
+    parts, tape = unwrap_all(tensors, "tensors")
     stack_shape(tuple(x.shape for x in parts), axis)  # concat would take parts of other lengths
     same_dtypes(parts, "tensors")
     axis %= parts[0].ndim + 1
@@ -262,7 +262,7 @@ def concat_vectors(tensors: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
         ShapeError: There is no tensor, or one is not a vector.
         DTypeError: The dtypes differ.
     """
-    parts, _ = split_all(tensors, "tensors")
+    parts, _ = unwrap_all(tensors, "tensors")
     concat_vectors_shape(tuple(x.shape for x in parts))
     same_dtypes(parts, "tensors")
     return concat(tensors)

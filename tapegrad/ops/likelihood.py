@@ -12,7 +12,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, show, surely_differ, surely_same
 from tapegrad.errors import DTypeError
 from tapegrad.op import Typed, op
-from tapegrad.operands import known, same_dtype, split
+from tapegrad.operands import known, same_dtype, unwrap
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
@@ -103,7 +103,7 @@ def cross_entropy(
         message = f"cross_entropy: smoothing is {smoothing} but must be from 0 to 1"
         raise ValueError(message)
     untaped_only(target)
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     _check_target(x, target)
     probabilities, count = _probabilities("cross_entropy", x, target, ignore_index)
@@ -151,7 +151,7 @@ def nll(
         ValueError: `reduction` is none of the three.
     """
     untaped_only(target)
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     if target.data.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "target", str(target.dtype), "integer"))
@@ -193,7 +193,7 @@ def kl_div(
         is over rows, which PyTorch calls `batchmean`.
     """
     untaped_only(target)
-    x, tape = split(x)
+    x, tape = unwrap(x)
     same_dtype(x, target, "target")
     float_only(x)
     weight = weight_of("kl_div", reduction, math.prod(x.shape[:-1]))

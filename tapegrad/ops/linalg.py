@@ -9,7 +9,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError, SingularError
 from tapegrad.op import op
-from tapegrad.operands import split, tensor_only
+from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops._broadcast import summed_to
 from tapegrad.ops.elementwise import float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
@@ -57,7 +57,7 @@ def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         SingularError: A matrix has no inverse.
     """
     tensor_only(x, "x")
-    x, tape = split(x)
+    x, tape = unwrap(x)
     _exact_only(x)
     _square(x.shape)
     out = node(engine(x.data).inv(x.data))
@@ -90,7 +90,7 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
     """
     tensor_only(x, "x")
     tensor_only(y, "y")
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     _exact_only(x)
     solve_shape(x.shape, y.shape)
     out = node(engine(x.data, y.data).solve(x.data, y.data))
@@ -125,7 +125,7 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
         DTypeError: `x` is not a float, or is float16 or bfloat16.
     """
     tensor_only(x, "x")
-    x, tape = split(x)
+    x, tape = unwrap(x)
     _exact_only(x)
     _square(x.shape)
     out = node(engine(x.data).det(x.data))

@@ -12,7 +12,7 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.operands import limits, split
+from tapegrad.operands import limits, unwrap
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensor import Float, S, T, Tensor, node
@@ -107,7 +107,7 @@ def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
     Raises:
         DTypeError: `x` is not bool.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     _bool_only(x)
     return node(apply("logical_not", x.data))
 
@@ -127,7 +127,7 @@ def isfinite(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     float_only(x)
     return node(apply("isfinite", x.data))
 
@@ -147,7 +147,7 @@ def isinf(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     float_only(x)
     return node(apply("isinf", x.data))
 
@@ -167,7 +167,7 @@ def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     float_only(x)
     return node(apply("isnan", x.data))
 
@@ -192,7 +192,7 @@ def nan_to_num(
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     primitives = engine(x.data)
     of_dtype = limits(x.dtype)
@@ -210,7 +210,7 @@ def nan_to_num(
 
 
 def _joined(name: Elementwise, x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_]:
-    x, y, _ = split(x, y)
+    x, y, _ = unwrap(x, y)
     _bool_only(x)
     return node(apply(name, x.data, y.data))
 

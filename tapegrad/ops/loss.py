@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least
 from tapegrad.op import op
-from tapegrad.operands import same_dtype, split
+from tapegrad.operands import same_dtype, unwrap
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
@@ -97,7 +97,7 @@ def rmse(
         ValueError: `reduction` is none of the three.
     """
     untaped_only(target)
-    x, tape = split(x)
+    x, tape = unwrap(x)
     same_dtype(x, target, "target")
     float_only(x)
     weight = weight_of("rmse", reduction, x.size)
@@ -293,7 +293,7 @@ def cosine(
         message = f"cosine: eps is {eps} but must be above 0"
         raise ValueError(message)
     untaped_only(target)
-    x, tape = split(x)
+    x, tape = unwrap(x)
     same_dtype(x, target, "target")
     float_only(x)
     rows = x.shape[:-1]

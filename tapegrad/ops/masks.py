@@ -10,7 +10,7 @@ from tapegrad import sentences
 from tapegrad.dims import UNKNOWN, Dims, broadcast, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.operands import constant, same_dtype, split, tensor_only
+from tapegrad.operands import constant, same_dtype, tensor_only, unwrap
 from tapegrad.ops.compare import where
 from tapegrad.ops.move import broadcast_to
 from tapegrad.ops.places import getitem
@@ -114,7 +114,7 @@ def nonzero(x: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, NoneTape, np.int64], 
     Raises:
         ShapeError: `x` is a scalar.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     nonzero_shape(x.shape)
     return tuple(node(indices) for indices in np.nonzero(x.numpy()))
 

@@ -9,7 +9,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, broadcast, is_unknown, of_rank, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import of_one_dtype, split, split_all
+from tapegrad.operands import of_one_dtype, unwrap, unwrap_all
 from tapegrad.ops._broadcast import add_alike, summed_to
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
@@ -83,7 +83,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
         ShapeError: The inner sizes differ, an operand has no axis, or the leading axes do not broadcast.
         DTypeError: The dtypes differ.
     """
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     out = node(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
@@ -123,7 +123,7 @@ def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Ten
         ShapeError: An operand is no vector.
         DTypeError: The dtypes differ.
     """
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     out = node(_as_matrix(x.data, 1) * y.data)
 
     def backward(grads: Gradients) -> None:
@@ -153,7 +153,7 @@ def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         ShapeError: The sizes differ, or an operand is no vector.
         DTypeError: The dtypes differ.
     """
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     out = node(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
@@ -183,7 +183,7 @@ def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         ShapeError: The batches or the inner sizes differ, or an operand is no stack of matrices.
         DTypeError: The dtypes differ.
     """
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     out = node(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
@@ -224,7 +224,7 @@ def linear(
         of_one_dtype(x=x, weight=weight, bias=bias)
     if weight.data.ndim != 2 or bias.data.shape != weight.data.shape[1:]:  # what NumPy would let pass
         linear_shape(x.shape, weight.shape, bias.shape)
-    (x, weight, bias), tape = split_all((x, weight, bias), "operands")
+    (x, weight, bias), tape = unwrap_all((x, weight, bias), "operands")
     primitives = engine(x.data, weight.data, bias.data)
     product = primitives.dot(x.data, weight.data) if x.data.ndim == 2 else x.data @ weight.data
     out = node(primitives.add_to(product, bias.data))

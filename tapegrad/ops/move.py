@@ -18,7 +18,7 @@ from tapegrad.dims import (
 )
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.tensor import D, T, Tensor, node
 
@@ -106,7 +106,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
         ShapeError: The numbers of elements differ, two sizes are -1, or one is below.
         DTypeError: `shape` is no tuple, or a size is no int.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     if len(shape) and min(shape) < -1:  # `len`, for an array of sizes has no truth
         reshape_shape(x.shape, several_ints(shape, "shape"))  # refuses what NumPy takes for another -1
     out = node(x.data.reshape(shape))
@@ -134,7 +134,7 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tens
         ShapeError: `axes` does not name every axis once.
         DTypeError: `axes` is no tuple of ints.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     if type(axes) is not tuple and axes is not None:
         transpose_shape(x.shape, axes)  # NumPy takes a list, and an int
     out = node(x.data.transpose(axes))
@@ -164,7 +164,7 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
         ShapeError: `x` does not broadcast to `shape`, or a size is negative.
         DTypeError: `shape` is not made of ints.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy's ints do as well
 
     def backward(grads: Gradients) -> None:

@@ -12,7 +12,7 @@ from tapegrad.backend import Axis, engine
 from tapegrad.dims import Dims, Size, at_least, misfit, normal_axes, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op, remembered
-from tapegrad.operands import of_one_dtype, on_one_tape, split, split_all
+from tapegrad.operands import of_one_dtype, on_one_tape, unwrap, unwrap_all
 from tapegrad.ops._rescue import rescued
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
@@ -127,7 +127,7 @@ def layer_norm(
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("layer_norm", eps)
     layer_norm_shape(x.shape, weight.shape, bias.shape)
-    operands, tape = split_all([x, weight, bias], "operands")
+    operands, tape = unwrap_all([x, weight, bias], "operands")
     (x, weight, bias), primitives = operands, engine(*(operand.data for operand in operands))
     y, _ = _in_range(x.data, -1, eps, lambda x, eps: primitives.layer_norm(x, weight.data, bias.data, eps), (0, -1))
     out = node(y)
@@ -308,7 +308,7 @@ def scaled_and_shifted(
 @remembered()
 def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bool) -> Tensor[S, T, Float]:
     """Divides by the root of the mean square, of which `centred` has taken the mean away before."""
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
     y, one_over_s = _in_range(

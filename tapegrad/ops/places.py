@@ -8,7 +8,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dim, Dims, Size, broadcast, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import constant, same_dtype, split, split_mixed, tensor_only
+from tapegrad.operands import constant, same_dtype, tensor_only, unwrap, unwrap_mixed
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._index import (
     arrays_of,
@@ -186,7 +186,7 @@ def at_add(
 
 
 def _with_tape(x: Tensor[Any, T1, D], tape_of_index: T2) -> tuple[Tensor[Any, NoneTape, D], Merge[T1, T2]]:
-    x, tape = split(x)
+    x, tape = unwrap(x)
     return x, _merged(tape, tape_of_index)
 
 
@@ -194,7 +194,7 @@ def _with_value(
     x: Tensor[Any, T, D], value: Tensor[Any, T2, D] | Number, tape_of_index: T1
 ) -> tuple[Tensor[Any, NoneTape, D], Tensor[Any, NoneTape, D], Merge[T, Merge[T1, T2]]]:
     tensor_only(x, "x")
-    x, value, tape = split_mixed(x, value if isinstance(value, Tensor) else constant(value, x, "value", "x"))
+    x, value, tape = unwrap_mixed(x, value if isinstance(value, Tensor) else constant(value, x, "value", "x"))
     same_dtype(x, value, "value")
     return x, value, _merged(tape, tape_of_index)
 

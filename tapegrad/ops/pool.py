@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.backend import engine
 from tapegrad.op import op
-from tapegrad.operands import split, tensor_only
+from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops._windows import pool_shape, windows_over
 from tapegrad.ops.elementwise import float_only
@@ -395,7 +395,7 @@ def _extreme(
     rank: int, x: Tensor[Any, T, Float], kernel: Any, stride: Any, padding: Any, name: Literal["maximum", "minimum"]
 ) -> Tensor[Any, T, Float]:
     tensor_only(x, "x")
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     windows = windows_over(x.data, rank, kernel, stride, padding)
     out = node(engine(x.data).pool(x.data, windows, name))
@@ -414,7 +414,7 @@ def _smooth(
         message = f"smooth_max_pool{rank}d: beta is {beta} but must be finite and not 0"
         raise ValueError(message)
     tensor_only(x, "x")
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     windows, outside = windows_over(x.data, rank, kernel, stride, padding), -np.inf if beta > 0 else np.inf
     powers, peak = _powers(windows.of(x.data, outside), beta)
@@ -449,7 +449,7 @@ def _average(
     rank: int, x: Tensor[Any, T, Float], kernel: Any, stride: Any, padding: Any, *, count_include_pad: bool
 ) -> Tensor[Any, T, Float]:
     tensor_only(x, "x")
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     windows = windows_over(x.data, rank, kernel, stride, padding)
     counts = [np.ones_like(inside) if count_include_pad else inside for inside in windows.inside()]

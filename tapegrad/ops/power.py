@@ -11,7 +11,7 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
@@ -45,7 +45,7 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
         ValueError: An int is raised to a negative power.
     """
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     number_only(x, given)
     return _raised("pow", x, y, tape)
 
@@ -70,7 +70,7 @@ def float_power(
         DTypeError: An operand is bool, or neither is a tensor.
     """
     wide_x, wide_y = _widened(x, "x"), _widened(y, "y")  # held until the step is recorded: the way back reads both
-    x, y, tape = split(wide_x, wide_y)
+    x, y, tape = unwrap(wide_x, wide_y)
     return _raised("float_power", x, y, tape)
 
 
@@ -150,7 +150,7 @@ def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     out = node(apply("sqrt", x.data))
 
@@ -237,7 +237,7 @@ def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
         DTypeError: The dtypes differ, or are not float.
     """
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     float_only(x, given)
     out = node(apply("hypot", x.data, y.data))
 

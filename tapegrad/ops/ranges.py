@@ -12,7 +12,7 @@ from tapegrad.backend import Int, engine
 from tapegrad.dims import UNKNOWN, Dims, Size, one_int, surely_less, surely_same
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.operands import known, split
+from tapegrad.operands import known, unwrap
 from tapegrad.ops.create import filled_shape, float_dtype_only
 from tapegrad.ops.elementwise import scalar_type
 from tapegrad.tensor import D, Float, Tensor, made, node
@@ -182,7 +182,7 @@ def one_hot(
         DTypeError: `indices` are not whole numbers, `size` is no int, or `dtype` is no dtype.
         IndexError: An index is out of range.
     """
-    indices, _ = split(indices)
+    indices, _ = unwrap(indices)
     if indices.dtype.kind not in "iu":
         raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "indices", str(indices.dtype), "integer"))
     length: Any = one_hot_shape(indices.shape, size)[-1]

@@ -8,7 +8,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op, remembered
-from tapegrad.operands import on_one_tape, same_dtype, split_all, tensor_only
+from tapegrad.operands import on_one_tape, same_dtype, tensor_only, unwrap_all
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.arithmetic import add
 from tapegrad.ops.axes import expand_dims
@@ -361,7 +361,7 @@ def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Floa
     """Gives the hidden state after each step, and behind it, as if of steps more, what else the last one left."""
     # One entry for all steps: to cut out each by an op of its own would fill as many sequences with zeros on the way
     # back, and the gradient of the weight would be a product per step instead of one.
-    nodes, tape = split_all(operands, "operands")
+    nodes, tape = unwrap_all(operands, "operands")
     x, *first, weight, bias = nodes
     steps = x.shape[-2]
     now, hidden, ways_back = tuple(one.data for one in first), [first[0].data], []

@@ -9,7 +9,7 @@ from tapegrad.backend import Axis, engine
 from tapegrad.dims import Dims, normal_axes, show, surely_same
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops.elementwise import float_only, number_only
 from tapegrad.tensor import D, Float, Real, T, Tensor, node
@@ -55,7 +55,7 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is bool.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     number_only(x)
     check_axis(x, axis)
     out = node(engine(x.data).sum(x.data, axis, keepdims=keepdims))
@@ -85,7 +85,7 @@ def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False)
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
     total = engine(x.data).sum(x.data, axis, keepdims=keepdims)
@@ -115,7 +115,7 @@ def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
     Raises:
         ShapeError: An axis is out of range, named twice, or empty.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     check_axis(x, axis)
     out = node(engine(x.data).max(x.data, axis, keepdims=keepdims))
 
@@ -142,7 +142,7 @@ def min(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
     Raises:
         ShapeError: An axis is out of range, named twice, or empty.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     check_axis(x, axis)
     out = node(engine(x.data).min(x.data, axis, keepdims=keepdims))
 
@@ -170,7 +170,7 @@ def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) 
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is bool.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     number_only(x)
     check_axis(x, axis)
     out = node(engine(x.data).prod(x.data, axis, keepdims=keepdims))

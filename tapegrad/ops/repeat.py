@@ -10,7 +10,7 @@ from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, Size, normal_axis, product, several_ints, surely_less, window
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import split, tensor_only
+from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.places import getitem
 from tapegrad.tensor import D, T, Tensor, node
@@ -122,7 +122,7 @@ def unfold(x: Tensor[Any, T, D], axis: Int, *, size: int, step: int = 1) -> Tens
 
 def _copied(x: Tensor[Any, T, D], narrow: Any, wide: Any, shape: tuple[int, ...]) -> Tensor[Any, T, D]:
     """Stretches axes of size one, and gives the whole its shape."""
-    x, tape = split(x)
+    x, tape = unwrap(x)
     stretched = engine(x.data).broadcast_to(x.data.reshape(narrow), wide)
     out = node(stretched.reshape(shape))
 

@@ -10,7 +10,7 @@ from tapegrad import sentences
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import Typed, op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, is_fraction, number_only
@@ -160,7 +160,7 @@ def clamp(
     Raises:
         DTypeError: `x` is bool, or an end is no number, or a float while `x` is an int.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     number_only(x)
     clamp_dtypes(Typed(x.ndim, str(x.dtype)), min, max)
     primitives = engine(x.data)
@@ -266,14 +266,14 @@ def fmin(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
 
 
 def _stepped(name: Elementwise, x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    x, _ = split(x)
+    x, _ = unwrap(x)
     number_only(x)
     return node(apply(name, x.data))
 
 
 def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any) -> Tensor[Any, Any, Any]:
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     number_only(x, given)
     out = node(apply(name, x.data, y.data))
 

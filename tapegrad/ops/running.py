@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, normal_axis, product
 from tapegrad.op import op
-from tapegrad.operands import split, tensor_only
+from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.move import reshape
@@ -46,7 +46,7 @@ def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, R
         ShapeError: The axis is out of range.
         DTypeError: `x` is bool.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     number_only(x)
     check_axis(x, axis)
     along = 0 if axis is None else normal_axis(axis, x.shape)
@@ -80,7 +80,7 @@ def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, 
         ShapeError: The axis is out of range.
         DTypeError: `x` is bool.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     number_only(x)
     check_axis(x, axis)
     run = 0 if axis is None else normal_axis(axis, x.shape)

@@ -9,7 +9,7 @@ from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, normal_axis, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
-from tapegrad.operands import split_all, tensor_only
+from tapegrad.operands import tensor_only, unwrap_all
 from tapegrad.tensor import T1, T2, Float, T, Tensor, node
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def ssm_scan(
         Gu & Dao, [Mamba](https://arxiv.org/abs/2312.00752), eq. 2a, with a diagonal A.
     """
     _one_float_dtype(a=a, b=b, x=x)
-    (a, b, x), tape = split_all((a, b, x), "operands")
+    (a, b, x), tape = unwrap_all((a, b, x), "operands")
     axis = normal_axis(axis, a.shape, "a")
     out = node(_scanned(a.data, b.data * x.data, axis))
 

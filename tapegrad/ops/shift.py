@@ -9,7 +9,7 @@ from tapegrad.backend import Axis, Int, engine
 from tapegrad.dims import Dims, normal_axes, one_int, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import Typed, op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._lowering import numbers
 from tapegrad.ops.elementwise import is_fraction
 from tapegrad.tensor import D, S, T, Tensor, node
@@ -63,7 +63,7 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     Raises:
         ShapeError: An axis is out of range or named twice.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     axes = normal_axes(axis, x.shape)
     turned = tuple(slice(None, None, -1 if position in axes else 1) for position in range(x.ndim))
     out = node(engine(x.data).getitem(x.data, turned))
@@ -93,7 +93,7 @@ def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) ->
         ShapeError: An axis is out of range or named twice, or the shifts are not as many as the axes.
         DTypeError: A shift is no int.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     roll_shape(x.shape, shift, axis)
     sizes = (x.size,) if axis is None else x.shape
     axes = normal_axes(axis, sizes)
@@ -135,7 +135,7 @@ def pad(
         ShapeError: A width is negative, or the pairs are not as many as the axes.
         DTypeError: A width is no int, or `value` is a float and `x` is not.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     pad_dtypes(Typed(x.ndim, str(x.dtype)), value)
     widths: Any = _widths(x.shape, pad_width)
     out = node(engine(x.data).pad(x.data, widths, x.data.dtype.type(value)))

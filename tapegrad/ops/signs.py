@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
@@ -35,7 +35,7 @@ def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
     Raises:
         DTypeError: `x` is not a float.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     float_only(x)
     return node(apply("signbit", x.data))
 
@@ -60,7 +60,7 @@ def copysign(
         DTypeError: The dtypes differ, or are not float.
     """
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     float_only(x, given)
     out = node(apply("copysign", x.data, y.data))
 
@@ -95,7 +95,7 @@ def heaviside(
         DTypeError: The dtypes differ, or are not float.
     """
     given = x
-    x, y, tape = split(x, y)
+    x, y, tape = unwrap(x, y)
     float_only(x, given)
     out = node(apply("heaviside", x.data, y.data))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, normal_axis
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis
 from tapegrad.tensor import Float, S, T, Tensor, node
@@ -39,7 +39,7 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
         ShapeError: The axis is out of range.
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
     if not x.size:
@@ -70,7 +70,7 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
         ShapeError: The axis is out of range.
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
     if not x.size:

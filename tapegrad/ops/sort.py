@@ -8,7 +8,7 @@ from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, Size, normal_axis, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import split, tensor_only
+from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.places import getitem
 from tapegrad.tensor import D, S, T, Tensor, node
@@ -79,7 +79,7 @@ def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False)
     Raises:
         ShapeError: The axis is out of range.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     return node(engine(x.data).argsort(x.data, normal_axis(axis, x.shape), descending=descending))
 
 

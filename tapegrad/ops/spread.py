@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.backend import Axis, engine
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import float_only
@@ -50,7 +50,7 @@ def var(
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
     scale = _one_over(_count(x, axis) - correction)
@@ -87,7 +87,7 @@ def std(
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
     scale = _one_over(_count(x, axis) - correction)
@@ -126,7 +126,7 @@ def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = F
         ShapeError: An axis is out of range, named twice, or empty.
         DTypeError: `x` is not a float.
     """
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
     out = node(_logsumexp(x.data, axis, keepdims=keepdims))
@@ -173,7 +173,7 @@ def norm(
         message = f"norm: ord is {ord} but must be at least 1"
         raise ValueError(message)
     given = x
-    x, tape = split(x)
+    x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
     if ord == math.inf:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.backend import Axis, Int, engine
 from tapegrad.op import op
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.ops.reduce import check_axis, extremum_shape, reduce_shape
 from tapegrad.tensor import Tensor, node
 
@@ -41,7 +41,7 @@ def argmax(
     Raises:
         ShapeError: The axis is out of range, or empty.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     check_axis(x, axis)
     return node(engine(x.data).argmax(x.data, axis, keepdims=keepdims))
 
@@ -65,7 +65,7 @@ def argmin(
     Raises:
         ShapeError: The axis is out of range, or empty.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     check_axis(x, axis)
     return node(engine(x.data).argmin(x.data, axis, keepdims=keepdims))
 
@@ -89,7 +89,7 @@ def all(
     Raises:
         ShapeError: An axis is out of range or named twice.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     check_axis(x, axis)
     return node(engine(x.data).all(x.data, axis, keepdims=keepdims))
 
@@ -113,7 +113,7 @@ def any(
     Raises:
         ShapeError: An axis is out of range or named twice.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     check_axis(x, axis)
     return node(engine(x.data).any(x.data, axis, keepdims=keepdims))
 
@@ -137,7 +137,7 @@ def count_nonzero(
     Raises:
         ShapeError: An axis is out of range or named twice.
     """
-    x, _ = split(x)
+    x, _ = unwrap(x)
     check_axis(x, axis)
     primitives = engine(x.data)
     ones = primitives.cast(primitives.cast(x.data, np.bool_), np.int64)

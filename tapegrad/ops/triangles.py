@@ -10,7 +10,7 @@ from tapegrad.backend import Int, engine
 from tapegrad.dims import UNKNOWN, Dims, Size, at_least, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import split, tensor_only
+from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops.create import zeros
 from tapegrad.ops.places import at_set, getitem
 from tapegrad.ops.ranges import countable, eye_shape
@@ -131,7 +131,7 @@ def diag(x: Tensor[Any, T, D], *, k: int = 0) -> Tensor[Any, T, D]:
 
 
 def _kept(x: Tensor[S, T, D], mask: Any) -> Tensor[S, T, D]:
-    x, tape = split(x)
+    x, tape = unwrap(x)
     out = node(engine(x.data).where(mask, x.data, x.dtype.type(0)))
 
     def backward(grads: Gradients) -> None:

@@ -9,7 +9,7 @@ from tapegrad import sentences
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
-from tapegrad.operands import split_mixed
+from tapegrad.operands import unwrap_mixed
 from tapegrad.ops._broadcast import add_summed
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
@@ -152,7 +152,7 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
         DTypeError: The dtypes differ, or are not float.
     """
     given = x
-    x, y, tape = split_mixed(x, y)
+    x, y, tape = unwrap_mixed(x, y)
     if y.dtype != x.dtype:
         raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(y.dtype), "y", str(x.dtype), "x"))
     float_only(x, given)

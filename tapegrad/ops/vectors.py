@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
-from tapegrad.operands import both_on_one_tape, split
+from tapegrad.operands import both_on_one_tape, unwrap
 from tapegrad.ops.arithmetic import mul
 from tapegrad.ops.axes import expand_dims, squeeze
 from tapegrad.ops.elementwise import number_only
@@ -127,7 +127,7 @@ def vecmat(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 
 def _fitting(rule: Callable[[Dims, Dims], Dims], x: Any, y: Any) -> tuple[Tensor[Any, Any, Any], Tensor[Any, Any, Any]]:
     """Returns two operands that fit, on the one tape they make together: the ops within speak of other shapes."""
-    *parts, _ = split(x, y)
+    *parts, _ = unwrap(x, y)
     rule(*(part.shape for part in parts))
     x, y = (given if isinstance(given, Tensor) else part for given, part in zip((x, y), parts, strict=True))
     return both_on_one_tape(x, y)

@@ -19,7 +19,7 @@ from tapegrad import ops
 from tapegrad.autodiff import Autodiff
 from tapegrad.errors import TapeError
 from tapegrad.op import OPS
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.tensor import Tensor, node
 
 FILE = Path(__file__).parents[1] / "oracle" / "test_torch.py"
@@ -201,7 +201,7 @@ def test_the_gradient_and_the_operands_may_be_of_two_engines(name: str) -> None:
 
 # A way back that knows its slope from elsewhere than its operand; it is NumPy's where all else is JAX's.
 def given_slope(x: Any) -> Any:
-    operand, tape = split(x)
+    operand, tape = unwrap(x)
     out = node(operand.data * 2.0)
 
     def backward(grads: Any) -> None:

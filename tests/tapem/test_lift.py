@@ -12,7 +12,7 @@ import pytest
 from tapegrad import ops, tapem
 from tapegrad.nn import Param
 from tapegrad.op import OPS
-from tapegrad.operands import split
+from tapegrad.operands import unwrap
 from tapegrad.tapem import Err, Node, Ok, Tape, TapeM
 from tapegrad.tapem.lift import Lifted
 from tapegrad.tensor import Tensor, node
@@ -137,7 +137,7 @@ def test_a_node_says_which_op_of_the_library_made_it_of_what(name: str) -> None:
 def test_the_way_back_is_that_of_finite_differences() -> None:
     def loss(x: Tensor[Any, Any, Any], w: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
         """Runs the pure tape as an op of its own."""
-        operand, other, tape = split(x, w)
+        operand, other, tape = unwrap(x, w)
         scalar, longer = network(operand, other).run(EMPTY).unwrap()
         out = node(scalar.value.data)
         grads = tapem.backward(scalar).eval(longer).unwrap()
