@@ -49,7 +49,7 @@ def kernel(x: Tensor[Shape[N, K], T1, D], y: Tensor[Shape[M, K], T2, D]) -> Tens
     out = tg.node(product * product)
 
     def backward(grads: Gradients) -> None:
-        dproduct = 2.0 * grads.take(out) * (a.data @ b.data.T + 1.0)
+        dproduct = 2.0 * grads.pop_output(out) * (a.data @ b.data.T + 1.0)
         if grads.wants(a):
             grads.add(a, dproduct @ b.data)
         if grads.wants(b):

@@ -329,7 +329,7 @@ def _anew(out: Any, recipe: _Recipe) -> Pullback:
     """Returns a way back that holds nothing: the op is recorded again before it runs."""
 
     def anew(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         twin, backward = recipe.way_back()
         grads.add(twin, dy)
         backward(grads)

@@ -137,7 +137,7 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
         return out
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         wanted = [place for place in written.gradients if grads.wants(operands[place])]
         if isinstance(dy, np.ndarray | np.generic):
             kept = dict(slopes)
@@ -153,7 +153,7 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
             grads.add(operands[place], summed_to(found[place], operands[place]))
 
     backward.__qualname__ = f"{function.__name__}.<locals>.backward"  # by which a picture of the tape names it
-    return tape.record(out, tuple(operands), backward, reads=tuple(operands))
+    return tape.record(out, tuple(operands), backward, saved=tuple(operands))
 
 
 def _written(

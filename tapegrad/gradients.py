@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
 
-from typing_extensions import TypeVar, override
+from typing_extensions import TypeVar, deprecated, override
 
 from tapegrad import picture, sentences
 from tapegrad.backend import engine
@@ -170,8 +170,8 @@ class Gradients:
         else:
             values[x] = values[x] + gradient if gradient.size < GROWING else engine(gradient).grown(values, x, gradient)
 
-    def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
-        """Returns the accumulated gradient of `x`, a closure's own output, and gives it up.
+    def pop_output(self, x: Tensor[S, Any, D]) -> Value[S, D]:
+        """Remove and return the accumulated gradient of `x`, the output of the op whose closure asks.
 
         Raises:
             KeyError: None has reached it. Only a step added by hand, which is never pruned, needs to ask first.
@@ -185,15 +185,20 @@ class Gradients:
         return gradient
 
     @edge
-    def spend(self, x: Tensor[S, Any, D]) -> tuple[Value[S, D], bool]:
-        """Does what `take` does, and says whether what becomes of the gradient may stand in its place.
+    def pop_reusable(self, x: Tensor[S, Any, D]) -> tuple[Value[S, D], bool]:
+        """Like `pop_output`, and also return whether the caller may overwrite the array.
 
-        So it is where it is large, and nobody else sees it.
+        It may where the array is large and nothing else refers to it.
         """
         values = self.values_by_node
         is_ours = x in values and x not in self._kept and values[x].size >= GROWING
         is_free = is_ours and engine(values[x]).is_free(values, x)
-        return self.take(x), is_free
+        return self.pop_output(x), is_free
+
+    @deprecated("Gradients.take is called Gradients.pop_output now")
+    def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
+        """Return `pop_output(x)`: its old name, which goes with the next release."""
+        return self.pop_output(x)
 
     def norm(self) -> float:
         r"""Returns the length of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""

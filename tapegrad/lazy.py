@@ -120,7 +120,7 @@ class _Held:
         """
         value = self.reference()
         if value is None:
-            message = f"the value of a tensor of shape {show(self.shape)} was let go of: `reads` did not name it"
+            message = f"the value of a tensor of shape {show(self.shape)} was let go of: `saved` did not name it"
             raise TapeError(message)
         return value
 

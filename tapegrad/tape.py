@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -57,6 +58,8 @@ class Tape:
         out: Tensor[S, NoneTape, D],
         inputs: tuple[Node, ...],
         backward: Pullback,
+        saved: tuple[Node, ...] | None = None,
+        *,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, Self, D]:
         """Returns `out` with this tape on it, after noting how its gradient reaches `inputs`.
@@ -65,8 +68,9 @@ class Tape:
             out: The result.
             inputs: The operands.
             backward: Takes the gradient of the result, and adds to those of the operands.
-            reads: Of the result and the operands those whose values `backward` reads, by default all. What nobody
-                reads is kept only for as long as a large tensor itself is.
+            saved: The result and operands whose values `backward` reads, by default all. The value of a large tensor
+                that no closure saves is freed together with the tensor.
+            reads: The old name of `saved`, which goes with the next release.
         """
         raise NotImplementedError
 
@@ -92,6 +96,8 @@ class NoneTape(Tape):
         out: Tensor[S, NoneTape, D],
         inputs: tuple[Node, ...],
         backward: Pullback,
+        saved: tuple[Node, ...] | None = None,
+        *,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, NoneTape, D]:
         for x in inputs:
@@ -174,35 +180,39 @@ class OwnedTape(Tape):
         out: Tensor[S, NoneTape, D],
         inputs: tuple[Node, ...],
         backward: Pullback,
+        saved: tuple[Node, ...] | None = None,
+        *,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, OwnedTape, D]:
+        if reads is not None:
+            saved = _renamed(reads)
         tape = self._tape
         if not tape.is_open:
             tape = self._opened()
         for x in inputs:
             if not x.is_plain:
                 if x.version is None:
-                    tape.take_note(x, reads)
+                    tape.take_note(x, saved)
                 else:  # asked here: most operands that are not plain are parameters
                     tape.watched.setdefault(x, x.version)
         entry = (_now(), out, inputs, backward)
         tape.entries.append(entry)
         if not tape.is_open:  # another thread has ended it since
-            self._record_again(entry, reads)
+            self._record_again(entry, saved)
         taped: Tensor[S, OwnedTape, D] = _new(type(out))  # as `Tensor._carrying`, without a call
         data: Any = out.data
         taped.data, taped.tape, taped.node = data, self, out
-        if reads is not None and type(data) is ndarray and data.nbytes >= _LARGE:
-            tape.let_go(out, reads)
+        if saved is not None and type(data) is ndarray and data.nbytes >= _LARGE:
+            tape.let_go(out, saved)
         return taped
 
-    def _record_again(self, entry: Entry, reads: tuple[Node, ...] | None) -> None:
+    def _record_again(self, entry: Entry, saved: tuple[Node, ...] | None) -> None:
         """Records an entry on the tape that another thread has merged this one into; whether it had it, time tells."""
         with _MERGING:
             tape = self._opened()
             for x in entry[2]:
                 if not x.is_plain:
-                    tape.take_note(x, reads)
+                    tape.take_note(x, saved)
             tape.entries.append(entry)
             tape._shuffled = True
 
@@ -258,12 +268,16 @@ class JointTape(OwnedTape):
         out: Tensor[S, NoneTape, D],
         inputs: tuple[Node, ...],
         backward: Pullback,
+        saved: tuple[Node, ...] | None = None,
+        *,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, Self, D]:
+        if reads is not None:
+            saved = _renamed(reads)
         for x in inputs:
             if not x.is_plain and x.version is None:
-                self._parts[0].tape.take_note(x, reads)  # rejects a lost gradient before anything merges
-        recorded: Any = self._merged().record(out, inputs, backward, reads)
+                self._parts[0].tape.take_note(x, saved)  # rejects a lost gradient before anything merges
+        recorded: Any = self._merged().record(out, inputs, backward, saved)
         taped: Tensor[S, Self, D] = recorded  # with the tape that this one stands for
         return taped
 
@@ -363,12 +377,12 @@ class GradientTape:
         self._has_opaque = True
         self.entries.append((_now(), None, (), op))
 
-    def let_go(self, out: Node, reads: tuple[Node, ...]) -> None:
+    def let_go(self, out: Node, saved: tuple[Node, ...]) -> None:
         """Leaves the value of a result to whoever holds it, unless the way back reads it or computes it again."""
-        if self.checkpoint is None and not _is_among(out, reads):
+        if self.checkpoint is None and not _is_among(out, saved):
             out.loosen()
 
-    def take_note(self, x: Node, reads: tuple[Node, ...] | None) -> None:
+    def take_note(self, x: Node, saved: tuple[Node, ...] | None) -> None:
         """Notes the version of a parameter that is used, and fastens a value that the way back reads.
 
         Raises:
@@ -383,7 +397,7 @@ class GradientTape:
             )
             raise TapeError(message)
         # What is computed again reads all of its operands.
-        elif reads is None or self.checkpoint is not None or _is_among(x, reads):
+        elif saved is None or self.checkpoint is not None or _is_among(x, saved):
             x.fasten()
 
     def append(self, other: GradientTape) -> None:
@@ -557,6 +571,11 @@ def _check(option: str, given: object, kind: type, expected: str) -> None:
     if not isinstance(given, kind):
         message = f"{option} is {with_article(type(given).__name__)} but {expected} expected"
         raise DTypeError(message)
+
+
+def _renamed(reads: tuple[Node, ...]) -> tuple[Node, ...]:
+    warnings.warn("record: reads is called saved now", DeprecationWarning, stacklevel=3)
+    return reads
 
 
 def _is_among(x: Node, nodes: tuple[Node, ...]) -> bool:

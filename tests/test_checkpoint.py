@@ -126,7 +126,7 @@ def test_an_operand_that_no_slope_reads_is_not_computed_again() -> None:
     def moved(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
         x, tape = split_tape(x)
         out = node(x.data + 1 + counted("moved"))
-        return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out)))
+        return tape.record(out, (x,), lambda grads: grads.add(x, grads.pop_output(out)))
 
     @op(kept_shape)
     def grown(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
@@ -164,7 +164,7 @@ def heated(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
     square = node(x.data * x.data + counted("heated"))
     squares.append(ref(square.data))
     out = node(square.data * x.data)
-    return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out) * square.data * 3.0))
+    return tape.record(out, (x,), lambda grads: grads.add(x, grads.pop_output(out) * square.data * 3.0))
 
 
 squares: list[ref[Any]] = []

@@ -42,7 +42,7 @@ def test_gradients_made_by_hand_want_nothing_and_keep_nothing() -> None:
     grads.add(x, x.data)
 
     assert not grads.wants(x)
-    assert grads.take(x) is x.data
+    assert grads.pop_output(x) is x.data
     assert x not in grads
     assert "x" not in grads
 
@@ -58,7 +58,7 @@ def test_a_gradient_of_another_dtype_is_refused_at_the_end_of_the_way() -> None:
     out = node(x.data * 2)
     wide: Any = np.ones(3)
 
-    loss = tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out) * wide)).sum()
+    loss = tape.record(out, (x,), lambda grads: grads.add(x, grads.pop_output(out) * wide)).sum()
 
     with pytest.raises(DTypeError, match=r"^Gradients.add: x is float32 but gradient is float64$"):
         loss.backward()
@@ -166,7 +166,7 @@ def test_what_becomes_of_a_gradient_may_stand_in_its_place_where_nobody_sees_it(
     grads = Gradients()
     grads.values_by_node[x] = made(held)
 
-    assert grads.spend(x)[1] is is_free
+    assert grads.pop_reusable(x)[1] is is_free
     assert x not in grads
 
 
@@ -176,7 +176,7 @@ def test_a_gradient_that_is_asked_for_is_not_spent() -> None:
     grads._want([x], (), (), has_opaque=False)
     grads.values_by_node[x] = np.ones(LARGE, np.float32)
 
-    gradient, is_free = grads.spend(x)
+    gradient, is_free = grads.pop_reusable(x)
 
     assert not is_free
     assert grads.values_by_node[x] is gradient
@@ -184,7 +184,7 @@ def test_a_gradient_that_is_asked_for_is_not_spent() -> None:
 
 def test_a_gradient_that_has_not_come_cannot_be_spent() -> None:
     with pytest.raises(KeyError, match=r"no gradient has reached a tensor of shape \(2,\)"):
-        Gradients().spend(ones((2,)))
+        Gradients().pop_reusable(ones((2,)))
 
 
 def test_a_replacement_takes_the_place_and_never_adds() -> None:

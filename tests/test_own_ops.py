@@ -35,7 +35,7 @@ def squareplus(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
 
     def backward(grads: Gradients) -> None:
         slope = (operand.data / root() + 1.0) * 0.5
-        grads.add(operand, grads.take(out) * slope)
+        grads.add(operand, grads.pop_output(out) * slope)
 
     return tape.record(out, (operand,), backward)
 
@@ -50,7 +50,7 @@ def gated(x: Any, y: Any) -> Any:
     out = node(a.data * gate())
 
     def backward(grads: Gradients) -> None:
-        dz, open_by = grads.take(out), gate()
+        dz, open_by = grads.pop_output(out), gate()
         if grads.wants(a):
             grads.add(a, dz * open_by)
         if grads.wants(b):

@@ -27,7 +27,7 @@ def doubled(x: Any) -> Any:
     out = node(x.data * 2)
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out) * 2)
+        grads.add(x, grads.pop_output(out) * 2)
 
     return tape.record(out, (x,), backward)
 

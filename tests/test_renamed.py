@@ -10,8 +10,30 @@ import pytest
 
 import tapegrad as tg
 
+X = tg.tensor([1.0, 2.0, 3.0])
+
+
+def gradients() -> tg.Gradients:
+    grads = tg.Gradients()
+    grads.add(X, X.data * 2.0)
+    return grads
+
+
+def recorded(**options: Any) -> Any:
+    """Return the gradient of an op that is recorded with some options of `record`."""
+    x, tape = tg.split_tape(X.trace())
+    out = tg.node(x.data * 2.0)
+    taped = tape.record(out, (x,), lambda grads: grads.add(x, grads.pop_output(out) * 2.0), **options)
+    return taped.sum().backward()[X]
+
+
 RENAMED: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     r"tapegrad\.handle is called tapegrad\.node now": (lambda: tg.handle(np.ones(3)), lambda: tg.node(np.ones(3))),
+    r"Gradients\.take is called Gradients\.pop_output now": (
+        lambda: gradients().take(X),
+        lambda: gradients().pop_output(X),
+    ),
+    r"record: reads is called saved now": (lambda: recorded(reads=()), lambda: recorded(saved=())),
 }
 
 

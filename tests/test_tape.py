@@ -60,7 +60,7 @@ def recorded(x: Any, log: list[str], name: str) -> Any:
 
     def backward(grads: Gradients) -> None:
         log.append(name)
-        grads.add(x, grads.take(out))
+        grads.add(x, grads.pop_output(out))
 
     return tape.record(out, (x,), backward)
 
@@ -205,7 +205,9 @@ def test_a_layer_of_two_rows_that_is_rejected_merges_no_tapes() -> None:
 
 def test_the_tape_of_two_operands_merges_theirs_when_it_is_used() -> None:
     for use in (
-        lambda out, operands, tape: tape.record(out, operands, lambda grads: grads.add(operands[0], grads.take(out))),
+        lambda out, operands, tape: tape.record(
+            out, operands, lambda grads: grads.add(operands[0], grads.pop_output(out))
+        ),
         lambda out, _, tape: exp(out.put_tape(tape)),
         lambda _, __, tape: tape.tape.add_backward_op(lambda _: None),
         lambda _, __, tape: OwnedTape().merge(tape),
@@ -293,7 +295,7 @@ def test_a_tape_that_was_split_off_goes_on_recording_after_it_was_merged_away() 
     assert tape.tape is longer.tape.tape
 
     out = node(plain.data * 5)
-    out = tape.record(out, (plain,), lambda grads: grads.add(plain, grads.take(out.node) * 5))
+    out = tape.record(out, (plain,), lambda grads: grads.add(plain, grads.pop_output(out.node) * 5))
     grads = (out + longer * 0).sum().backward()
 
     assert grads[x].tolist() == [5, 5, 5]
@@ -650,7 +652,7 @@ def test_an_error_on_the_way_back_names_the_op_and_leaves_the_gradients_as_they_
     def mistaken(x: Any) -> Any:
         x, tape = split_tape(x)
         out = node(x.data * 3)
-        return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out).sum()))
+        return tape.record(out, (x,), lambda grads: grads.add(x, grads.pop_output(out).sum()))
 
     y = mistaken(x.trace(grads=grads) * 1.0)
     message = r"^the way back of mistaken: Gradients.add: S is \(2,\) in x but \(\) in gradient$"
@@ -682,7 +684,7 @@ def test_wants_spares_a_binary_op_the_side_that_nobody_needs() -> None:
 
     def backward(grads: Gradients) -> None:
         asked.update(left=grads.wants(left), right=grads.wants(right), taped=grads.wants(left.put_tape(tape)))
-        grads.add(left, grads.take(out) * right.data)
+        grads.add(left, grads.pop_output(out) * right.data)
 
     tape.record(out, (left, right), backward).sum().backward()
 
@@ -782,7 +784,7 @@ def test_a_step_that_only_its_writer_understands_is_never_pruned() -> None:
 
     def negate(grads: Gradients) -> None:
         log.append("opaque")
-        grads.add(taped, grads.take(out) * 7)  # a taped tensor stands for itself
+        grads.add(taped, grads.pop_output(out) * 7)  # a taped tensor stands for itself
 
     taped.tape.tape.add_backward_op(negate)
     doubled = out.put_tape(taped.tape) * 2
@@ -806,7 +808,7 @@ def test_an_opaque_step_that_takes_what_nothing_reached_is_told_so() -> None:
     taped = real(3).trace()
     unused = node(taped.data * 7)
 
-    taped.tape.tape.add_backward_op(lambda grads: grads.add(taped, grads.take(unused)))
+    taped.tape.tape.add_backward_op(lambda grads: grads.add(taped, grads.pop_output(unused)))
 
     with pytest.raises(KeyError, match=r"^the way back of <lambda>: no gradient has reached a tensor of shape \(3,\)$"):
         taped.sum().backward()

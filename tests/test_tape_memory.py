@@ -99,7 +99,7 @@ def test_backward_frees_on_the_way_what_it_has_run() -> None:
 
         def backward(grads: Gradients) -> None:
             alive.append(newest() is not None)
-            grads.add(x, grads.take(out))
+            grads.add(x, grads.pop_output(out))
 
         return tape.record(out, (x,), backward)
 
@@ -280,11 +280,11 @@ def test_reading_a_value_that_was_let_go_of_is_an_error_that_says_so() -> None:
     def doubled(x: Any) -> Any:
         x, tape = unwrap(x)
         out = node(x.data * 2)
-        return tape.record(out, (x,), lambda grads: grads.add(x, grads.take(out) * out.data), reads=())
+        return tape.record(out, (x,), lambda grads: grads.add(x, grads.pop_output(out) * out.data), saved=())
 
     y = doubled(real(20, 30).trace()).sum()
 
-    reason = r"the value of a tensor of shape \(20, 30\) was let go of: `reads` did not name it"
+    reason = r"the value of a tensor of shape \(20, 30\) was let go of: `saved` did not name it"
     with pytest.raises(TapeError, match=rf"^the way back of doubled: {reason}$"):
         y.backward()
 

@@ -57,7 +57,7 @@ def by_hand(x: Any, length: int) -> Any:
         operand, result = steps[-2:]
 
         def backward(grads: Any, operand: Any = operand, result: Any = result) -> None:
-            grads.add(operand, grads.take(result) * 1.0)
+            grads.add(operand, grads.pop_output(result) * 1.0)
 
         tape.add_backward_op(backward)
     tape.add_backward_op(lambda grads: grads.add(steps[-1], x.data * 2.0))

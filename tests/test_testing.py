@@ -27,7 +27,7 @@ def scaled(x: Any, *, forward: float = 3.0, back: float = 3.0) -> Any:
     out = node(x.data * forward)
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out) * back)
+        grads.add(x, grads.pop_output(out) * back)
 
     return tape.record(out, (x,), backward)
 
@@ -78,7 +78,7 @@ def test_a_second_order_that_is_wrong_is_named_as_such() -> None:
 
         def backward(grads: Gradients) -> None:
             values = x.numpy()  # leaves the tape below
-            grads.add(x, grads.take(out) * (2 * values))
+            grads.add(x, grads.pop_output(out) * (2 * values))
 
         return tape.record(out, (x,), backward)
 
@@ -105,7 +105,7 @@ def grown(x: Any, asked: str) -> Any:
     out = node(engine(x.data).exp(x.data))
 
     def backward(grads: Gradients) -> None:
-        dy, y = grads.take(out), out.data
+        dy, y = grads.pop_output(out), out.data
         primitives = engine(dy if asked == "dy" else y)
         grads.add(x, primitives.softmax_back(y, dy, 0) + dy * y - primitives.softmax_back(y, dy, 0))
 
@@ -118,7 +118,7 @@ def test_a_level_that_changes_a_gradient_is_found() -> None:
         out = node(x.data * 2.0)
 
         def backward(grads: Gradients) -> None:
-            dy = grads.take(out)
+            dy = grads.pop_output(out)
             grads.add(x, dy * (2.0 if isinstance(dy, np.ndarray) else 3.0))
 
         return tape.record(out, (x,), backward)

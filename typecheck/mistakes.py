@@ -104,7 +104,7 @@ def reject_a_gradient_of_another_shape() -> None:
         out = tg.node(a_.data * a_.data)
 
         def backward(grads: Gradients) -> None:
-            grads.add(a_, grads.take(out).T)  # E(mypy): Gradients.add: S is (N, H) in x but (H, N) in gradient [tapegrad-shape]
+            grads.add(a_, grads.pop_output(out).T)  # E(mypy): Gradients.add: S is (N, H) in x but (H, N) in gradient [tapegrad-shape]
 
         return tape.record(out, (a_,), backward)
 

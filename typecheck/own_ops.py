@@ -26,7 +26,7 @@ def negate(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
     out = tg.node(-operand.data)
 
     def backward(grads: Gradients) -> None:
-        grads.add(operand, -grads.take(out))
+        grads.add(operand, -grads.pop_output(out))
 
     return tape.record(out, (operand,), backward)
 
@@ -37,7 +37,7 @@ def product(x: Tensor[Shape[N, K], T], y: Tensor[Shape[K, M], T2]) -> Tensor[Sha
     out = tg.node(a.data @ b.data)
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         if grads.wants(a):
             grads.add(a, dz @ b.data.T)
         if grads.wants(b):
@@ -96,7 +96,7 @@ def reject_a_product_in_the_wrong_order() -> None:
         out = tg.node(a.data @ b.data)
 
         def backward(grads: Gradients) -> None:
-            grads.add(b, grads.take(out) @ a.data)  # E(mypy): matmul: inner sizes differ: x (N, M) has M columns but y (N, K) has N rows [tapegrad-shape]
+            grads.add(b, grads.pop_output(out) @ a.data)  # E(mypy): matmul: inner sizes differ: x (N, M) has M columns but y (N, K) has N rows [tapegrad-shape]
 
         return tape.record(out, (a, b), backward)
 
@@ -109,7 +109,7 @@ def reject_the_gradient_of_the_other_operand() -> None:
         out = tg.node(a.data @ b.data)
 
         def backward(grads: Gradients) -> None:
-            grads.add(a, a.data.T @ grads.take(out))  # E(mypy): Gradients.add: S is (N, K) in x but (K, M) in gradient [tapegrad-shape]
+            grads.add(a, a.data.T @ grads.pop_output(out))  # E(mypy): Gradients.add: S is (N, K) in x but (K, M) in gradient [tapegrad-shape]
 
         return tape.record(out, (a, b), backward)
 

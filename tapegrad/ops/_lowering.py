@@ -79,7 +79,7 @@ def convolved(
     out, windows = node(y.reshape(shape)), y.shape
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out).reshape(windows)
+        dy = grads.pop_output(out).reshape(windows)
         if grads.wants(x):
             dx = engine(dy, w.data).convolve(dy, _turned(seen()), _to_cells(slide, cells[3:], kernels[3:]))
             grads.add(x, dx.reshape(x.shape))
@@ -89,7 +89,7 @@ def convolved(
             dw = _swapped(_swapped(dw, 0, 1), 1, 2)
             grads.add(w, (_turned(dw) if turned else dw).reshape(w.shape))
 
-    return tape.record(out, (x, w), backward, reads=(x, w))
+    return tape.record(out, (x, w), backward, saved=(x, w))
 
 
 @remembered(memory_bound=True)
@@ -103,12 +103,12 @@ def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor
     out = node(y.data + bias.data.reshape(channels))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         if grads.wants(bias):
             grads.add(bias, summed_to(dz, bias.data.reshape(channels)).reshape(bias.shape))
         grads.add(y, dz)
 
-    return tape.record(out, (y, bias), backward, reads=(bias,))
+    return tape.record(out, (y, bias), backward, saved=(bias,))
 
 
 @remembered()
@@ -122,7 +122,7 @@ def superposed(values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], plac
     out = node(engine(*data).superpose(shape, places, data))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         for part, place in zip(parts, places, strict=True):
             if grads.wants(part):
                 grads.add(part, engine(dy).getitem(dy, place))

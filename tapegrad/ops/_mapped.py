@@ -30,7 +30,7 @@ def mapped(
 
     def backward(grads: Gradients) -> None:
         values = (x.data, out.data) if x.kept and out.kept else _asked_for(slope, x, out)
-        add_alike(grads, x, _times(slope, values, grads.take(out)))
+        add_alike(grads, x, _times(slope, values, grads.pop_output(out)))
 
     backward.__qualname__ = forward.__qualname__  # a picture of the tape shows the op, not this room
     return tape.record(out, (x,), backward)

@@ -95,7 +95,7 @@ def compared(
     out = node(reduced(loss(x.data, target.data), reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, slope(x.data, target.data) * (grads.take(out) * weight))
+        grads.add(x, slope(x.data, target.data) * (grads.pop_output(out) * weight))
 
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x,), backward)
     return recorded

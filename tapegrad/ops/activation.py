@@ -43,9 +43,9 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         # From the left: of x * sigmoid(x) and its like the first product is known to a fused function.
-        add_alike(grads, x, together(lambda dy, y: dy * y * (1 - y), grads.take(out), out.data))
+        add_alike(grads, x, together(lambda dy, y: dy * y * (1 - y), grads.pop_output(out), out.data))
 
-    return tape.record(out, (x,), backward, reads=(out,))
+    return tape.record(out, (x,), backward, saved=(out,))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -170,10 +170,10 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     out = node(engine(x.data).fuse(lambda x: x * share(x), x.data))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         grads.add(x, engine(dy, x.data).fuse(slope, dy, x.data))
 
-    return tape.record(out, (x,), backward, reads=(x,))
+    return tape.record(out, (x,), backward, saved=(x,))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -238,7 +238,7 @@ def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tenso
     out = node(primitives.where(primitives.greater(x.data, 0), x.data, negative_slope * x.data))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         positive = engine(x.data).greater(x.data, 0)
         grads.add(x, engine(dy, positive).where(positive, dy, negative_slope * dy))
 
@@ -280,7 +280,7 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
     out = node(primitives.where(primitives.greater(x.data, 0), x.data, weight.data * x.data))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         positive = engine(x.data).greater(x.data, 0)
         primitives = engine(dy, positive)
         if grads.wants(x):

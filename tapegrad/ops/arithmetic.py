@@ -42,13 +42,13 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     out = node(x.data + y.data if x.data.size < LARGE else together(operator.add, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz, add = grads.take(out), adder(x, y)
+        dz, add = grads.pop_output(out), adder(x, y)
         if x in grads.wanted:
             add(grads, x, dz)
         if y in grads.wanted:
             add(grads, y, dz)
 
-    return tape.record(out, (x, y), backward, reads=())
+    return tape.record(out, (x, y), backward, saved=())
 
 
 @op(broadcast_shape, operator="__sub__", memory_bound=True)
@@ -74,13 +74,13 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     out = node(x.data - y.data if x.data.size < LARGE else together(operator.sub, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz, add = grads.take(out), adder(x, y)
+        dz, add = grads.pop_output(out), adder(x, y)
         if x in grads.wanted:
             add(grads, x, dz)
         if y in grads.wanted:
             add(grads, y, -dz)
 
-    return tape.record(out, (x, y), backward, reads=())
+    return tape.record(out, (x, y), backward, saved=())
 
 
 @op(broadcast_shape, operator="__mul__", memory_bound=True)
@@ -105,7 +105,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     out = node(x.data * y.data if x.data.size < LARGE else together(operator.mul, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz, wanted = grads.take(out), grads.wanted
+        dz, wanted = grads.pop_output(out), grads.wanted
         if dz.size >= LARGE:
             _large_product_back(grads, x, y, dz)
             return
@@ -117,7 +117,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
             add(grads, y, dz * x.data)
 
     factors = (x, y)
-    return tape.record(out, factors, backward, reads=() if is_scaled else factors)
+    return tape.record(out, factors, backward, saved=() if is_scaled else factors)
 
 
 @op(broadcast_shape, operator="__truediv__", memory_bound=True)
@@ -143,14 +143,14 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
     out = node(x.data / y.data if x.data.size < LARGE else together(operator.truediv, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz, add = grads.take(out), adder(x, y)
+        dz, add = grads.pop_output(out), adder(x, y)
         dx = dz / y.data if dz.size < LARGE else together(operator.truediv, dz, y.data)
         if x in grads.wanted:
             add(grads, x, dx)
         if y in grads.wanted:
             add(grads, y, -dx * out.data if dx.size < LARGE else together(_opposite, dx, out.data))
 
-    return tape.record(out, (x, y), backward, reads=(y, out))
+    return tape.record(out, (x, y), backward, saved=(y, out))
 
 
 def _large_product_back(grads: Gradients, x: Any, y: Any, dz: Any) -> None:

@@ -113,7 +113,7 @@ def scaled_dot_product_attention(
     out = node(weights.data @ v.data)
 
     def backward(grads: Gradients) -> None:
-        dy, p = grads.take(out), weights.data
+        dy, p = grads.pop_output(out), weights.data
         if grads.wants(v):
             grads.add(v, summed_to(_swapped(p) @ dy, v.data))
         if not (grads.wants(q) or grads.wants(k)):
@@ -208,7 +208,7 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
     out = node(_turned(x.data, cosine, sine))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, _turned(grads.take(out), cosine, -sine))
+        grads.add(x, _turned(grads.pop_output(out), cosine, -sine))
 
     return tape.record(out, (x,), backward)
 

@@ -129,9 +129,9 @@ def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Te
     out = node(x.data.reshape(flatten_shape(x.shape, start_axis, end_axis)))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out).reshape(x.shape))
+        grads.add(x, grads.pop_output(out).reshape(x.shape))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(unflatten_shape, memory_bound=True)
@@ -156,9 +156,9 @@ def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D
     out = node(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))  # type: ignore[arg-type]  # NumPy's ints do as well
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out).reshape(x.shape))
+        grads.add(x, grads.pop_output(out).reshape(x.shape))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(expand_dims_shape, memory_bound=True)
@@ -181,9 +181,9 @@ def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any
     out = node(x.data.reshape(expand_dims_shape(x.shape, axis)))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out).reshape(x.shape))
+        grads.add(x, grads.pop_output(out).reshape(x.shape))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(squeeze_shape, memory_bound=True)
@@ -207,9 +207,9 @@ def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     out = node(x.data.reshape(squeeze_shape(x.shape, axis)))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out).reshape(x.shape))
+        grads.add(x, grads.pop_output(out).reshape(x.shape))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(permute_shape, memory_bound=True)
@@ -235,9 +235,9 @@ def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
 
     def backward(grads: Gradients) -> None:
         back = tuple(sorted(range(len(axes)), key=normal_axes(axes, x.shape).__getitem__))
-        grads.add(x, grads.take(out).transpose(back))
+        grads.add(x, grads.pop_output(out).transpose(back))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(moveaxis_shape, memory_bound=True)
@@ -303,9 +303,9 @@ def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
     out = node(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out).transpose(axes))  # an exchange undoes itself
+        grads.add(x, grads.pop_output(out).transpose(axes))  # an exchange undoes itself
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 def _order(x: Dims, source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]) -> list[int]:

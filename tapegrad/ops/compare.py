@@ -178,7 +178,7 @@ def where(
     out = node(engine(mask, x.data, y.data).where(mask, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         primitives = engine(dz, mask)
         if grads.wants(x):
             add_summed(grads, x, primitives.where(mask, dz, 0))

@@ -114,7 +114,7 @@ def divmod(
     quotient, rest = map(node, engine(x.data, y.data).pair("divmod", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dr = grads.take(rest)
+        dr = grads.pop_output(rest)
         if grads.wants(x):
             add_summed(grads, x, dr)
         if grads.wants(y):
@@ -177,7 +177,7 @@ def _left_over(name: Literal["remainder", "fmod"], x: Any, y: Any) -> Tensor[Any
     out = node(apply(name, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         if grads.wants(x):
             add_summed(grads, x, dz)
         if grads.wants(y):

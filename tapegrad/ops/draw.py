@@ -226,7 +226,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
         out = node(x.data * mask)
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out) * mask)
+        grads.add(x, grads.pop_output(out) * mask)
 
     return tape.record(out, (x,), backward)
 

@@ -158,7 +158,7 @@ def _contracted(whole: Contraction, parts: list[Tensor[Any, Any, Any]], tape: An
     out = node(engine(*values).einsum(f"{','.join(letters)}->{whole.output}", *values))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         letters, values = _unstretched(whole, parts)
         for position, x in enumerate(parts):
             if grads.wants(x):

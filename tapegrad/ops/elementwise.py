@@ -53,9 +53,9 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
     out = node(x.data * factor)
 
     def backward(grads: Gradients) -> None:
-        add_alike(grads, x, grads.take(out) * factor)
+        add_alike(grads, x, grads.pop_output(out) * factor)
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(elementwise_shape, operator="__neg__", memory_bound=True)
@@ -78,9 +78,9 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     out = node(-x.data)
 
     def backward(grads: Gradients) -> None:
-        add_alike(grads, x, -grads.take(out))
+        add_alike(grads, x, -grads.pop_output(out))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(elementwise_shape, operator="__pos__", memory_bound=True)
@@ -103,7 +103,7 @@ def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     out = node(x.data)
 
     def backward(grads: Gradients) -> None:
-        add_alike(grads, x, grads.take(out))
+        add_alike(grads, x, grads.pop_output(out))
 
     return tape.record(out, (x,), backward)
 
@@ -128,10 +128,10 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     out = node(engine(x.data).exp(x.data))
 
     def backward(grads: Gradients) -> None:
-        dy, y = grads.take(out), out.data
+        dy, y = grads.pop_output(out), out.data
         add_alike(grads, x, dy * y if y.size < LARGE else together(operator.mul, dy, y))
 
-    return tape.record(out, (x,), backward, reads=(out,))
+    return tape.record(out, (x,), backward, saved=(out,))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -154,10 +154,10 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     out = node(engine(x.data).log(x.data))
 
     def backward(grads: Gradients) -> None:
-        dy, value = grads.take(out), x.data
+        dy, value = grads.pop_output(out), x.data
         add_alike(grads, x, dy / value if dy.size < LARGE else together(operator.truediv, dy, value))
 
-    return tape.record(out, (x,), backward, reads=(x,))
+    return tape.record(out, (x,), backward, saved=(x,))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -180,11 +180,11 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     out = node(engine(x.data).tanh(x.data))
 
     def backward(grads: Gradients) -> None:
-        dy, y = grads.take(out), out.data
+        dy, y = grads.pop_output(out), out.data
         # 1 - y² takes longer: NumPy makes an array of the 1.
         add_alike(grads, x, dy - dy * y * y if y.size < LARGE else together(lambda dy, y: dy - dy * y * y, dy, y))
 
-    return tape.record(out, (x,), backward, reads=(out,))
+    return tape.record(out, (x,), backward, saved=(out,))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -207,10 +207,10 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     out = node(engine(x.data).relu(x.data))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         add_alike(grads, x, engine(dy, x.data).relu_back(x.data, dy))
 
-    return tape.record(out, (x,), backward, reads=(x,))
+    return tape.record(out, (x,), backward, saved=(x,))
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -234,11 +234,11 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
     out = node(engine(x.data).cast(x.data, scalar_type(dtype)))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         if x.is_float:
             add_alike(grads, x, engine(dy).cast(dy, x.dtype))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 def is_fraction(number: object) -> bool:

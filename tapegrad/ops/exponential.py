@@ -161,7 +161,7 @@ def _summed_powers(name: Elementwise, power: Literal["exp", "exp2"], x: Any, y: 
     out = node(apply(name, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         primitives = engine(out.data)
         total = primitives.where(primitives.equal(out.data, -math.inf), 0, out.data)  # -inf less -inf is NaN
         if grads.wants(x):

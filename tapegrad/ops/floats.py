@@ -50,7 +50,7 @@ def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTap
     rest, whole = map(node, engine(x.data).pair("modf", x.data))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(rest))
+        grads.add(x, grads.pop_output(rest))
 
     return tape.record(rest, (x,), backward), whole
 
@@ -75,7 +75,7 @@ def frexp(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTa
     mantissa, exponent = map(node, engine(x.data).pair("frexp", x.data))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, apply("ldexp", grads.take(mantissa), -exponent.data))
+        grads.add(x, apply("ldexp", grads.pop_output(mantissa), -exponent.data))
 
     return tape.record(mantissa, (x,), backward), exponent
 
@@ -109,7 +109,7 @@ def ldexp(
     out = node(apply("ldexp", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        add_summed(grads, x, apply("ldexp", grads.take(out), y.data))
+        add_summed(grads, x, apply("ldexp", grads.pop_output(out), y.data))
 
     recorded: Tensor[Any, Merge[T1, T2], Float] = tape.record(out, (x, y), backward)
     return recorded

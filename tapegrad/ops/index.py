@@ -89,7 +89,7 @@ def take(
     out = node(engine(x.data, indices.data).take(x.data, indices.data, front))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         if grads.wants(x):
             grads.add(x, engine(dy, indices.data).scatter_add(x.shape, indices.data, dy, front))
 
@@ -180,7 +180,7 @@ def scatter_add(
     out = node(engine(updates.data, indices.data).scatter_add(sizes, indices.data, updates.data, axis))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         if grads.wants(updates):
             grads.add(updates, engine(dy, indices.data).take(dy, indices.data, axis))
 

@@ -133,7 +133,7 @@ def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T
     out = node(engine(*values).concat(values, axis))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         ends = accumulate(x.shape[axis] for x in parts)
         for x, end in zip(parts, ends, strict=True):
             if grads.wants(x):
@@ -168,7 +168,7 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T,
     out = node(engine(*values).concat(values, axis))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         for position, x in enumerate(parts):
             if grads.wants(x):
                 grads.add(x, engine(dy).getitem(dy, (*(slice(None),) * axis, position)))

@@ -114,7 +114,7 @@ def cross_entropy(
     out = node(reduced(_encoded(log_normalized(x.data, -1), probabilities), reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        dlogs = probabilities * of_rows(grads.take(out) * -weight, x.shape, reduction)
+        dlogs = probabilities * of_rows(grads.pop_output(out) * -weight, x.shape, reduction)
         logs = log_normalized(x.data, -1)
         grads.add(x, engine(dlogs, logs).log_softmax_back(logs, dlogs, -1, is_free=True))
 
@@ -160,7 +160,7 @@ def nll(
     out = node(reduced(_encoded(x.data, chosen), reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, chosen * of_rows(grads.take(out) * -weight, x.shape, reduction))
+        grads.add(x, chosen * of_rows(grads.pop_output(out) * -weight, x.shape, reduction))
 
     return tape.record(out, (x,), backward)
 
@@ -201,7 +201,7 @@ def kl_div(
     out = node(reduced(_encoded(x.data, target.data) - own, reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, target.data * of_rows(grads.take(out) * -weight, x.shape, reduction))
+        grads.add(x, target.data * of_rows(grads.pop_output(out) * -weight, x.shape, reduction))
 
     return tape.record(out, (x,), backward)
 

@@ -63,7 +63,7 @@ def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     out = node(engine(x.data).inv(x.data))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         turned = engine(out.data).swap_last_axes(out.data)
         grads.add(x, -(turned @ dy @ turned))
 
@@ -96,7 +96,7 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
     out = node(engine(x.data, y.data).solve(x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         turned = engine(x.data).swap_last_axes(x.data)
         dy = engine(turned, dz).solve(turned, dz)
         if grads.wants(x):
@@ -131,7 +131,7 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
     out = node(engine(x.data).det(x.data))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out) * out.data
+        dy = grads.pop_output(out) * out.data
         try:
             inverse = engine(x.data).inv(x.data)
         except SingularError as error:

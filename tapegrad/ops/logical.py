@@ -202,7 +202,7 @@ def nan_to_num(
     out = node(y)
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         finite = apply("isfinite", x.data)
         grads.add(x, engine(dy, finite).where(finite, dy, 0))
 

@@ -106,7 +106,7 @@ def rmse(
     def backward(grads: Gradients) -> None:
         error = x.data - target.data
         root = not_zero(_root_of_squares(error, reduction, weight))
-        grads.add(x, error * (grads.take(out) * weight / root))
+        grads.add(x, error * (grads.pop_output(out) * weight / root))
 
     return tape.record(out, (x,), backward)
 
@@ -307,7 +307,7 @@ def cosine(
         primitives = engine(dx)
         dx = primitives.where(engine(length).greater(length, eps), dx, 0)  # a length that is replaced is constant
         dx = target.data / (length * _length(target.data, eps)) - dx
-        grads.add(x, dx * of_rows(grads.take(out) * -weight, x.shape, reduction))
+        grads.add(x, dx * of_rows(grads.pop_output(out) * -weight, x.shape, reduction))
 
     return tape.record(out, (x,), backward)
 

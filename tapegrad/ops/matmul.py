@@ -87,7 +87,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
     out = node(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
-        dz, rows, columns = grads.take(out), x.data, y.data
+        dz, rows, columns = grads.pop_output(out), x.data, y.data
         if rows.ndim == columns.ndim == 2:  # as in most layers: nothing has to be brought into another shape
             if grads.wants(x):
                 grads.add(x, engine(dz, columns).dot(dz, columns.T))
@@ -103,7 +103,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
         if grads.wants(y):
             grads.add(y, summed_to(engine(rows).swap_last_axes(rows) @ dz, columns).reshape(y.shape))
 
-    return tape.record(out, (x, y), backward, reads=(x, y))
+    return tape.record(out, (x, y), backward, saved=(x, y))
 
 
 @op(outer_shape, eager=True, memory_bound=True)
@@ -127,7 +127,7 @@ def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Ten
     out = node(_as_matrix(x.data, 1) * y.data)
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         if grads.wants(x):
             grads.add(x, dz @ y.data)
         if grads.wants(y):
@@ -157,7 +157,7 @@ def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     out = node(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         if grads.wants(x):
             grads.add(x, y.data * dz)
         if grads.wants(y):
@@ -187,7 +187,7 @@ def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     out = node(x.data @ y.data)
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         if grads.wants(x):
             grads.add(x, dz @ engine(y.data).swap_last_axes(y.data))
         if grads.wants(y):
@@ -230,7 +230,7 @@ def linear(
     out = node(primitives.add_to(product, bias.data))
 
     def backward(grads: Gradients) -> None:
-        dy, rows = grads.take(out), x.data
+        dy, rows = grads.pop_output(out), x.data
         if rows.ndim != 2:
             dy, rows = _stacked(_as_matrix(dy, 0)), _stacked(_as_matrix(rows, 0))
         primitives = engine(dy, rows, weight.data)
@@ -242,7 +242,7 @@ def linear(
         if weight in grads.wanted:
             add_alike(grads, weight, primitives.dot(rows.T, dy))
 
-    return tape.record(out, (x, weight, bias), backward, reads=(x, weight))
+    return tape.record(out, (x, weight, bias), backward, saved=(x, weight))
 
 
 def _as_matrix(value: Any, axis: int) -> Any:

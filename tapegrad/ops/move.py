@@ -112,9 +112,9 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     out = node(x.data.reshape(shape))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.take(out).reshape(x.shape))
+        grads.add(x, grads.pop_output(out).reshape(x.shape))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(transpose_shape, memory_bound=True)
@@ -140,11 +140,11 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tens
     out = node(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         back = None if axes is None else tuple(sorted(range(len(axes)), key=normal_axes(axes, x.shape).__getitem__))
         grads.add(x, dy.transpose(back))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(broadcast_to_shape, memory_bound=True)
@@ -168,6 +168,6 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     out = node(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy's ints do as well
 
     def backward(grads: Gradients) -> None:
-        add_summed(grads, x, grads.take(out))
+        add_summed(grads, x, grads.pop_output(out))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())

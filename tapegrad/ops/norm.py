@@ -133,7 +133,7 @@ def layer_norm(
     out = node(y)
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         wanted = [grads.wants(operand) for operand in operands]
         primitives = engine(dy, x.data, weight.data)
 
@@ -146,7 +146,7 @@ def layer_norm(
         for operand, gradient in zip(compress(operands, wanted), found, strict=False):
             grads.add(operand, gradient)
 
-    normed: Tensor[S, Merge[T, Merge[T1, T2]], Float] = tape.record(out, (x, weight, bias), backward, reads=(x, weight))
+    normed: Tensor[S, Merge[T, Merge[T1, T2]], Float] = tape.record(out, (x, weight, bias), backward, saved=(x, weight))
     return normed
 
 
@@ -317,10 +317,10 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
     out, factor = node(y), node(one_over_s)
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         grads.add(x, engine(dy, out.data).standardize_back(out.data, factor.data, dy, axis, centred=centred))
 
-    return tape.record(out, (x,), backward, reads=(out,))
+    return tape.record(out, (x,), backward, saved=(out,))
 
 
 def _in_range(

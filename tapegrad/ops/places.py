@@ -102,10 +102,10 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
     out = node(engine(x.data, *arrays).getitem(x.data, index))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         grads.add(x, engine(dy, *arrays).place(x.shape, index, dy))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(at_shape)
@@ -138,7 +138,7 @@ def at_set(
     out = node(engine(x.data, value.data, *arrays).at_set(x.data, index, value.data))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         primitives = engine(dy, *arrays)
         if grads.wants(value):
             add_summed(grads, value, primitives.getitem(dy, index))
@@ -177,7 +177,7 @@ def at_add(
     out = node(engine(x.data, value.data, *arrays).at_add(x.data, index, value.data))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         if grads.wants(value):
             add_summed(grads, value, engine(dy, *arrays).getitem(dy, index))
         grads.add(x, dy)

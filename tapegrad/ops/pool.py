@@ -401,7 +401,7 @@ def _extreme(
     out = node(engine(x.data).pool(x.data, windows, name))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         grads.add(x, engine(x.data, dy).pool_extreme_back(x.data, out.data, dy, windows))
 
     return tape.record(out, (x,), backward)
@@ -423,7 +423,7 @@ def _smooth(
         out = node(engine(total).log(total) * (1 / beta) + peak)
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         # The weights themselves, not exp(x - y): beside a large y float32 has no digits left for the difference.
         powers, _ = _powers(windows.of(x.data, outside), beta)
         total = reduce(operator.add, powers)
@@ -457,7 +457,7 @@ def _average(
     out = node(engine(x.data).pool(x.data, windows, "add") * share)
 
     def backward(grads: Gradients) -> None:
-        part = grads.take(out) * share
+        part = grads.pop_output(out) * share
         grads.add(x, engine(part).pool_sum_back(part, windows))
 
     return tape.record(out, (x,), backward)

@@ -88,7 +88,7 @@ def _raised(name: str, x: Any, y: Any, tape: Any) -> Tensor[Any, Any, Any]:
     out = node(apply("pow", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         if grads.wants(x):
             add_summed(grads, x, dz * y.data * apply("pow", x.data, _lower(x.data, y.data)))
         if grads.wants(y):
@@ -155,7 +155,7 @@ def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
     out = node(apply("sqrt", x.data))
 
     def backward(grads: Gradients) -> None:
-        dy, y = grads.take(out), out.data
+        dy, y = grads.pop_output(out), out.data
         if safe:
             primitives = engine(y)
             zero = primitives.equal(y, 0)
@@ -242,7 +242,7 @@ def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
     out = node(apply("hypot", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         if grads.wants(x):
             add_summed(grads, x, dz * (x.data / out.data))
         if grads.wants(y):

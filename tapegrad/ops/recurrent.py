@@ -372,7 +372,7 @@ def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Floa
     out = node(_stacked([*hidden[1:], *now[1:]]))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         dx, du = [], []
         dstate: tuple[Any, ...] = (0.0, *(_step_of(dy, steps + place) for place in range(len(now) - 1)))
         for t in reversed(range(steps)):

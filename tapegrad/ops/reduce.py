@@ -61,9 +61,9 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
     out = node(engine(x.data).sum(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, spread_over(grads.take(out), x.shape, axis))
+        grads.add(x, spread_over(grads.pop_output(out), x.shape, axis))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(reduce_shape)
@@ -93,9 +93,9 @@ def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False)
     out = node(total * scale)
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, spread_over(grads.take(out) * scale, x.shape, axis))
+        grads.add(x, spread_over(grads.pop_output(out) * scale, x.shape, axis))
 
-    return tape.record(out, (x,), backward, reads=())
+    return tape.record(out, (x,), backward, saved=())
 
 
 @op(extremum_shape)
@@ -176,7 +176,7 @@ def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) 
     out = node(engine(x.data).prod(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         axes = normal_axes(axis, x.shape)
         order = (*(one for one in range(x.ndim) if one not in axes), *axes)
         back = tuple(sorted(range(x.ndim), key=order.__getitem__))
@@ -196,7 +196,7 @@ def check_axis(x: Tensor[Any, Any, Any], axis: Axis) -> None:
 
 def _to_the_extremes(grads: Gradients, x: Tensor[Any, Any, Any], out: Tensor[Any, Any, Any], axis: Axis) -> None:
     """Sends a gradient back to the elements that made it, of which each gets an equal share."""
-    dy = grads.take(out)
+    dy = grads.pop_output(out)
     primitives = engine(dy, x.data)
     # Ties share the gradient equally, so that it does not depend on their order.
     peaks = primitives.cast(primitives.equal(x.data, spread_over(out.data, x.shape, axis)), x.dtype)

@@ -127,7 +127,7 @@ def _copied(x: Tensor[Any, T, D], narrow: Any, wide: Any, shape: tuple[int, ...]
     out = node(stretched.reshape(shape))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out).reshape(wide)
+        dy = grads.pop_output(out).reshape(wide)
         axes = tuple(axis for axis, (n, m) in enumerate(zip(narrow, wide, strict=True)) if n != m)
         total = engine(dy).sum(dy, axes, keepdims=True) if axes else dy
         grads.add(x, total.reshape(x.shape))

@@ -173,7 +173,7 @@ def clamp(
     out = node(y)
 
     def backward(grads: Gradients) -> None:
-        dx = grads.take(out)
+        dx = grads.pop_output(out)
         primitives = engine(dx, x.data)
         compare = engine(x.data).greater
         if low is not None:
@@ -278,7 +278,7 @@ def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any)
     out = node(apply(name, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         equal = engine(x.data, y.data).equal
         tie = equal(x.data, y.data)
         primitives = engine(dz, tie)

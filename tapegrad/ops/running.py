@@ -54,7 +54,7 @@ def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, R
     out = node(engine(value).cumsum(value, along))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         primitives = engine(dy)
         turned = (*(slice(None),) * along, slice(None, None, -1))
         back = primitives.getitem(primitives.cumsum(primitives.getitem(dy, turned), along), turned)
@@ -90,7 +90,7 @@ def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, 
 
     def backward(grads: Gradients) -> None:
         before = _moved(out.data, run, 1, 1)
-        after = _recurred(grads.take(out), _moved(x.data.reshape(shape), run, -1, 0), run)
+        after = _recurred(grads.pop_output(out), _moved(x.data.reshape(shape), run, -1, 0), run)
         grads.add(x, (before * after).reshape(x.shape))
 
     return tape.record(out, (x,), backward)

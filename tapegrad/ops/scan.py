@@ -61,7 +61,7 @@ def ssm_scan(
     out = node(_scanned(a.data, b.data * x.data, axis))
 
     def backward(grads: Gradients) -> None:
-        adjoint = _scanned(_later(a.data, axis), grads.take(out), axis, back=True)
+        adjoint = _scanned(_later(a.data, axis), grads.pop_output(out), axis, back=True)
         if grads.wants(a):
             grads.add(a, adjoint * _earlier(out.data, axis))
         if grads.wants(b):

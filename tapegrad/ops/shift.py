@@ -69,7 +69,7 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     out = node(engine(x.data).getitem(x.data, turned))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         grads.add(x, engine(dy).getitem(dy, turned))
 
     return tape.record(out, (x,), backward)
@@ -102,7 +102,7 @@ def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) ->
     out = node(_rolled(x.data.reshape(sizes), moves).reshape(x.shape))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out).reshape(sizes)
+        dy = grads.pop_output(out).reshape(sizes)
         grads.add(x, _rolled(dy, [(along, -by) for along, by in moves]).reshape(x.shape))
 
     return tape.record(out, (x,), backward)
@@ -141,7 +141,7 @@ def pad(
     out = node(engine(x.data).pad(x.data, widths, x.data.dtype.type(value)))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         inside = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))
         grads.add(x, engine(dy).getitem(dy, inside))
 

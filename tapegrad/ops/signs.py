@@ -65,7 +65,7 @@ def copysign(
     out = node(apply("copysign", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         if grads.wants(x):
             turned = apply("sign", x.data) * apply("sign", out.data)
             add_summed(grads, x, dz * turned)
@@ -100,7 +100,7 @@ def heaviside(
     out = node(apply("heaviside", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        dz = grads.take(out)
+        dz = grads.pop_output(out)
         if grads.wants(x):
             grads.add(x, engine(x.data).zeros(x.shape, x.dtype))
         if grads.wants(y):

@@ -47,10 +47,10 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     out = node(engine(x.data).softmax(x.data, axis) if x.size else x.data)
 
     def backward(grads: Gradients) -> None:
-        dy, is_free = grads.spend(out)
+        dy, is_free = grads.pop_reusable(out)
         grads.add(x, engine(dy, out.data).softmax_back(out.data, dy, axis, is_free=is_free))
 
-    return tape.record(out, (x,), backward, reads=(out,))
+    return tape.record(out, (x,), backward, saved=(out,))
 
 
 @op(softmax_shape)
@@ -78,10 +78,10 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     out = node(log_normalized(x.data, axis))
 
     def backward(grads: Gradients) -> None:
-        dy, is_free = grads.spend(out)
+        dy, is_free = grads.pop_reusable(out)
         grads.add(x, engine(dy, out.data).log_softmax_back(out.data, dy, axis, is_free=is_free))
 
-    return tape.record(out, (x,), backward, reads=(out,))
+    return tape.record(out, (x,), backward, saved=(out,))
 
 
 def log_normalized(x: Any, axis: Int) -> Any:

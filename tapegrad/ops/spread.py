@@ -58,7 +58,7 @@ def var(
     out = node(engine(centred).sum(centred * centred, axis, keepdims=keepdims) * scale)
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         grads.add(x, spread_over(dy, x.shape, axis) * (_centred(x.data, axis) * (2 * scale)))
 
     return tape.record(out, (x,), backward)
@@ -95,7 +95,7 @@ def std(
     out = node(engine(centred).map("sqrt", engine(centred).sum(centred * centred, axis, keepdims=keepdims) * scale))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         centred = _centred(x.data, axis)
         primitives = engine(centred)
         variance = primitives.sum(centred * centred, axis, keepdims=True) * scale
@@ -132,7 +132,7 @@ def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = F
     out = node(_logsumexp(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         # The weights themselves, not exp(x - y): beside a large y float32 has no digits left for the difference.
         powers, _ = _powers(x.data, axis)
         total = not_zero(engine(powers).sum(powers, axis, keepdims=True))
@@ -182,7 +182,7 @@ def norm(
     out = node(_norm(x.data, axis, ord, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         y = spread_over(not_zero(out.data), x.shape, axis)
         ratio = x.data / y
         if ord != 2:

@@ -135,7 +135,7 @@ def _kept(x: Tensor[S, T, D], mask: Any) -> Tensor[S, T, D]:
     out = node(engine(x.data).where(mask, x.data, x.dtype.type(0)))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         grads.add(x, engine(dy).where(mask, dy, x.dtype.type(0)))
 
     return tape.record(out, (x,), backward)

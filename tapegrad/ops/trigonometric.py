@@ -160,7 +160,7 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
 
     def backward(grads: Gradients) -> None:
         distance = apply("hypot", y.data, x.data)
-        dz = grads.take(out) / distance
+        dz = grads.pop_output(out) / distance
         if grads.wants(y):
             add_summed(grads, y, dz * (x.data / distance))
         if grads.wants(x):

@@ -60,7 +60,7 @@ def repeated(x: Tensor[Any, T, D], times: int = 2) -> Tensor[Any, T, D]:
     out = tg.node(np.concatenate([operand.data] * times, axis=-1))
 
     def backward(grads: Gradients) -> None:
-        dy = grads.take(out)
+        dy = grads.pop_output(out)
         parts = dy.reshape((*operand.shape[:-1], times, -1))
         grads.add(operand, engine(parts).sum(parts, axis=-2, keepdims=False))
 
