@@ -202,8 +202,8 @@ class Emptied(Lazy[Any, Any]):
         return _computed(self) if value is None else value
 
     @override
-    def forget(self) -> None:
-        self.node.forget()
+    def discard_value(self) -> None:
+        self.node.discard_value()
         if self.is_filled():
             del self.data
 
@@ -271,7 +271,7 @@ class _Recipe:
         _, out, _, backward = self.entry
         return out, backward
 
-    def forget(self) -> None:
+    def discard_value(self) -> None:
         """Lets go of the operands."""
         self.function, self.args, self.kwargs, self.operands = None, (), {}, ()
         self.taped, self.entry = frozenset(), None
@@ -320,7 +320,7 @@ def _empty(
 def _forgetting(out: Any, backward: Pullback) -> Pullback:
     def forgetting(grads: Gradients) -> None:
         backward(grads)
-        out.forget()
+        out.discard_value()
 
     return forgetting
 
@@ -333,7 +333,7 @@ def _anew(out: Any, recipe: _Recipe) -> Pullback:
         twin, backward = recipe.way_back()
         grads.add(twin, dy)
         backward(grads)
-        out.forget()
+        out.discard_value()
 
     return anew
 
@@ -353,7 +353,7 @@ def _held(value: Any, seen: set[int]) -> Iterator[Any]:
         return
     seen.add(id(value))
     if isinstance(value, Tensor):
-        if value.kept:
+        if value.is_saved:
             yield value
     elif hasattr(value, "dtype"):
         yield value

@@ -130,7 +130,7 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
     shape: Any = broadcast(**dict(zip(given.names, (x.shape for x in operands), strict=True)))
     written = _written(function, given, operands, shape, is_taped=tape.owns)
     is_kept = tape.owns and tape.checkpoint is None  # which runs the function again
-    tracked = [place for place, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.is_plain)]
+    tracked = [place for place, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.has_plain_state)]
     value, slopes = written.run(operands, tracked)
     out = node(value)
     if not written.gradients:

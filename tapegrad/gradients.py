@@ -157,7 +157,7 @@ class Gradients:
             ShapeError: The shapes differ; a gradient is never broadcast.
         """
         try:
-            if gradient.shape != (x.data.shape if x.kept else x.shape):
+            if gradient.shape != (x.data.shape if x.is_saved else x.shape):
                 _refuse_shape("Gradients.add", x.shape, gradient.shape)
         except ShapeError as error:
             shorten(error)
@@ -300,7 +300,9 @@ class Gradients:
         for node in values.keys() - self._kept:
             del values[node]
         for node, value in values.items():
-            dtype = node.data.dtype if node.kept else node.dtype  # a value that was given up is not computed for this
+            dtype = (
+                node.data.dtype if node.is_saved else node.dtype
+            )  # reading an unsaved value would compute it
             if value.dtype is not dtype and value.dtype != dtype:
                 raise DTypeError(
                     sentences.mixed_dtypes("Gradients.add", str(node.dtype), "x", str(value.dtype), "gradient")

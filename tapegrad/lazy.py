@@ -40,8 +40,8 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
 
     __slots__ = ()
 
-    is_plain: ClassVar[bool] = False
-    kept: ClassVar[bool] = False
+    has_plain_state: ClassVar[bool] = False
+    is_saved: ClassVar[bool] = False
     node: Any
 
     def __getattr__(self, name: str) -> Any:
@@ -91,7 +91,7 @@ class Loose(Lazy[Any, Any]):
     __slots__ = ()
 
     @override
-    def fasten(self) -> None:
+    def save_value(self) -> None:
         node: Any = self
         value = self.node.value()
         del node.node
@@ -125,7 +125,7 @@ class _Held:
         return value
 
 
-def loosen(node: Any) -> None:
+def release_value(node: Any) -> None:
     """Lets go of the value of a node, an array, if the node is a plain one."""
     if node.__class__ is Tensor:
         held: Any = _Held(node.data)

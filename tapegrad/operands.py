@@ -14,7 +14,7 @@ from tapegrad.backend.value import HALF
 from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError
 from tapegrad.tape import NONE
-from tapegrad.tensor import Figure, Tensor, computing, described, made, node, values_of
+from tapegrad.tensor import Constant, Tensor, as_compute_dtype, described, from_array, node, values_of
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def split_tape(x: Any, y: Any = _ALONE) -> Any:
     """
     *operands, tape = unwrap(x) if y is _ALONE else unwrap_mixed(x, y)
     for operand in operands:
-        operand.fasten()
+        operand.save_value()
     return (*operands, tape)
 
 
@@ -116,11 +116,11 @@ def unwrap_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Te
     for x in tensors:
         if not isinstance(x, Tensor):
             tensor_only(x, f"{name}[{len(parts)}]")
-        own: Any = x.tape
-        if own is NONE:
+        own_tape: Any = x.tape
+        if own_tape is NONE:
             parts.append(x)
         else:
-            tape = own if tape is NONE else tape.join(own)
+            tape = own_tape if tape is NONE else tape.join(own_tape)
             parts.append(x.node)
     return parts, tape
 
@@ -182,7 +182,7 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
         return value.beside(constant(value.plain, like, name, name_of_like))  # type: ignore[no-any-return]  # a tensor
     if not isinstance(value, _NUMBERS):
         if isinstance(value, np.ndarray | np.generic):
-            return made(own(value))  # the array is the caller's, who may write into it before the way back
+            return from_array(copy_native(value))  # a copy: the caller may write into the array before backward
         if isinstance(value, Value):
             return node(value)  # what a step under `jit` has in the place of labels, beside a tensor of a level
         if isinstance(value, Dim):
@@ -195,8 +195,8 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
         raise DTypeError(message)
     number: Any = np.array(value, dtype)
     if dtype.char in HALF:
-        number = computing(number)
-    return Figure(number)  # NumPy adds an array of rank 0 in half the time of a number
+        number = as_compute_dtype(number)
+    return Constant(number)  # NumPy adds an array of rank 0 in half the time of a number
 
 
 def is_concrete(scalar_type: type) -> bool:
@@ -209,7 +209,7 @@ def limits(dtype: np.dtype[Any]) -> Any:
     return np.finfo(dtype) if dtype.kind == "f" else import_module("ml_dtypes").finfo(dtype)
 
 
-def own(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+def copy_native(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     """Returns a copy as an array whose bytes stand in the order of this machine, so that a dtype is only one."""
     return in_native_order(np.array(data, dtype))
 

@@ -190,7 +190,7 @@ class OwnedTape(Tape):
         if not tape.is_open:
             tape = self._opened()
         for x in inputs:
-            if not x.is_plain:
+            if not x.has_plain_state:
                 if x.version is None:
                     tape.take_note(x, saved)
                 else:  # asked here: most operands that are not plain are parameters
@@ -203,7 +203,7 @@ class OwnedTape(Tape):
         data: Any = out.data
         taped.data, taped.tape, taped.node = data, self, out
         if saved is not None and type(data) is ndarray and data.nbytes >= _LARGE:
-            tape.let_go(out, saved)
+            tape.release_unsaved(out, saved)
         return taped
 
     def _record_again(self, entry: Entry, saved: tuple[Node, ...] | None) -> None:
@@ -211,7 +211,7 @@ class OwnedTape(Tape):
         with _MERGING:
             tape = self._opened()
             for x in entry[2]:
-                if not x.is_plain:
+                if not x.has_plain_state:
                     tape.take_note(x, saved)
             tape.entries.append(entry)
             tape._shuffled = True
@@ -275,7 +275,7 @@ class JointTape(OwnedTape):
         if reads is not None:
             saved = _renamed(reads)
         for x in inputs:
-            if not x.is_plain and x.version is None:
+            if not x.has_plain_state and x.version is None:
                 self._parts[0].tape.take_note(x, saved)  # rejects a lost gradient before anything merges
         recorded: Any = self._merged().record(out, inputs, backward, saved)
         taped: Tensor[S, Self, D] = recorded  # with the tape that this one stands for
@@ -377,10 +377,10 @@ class GradientTape:
         self._has_opaque = True
         self.entries.append((_now(), None, (), op))
 
-    def let_go(self, out: Node, saved: tuple[Node, ...]) -> None:
+    def release_unsaved(self, out: Node, saved: tuple[Node, ...]) -> None:
         """Leaves the value of a result to whoever holds it, unless the way back reads it or computes it again."""
         if self.checkpoint is None and not _is_among(out, saved):
-            out.loosen()
+            out.release_value()
 
     def take_note(self, x: Node, saved: tuple[Node, ...] | None) -> None:
         """Notes the version of a parameter that is used, and fastens a value that the way back reads.
@@ -398,7 +398,7 @@ class GradientTape:
             raise TapeError(message)
         # What is computed again reads all of its operands.
         elif saved is None or self.checkpoint is not None or _is_among(x, saved):
-            x.fasten()
+            x.save_value()
 
     def append(self, other: GradientTape) -> None:
         """Moves all that `other` holds here and leaves it empty; the clock keeps the order.
@@ -511,7 +511,7 @@ class GradientTape:
                     if out in values or out is None:
                         backward(grads)
                     else:
-                        out.forget()
+                        out.discard_value()
                 wanted.difference_update([out for _, out, _, _ in newest])
         except SingularError:
             raise  # which says of itself whose way back it is

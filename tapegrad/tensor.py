@@ -88,11 +88,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
     tape: T_co
     node: Tensor[S_co, NoneTape, D_co]  # of a taped tensor only: the tapeless tensor that it is
 
-    is_plain: ClassVar[bool] = True  # False of a parameter, and of a node that may be without its value
+    has_plain_state: ClassVar[bool] = True  # False of a parameter, and of a node that may be without its value
     version: ClassVar[Any] = None  # of a parameter: how often it was assigned
     frozen: ClassVar[Any] = False
     is_of_parameters: ClassVar[bool] = False  # True of what they are, or are computed of alone, and of numbers
-    kept: ClassVar[bool] = True  # False where a checkpointing tape may have given up the value
+    is_saved: ClassVar[bool] = True  # False where a checkpointing tape may have given up the value
     __array_ufunc__: ClassVar[None] = None  # so that numpy_array + x asks x, and no tape is lost
 
     def __init__(self, data: Value[S_co, D_co], tape: T_co = NONE) -> None:  # type: ignore[assignment]  # a tapeless default serves every checker that leaves T_co open
@@ -198,7 +198,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
         """Returns the same tensor without its tape, and the tape: what an op computes with, and what it records on."""
         plain: Any = self.node if self.owns_tape else self
-        plain.fasten()
+        plain.save_value()
         return plain, self.tape
 
     def put_tape(self: Untaped[S, D], tape: T) -> Tensor[S, T, D]:
@@ -263,15 +263,15 @@ class Tensor(Generic[S_co, T_co, D_co]):
         if plain.__class__ is Tensor and any(x.__class__ is Derived or not x.frozen for x in inputs):
             plain.__class__ = Derived
 
-    def forget(self) -> None:
+    def discard_value(self) -> None:
         """Gives up a value that can be computed again: that of most tensors cannot."""
 
-    def loosen(self) -> None:
+    def release_value(self) -> None:
         """Holds the value from here on only for as long as somebody else does, which is the tensor with the tape."""
         lazy: Any = importlib.import_module("tapegrad.lazy")  # by name, for that room stands on this one
-        lazy.loosen(self)
+        lazy.release_value(self)
 
-    def fasten(self) -> None:
+    def save_value(self) -> None:
         """Holds the value again, if it was let go of: somebody is going to read it."""
 
     def with_data(self, data: Value[S_co, D_co]) -> Tensor[S_co, NoneTape, D_co]:
@@ -297,7 +297,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             data: Any = self.data
             if seed is not None or data.shape != () or not self.tape.owns or data.dtype.kind not in "fV":
                 self._check_seed(seed)
-            value: Any = computing(data.dtype.type(1)) if seed is None else seed.data
+            value: Any = as_compute_dtype(data.dtype.type(1)) if seed is None else seed.data
             if hasattr(data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
                 value = data.like(value)
             return self.tape.tape.backward(self.node, value, None if wrt is None else _targets(wrt))
@@ -706,11 +706,11 @@ class Derived(Tensor[S_co, NoneTape, D_co]):
 
     __slots__ = ()
 
-    is_plain: ClassVar[bool] = False
+    has_plain_state: ClassVar[bool] = False
     is_of_parameters: ClassVar[bool] = True
 
 
-class Figure(Tensor[S_co, NoneTape, D_co]):
+class Constant(Tensor[S_co, NoneTape, D_co]):
     """A number that a program has written beside a tensor: what comes of both comes of the tensor alone."""
 
     __slots__ = ()
@@ -732,12 +732,12 @@ def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape
     return node(data)
 
 
-def made(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
+def from_array(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Returns a tapeless tensor around a fresh array, which may be of half precision."""
-    return node(computing(data))
+    return node(as_compute_dtype(data))
 
 
-def computing(data: Any) -> Any:
+def as_compute_dtype(data: Any) -> Any:
     """Returns an array of half precision as one that computes in float32; all else as it is."""
     if data.dtype.char not in HALF:
         return data

@@ -272,7 +272,7 @@ def test_a_tape_of_the_backend_checkpoints_as_the_backend_says() -> None:
     y = tanh(backend.require_grad(real(3)))
 
     assert y.tape.tape.checkpoint is backend.checkpoint
-    assert not y.node.kept
+    assert not y.node.is_saved
 
 
 def test_a_gradient_is_read_taken_out_and_replaced() -> None:

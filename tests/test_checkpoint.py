@@ -419,8 +419,8 @@ def test_a_bias_is_added_again_and_a_convolution_is_saved() -> None:
     balanced, segment = image(lambda f: f, BALANCED), image(checkpoint, None)
     plain = image(lambda f: f, None)
 
-    assert [out.kept for _, out, *_ in balanced.tape.tape.entries] == [True, False, False]
-    assert [out.kept for _, out, *_ in segment.tape.tape.entries] == [False, False, True]
+    assert [out.is_saved for _, out, *_ in balanced.tape.tape.entries] == [True, False, False]
+    assert [out.is_saved for _, out, *_ in segment.tape.tape.entries] == [False, False, True]
     expected = plain.sum().backward()[x]
     assert equal(balanced.sum().backward()[x], expected)
     assert equal(segment.sum().backward()[x], expected)

@@ -126,7 +126,7 @@ def composed(dice: Random, names: Sequence[str], tries: int = 40) -> Program:
                 continue
             label, is_one = f"v{number}", not isinstance(result, tuple)
             several = {label: result} if is_one else {f"{label}[{n}]": one for n, one in enumerate(result)}
-            if several and all(map(is_plain, several.values())):
+            if several and all(map(has_plain_state, several.values())):
                 program.leaves.update(step.new)
                 program.steps[label] = expression
                 known |= {**new, label: result}
@@ -145,7 +145,7 @@ def programs(draw: st.DrawFn, known: list[str] = NAMES) -> Program:
     return program
 
 
-def is_plain(x: Any) -> bool:
+def has_plain_state(x: Any) -> bool:
     if not isinstance(x, Tensor) or (x.is_float and x.dtype != np.float64) or x.size > CROWDED:
         return False
     return bool(np.isfinite(x.numpy()).all() and (x.size == 0 or np.abs(x.numpy().astype(float)).max() <= LARGEST))

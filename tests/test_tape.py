@@ -47,7 +47,7 @@ def parameter(*values: float) -> Any:
     """Makes what a tape takes for a parameter: a tensor with a version."""
 
     class Versioned(Tensor[Any, NoneTape, Any]):
-        is_plain, version, frozen = False, 0, False
+        has_plain_state, version, frozen = False, 0, False
 
     data: Any = np.array(values)
     return Versioned(data)

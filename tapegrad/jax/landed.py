@@ -11,7 +11,7 @@ from tapegrad.errors import TapeError
 from tapegrad.jax.library import jax
 from tapegrad.lazy import Lazy
 from tapegrad.tape import NONE, OwnedTape
-from tapegrad.tensor import D_co, S_co, Tensor, computing
+from tapegrad.tensor import D_co, S_co, Tensor, as_compute_dtype
 
 
 class Landed(Lazy[S_co, D_co]):
@@ -30,7 +30,7 @@ class Landed(Lazy[S_co, D_co]):
 
     @override
     def read(self) -> Any:
-        self.data = computing(here(self.node))
+        self.data = as_compute_dtype(here(self.node))
         return self.data
 
     @override

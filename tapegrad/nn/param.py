@@ -15,7 +15,7 @@ from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.operands import tensor_only
 from tapegrad.tape import NONE, NoneTape
-from tapegrad.tensor import D, D_co, S, S_co, Tensor, computing, values_of
+from tapegrad.tensor import D, D_co, S, S_co, Tensor, as_compute_dtype, values_of
 from tapegrad.traces import edge, leaving
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     __slots__ = ("on_device", "version")
 
-    is_plain: ClassVar[bool] = False
+    has_plain_state: ClassVar[bool] = False
     is_of_parameters: ClassVar[bool] = True
     slot: ClassVar[str] = "data"  # where the values are
     version: int  # type: ignore[misc]  # all other tensors share one None
@@ -89,7 +89,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     def replace(self: State[S, D], data: Value[S, D]) -> None:
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
-        replace_all([self], [computing(data)])
+        replace_all([self], [as_compute_dtype(data)])
 
     def held(self, data: Any) -> Any:
         """Returns what is put into the slot for an array."""
@@ -108,7 +108,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
                 raise AttributeError(message)
         values: Any = np.array(self.on_device, order="C")
         fetched.append(ref(self))  # first: what an interrupt leaves out here would be read for ever
-        self.data = computing(values)
+        self.data = as_compute_dtype(values)
         return self.data
 
 

@@ -27,7 +27,7 @@ def summed_to(gradient: Any, x: Any) -> Any:
 
 def adder(x: Any, y: Any) -> Callable[[Gradients, Any, Any], None]:
     """Returns what adds to the gradient of either operand: where both have one shape, nobody need look at another."""
-    same = (x.data.shape if x.kept else x.shape) == (y.data.shape if y.kept else y.shape)
+    same = (x.data.shape if x.is_saved else x.shape) == (y.data.shape if y.is_saved else y.shape)
     return add_alike if same else add_summed
 
 

@@ -29,7 +29,7 @@ def mapped(
     out = node(engine(x.data).fuse(forward, x.data))
 
     def backward(grads: Gradients) -> None:
-        values = (x.data, out.data) if x.kept and out.kept else _asked_for(slope, x, out)
+        values = (x.data, out.data) if x.is_saved and out.is_saved else _asked_for(slope, x, out)
         add_alike(grads, x, _times(slope, values, grads.pop_output(out)))
 
     backward.__qualname__ = forward.__qualname__  # a picture of the tape shows the op, not this room

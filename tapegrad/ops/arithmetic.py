@@ -110,7 +110,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
             _large_product_back(grads, x, y, dz)
             return
         # As `adder` has it, but for a call: no op of two operands runs back more often.
-        add = add_alike if x.kept and y.kept and x.data.shape == y.data.shape else add_summed
+        add = add_alike if x.is_saved and y.is_saved and x.data.shape == y.data.shape else add_summed
         if x in wanted:
             add(grads, x, dz * y.data)
         if y in wanted:

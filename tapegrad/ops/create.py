@@ -14,7 +14,7 @@ from tapegrad.op import op
 from tapegrad.operands import unwrap
 from tapegrad.ops._conversion import array_from
 from tapegrad.ops.elementwise import scalar_type
-from tapegrad.tensor import D, S, Tensor, made
+from tapegrad.tensor import D, S, Tensor, from_array
 
 if TYPE_CHECKING:
     from tapegrad.backend import Int
@@ -109,7 +109,7 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
     if isinstance(data, Tensor):
         message = "data is a tensor already; detach makes a new one of it"
         raise DTypeError(message)
-    return made(array_from(data, None if dtype is None else scalar_type(dtype)))
+    return from_array(array_from(data, None if dtype is None else scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -129,7 +129,7 @@ def empty(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return made(np.empty(several_ints(shape, "shape"), scalar_type(dtype)))
+    return from_array(np.empty(several_ints(shape, "shape"), scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -149,7 +149,7 @@ def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return made(np.zeros(several_ints(shape, "shape"), scalar_type(dtype)))
+    return from_array(np.zeros(several_ints(shape, "shape"), scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -169,7 +169,7 @@ def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tenso
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return made(np.ones(several_ints(shape, "shape"), scalar_type(dtype)))
+    return from_array(np.ones(several_ints(shape, "shape"), scalar_type(dtype)))
 
 
 @op(full_shape)
@@ -190,7 +190,7 @@ def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.fl
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
     """
-    return made(np.full(several_ints(shape, "shape"), value, scalar_type(dtype)))
+    return from_array(np.full(several_ints(shape, "shape"), value, scalar_type(dtype)))
 
 
 @op(like_shape)
@@ -206,7 +206,7 @@ def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         The shape of `x`, without a tape.
     """
     x, _ = unwrap(x)
-    return made(np.empty(x.shape, x.dtype))
+    return from_array(np.empty(x.shape, x.dtype))
 
 
 @op(like_shape)
@@ -222,7 +222,7 @@ def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         The shape of `x`, without a tape.
     """
     x, _ = unwrap(x)
-    return made(np.zeros(x.shape, x.dtype))
+    return from_array(np.zeros(x.shape, x.dtype))
 
 
 @op(like_shape)
@@ -238,7 +238,7 @@ def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         The shape of `x`, without a tape.
     """
     x, _ = unwrap(x)
-    return made(np.ones(x.shape, x.dtype))
+    return from_array(np.ones(x.shape, x.dtype))
 
 
 @op(full_like_shape)
@@ -255,7 +255,7 @@ def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
         The shape of `x`, without a tape.
     """
     x, _ = unwrap(x)
-    return made(np.full(x.shape, value, x.dtype))
+    return from_array(np.full(x.shape, value, x.dtype))
 
 
 def float_dtype_only(dtype: Any) -> None:

@@ -14,7 +14,7 @@ from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
 from tapegrad.options import check_at_least_zero, check_fraction, check_number, check_range
-from tapegrad.tensor import D, Float, S, T, Tensor, made, node
+from tapegrad.tensor import D, Float, S, T, Tensor, from_array, node
 
 if TYPE_CHECKING:
     from tapegrad.backend import Int
@@ -54,7 +54,7 @@ def normal(
     """
     float_dtype_only(dtype)
     _check_normal("normal", mean, std)
-    return made(_drawn(rng, "normal", mean, std, several_ints(shape, "shape"), dtype=scalar_type(dtype)))
+    return from_array(_drawn(rng, "normal", mean, std, several_ints(shape, "shape"), dtype=scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -87,7 +87,7 @@ def uniform(
     """
     float_dtype_only(dtype)
     _check_uniform("uniform", low, high)
-    return made(_drawn(rng, "uniform", low, high, several_ints(shape, "shape"), dtype=scalar_type(dtype)))
+    return from_array(_drawn(rng, "uniform", low, high, several_ints(shape, "shape"), dtype=scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -116,7 +116,7 @@ def bernoulli(
         DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
         ValueError: `p` is out of its range.
     """
-    return made(_ones("bernoulli", several_ints(shape, "shape"), p, scalar_type(dtype), rng))
+    return from_array(_ones("bernoulli", several_ints(shape, "shape"), p, scalar_type(dtype), rng))
 
 
 @op(like_shape)
@@ -143,7 +143,7 @@ def normal_like(
     x, _ = unwrap(x)
     float_only(x)
     _check_normal("normal_like", mean, std)
-    return made(_drawn(rng, "normal", mean, std, x.shape, dtype=x.dtype))
+    return from_array(_drawn(rng, "normal", mean, std, x.shape, dtype=x.dtype))
 
 
 @op(like_shape)
@@ -170,7 +170,7 @@ def uniform_like(
     x, _ = unwrap(x)
     float_only(x)
     _check_uniform("uniform_like", low, high)
-    return made(_drawn(rng, "uniform", low, high, x.shape, dtype=x.dtype))
+    return from_array(_drawn(rng, "uniform", low, high, x.shape, dtype=x.dtype))
 
 
 @op(like_shape)
@@ -191,7 +191,7 @@ def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> 
         ValueError: `p` is out of its range.
     """
     x, _ = unwrap(x)
-    return made(_ones("bernoulli_like", x.shape, p, x.dtype, rng))
+    return from_array(_ones("bernoulli_like", x.shape, p, x.dtype, rng))
 
 
 @op(elementwise_shape)

@@ -15,7 +15,7 @@ from tapegrad.op import op
 from tapegrad.operands import known, unwrap
 from tapegrad.ops.create import filled_shape, float_dtype_only
 from tapegrad.ops.elementwise import scalar_type
-from tapegrad.tensor import D, Float, Tensor, made, node
+from tapegrad.tensor import D, Float, Tensor, from_array, node
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
@@ -86,7 +86,7 @@ def eye(n: Int, m: Int | None = None, *, dtype: type[D] | np.dtype[D] = np.float
         DTypeError: A size is no int, or `dtype` is no dtype.
     """
     sizes: Any = eye_shape(n, m)  # NumPy takes a negative size for none
-    return made(np.eye(*sizes, dtype=scalar_type(dtype)))
+    return from_array(np.eye(*sizes, dtype=scalar_type(dtype)))
 
 
 @op(arange_shape)
@@ -155,7 +155,7 @@ def linspace(
         if not isinstance(end, int | float | np.floating | np.integer):
             message = f"{name} is {end!r} but a number is expected"
             raise DTypeError(message)
-    return made(np.linspace(start, stop, *shape, dtype=scalar_type(dtype)))
+    return from_array(np.linspace(start, stop, *shape, dtype=scalar_type(dtype)))
 
 
 @op(one_hot_shape)
@@ -192,4 +192,4 @@ def one_hot(
     if outside.size:
         message = f"index {outside.flat[0]} is out of range for rows of {length}"
         raise IndexError(message)
-    return made(engine(indices.data).one_hot(indices.data, length, scalar_type(dtype)))
+    return from_array(engine(indices.data).one_hot(indices.data, length, scalar_type(dtype)))

@@ -14,7 +14,7 @@ from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops.create import zeros
 from tapegrad.ops.places import at_set, getitem
 from tapegrad.ops.ranges import countable, eye_shape
-from tapegrad.tensor import D, S, T, Tensor, made, node
+from tapegrad.tensor import D, S, T, Tensor, from_array, node
 
 if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
@@ -64,7 +64,7 @@ def tri(n: Int, m: Int | None = None, *, k: int = 0, dtype: type[D] = np.float32
     sizes: Any = tri_shape(n, m)  # NumPy takes a negative size for none
     countable(max(sizes))
     rows, columns = sizes
-    return made(np.tri(rows, columns, k, dtype))
+    return from_array(np.tri(rows, columns, k, dtype))
 
 
 @op(triangle_shape, memory_bound=True)

@@ -17,7 +17,7 @@ from tapegrad.tape import OwnedTape
 from tapegrad.tapem.program import Action, TapeM
 from tapegrad.tapem.result import REFUSALS, Err
 from tapegrad.tapem.tape import Node, Tape
-from tapegrad.tensor import Tensor, made, node
+from tapegrad.tensor import Tensor, from_array, node
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
@@ -180,7 +180,7 @@ def _kept(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(map(_kept, value))
     if isinstance(value, Tensor) and value.version is not None:
-        return made(value.numpy(copy=True))  # a tensor is immutable, save a parameter, which optimizers write to
+        return from_array(value.numpy(copy=True))  # a tensor is immutable, save a parameter, which optimizers write to
     return np.array(value) if isinstance(value, np.ndarray | np.generic) else value
 
 
