@@ -19,7 +19,7 @@ from tapegrad.dims import broadcast
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import remembered
 from tapegrad.operands import unwrap_all
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.tape import OwnedTape
 from tapegrad.tensor import Tensor, node
 
@@ -145,12 +145,12 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
             others = [place for place in wanted if place not in kept]
             found = dict(zip(others, written.run_back(operands, dy, others), strict=True)) if others else {}
             for place in {*wanted} & {*kept}:
-                found[place] = engine(dy).scaled(kept, place, dy)
+                found[place] = engine(dy).scale_in_place(kept, place, dy)
                 del kept[place]
         else:  # a gradient that is to be differentiated again
             found = dict(zip(wanted, _op_by_op(function, given, operands, wanted, dy), strict=True))
         for place in wanted:
-            grads.add(operands[place], summed_to(found[place], operands[place]))
+            grads.add(operands[place], sum_to_shape(found[place], operands[place]))
 
     backward.__qualname__ = f"{function.__name__}.<locals>.backward"  # by which a picture of the tape names it
     return tape.record(out, tuple(operands), backward, saved=tuple(operands))

@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, deprecated, override
 
 from tapegrad import picture, sentences
 from tapegrad.backend import engine
-from tapegrad.backend.value import GROWING
+from tapegrad.backend.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError
 from tapegrad.options import check_range
@@ -168,7 +168,11 @@ class Gradients:
         if x not in values:
             values[x] = gradient
         else:
-            values[x] = values[x] + gradient if gradient.size < GROWING else engine(gradient).grown(values, x, gradient)
+            values[x] = (
+                values[x] + gradient
+                if gradient.size < ACCUMULATE_MIN_ELEMENTS
+                else engine(gradient).accumulate(values, x, gradient)
+            )
 
     def pop_output(self, x: Tensor[S, Any, D]) -> Value[S, D]:
         """Remove and return the accumulated gradient of `x`, the output of the op whose closure asks.
@@ -191,7 +195,7 @@ class Gradients:
         It may where the array is large and nothing else refers to it.
         """
         values = self.values_by_node
-        is_ours = x in values and x not in self._kept and values[x].size >= GROWING
+        is_ours = x in values and x not in self._kept and values[x].size >= ACCUMULATE_MIN_ELEMENTS
         is_free = is_ours and engine(values[x]).is_free(values, x)
         return self.pop_output(x), is_free
 
@@ -300,9 +304,7 @@ class Gradients:
         for node in values.keys() - self._kept:
             del values[node]
         for node, value in values.items():
-            dtype = (
-                node.data.dtype if node.is_saved else node.dtype
-            )  # reading an unsaved value would compute it
+            dtype = node.data.dtype if node.is_saved else node.dtype  # reading an unsaved value would compute it
             if value.dtype is not dtype and value.dtype != dtype:
                 raise DTypeError(
                     sentences.mixed_dtypes("Gradients.add", str(node.dtype), "x", str(value.dtype), "gradient")

@@ -20,6 +20,7 @@ from tapegrad.backend import numpy
 from tapegrad.backend.engines import register
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.threads import shared_out, threads
+from tapegrad.backend.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS
 from tapegrad.traces import edge
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 _SETTING: Final = os.environ.get("TAPEGRAD_FAST", "1")  # 0 for no kernels, and `all` for small arrays too, in tests
 _LARGE: Final = 1 if _SETTING == "all" else 1 << 15  # elements; below, NumPy is done before a kernel is found
 _BLOCK: Final = 1 << 18  # elements whose rows a kernel goes through at a time, and adds up
-_MANY: Final = 1 << 18  # elements that are worth a second thread
 _FAR: Final = 1 << 31  # elements of a plane that 32 bits do not count
 _UPDATES: Final = 1 if _SETTING == "all" else 1 << 18  # elements for which an update is worth being written down
 _AS_FAST: Final = 4  # threads that write new arrays about as fast as one changes them where they stand
@@ -249,7 +249,7 @@ def _over_rows(work: Callable[..., None], *arrays: Array) -> None:
         for block in range(first, last):
             work(block, *(matrix[block * step : (block + 1) * step] for matrix in matrices))
 
-    shared_out(part, _blocks(arrays[0]), is_worth_it=arrays[0].size >= _MANY)
+    shared_out(part, _blocks(arrays[0]), is_worth_it=arrays[0].size >= KERNEL_PARALLEL_MIN_ELEMENTS)
 
 
 def _kind_of_image(x: Array, windows: Windows) -> str | None:
@@ -290,7 +290,7 @@ def _over_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any
     def part(first: int, last: int) -> None:
         kernel(*(image[first:last] for image in images), *over, *options)
 
-    shared_out(part, len(images[0]), is_worth_it=prod(windows.shape) >= _MANY)
+    shared_out(part, len(images[0]), is_worth_it=prod(windows.shape) >= KERNEL_PARALLEL_MIN_ELEMENTS)
 
 
 def _in_block(x: Array) -> int:

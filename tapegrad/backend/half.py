@@ -18,6 +18,7 @@ from tapegrad.backend.engines import engine, register
 from tapegrad.backend.formulas import ELEMENTWISE
 from tapegrad.backend.large import converted, written
 from tapegrad.backend.numpy import NumPy
+from tapegrad.backend.thresholds import HALF_PARALLEL_MIN_ELEMENTS
 from tapegrad.backend.value import HALF, Backend, Elementwise
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ _MOVED: Final = ("at_set", "broadcast_to", "cast", "concat", "getitem", "ones", 
 
 _SMALL: Final = 1 << 10  # numbers; fewer are converted before it could be asked how small they are
 _BLOCK: Final = 1 << 15  # numbers that stay in a cache while they are asked and converted
-_MANY: Final = 1 << 18  # numbers that are worth a second thread
 _NORMAL: Final = 2.0**-14  # the least normal number of float16
 _LEAST: Final = 2.0**-24  # its least number above 0
 
@@ -114,7 +114,7 @@ def rounded(x: Any, dtype: np.dtype[Any]) -> Array:
     x = np.asarray(x)
     if dtype.char != "e" or x.dtype.kind != "f" or x.size < _SMALL or not x.flags.c_contiguous:
         return x.astype(dtype)
-    return written(x, dtype, _round_blocks, least=_MANY)
+    return written(x, dtype, _round_blocks, least=HALF_PARALLEL_MIN_ELEMENTS)
 
 
 def _round_blocks(x: Array, out: Array) -> None:
@@ -152,11 +152,11 @@ class Half(NumPy):
     """The primitives over `Halves`: those of float32, whose results are rounded."""
 
     @override
-    def grown(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+    def accumulate(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
         return values[key] + x  # of all the others nothing is to be widened
 
     @override
-    def scaled(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+    def scale_in_place(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
         return values[key] * x
 
     @override

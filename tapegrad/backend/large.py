@@ -9,13 +9,13 @@ import numpy as np
 
 from tapegrad.backend.rooms import ROOMS, may_become
 from tapegrad.backend.threads import shared_out
+from tapegrad.backend.thresholds import PARALLEL_MIN_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-MANY: Final = 1 << 20  # elements that are worth a second thread; rooms for fewer would be more memory at the peak
 _BLOCK: Final = 1 << 18  # elements that are added up at a time, however many threads there are
 
 
@@ -44,9 +44,9 @@ def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> A
 
 def converted(x: Array, dtype: Any) -> Array:
     """Returns an array of another dtype: `x.astype(dtype)`."""
-    if x.size < MANY or not x.flags.c_contiguous:
+    if x.size < PARALLEL_MIN_ELEMENTS or not x.flags.c_contiguous:
         return x.astype(dtype)
-    return written(x, dtype, _convert, least=MANY)
+    return written(x, dtype, _convert, least=PARALLEL_MIN_ELEMENTS)
 
 
 def written(x: Array, dtype: Any, write: Callable[[Array, Array], None], *, least: int) -> Array:
@@ -85,12 +85,16 @@ def added(x: Array) -> Array:
     return np.asarray(np.add.reduce(sums))
 
 
-def scaled(values: dict[Any, Any], key: Any, x: Any) -> Any:
+def scale_in_place(values: dict[Any, Any], key: Any, x: Any) -> Any:
     """Returns the product of `values[key]` and `x`, in the place of the first where nobody else sees it."""
     if isinstance(x, np.ndarray) and is_one(x) and one_number(x) == 1 and x.dtype == values[key].dtype:
         return values[key]  # the gradient of a sum is 1
     out = values[key] if may_become(values, key, x) else None
-    return np.multiply(values[key], x, out=out) if x.size < MANY else applied(np.multiply, values[key], x, out=out)
+    return (
+        np.multiply(values[key], x, out=out)
+        if x.size < PARALLEL_MIN_ELEMENTS
+        else applied(np.multiply, values[key], x, out=out)
+    )
 
 
 def is_one(x: Array) -> bool:
@@ -109,7 +113,7 @@ def _fill(function: np.ufunc, operands: Sequence[Array], out: Array) -> None:
     def work(first: int, last: int) -> None:
         function(*(one[first:last] if one.ndim else one for one in operands), out=out[first:last])
 
-    shared_out(work, len(out), is_worth_it=out.size >= MANY)
+    shared_out(work, len(out), is_worth_it=out.size >= PARALLEL_MIN_ELEMENTS)
 
 
 @lru_cache(maxsize=1024)

@@ -13,8 +13,9 @@ from typing_extensions import override
 from tapegrad.backend import rows
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import ELEMENTWISE, PAIRWISE
-from tapegrad.backend.large import MANY, added, applied, converted, scaled
-from tapegrad.backend.rooms import ROOMS, grown, is_free
+from tapegrad.backend.large import added, applied, converted, scale_in_place
+from tapegrad.backend.rooms import ROOMS, accumulate, is_free
+from tapegrad.backend.thresholds import PARALLEL_MIN_ELEMENTS
 from tapegrad.backend.value import HALF, Axis, Backend, Elementwise, Int, Pairwise
 from tapegrad.errors import SingularError
 
@@ -54,15 +55,15 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def exp(self, x: Array) -> Array:
-        return np.exp(x) if x.size < MANY else applied(np.exp, x)
+        return np.exp(x) if x.size < PARALLEL_MIN_ELEMENTS else applied(np.exp, x)
 
     @override
     def log(self, x: Array) -> Array:
-        return np.log(x) if x.size < MANY else applied(np.log, x)
+        return np.log(x) if x.size < PARALLEL_MIN_ELEMENTS else applied(np.log, x)
 
     @override
     def tanh(self, x: Array) -> Array:
-        return np.tanh(x) if x.size < MANY else applied(np.tanh, x)
+        return np.tanh(x) if x.size < PARALLEL_MIN_ELEMENTS else applied(np.tanh, x)
 
     @override
     def relu(self, x: Array) -> Array:
@@ -88,18 +89,20 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def map(self, name: Elementwise, *operands: Array) -> Array:
         function = ELEMENTWISE[name]
-        if operands[0].size >= MANY and isinstance(function, np.ufunc):
+        if operands[0].size >= PARALLEL_MIN_ELEMENTS and isinstance(function, np.ufunc):
             return applied(function, *operands)
         result: Array = function(*operands)
         return result
 
     @override
     def add_to(self, total: Array, x: Array) -> Array:
-        return np.add(total, x, out=total) if total.size < MANY else applied(np.add, total, x, out=total)
+        return (
+            np.add(total, x, out=total) if total.size < PARALLEL_MIN_ELEMENTS else applied(np.add, total, x, out=total)
+        )
 
     @override
     def fuse(self, function: Callable[..., Any], *values: Array) -> Any:
-        if function in _OPERATORS and any(one.size >= MANY for one in values):
+        if function in _OPERATORS and any(one.size >= PARALLEL_MIN_ELEMENTS for one in values):
             return applied(_OPERATORS[function], *values)
         first, *others = values
         if first.size < self.fused_from or any(one.shape != first.shape for one in others):
@@ -125,7 +128,13 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def sum(self, x: Array, axis: Axis, *, keepdims: bool) -> Array:
-        if axis is None and not keepdims and x.size >= MANY and x.dtype.char in "fd" and x.flags.c_contiguous:
+        if (
+            axis is None
+            and not keepdims
+            and x.size >= PARALLEL_MIN_ELEMENTS
+            and x.dtype.char in "fd"
+            and x.flags.c_contiguous
+        ):
             return added(x)
         # Half the cost of np.sum on small arrays; the dtype is that of `x`, where NumPy would widen small ints.
         if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL and x.dtype.char in "fd":
@@ -139,12 +148,12 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return is_free(values, key)
 
     @override
-    def grown(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
-        return grown(values, key, x)
+    def accumulate(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        return accumulate(values, key, x)
 
     @override
-    def scaled(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
-        return scaled(values, key, x)
+    def scale_in_place(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        return scale_in_place(values, key, x)
 
     @override
     def dot(self, x: Array, y: Array) -> Array:

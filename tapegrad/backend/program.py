@@ -15,6 +15,7 @@ from tapegrad.backend.large import is_one, one_number
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.steps import Place, Sheet, can_write, chosen, number_of
 from tapegrad.backend.threads import shared_out
+from tapegrad.backend.thresholds import PROGRAM_PARALLEL_MIN_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +30,6 @@ Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 _TILE: Final = 1 << 21, 1 << 22  # bytes of a tile of all arrays and buffers, at least and at most
 _TILES: Final = 16  # there are so many of the largest
 _LINE: Final = 64  # bytes of a cache's line, as many as the widest vectors have
-_MANY: Final = 1 << 19  # elements that are worth a second thread
 _MANY_COMPILED: Final = 1 << 18  # elements that are worth a second thread in a kernel, which begins at once
 _KEPT: Final = 256  # programs: an exponent that is another at each call makes one each time
 _CHEAP: Final = frozenset(
@@ -158,7 +158,7 @@ class Program:
                 self._run_tile(parts, [result[tile] for result in results], room, taken)
             rooms.append(room)
 
-        shared_out(work, len(tiles), is_worth_it=size >= _MANY)
+        shared_out(work, len(tiles), is_worth_it=size >= PROGRAM_PARALLEL_MIN_ELEMENTS)
 
     def _in_tile(self, given: list[Array], size: int) -> int:
         """Returns how many elements are in a tile, which is to stay in a cache and to be worth its calls."""

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from tapegrad.backend.thresholds import POOL_MIN_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_LARGE: Final = 1 << 18  # bytes from which on an array stands in a room
 _ALL: Final = 1 << 28  # bytes of all rooms; what is larger or more comes from the allocator
 _LOOKS: Final = 32  # rooms to look into at either end of a row, however many there are
 _COUNTS: Final = getattr(sys, "_is_gil_enabled", lambda: True)()  # whether a count of references is exact
@@ -44,7 +45,7 @@ class Rooms:
     def empty(self, shape: Sequence[int], dtype: Any) -> Array:
         """Returns an array of any values, as `np.empty` does."""
         size = prod(shape) * np.dtype(dtype).itemsize
-        if not _LARGE <= size <= _ALL or not _COUNTS:
+        if not POOL_MIN_BYTES <= size <= _ALL or not _COUNTS:
             return np.empty(shape, dtype)
         with self._lock:
             room = self._unseen(size)
@@ -87,7 +88,7 @@ class Rooms:
         return self.nbytes + size <= _ALL
 
 
-def grown(values: dict[Any, Any], key: Any, x: Any) -> Any:
+def accumulate(values: dict[Any, Any], key: Any, x: Any) -> Any:
     """Returns the sum of `values[key]` and `x`, in the place of the first where it is large and nobody else sees it.
 
     The sum needs no memory of its own then.

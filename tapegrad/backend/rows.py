@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.large import MANY
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.threads import shared_out
+from tapegrad.backend.thresholds import PARALLEL_MIN_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -218,7 +218,7 @@ def _in_parts(work: Callable[..., Any], axis: Axis, *arrays: Array) -> list[Any]
         for place in range(first, last):
             found[place] = work(_ROWS, *(array[place * step : (place + 1) * step] for array in rows))
 
-    shared_out(part, len(found), is_worth_it=size >= MANY)
+    shared_out(part, len(found), is_worth_it=size >= PARALLEL_MIN_ELEMENTS)
     return found
 
 

@@ -94,7 +94,6 @@ Elementwise: TypeAlias = Literal[
 ]
 Pairwise: TypeAlias = Literal["divmod", "frexp", "modf"]
 HALF: Final = ("e", "E")  # the letters of float16, and of bfloat16 in ml_dtypes: computed in float32
-GROWING: Final = 1 << 16  # elements of a sum that is worth being written into its own place
 Pooling: TypeAlias = Literal["add", "maximum", "minimum"]
 
 
@@ -390,11 +389,11 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Says whether nobody else sees `values[key]`, so that what becomes of it may stand in its place."""
         return False
 
-    def grown(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+    def accumulate(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
         """Returns the sum of `values[key]` and `x`, in the place of the first if nobody else sees it."""
         return values[key] + x
 
-    def scaled(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+    def scale_in_place(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
         """Returns the product of `values[key]` and `x`, in the place of the first if nobody else sees it."""
         return values[key] * x
 

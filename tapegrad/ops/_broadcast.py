@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
-from tapegrad.backend.value import GROWING
+from tapegrad.backend.thresholds import ACCUMULATE_MIN_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
 
 
-def summed_to(gradient: Any, x: Any) -> Any:
+def sum_to_shape(gradient: Any, x: Any) -> Any:
     """Adds a gradient up along the axes that broadcasting made, so that it has the shape of `x`, tensor or value."""
     shape = x.shape
     if gradient.shape == shape:
@@ -28,18 +28,22 @@ def summed_to(gradient: Any, x: Any) -> Any:
 def adder(x: Any, y: Any) -> Callable[[Gradients, Any, Any], None]:
     """Returns what adds to the gradient of either operand: where both have one shape, nobody need look at another."""
     same = (x.data.shape if x.is_saved else x.shape) == (y.data.shape if y.is_saved else y.shape)
-    return add_alike if same else add_summed
+    return accumulate_like if same else accumulate_broadcast
 
 
-def add_summed(grads: Gradients, x: Any, gradient: Any) -> None:
+def accumulate_broadcast(grads: Gradients, x: Any, gradient: Any) -> None:
     """Adds to the gradient of `x`, an operand without a tape, whatever broadcasting has made of its shape."""
-    add_alike(grads, x, summed_to(gradient, x))
+    accumulate_like(grads, x, sum_to_shape(gradient, x))
 
 
-def add_alike(grads: Gradients, x: Any, gradient: Any) -> None:
+def accumulate_like(grads: Gradients, x: Any, gradient: Any) -> None:
     """Adds to the gradient of `x`, an operand without a tape, what is known to have its shape: nobody asks again."""
     values = grads.values_by_node
     if x not in values:
         values[x] = gradient
     else:  # asked here, for in most sums a call more costs as much as they do
-        values[x] = values[x] + gradient if gradient.size < GROWING else engine(gradient).grown(values, x, gradient)
+        values[x] = (
+            values[x] + gradient
+            if gradient.size < ACCUMULATE_MIN_ELEMENTS
+            else engine(gradient).accumulate(values, x, gradient)
+        )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LARGE: Final = 1 << 16  # elements; of fewer, asking would take longer than is won
 
-
-def together(function: Callable[..., Any], *values: Any) -> Any:
+def elementwise(function: Callable[..., Any], *values: Any) -> Any:
     """Applies an elementwise function to raw values as their engine does it best."""
     return engine(*values).fuse(function, *values)

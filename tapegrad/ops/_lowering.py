@@ -12,7 +12,7 @@ from tapegrad.dims import Dims, Size, one_int, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import remembered
 from tapegrad.operands import unwrap, unwrap_all
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor
     def backward(grads: Gradients) -> None:
         dz = grads.pop_output(out)
         if grads.wants(bias):
-            grads.add(bias, summed_to(dz, bias.data.reshape(channels)).reshape(bias.shape))
+            grads.add(bias, sum_to_shape(dz, bias.data.reshape(channels)).reshape(bias.shape))
         grads.add(y, dz)
 
     return tape.record(out, (y, bias), backward, saved=(bias,))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.backend import engine
 from tapegrad.operands import unwrap
-from tapegrad.ops._broadcast import add_alike
+from tapegrad.ops._broadcast import accumulate_like
 from tapegrad.ops.elementwise import float_only
 from tapegrad.tensor import D, S, T, Tensor, node
 
@@ -30,7 +30,7 @@ def mapped(
 
     def backward(grads: Gradients) -> None:
         values = (x.data, out.data) if x.is_saved and out.is_saved else _asked_for(slope, x, out)
-        add_alike(grads, x, _times(slope, values, grads.pop_output(out)))
+        accumulate_like(grads, x, _times(slope, values, grads.pop_output(out)))
 
     backward.__qualname__ = forward.__qualname__  # a picture of the tape shows the op, not this room
     return tape.record(out, (x,), backward)

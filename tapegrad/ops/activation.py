@@ -9,8 +9,8 @@ from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.op import op
 from tapegrad.operands import same_dtype, tensor_only, unwrap, unwrap_mixed
-from tapegrad.ops._broadcast import add_alike, add_summed
-from tapegrad.ops._large import together
+from tapegrad.ops._broadcast import accumulate_broadcast, accumulate_like
+from tapegrad.ops._large import elementwise
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
@@ -39,11 +39,11 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     """
     x, tape = unwrap(x)
     float_only(x)
-    out = node(together(lambda x: apply("sigmoid", x), x.data))
+    out = node(elementwise(lambda x: apply("sigmoid", x), x.data))
 
     def backward(grads: Gradients) -> None:
         # From the left: of x * sigmoid(x) and its like the first product is known to a fused function.
-        add_alike(grads, x, together(lambda dy, y: dy * y * (1 - y), grads.pop_output(out), out.data))
+        accumulate_like(grads, x, elementwise(lambda dy, y: dy * y * (1 - y), grads.pop_output(out), out.data))
 
     return tape.record(out, (x,), backward, saved=(out,))
 
@@ -284,9 +284,9 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
         positive = engine(x.data).greater(x.data, 0)
         primitives = engine(dy, positive)
         if grads.wants(x):
-            add_summed(grads, x, primitives.where(positive, dy, weight.data * dy))
+            accumulate_broadcast(grads, x, primitives.where(positive, dy, weight.data * dy))
         if grads.wants(weight):
-            add_summed(grads, weight, primitives.where(positive, 0, x.data * dy))
+            accumulate_broadcast(grads, weight, primitives.where(positive, 0, x.data * dy))
 
     return tape.record(out, (x, weight), backward)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.backend.thresholds import FUSE_MIN_ELEMENTS
 from tapegrad.op import op
 from tapegrad.operands import unwrap
-from tapegrad.ops._broadcast import add_alike, add_summed, adder
-from tapegrad.ops._large import LARGE, together
+from tapegrad.ops._broadcast import accumulate_broadcast, accumulate_like, adder
+from tapegrad.ops._large import elementwise
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
 from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, node
 
@@ -39,7 +40,7 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         DTypeError: The dtypes differ.
     """
     x, y, tape = unwrap(x, y)
-    out = node(x.data + y.data if x.data.size < LARGE else together(operator.add, x.data, y.data))
+    out = node(x.data + y.data if x.data.size < FUSE_MIN_ELEMENTS else elementwise(operator.add, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.pop_output(out), adder(x, y)
@@ -71,7 +72,7 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     given = x
     x, y, tape = unwrap(x, y)
     number_only(x, given)
-    out = node(x.data - y.data if x.data.size < LARGE else together(operator.sub, x.data, y.data))
+    out = node(x.data - y.data if x.data.size < FUSE_MIN_ELEMENTS else elementwise(operator.sub, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.pop_output(out), adder(x, y)
@@ -102,15 +103,15 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     """
     is_scaled = not isinstance(y, Tensor)  # by a number, whose gradient is nobody's
     x, y, tape = unwrap(x, y)
-    out = node(x.data * y.data if x.data.size < LARGE else together(operator.mul, x.data, y.data))
+    out = node(x.data * y.data if x.data.size < FUSE_MIN_ELEMENTS else elementwise(operator.mul, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, wanted = grads.pop_output(out), grads.wanted
-        if dz.size >= LARGE:
+        if dz.size >= FUSE_MIN_ELEMENTS:
             _large_product_back(grads, x, y, dz)
             return
         # As `adder` has it, but for a call: no op of two operands runs back more often.
-        add = add_alike if x.is_saved and y.is_saved and x.data.shape == y.data.shape else add_summed
+        add = accumulate_like if x.is_saved and y.is_saved and x.data.shape == y.data.shape else accumulate_broadcast
         if x in wanted:
             add(grads, x, dz * y.data)
         if y in wanted:
@@ -140,26 +141,26 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
     given = x
     x, y, tape = unwrap(x, y)
     float_only(x, given)
-    out = node(x.data / y.data if x.data.size < LARGE else together(operator.truediv, x.data, y.data))
+    out = node(x.data / y.data if x.data.size < FUSE_MIN_ELEMENTS else elementwise(operator.truediv, x.data, y.data))
 
     def backward(grads: Gradients) -> None:
         dz, add = grads.pop_output(out), adder(x, y)
-        dx = dz / y.data if dz.size < LARGE else together(operator.truediv, dz, y.data)
+        dx = dz / y.data if dz.size < FUSE_MIN_ELEMENTS else elementwise(operator.truediv, dz, y.data)
         if x in grads.wanted:
             add(grads, x, dx)
         if y in grads.wanted:
-            add(grads, y, -dx * out.data if dx.size < LARGE else together(_opposite, dx, out.data))
+            add(grads, y, -dx * out.data if dx.size < FUSE_MIN_ELEMENTS else elementwise(_opposite, dx, out.data))
 
     return tape.record(out, (x, y), backward, saved=(y, out))
 
 
 def _large_product_back(grads: Gradients, x: Any, y: Any, dz: Any) -> None:
     if x is y:  # a square: one product, and no sum of two that are equal
-        grads.add(x, together(lambda dz, x: dz * x * 2, dz, x.data))
+        grads.add(x, elementwise(lambda dz, x: dz * x * 2, dz, x.data))
         return
     for operand, other in ((x, y), (y, x)):
         if operand in grads.wanted:
-            add_summed(grads, operand, together(operator.mul, dz, other.data))
+            accumulate_broadcast(grads, operand, elementwise(operator.mul, dz, other.data))
 
 
 def _opposite(x: Any, y: Any) -> Any:

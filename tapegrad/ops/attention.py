@@ -14,7 +14,7 @@ from tapegrad.dims import Dims, Size, UnknownDims, at_least, broadcast, misfit, 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import limits, on_one_tape, tensor_only, unwrap, unwrap_all
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops._rescue import rescued
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
@@ -115,16 +115,16 @@ def scaled_dot_product_attention(
     def backward(grads: Gradients) -> None:
         dy, p = grads.pop_output(out), weights.data
         if grads.wants(v):
-            grads.add(v, summed_to(_swapped(p) @ dy, v.data))
+            grads.add(v, sum_to_shape(_swapped(p) @ dy, v.data))
         if not (grads.wants(q) or grads.wants(k)):
             return
         # The sum over all keys of p times its slope is that of y times dy, which is only as long as a value is wide.
         along = dy * out.data
         dz = p * (dy @ _swapped(v.data) - engine(along).sum(along, -1, keepdims=True))
         if grads.wants(q):
-            grads.add(q, summed_to(dz @ k.data * scale, q.data))
+            grads.add(q, sum_to_shape(dz @ k.data * scale, q.data))
         if grads.wants(k):
-            grads.add(k, summed_to(_swapped(dz) @ q.data * scale, k.data))
+            grads.add(k, sum_to_shape(_swapped(dz) @ q.data * scale, k.data))
 
     return tape.record(out, (q, k, v), backward)
 

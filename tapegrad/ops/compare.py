@@ -11,7 +11,7 @@ from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.operands import tensor_only, unwrap
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops.elementwise import broadcast_shape
 from tapegrad.tensor import T1, T2, D, Tensor, node
 
@@ -181,9 +181,9 @@ def where(
         dz = grads.pop_output(out)
         primitives = engine(dz, mask)
         if grads.wants(x):
-            add_summed(grads, x, primitives.where(mask, dz, 0))
+            accumulate_broadcast(grads, x, primitives.where(mask, dz, 0))
         if grads.wants(y):
-            add_summed(grads, y, primitives.where(mask, 0, dz))
+            accumulate_broadcast(grads, y, primitives.where(mask, 0, dz))
 
     return tape.record(out, (x, y), backward)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tapegrad.backend import engine
 from tapegrad.op import op
 from tapegrad.operands import unwrap
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.bitwise import Whole, whole_only
 from tapegrad.ops.elementwise import broadcast_shape, number_only
@@ -116,9 +116,9 @@ def divmod(
     def backward(grads: Gradients) -> None:
         dr = grads.pop_output(rest)
         if grads.wants(x):
-            add_summed(grads, x, dr)
+            accumulate_broadcast(grads, x, dr)
         if grads.wants(y):
-            add_summed(grads, y, -dr * quotient.data)
+            accumulate_broadcast(grads, y, -dr * quotient.data)
 
     return quotient, tape.record(rest, (x, y), backward)
 
@@ -179,10 +179,10 @@ def _left_over(name: Literal["remainder", "fmod"], x: Any, y: Any) -> Tensor[Any
     def backward(grads: Gradients) -> None:
         dz = grads.pop_output(out)
         if grads.wants(x):
-            add_summed(grads, x, dz)
+            accumulate_broadcast(grads, x, dz)
         if grads.wants(y):
             times = apply("round", (x.data - out.data) / y.data)  # whole but for rounding
-            add_summed(grads, y, -dz * times)
+            accumulate_broadcast(grads, y, -dz * times)
 
     backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)

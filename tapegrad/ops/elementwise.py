@@ -10,12 +10,13 @@ import numpy as np
 
 from tapegrad import sentences
 from tapegrad.backend import engine
+from tapegrad.backend.thresholds import FUSE_MIN_ELEMENTS
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.operands import is_concrete, unwrap
-from tapegrad.ops._broadcast import add_alike
-from tapegrad.ops._large import LARGE, together
+from tapegrad.ops._broadcast import accumulate_like
+from tapegrad.ops._large import elementwise
 from tapegrad.tensor import Float, G, Real, S, T, Tensor, node
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
     out = node(x.data * factor)
 
     def backward(grads: Gradients) -> None:
-        add_alike(grads, x, grads.pop_output(out) * factor)
+        accumulate_like(grads, x, grads.pop_output(out) * factor)
 
     return tape.record(out, (x,), backward, saved=())
 
@@ -78,7 +79,7 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     out = node(-x.data)
 
     def backward(grads: Gradients) -> None:
-        add_alike(grads, x, -grads.pop_output(out))
+        accumulate_like(grads, x, -grads.pop_output(out))
 
     return tape.record(out, (x,), backward, saved=())
 
@@ -103,7 +104,7 @@ def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     out = node(x.data)
 
     def backward(grads: Gradients) -> None:
-        add_alike(grads, x, grads.pop_output(out))
+        accumulate_like(grads, x, grads.pop_output(out))
 
     return tape.record(out, (x,), backward)
 
@@ -129,7 +130,7 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy, y = grads.pop_output(out), out.data
-        add_alike(grads, x, dy * y if y.size < LARGE else together(operator.mul, dy, y))
+        accumulate_like(grads, x, dy * y if y.size < FUSE_MIN_ELEMENTS else elementwise(operator.mul, dy, y))
 
     return tape.record(out, (x,), backward, saved=(out,))
 
@@ -155,7 +156,9 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy, value = grads.pop_output(out), x.data
-        add_alike(grads, x, dy / value if dy.size < LARGE else together(operator.truediv, dy, value))
+        accumulate_like(
+            grads, x, dy / value if dy.size < FUSE_MIN_ELEMENTS else elementwise(operator.truediv, dy, value)
+        )
 
     return tape.record(out, (x,), backward, saved=(x,))
 
@@ -182,7 +185,11 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     def backward(grads: Gradients) -> None:
         dy, y = grads.pop_output(out), out.data
         # 1 - y² takes longer: NumPy makes an array of the 1.
-        add_alike(grads, x, dy - dy * y * y if y.size < LARGE else together(lambda dy, y: dy - dy * y * y, dy, y))
+        accumulate_like(
+            grads,
+            x,
+            dy - dy * y * y if y.size < FUSE_MIN_ELEMENTS else elementwise(lambda dy, y: dy - dy * y * y, dy, y),
+        )
 
     return tape.record(out, (x,), backward, saved=(out,))
 
@@ -208,7 +215,7 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        add_alike(grads, x, engine(dy, x.data).relu_back(x.data, dy))
+        accumulate_like(grads, x, engine(dy, x.data).relu_back(x.data, dy))
 
     return tape.record(out, (x,), backward, saved=(x,))
 
@@ -236,7 +243,7 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
         if x.is_float:
-            add_alike(grads, x, engine(dy).cast(dy, x.dtype))
+            accumulate_like(grads, x, engine(dy).cast(dy, x.dtype))
 
     return tape.record(out, (x,), backward, saved=())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tapegrad.backend import engine
 from tapegrad.op import op
 from tapegrad.operands import unwrap
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
@@ -165,9 +165,9 @@ def _summed_powers(name: Elementwise, power: Literal["exp", "exp2"], x: Any, y: 
         primitives = engine(out.data)
         total = primitives.where(primitives.equal(out.data, -math.inf), 0, out.data)  # -inf less -inf is NaN
         if grads.wants(x):
-            add_summed(grads, x, dz * _power(power, x.data - total))
+            accumulate_broadcast(grads, x, dz * _power(power, x.data - total))
         if grads.wants(y):
-            add_summed(grads, y, dz * _power(power, y.data - total))
+            accumulate_broadcast(grads, y, dz * _power(power, y.data - total))
 
     backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)

@@ -11,7 +11,7 @@ from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.operands import tensor_only, unwrap, unwrap_mixed
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
@@ -109,7 +109,7 @@ def ldexp(
     out = node(apply("ldexp", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
-        add_summed(grads, x, apply("ldexp", grads.pop_output(out), y.data))
+        accumulate_broadcast(grads, x, apply("ldexp", grads.pop_output(out), y.data))
 
     recorded: Tensor[Any, Merge[T1, T2], Float] = tape.record(out, (x, y), backward)
     return recorded

@@ -10,7 +10,7 @@ from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError, SingularError
 from tapegrad.op import op
 from tapegrad.operands import tensor_only, unwrap
-from tapegrad.ops._broadcast import summed_to
+from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops.elementwise import float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
 
@@ -100,9 +100,9 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
         turned = engine(x.data).swap_last_axes(x.data)
         dy = engine(turned, dz).solve(turned, dz)
         if grads.wants(x):
-            grads.add(x, summed_to(-(dy @ engine(out.data).swap_last_axes(out.data)), x.data))
+            grads.add(x, sum_to_shape(-(dy @ engine(out.data).swap_last_axes(out.data)), x.data))
         if grads.wants(y):
-            grads.add(y, summed_to(dy, y.data))
+            grads.add(y, sum_to_shape(dy, y.data))
 
     return tape.record(out, (x, y), backward)
 

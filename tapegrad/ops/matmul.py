@@ -10,7 +10,7 @@ from tapegrad.dims import Dims, at_least, broadcast, is_unknown, of_rank, show, 
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import of_one_dtype, unwrap, unwrap_all
-from tapegrad.ops._broadcast import add_alike, summed_to
+from tapegrad.ops._broadcast import accumulate_like, sum_to_shape
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
         if columns.ndim == 2:  # one product of all rows, in the place of one for each matrix of the stack and their sum
             rows, dz = _stacked(rows), _stacked(dz)
         if grads.wants(x):
-            grads.add(x, summed_to(dz @ engine(columns).swap_last_axes(columns), rows).reshape(x.shape))
+            grads.add(x, sum_to_shape(dz @ engine(columns).swap_last_axes(columns), rows).reshape(x.shape))
         if grads.wants(y):
-            grads.add(y, summed_to(engine(rows).swap_last_axes(rows) @ dz, columns).reshape(y.shape))
+            grads.add(y, sum_to_shape(engine(rows).swap_last_axes(rows) @ dz, columns).reshape(y.shape))
 
     return tape.record(out, (x, y), backward, saved=(x, y))
 
@@ -235,12 +235,12 @@ def linear(
             dy, rows = _stacked(_as_matrix(dy, 0)), _stacked(_as_matrix(rows, 0))
         primitives = engine(dy, rows, weight.data)
         if bias in grads.wanted:
-            add_alike(grads, bias, primitives.sum(dy, 0, keepdims=False))
+            accumulate_like(grads, bias, primitives.sum(dy, 0, keepdims=False))
         if x in grads.wanted:
             dx = primitives.dot(dy, weight.data.T)
-            add_alike(grads, x, dx if rows is x.data else dx.reshape(x.shape))
+            accumulate_like(grads, x, dx if rows is x.data else dx.reshape(x.shape))
         if weight in grads.wanted:
-            add_alike(grads, weight, primitives.dot(rows.T, dy))
+            accumulate_like(grads, weight, primitives.dot(rows.T, dy))
 
     return tape.record(out, (x, weight, bias), backward, saved=(x, weight))
 

@@ -19,7 +19,7 @@ from tapegrad.dims import (
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import unwrap
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.tensor import D, T, Tensor, node
 
 if TYPE_CHECKING:
@@ -168,6 +168,6 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     out = node(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy's ints do as well
 
     def backward(grads: Gradients) -> None:
-        add_summed(grads, x, grads.pop_output(out))
+        accumulate_broadcast(grads, x, grads.pop_output(out))
 
     return tape.record(out, (x,), backward, saved=())

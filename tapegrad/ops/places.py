@@ -9,7 +9,7 @@ from tapegrad.dims import Dim, Dims, Size, broadcast, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import constant, same_dtype, tensor_only, unwrap, unwrap_mixed
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._index import (
     arrays_of,
     axes_of,
@@ -141,7 +141,7 @@ def at_set(
         dy = grads.pop_output(out)
         primitives = engine(dy, *arrays)
         if grads.wants(value):
-            add_summed(grads, value, primitives.getitem(dy, index))
+            accumulate_broadcast(grads, value, primitives.getitem(dy, index))
         if grads.wants(x):
             grads.add(x, primitives.at_set(dy, index, x.dtype.type(0)))
 
@@ -179,7 +179,7 @@ def at_add(
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
         if grads.wants(value):
-            add_summed(grads, value, engine(dy, *arrays).getitem(dy, index))
+            accumulate_broadcast(grads, value, engine(dy, *arrays).getitem(dy, index))
         grads.add(x, dy)
 
     return tape.record(out, (x, value), backward)

@@ -12,7 +12,7 @@ from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.operands import unwrap
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
 from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, node
@@ -90,9 +90,9 @@ def _raised(name: str, x: Any, y: Any, tape: Any) -> Tensor[Any, Any, Any]:
     def backward(grads: Gradients) -> None:
         dz = grads.pop_output(out)
         if grads.wants(x):
-            add_summed(grads, x, dz * y.data * apply("pow", x.data, _lower(x.data, y.data)))
+            accumulate_broadcast(grads, x, dz * y.data * apply("pow", x.data, _lower(x.data, y.data)))
         if grads.wants(y):
-            add_summed(grads, y, dz * out.data * _logarithm(x.data, y.data))
+            accumulate_broadcast(grads, y, dz * out.data * _logarithm(x.data, y.data))
 
     backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
@@ -244,8 +244,8 @@ def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
     def backward(grads: Gradients) -> None:
         dz = grads.pop_output(out)
         if grads.wants(x):
-            add_summed(grads, x, dz * (x.data / out.data))
+            accumulate_broadcast(grads, x, dz * (x.data / out.data))
         if grads.wants(y):
-            add_summed(grads, y, dz * (y.data / out.data))
+            accumulate_broadcast(grads, y, dz * (y.data / out.data))
 
     return tape.record(out, (x, y), backward)

@@ -11,7 +11,7 @@ from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import Typed, op
 from tapegrad.operands import unwrap
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, is_fraction, number_only
 from tapegrad.tensor import T1, T2, Real, S, T, Tensor, node
@@ -284,9 +284,9 @@ def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any)
         primitives = engine(dz, tie)
         share = primitives.where(tie, dz / 2, dz)
         if grads.wants(x):
-            add_summed(grads, x, primitives.where(equal(x.data, out.data), share, 0))
+            accumulate_broadcast(grads, x, primitives.where(equal(x.data, out.data), share, 0))
         if grads.wants(y):
-            add_summed(grads, y, primitives.where(equal(y.data, out.data), share, 0))
+            accumulate_broadcast(grads, y, primitives.where(equal(y.data, out.data), share, 0))
 
     backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import engine
 from tapegrad.op import op
 from tapegrad.operands import unwrap
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, Tensor, node
@@ -68,7 +68,7 @@ def copysign(
         dz = grads.pop_output(out)
         if grads.wants(x):
             turned = apply("sign", x.data) * apply("sign", out.data)
-            add_summed(grads, x, dz * turned)
+            accumulate_broadcast(grads, x, dz * turned)
         if grads.wants(y):
             grads.add(y, engine(y.data).zeros(y.shape, y.dtype))
 
@@ -105,6 +105,6 @@ def heaviside(
             grads.add(x, engine(x.data).zeros(x.shape, x.dtype))
         if grads.wants(y):
             at_zero = engine(x.data).equal(x.data, 0)
-            add_summed(grads, y, engine(dz, at_zero).where(at_zero, dz, 0))
+            accumulate_broadcast(grads, y, engine(dz, at_zero).where(at_zero, dz, 0))
 
     return tape.record(out, (x, y), backward)

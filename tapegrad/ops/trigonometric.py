@@ -10,7 +10,7 @@ from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.operands import unwrap_mixed
-from tapegrad.ops._broadcast import add_summed
+from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
@@ -162,9 +162,9 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
         distance = apply("hypot", y.data, x.data)
         dz = grads.pop_output(out) / distance
         if grads.wants(y):
-            add_summed(grads, y, dz * (x.data / distance))
+            accumulate_broadcast(grads, y, dz * (x.data / distance))
         if grads.wants(x):
-            add_summed(grads, x, -dz * (y.data / distance))
+            accumulate_broadcast(grads, x, -dz * (y.data / distance))
 
     return tape.record(out, (y, x), backward)
 

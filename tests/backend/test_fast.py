@@ -30,7 +30,7 @@ TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 @pytest.fixture(autouse=True)
 def for_arrays_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(fast, "_LARGE", 1)
-    monkeypatch.setattr(fast, "_MANY", 1)
+    monkeypatch.setattr(fast, "KERNEL_PARALLEL_MIN_ELEMENTS", 1)
     monkeypatch.setattr(fast, "_BLOCK", 4096)
     yield
     use_fast(is_on=True)

@@ -106,9 +106,9 @@ def test_a_product_that_nobody_else_sees_stands_in_its_memory() -> None:
         alone, seen = {0: x.copy()}, {0: x}
         place = id(alone[0])
 
-        assert id(ENGINE.scaled(alone, 0, factor)) == place
+        assert id(ENGINE.scale_in_place(alone, 0, factor)) == place
         np.testing.assert_array_equal(alone[0], x * factor)
-        np.testing.assert_array_equal(ENGINE.scaled(seen, 0, factor), x * factor)
+        np.testing.assert_array_equal(ENGINE.scale_in_place(seen, 0, factor), x * factor)
         np.testing.assert_array_equal(x, numbers((1_031, 1_019)))
 
 
@@ -116,8 +116,8 @@ def test_a_product_with_one_is_what_there_was() -> None:
     x = numbers((3, 5))
     one: Any = np.broadcast_to(np.float32(1), (3, 5))
 
-    assert ENGINE.scaled({0: x}, 0, one) is x
-    assert ENGINE.scaled({0: x}, 0, one.astype(np.float64)).dtype == np.float64
+    assert ENGINE.scale_in_place({0: x}, 0, one) is x
+    assert ENGINE.scale_in_place({0: x}, 0, one.astype(np.float64)).dtype == np.float64
 
 
 def test_overflow_is_what_the_caller_wants_of_it_on_each_thread() -> None:

@@ -12,7 +12,7 @@ import pytest
 import tapegrad as tg
 from tapegrad import nn, optim
 from tapegrad.backend import rooms
-from tapegrad.backend.rooms import ROOMS, Rooms, grown
+from tapegrad.backend.rooms import ROOMS, Rooms, accumulate
 
 LARGE = (512, 513)  # a million bytes of float32
 
@@ -173,7 +173,7 @@ def test_a_sum_that_nobody_else_sees_grows_in_its_place(made: Any) -> None:
     values = {"x": made()}
     place = place_of(values["x"])
 
-    total = grown(values, "x", np.full(LARGE, 2, np.float32))
+    total = accumulate(values, "x", np.full(LARGE, 2, np.float32))
 
     assert place_of(total) == place
     assert (total == 3).all()
@@ -185,7 +185,7 @@ def test_a_sum_that_somebody_sees_stays_as_it_was(made: Any, look: Any) -> None:
     values = {"x": made()}
     place, seen = place_of(values["x"]), look(values["x"])
 
-    total = grown(values, "x", np.full(LARGE, 2, np.float32))
+    total = accumulate(values, "x", np.full(LARGE, 2, np.float32))
 
     assert place_of(total) != place
     assert (total == 3).all()
@@ -197,7 +197,7 @@ def test_a_sum_in_memory_that_another_array_shares_stays_as_it_was() -> None:
     memory = np.ones((513, 512), np.float32)
     values = {"x": memory.T}
 
-    total = grown(values, "x", np.full(LARGE, 2, np.float32))
+    total = accumulate(values, "x", np.full(LARGE, 2, np.float32))
 
     assert (total == 3).all()
     assert (memory == 1).all()
@@ -215,7 +215,7 @@ def test_a_sum_of_what_is_not_alike_is_numpys(x: Any) -> None:
     values = {"x": np.ones(LARGE, np.float32)}
     before = values["x"].copy()
 
-    total = grown(values, "x", x)
+    total = accumulate(values, "x", x)
 
     assert total.dtype == (before + x).dtype
     np.testing.assert_array_equal(total, before + x)
@@ -225,7 +225,7 @@ def test_a_sum_of_what_is_not_alike_is_numpys(x: Any) -> None:
 def test_memory_that_cannot_be_written_to_is_left_alone() -> None:
     values = {"x": np.broadcast_to(np.float32(1), LARGE)}
 
-    total = grown(values, "x", np.ones(LARGE, np.float32))
+    total = accumulate(values, "x", np.ones(LARGE, np.float32))
 
     assert (total == 2).all()
     assert (values["x"] == 1).all()

@@ -1,0 +1,11 @@
+"""Sizes from which a faster way pays: below them, its own cost is larger than what it saves."""
+
+from typing import Final
+
+FUSE_MIN_ELEMENTS: Final = 1 << 16  # of an elementwise op that the engine is asked to run as one function
+ACCUMULATE_MIN_ELEMENTS: Final = 1 << 16  # of a gradient that is added in place
+PARALLEL_MIN_ELEMENTS: Final = 1 << 20  # of a NumPy op that two threads share; for fewer, buffers raise peak memory
+KERNEL_PARALLEL_MIN_ELEMENTS: Final = 1 << 18  # of a compiled kernel that two threads share
+PROGRAM_PARALLEL_MIN_ELEMENTS: Final = 1 << 19  # of a fused function that two threads share
+HALF_PARALLEL_MIN_ELEMENTS: Final = 1 << 18  # of a conversion to or from half precision that two threads share
+POOL_MIN_BYTES: Final = 1 << 18  # of an array that is taken from the buffer pool
