@@ -137,7 +137,8 @@ def main() -> None:
         if binary := _binary(name):
             checkers[f"{name} {run(binary, '--version').split()[1]}"] = ask
 
-    print(f"| checker | refused of {len(asked.refused):,} | exact of {len(asked.exact):,} | wrongly refused |")
+    mistakes, types = f"{len(asked.refused):,}", f"{len(asked.exact):,}"
+    print(f"| checker | reported, of {mistakes} mistakes | exact, of {types} types | wrongly reported |")
     print("| --- | --- | --- | --- |")
     for name, ask in checkers.items():
         print(row(name, ask(), asked), flush=True)

@@ -34,10 +34,10 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
     if name not in _rooms:
-        from tapegrad.traces import leaving
+        from tapegrad.tracebacks import trim_on_exit
 
         message = f"module 'tapegrad' has no attribute {name!r}"
-        with leaving:
+        with trim_on_exit:
             raise AttributeError(message)
     try:
         room = importlib.import_module(_rooms[name])

@@ -19,7 +19,7 @@ from tapegrad.ops._lowering import convolved, superposed
 from tapegrad.quantized import Quantized
 from tapegrad.tape import Checkpointing
 from tapegrad.tensor import Tensor, described, node
-from tapegrad.traces import edge, leaving
+from tapegrad.tracebacks import public_api, trim_on_exit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,7 +136,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     def __init__(self, below: B | None = None, checkpoint: C | None = None) -> None:
         if checkpoint is not None and not isinstance(checkpoint, Checkpointing):
             message = f"Autodiff: checkpoint is {described(checkpoint)} but a strategy is expected"
-            with leaving:
+            with trim_on_exit:
                 raise DTypeError(message)
         given: Any = (NumPy() if below is None else below, NoCheckpointing() if checkpoint is None else checkpoint)
         self.below: B = given[0]
@@ -233,7 +233,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return y
 
     @override
-    @edge
+    @public_api
     def require_grad(self, x: Tensor[S, NoneTape, D]) -> Tensor[S, OwnedTape, D]:
         """Returns the same tensor with a tape, which checkpoints as this backend does.
 
@@ -253,7 +253,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return x.detach()
 
     @override
-    @edge
+    @public_api
     def backward(self, y: Tensor[tuple[()], OwnedTape, D]) -> Gradients:
         """Returns the gradients of a scalar, and consumes its tape.
 
@@ -291,7 +291,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return None if gradient is None else self.inner(gradient)
 
     @override
-    @edge
+    @public_api
     def grad_replace(self, x: Tensor[S, OwnedTape, D], grads: Gradients, gradient: Tensor[S, Any, D]) -> None:
         """Puts a tensor of the level below in the place of a gradient, also where there was none.
 

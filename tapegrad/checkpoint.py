@@ -23,7 +23,7 @@ from tapegrad.lazy import Lazy
 from tapegrad.sentences import with_article
 from tapegrad.tape import Checkpointing, OwnedTape, strongest
 from tapegrad.tensor import Tensor
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,7 +102,7 @@ _SEGMENT: Final = _Segment()
 _FIXED: Final = (int, float, str, slice, type, np.generic, np.dtype)  # arguments that never change
 
 
-@edge
+@public_api
 def checkpoint(f: F) -> F:
     """Makes a function or a module a segment: on the way back, what it computed is computed again, not saved.
 

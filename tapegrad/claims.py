@@ -9,13 +9,13 @@ from tapegrad import sentences
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.operands import tensor_only
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tensor import D, S, T, Tensor
 
 
-@edge
+@public_api
 def assert_divides(divisor: int, number: int) -> None:
     """Claims that one size divides another without rest.
 
@@ -32,7 +32,7 @@ def assert_divides(divisor: int, number: int) -> None:
         raise ShapeError(sentences.not_divided(divisor, number))
 
 
-@edge
+@public_api
 def assert_same(n: int, m: int) -> None:
     """Claims that two sizes are one.
 
@@ -49,7 +49,7 @@ def assert_same(n: int, m: int) -> None:
         raise ShapeError(sentences.not_same(n, m))
 
 
-@edge
+@public_api
 def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
     """Claims the shape of a tensor, for where types ended; a name given for `x` has that shape from here on.
 
@@ -74,7 +74,7 @@ def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
     return x
 
 
-@edge
+@public_api
 def reveal_shape(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
     """Shows shape, dtype and tape of a tensor: mypy as a note, Python on stderr.
 

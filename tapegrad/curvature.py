@@ -13,7 +13,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import reshape, stack, zeros, zeros_like
 from tapegrad.picture import op_named
 from tapegrad.tensor import Float, S, Tensor, node
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Scalar: TypeAlias = Tensor[tuple[()], Any, Any]
 
 
-@edge
+@public_api
 def hvp(
     f: Callable[[Tensor[S, OwnedTape, Float]], Scalar], x: Tensor[S, NoneTape, Float], v: Tensor[S, NoneTape, Float]
 ) -> Tensor[S, NoneTape, Float]:
@@ -82,7 +82,7 @@ def hessian(
 def hessian(
     f: Callable[[Tensor[Any, OwnedTape, Float]], Scalar], x: Tensor[Any, NoneTape, Float]
 ) -> Tensor[Any, NoneTape, Float]: ...
-@edge
+@public_api
 def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, NoneTape, Any]) -> Any:
     r"""Computes all second derivatives of a scalar function.
 

@@ -13,7 +13,7 @@ from tapegrad.backend.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError
 from tapegrad.options import check_range
-from tapegrad.traces import edge, leaving, shorten
+from tapegrad.tracebacks import public_api, trim_on_exit, trim_traceback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -56,10 +56,10 @@ class Gradients:
         except AttributeError:
             if hasattr(x, "tape"):
                 raise
-            with leaving:
+            with trim_on_exit:
                 raise DTypeError(_no_key(x)) from None
         except Refusal as error:
-            shorten(error)
+            trim_traceback(error)
             raise
         gradient: Tensor[S, NoneTape, D] = node.with_data(self.values_by_node[node])
         return gradient
@@ -81,7 +81,7 @@ class Gradients:
         """Says whether anybody needs the gradient of `x`; a closure asks before it spends time."""
         return x in self.wanted or (x.tape.owns and x.node in self.wanted)
 
-    @edge
+    @public_api
     def ref(self, x: Tensor[S, Any, D]) -> Value[S, D]:
         """Returns the gradient accumulated for `x` so far, a raw value, and keeps it.
 
@@ -94,7 +94,7 @@ class Gradients:
         value: Value[S, D] = self.values_by_node[node]
         return value
 
-    @edge
+    @public_api
     def mut(self, x: Tensor[S, Any, D]) -> Accumulator[S, D]:
         """Returns the gradient of `x` to add to, `dx += dy`, which starts at zero where none has been added.
 
@@ -108,7 +108,7 @@ class Gradients:
             self.values_by_node[node] = engine(node.data).zeros(node.shape, node.dtype)
         return Accumulator(self, node)
 
-    @edge
+    @public_api
     def mut_and_ref(self, x: Tensor[S, Any, D], result: Tensor[S2, Any, D2]) -> tuple[Accumulator[S, D], Value[S2, D2]]:
         """Returns the gradient of an operand to add to and that of a result to read: all that a closure needs.
 
@@ -128,7 +128,7 @@ class Gradients:
         self.values_by_node.pop(_identity(x), None)
         return gradient
 
-    @edge
+    @public_api
     def replace(self, x: Tensor[S, Any, D], gradient: Tensor[S, NoneTape, D]) -> None:
         """Puts `gradient` in the place of what there is for `x`, if anything; never adds.
 
@@ -160,7 +160,7 @@ class Gradients:
             if gradient.shape != (x.data.shape if x.is_saved else x.shape):
                 _refuse_shape("Gradients.add", x.shape, gradient.shape)
         except ShapeError as error:
-            shorten(error)
+            trim_traceback(error)
             raise
         if x.tape.owns:
             x = x.node
@@ -183,12 +183,12 @@ class Gradients:
         try:
             value: Any = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
         except KeyError:
-            with leaving:
+            with trim_on_exit:
                 raise MissingGradientError(_unreached(x)) from None
         gradient: Value[S, D] = value
         return gradient
 
-    @edge
+    @public_api
     def pop_reusable(self, x: Tensor[S, Any, D]) -> tuple[Value[S, D], bool]:
         """Like `pop_output`, and also return whether the caller may overwrite the array.
 
@@ -199,6 +199,7 @@ class Gradients:
         is_free = is_ours and engine(values[x]).is_free(values, x)
         return self.pop_output(x), is_free
 
+    @public_api
     @deprecated("Gradients.take is called Gradients.pop_output now")
     def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
         """Return `pop_output(x)`: its old name, which goes with the next release."""
@@ -208,7 +209,7 @@ class Gradients:
         r"""Returns the length of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
         return math.hypot(*map(_length, self.values_by_node.values()))
 
-    @edge
+    @public_api
     def norms(self, module: HasParameters) -> dict[str, float]:
         """Returns the norm of the gradient of each parameter by its path; a parameter without one is left out.
 
@@ -225,7 +226,7 @@ class Gradients:
         """Says whether there is neither an infinity nor a NaN in any gradient."""
         return all(math.isfinite(float(array.min(initial=0)) + float(array.max(initial=0))) for array in self._arrays())
 
-    @edge
+    @public_api
     def clip_norm(self, limit: float) -> Gradients:
         """Returns the gradients with `norm` at most `limit`: all of them scaled down alike, or none.
 
@@ -252,7 +253,7 @@ class Gradients:
         factor = limit / norm if math.isfinite(norm) else math.nan
         return self._mapped(lambda value: value * factor)
 
-    @edge
+    @public_api
     def clip_value(self, limit: float) -> Gradients:
         """Returns the gradients with each element between `-limit` and `limit`; a NaN stays one.
 
@@ -335,14 +336,14 @@ class Accumulator(Generic[S, D]):
         try:
             return self._added("__iadd__", y, y)
         except ShapeError as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     def __isub__(self, y: Value[S, D]) -> Self:
         try:
             return self._added("__isub__", y, -y)
         except ShapeError as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     def _added(self, operator: str, y: Value[S, D], change: Value[S, D]) -> Self:

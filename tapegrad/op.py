@@ -20,7 +20,7 @@ from tapegrad.clash import Watch, point_out
 from tapegrad.dims import Dims, is_int, show, surely_differ
 from tapegrad.errors import DTypeError, Refusal, ShapeError, SingularError, TapeError
 from tapegrad.tape import NONE
-from tapegrad.traces import leaving, shorten
+from tapegrad.tracebacks import trim_on_exit, trim_traceback
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -147,7 +147,7 @@ def op(
             try:
                 return _checked(entry, call, args, kwargs)
             except EXPLAINED as error:
-                shorten(error)
+                trim_traceback(error)
                 raise
 
         called = checked if eager or _CHECK_RULES else call
@@ -208,7 +208,7 @@ def _reflected(call: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return call(x, y)
         except EXPLAINED as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     return reflected
@@ -238,7 +238,7 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
         try:
             result = function(x)
         except EXPLAINED as error:
-            with leaving:
+            with trim_on_exit:
                 return _explain(entry, (x,), {}, error)
         if result.tape is not NONE and result.tape._tape.checkpoint is not None:
             _remember(entry, result, (x,), {})
@@ -248,7 +248,7 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
         try:
             result = function(x, y)
         except EXPLAINED as error:
-            with leaving:
+            with trim_on_exit:
                 return _explain(entry, (x, y), {}, error)
         if result.tape is not NONE and result.tape._tape.checkpoint is not None:
             _remember(entry, result, (x, y), {})
@@ -258,7 +258,7 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
         try:
             result = function(*args, **kwargs)
         except EXPLAINED as error:
-            with leaving:
+            with trim_on_exit:
                 return _explain(entry, args, kwargs, error)
         if result.tape is not NONE and result.tape._tape.checkpoint is not None:
             _remember(entry, result, args, kwargs)
@@ -268,7 +268,7 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
         try:
             return function(*args, **kwargs)
         except EXPLAINED as error:
-            with leaving:
+            with trim_on_exit:
                 return _explain(entry, args, kwargs, error)
 
     alone: dict[tuple[str, ...], Callable[..., Any]] = {("x",): unary, ("x", "y"): binary}

@@ -15,7 +15,7 @@ from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError
 from tapegrad.tape import NONE
 from tapegrad.tensor import Constant, Tensor, as_compute_dtype, described, from_array, node, values_of
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +97,7 @@ def split_tape(x: Tensor[S, T, D]) -> tuple[Tensor[S, NoneTape, D], T]: ...
 def split_tape(
     x: Tensor[S, T, D] | Number, y: Tensor[S2, T2, D2] | Number
 ) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]: ...
-@edge
+@public_api
 def split_tape(x: Any, y: Any = _ALONE) -> Any:
     """Return the operands without their tapes, and the tape on which the op is to be recorded.
 

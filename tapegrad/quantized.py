@@ -16,7 +16,7 @@ from tapegrad.lazy import Lazy
 from tapegrad.operands import tensor_only
 from tapegrad.tape import NONE
 from tapegrad.tensor import D_co, Float, S, S_co, Tensor
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
@@ -108,7 +108,7 @@ class Affine(Scheme):
         return Steps(values.astype(np.int8), scale, zero, self)
 
 
-@edge
+@public_api
 @dataclass(frozen=True, slots=True)
 class BlockSymmetric(Scheme):
     r"""A scale for each block of elements, in row-major order: one large element costs the others no digits.
@@ -170,7 +170,7 @@ class Quantized(Lazy[S_co, D_co]):
         return f"Quantized({self._printed(10)}, shape={self.shape}, {self.dtype}, {self.steps.scheme})"
 
 
-@edge
+@public_api
 def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
     """Rounds a tensor to whole numbers of 8 bits; no gradient goes through, whatever tape `x` has.
 
@@ -199,7 +199,7 @@ def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
     return Quantized[S, Float](steps)
 
 
-@edge
+@public_api
 def dequantize(x: Quantized[S, Float]) -> Tensor[S, NoneTape, Float]:
     """Returns the floats that a quantized tensor stands for, as a tensor that holds them.
 

@@ -17,7 +17,7 @@ from tapegrad.nn.module import children
 from tapegrad.op import NoNumbersError
 from tapegrad.outline import Outline
 from tapegrad.tensor import Tensor, node
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ class Summary:
         return str(self)
 
 
-@edge
+@public_api
 def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32) -> Summary:
     """Finds what each layer of a model gives for inputs of some shape, by the rules of the ops alone.
 

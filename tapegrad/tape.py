@@ -557,7 +557,7 @@ _MERGING: Final = open_in_children(Lock())  # two tapes become one at a time, wh
 def where_called() -> str:
     """Returns file and line of the innermost caller outside tapegrad."""
     frame = sys._getframe(3)  # `GradientTape._run` asks, whose own caller is inside as well
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOUSE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
         frame = frame.f_back
     return f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"
 
@@ -586,7 +586,7 @@ def _extent(checkpoint: Checkpointing | None) -> int:
     return 0 if checkpoint is None else checkpoint.extent
 
 
-_HOUSE: Final = __file__.removesuffix("tape.py")
+_PACKAGE_FOLDER: Final = __file__.removesuffix("tape.py")
 _new: Any = object.__new__  # Any: what it makes is typed by who asks for it
 
 

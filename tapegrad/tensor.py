@@ -17,7 +17,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import CALLS, operated
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
-from tapegrad.traces import edge, leaving, shorten
+from tapegrad.tracebacks import public_api, trim_on_exit, trim_traceback
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -169,7 +169,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
                 tape.leaves[self] = None
             return self._carrying(OwnedTape(tape))
         except Exception as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     def traced(
@@ -192,7 +192,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             TapeError: The tensor has a tape already.
             DTypeError: `wrt` names what has no gradient, or another option is of another kind.
         """
-        with leaving:
+        with trim_on_exit:
             return self.trace(wrt, grads=grads, checkpoint=checkpoint)
 
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
@@ -207,7 +207,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         Raises:
             TapeError: The tensor has a tape already, or `tape` is none.
         """
-        with leaving:
+        with trim_on_exit:
             if self.owns_tape:
                 _refuse(TapeError(sentences.tape_unwanted("put_tape", "x"), op="put_tape"))
             if not isinstance(tape, Tape):
@@ -235,7 +235,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             TapeError: `kind` is neither.
         """
         plain: Any = self.split_tape()[0]
-        with leaving:
+        with trim_on_exit:
             if kind not in (NoneTape, OwnedTape):
                 message = f"retaped: kind is {getattr(kind, '__name__', kind)}, neither NoneTape nor OwnedTape"
                 _refuse(TapeError(message, op="retaped"))
@@ -302,7 +302,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
                 value = data.like(value)
             return self.tape.tape.backward(self.node, value, None if wrt is None else _targets(wrt))
         except Exception as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     def _check_seed(self, seed: Any) -> None:
@@ -330,14 +330,14 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Returns the values as a NumPy array: a read-only view, or a copy of your own."""
         # A tensor of tensors gives up all its levels, whatever tapes they have.
         data = self.data.numpy() if isinstance(self.data, Tensor) else self.data
-        with leaving:
+        with trim_on_exit:
             array = np.array(data, copy=True) if copy else np.asarray(data).view()
         array.flags.writeable = copy
         return array  # type: ignore[return-value]  # NumPy's stubs forget the shape of what they copy
 
     if not TYPE_CHECKING:  # a checker that saw this would believe that numpy_array + x is an array
 
-        @edge
+        @public_api
         def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:  # noqa: FBT001  # NumPy's protocol
             if self.owns_tape:
                 message = "the tensor has a tape, which a NumPy array would lose; detach it first"
@@ -360,7 +360,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         try:
             return self._only("item")
         except Exception as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     def tolist(self) -> Any:
@@ -368,32 +368,32 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return self.numpy().tolist()
 
     def __float__(self) -> float:
-        with leaving:
+        with trim_on_exit:
             return float(self._only("float"))
 
     def __int__(self) -> int:
-        with leaving:
+        with trim_on_exit:
             return int(self._only("int"))
 
     def __bool__(self) -> bool:
-        with leaving:
+        with trim_on_exit:
             return bool(self._only("bool"))
 
     @override
     def __format__(self, spec: str) -> str:
-        with leaving:
+        with trim_on_exit:
             return format(self._only("format"), spec) if spec else str(self)
 
     def __len__(self) -> int:
         if not self.shape:
             message = "len: a tensor of shape () has no length"
-            with leaving:
+            with trim_on_exit:
                 raise TypeError(message)
         length: int = self.shape[0]
         return length
 
     def __setitem__(self, index: object, value: Never) -> None:  # behind a NoReturn checkers read no further
-        with leaving:
+        with trim_on_exit:
             raise TypeError(sentences.immutable(sentences.written_index(index)))
 
     def __getitem__(self, index: Index[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
@@ -406,7 +406,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     @overload
     def __iter__(self) -> Iterator[Tensor[Any, T_co, D_co]]: ...
     def __iter__(self) -> Iterator[Any]:
-        with leaving:
+        with trim_on_exit:
             for row in range(len(self)):
                 yield CALLS["getitem"](self, row)
 
@@ -588,7 +588,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         try:
             return CALLS["transpose"](self)
         except Exception as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     @property
@@ -597,7 +597,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         try:
             return CALLS["matrix_transpose"](self)
         except Exception as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     def transpose(self, *axes: Int | tuple[Int, ...] | None) -> Tensor[Any, T_co, D_co]:
@@ -605,7 +605,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         try:
             return CALLS["transpose"](self, _together(axes) if axes else None)
         except Exception as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     def reshape(self, *shape: Int | Sizes) -> Tensor[Any, T_co, D_co]:
@@ -613,7 +613,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         try:
             return CALLS["reshape"](self, _together(shape))
         except Exception as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     def astype(self, dtype: type[G] | np.dtype[G]) -> Tensor[S_co, T_co, G]:
@@ -726,6 +726,7 @@ def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, 
     return out
 
 
+@public_api
 @deprecated("tapegrad.handle is called tapegrad.node now")
 def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Return `node(data)`: the old name of `node`, which goes with the next release."""

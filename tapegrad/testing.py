@@ -27,14 +27,14 @@ from tapegrad.dims import (
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import CALLS, OPS
 from tapegrad.tensor import Tensor, node
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Function: TypeAlias = Callable[..., Tensor[Any, Any, Any]]
 Case: TypeAlias = tuple[Any, ...] | Mapping[str, Any]
 
 
-@edge
+@public_api
 def check_gradients(
     f: Function,
     *inputs: Tensor[Any, Any, Any],
@@ -83,7 +83,7 @@ def check_gradients(
         f = _slope(f, seed + level)
 
 
-@edge
+@public_api
 def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
     """Holds a shape rule to its law: what it says of sizes it is not told is true of the sizes they stand for.
 

@@ -21,7 +21,7 @@ from tapegrad.backend.engines import register
 from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.threads import shared_out, threads
 from tapegrad.backend.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -160,7 +160,7 @@ class Fast(numpy.NumPy):
         return dx
 
 
-@edge
+@public_api
 def use_fast(*, is_on: bool) -> None:
     """Turns the compiled kernels of the extra `fast` on or off, for the whole process.
 

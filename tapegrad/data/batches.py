@@ -16,7 +16,7 @@ from tapegrad.generator import restore as restore_generator
 from tapegrad.ops import stack, take
 from tapegrad.options import check_whole
 from tapegrad.tensor import D1, D2, D, Tensor, node
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ class Dataset(Protocol[Item]):
         """Returns an example, from 0 on."""
 
 
-@edge
+@public_api
 class Batches(Generic[Item]):
     """Goes through examples batch by batch, as often as it is iterated; made by `batches`.
 
@@ -273,7 +273,7 @@ def batches(
 def batches(
     *tensors: Tensor[Any, NoneTape, Any], size: int, shuffle: bool = True, drop_last: bool = True, rng: RNG = None
 ) -> Batches[Any]: ...
-@edge
+@public_api
 def batches(
     *data: Tensor[Any, NoneTape, Any] | Dataset[Any],
     size: int,

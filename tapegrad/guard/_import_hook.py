@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from typing_extensions import override
 
 from tapegrad.guard._loader import is_guarding, with_guard
-from tapegrad.traces import leaving
+from tapegrad.tracebacks import trim_on_exit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,7 +73,7 @@ def install_import_hook(*packages: str) -> ImportHook:
     Warns:
         RuntimeWarning: A module of a package is imported already, hence stays unguarded.
     """
-    with leaving:
+    with trim_on_exit:
         if not packages:
             raise TypeError("install_import_hook: a name of a package is expected")
         for package in packages:

@@ -85,7 +85,7 @@ def wrapper_source(parameters: Parameters, awaits: str, short: str) -> str:
     try:
 {indent(body, "    ")}\
     except __Exception as __error:
-        __shorten(__error)
+        __trim_traceback(__error)
         raise
 """
 

@@ -24,7 +24,7 @@ from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
 from tapegrad.sentences import RESULT, callee
-from tapegrad.traces import leaving, shorten
+from tapegrad.tracebacks import trim_on_exit, trim_traceback
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ def guarded(function: F) -> F:
     """
     if not isinstance(function, FunctionType):
         kind = "a class" if isinstance(function, type) else kind_of(function)
-        with leaving:
+        with trim_on_exit:
             raise TypeError(f"guarded: {getattr(function, '__name__', function)} is {kind}, not a function")
     if is_guarded(function):  # by the import hook, with more indulgence
         function = function.__wrapped__  # type: ignore[attr-defined]  # a wrapper of ours has it
@@ -90,7 +90,7 @@ def _called(*args: Any, **kwargs: Any) -> Any:
     try:
         return _compiled(args, kwargs)(*args, **kwargs)
     except Exception as error:
-        shorten(error)
+        trim_traceback(error)
         raise
 
 
@@ -98,7 +98,7 @@ async def _called_async(*args: Any, **kwargs: Any) -> Any:
     try:
         return await _compiled(args, kwargs)(*args, **kwargs)
     except Exception as error:
-        shorten(error)
+        trim_traceback(error)
         raise
 
 
@@ -130,7 +130,7 @@ class Guard:
         self.result: Check = Anything()
         stub = _called_async if inspect.iscoroutinefunction(function) else _called
         # Compiling waits for the first call, for a module of a hundred guarded methods must import fast.
-        self.wrapper = FunctionType(stub.__code__, {"_compiled": self.compiled, "shorten": shorten})
+        self.wrapper = FunctionType(stub.__code__, {"_compiled": self.compiled, "trim_traceback": trim_traceback})
         functools.update_wrapper(self.wrapper, function)
 
     def compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -157,7 +157,7 @@ class Guard:
             __len=len,
             __int=int,
             __Exception=Exception,
-            __shorten=shorten,
+            __trim_traceback=trim_traceback,
         )
         self.wrapper.__code__ = code
         self.wrapper.__defaults__, self.wrapper.__kwdefaults__ = definition.__defaults__, definition.__kwdefaults__

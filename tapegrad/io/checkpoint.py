@@ -14,7 +14,7 @@ from tapegrad.generator import state_of
 from tapegrad.io import torch_layout
 from tapegrad.io.formats import Array, FileError, Header, format_of, legible, read, write
 from tapegrad.nn import Module
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     import os
@@ -48,7 +48,7 @@ class Part(NamedTuple):
     is_read_alike: bool = True  # by every layout that has these names and shapes
 
 
-@edge
+@public_api
 def save(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegrad") -> None:
     """Save the tensors of a module, the state of an optimizer, or several such objects by name, to one file.
 
@@ -86,7 +86,7 @@ def save(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
     write("save", path, arrays, {"format": FORMATS[layout]})
 
 
-@edge
+@public_api
 def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout | None = None) -> None:
     """Load what `save` wrote into the same kind of object; on any error, nothing has changed.
 

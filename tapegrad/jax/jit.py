@@ -17,7 +17,7 @@ from tapegrad.jax.arguments import Survey
 from tapegrad.jax.binding import MISS, Binding
 from tapegrad.jax.program import Program, traced_program
 from tapegrad.nn import Module
-from tapegrad.traces import leaving, shorten
+from tapegrad.tracebacks import trim_on_exit, trim_traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,7 +73,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
     if step is None:
         return lambda step: jit(step, static=static)
     static = (static,) if isinstance(static, str) else static
-    with leaving:
+    with trim_on_exit:
         _check(step, static)
     programs = Programs()
     step, first, named = _without_partial(step)
@@ -107,7 +107,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
                 with _running:
                     result = fresh.run()
             except Exception as error:
-                shorten(error)
+                trim_traceback(error)
                 raise
             bound = (fresh, *others)[:_MOST_BOUND] if fresh.program.is_lasting else others
         return result

@@ -14,7 +14,7 @@ from tapegrad.jax.library import exact, jax
 from tapegrad.nn import Module
 from tapegrad.nn.param import State
 from tapegrad.tensor import Tensor
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tape import NoneTape
@@ -24,7 +24,7 @@ D = TypeVar("D", bound=np.generic)
 P = TypeVar("P", bound=Module | Tensor[Any, Any, Any])
 
 
-@edge
+@public_api
 def place(target: P, devices: Any, *axes: Axis) -> P:
     """Says on which devices a tensor lies, or the parameters and buffers of a module.
 
@@ -70,7 +70,7 @@ def place(target: P, devices: Any, *axes: Axis) -> P:
     return target
 
 
-@edge
+@public_api
 def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor[Any, NoneTape, D]:
     """Makes one tensor of what every process has of it, such as its own images of a batch.
 

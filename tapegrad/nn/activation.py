@@ -25,7 +25,7 @@ from tapegrad.ops import (
     tanh,
 )
 from tapegrad.options import check_number
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Float, Real, S, T, Tensor
@@ -51,7 +51,7 @@ class LeakyReLU(Module):
         ValueError: It is NaN.
     """
 
-    @edge
+    @public_api
     def __init__(self, *, negative_slope: float = 0.01) -> None:
         check_number("LeakyReLU", "negative_slope", negative_slope)
         self.negative_slope = negative_slope
@@ -73,7 +73,7 @@ class ELU(Module):
         ValueError: It is NaN.
     """
 
-    @edge
+    @public_api
     def __init__(self, *, alpha: float = 1.0) -> None:
         check_number("ELU", "alpha", alpha)
         self.alpha = alpha
@@ -126,7 +126,7 @@ class PReLU(Module):
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eq. 1, one slope for all channels.
     """
 
-    @edge
+    @public_api
     def __init__(self, *, negative_slope: float = 0.25) -> None:
         check_number("PReLU", "negative_slope", negative_slope)
         self.weight = Param(full((), negative_slope))

@@ -12,7 +12,7 @@ from tapegrad.nn.container import check_module
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import replace_all
 from tapegrad.options import check_range
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.nn.param import State
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound=Module, default=Any, covariant=True)
 
 
-@edge
+@public_api
 class ModelEMA(Module, Generic[Model]):
     r"""Keeps a copy of a model whose parameters follow those of the model slowly: it often predicts better.
 

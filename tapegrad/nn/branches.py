@@ -10,7 +10,7 @@ from tapegrad import sentences
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn.container import Container, check_modules
 from tapegrad.ops import add
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 
 
-@edge
+@public_api
 class SplitInto(Container, Generic[*Layers]):
     r"""Gives every layer the same argument, and all their results as a tuple.
 
@@ -50,7 +50,7 @@ class SplitInto(Container, Generic[*Layers]):
         return len(self.layers)
 
 
-@edge
+@public_api
 class AddInto(Container, Generic[*Layers]):
     r"""Gives each layer an argument of its own, and adds their results up.
 

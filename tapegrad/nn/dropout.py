@@ -11,7 +11,7 @@ from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
 from tapegrad.ops import dropout
 from tapegrad.options import check_fraction
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Float, S, T, Tensor
@@ -41,7 +41,7 @@ class Dropout(Module):
         Srivastava et al., [Dropout](https://jmlr.org/papers/v15/srivastava14a.html), §4; scaled while training, §10.
     """
 
-    @edge
+    @public_api
     def __init__(self, p: float = 0.5, *, rng: RNG = None) -> None:
         check_fraction("Dropout", "p", p)
         self.p = p

@@ -12,7 +12,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.generator import RNG, generator
 from tapegrad.options import check_at_least_zero, check_number
 from tapegrad.tensor import node
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.nn.param import Param
@@ -21,7 +21,7 @@ Weight: TypeAlias = "Param[Any, Any]"
 Fan: TypeAlias = Literal["in", "out"]
 
 
-@edge
+@public_api
 def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
     r"""Fills a weight for a layer in front of a rectifier, evenly.
 
@@ -45,7 +45,7 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
     _fill_uniform(weight, sqrt(3) * _deviation_for_rectifier("kaiming_uniform", weight, fan, negative_slope), rng)
 
 
-@edge
+@public_api
 def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
     r"""Fills a weight for a layer in front of a rectifier, from the normal distribution.
 
@@ -68,7 +68,7 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
     _fill_normal(weight, _deviation_for_rectifier("kaiming_normal", weight, fan, negative_slope), rng)
 
 
-@edge
+@public_api
 def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     r"""Fills a weight so that signals and gradients both about keep their size, evenly.
 
@@ -92,7 +92,7 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
     _fill_uniform(weight, gain * sqrt(3) * _deviation_for_both("xavier_uniform", weight), rng)
 
 
-@edge
+@public_api
 def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     r"""Fills a weight so that signals and gradients both about keep their size, from the normal distribution.
 
@@ -116,7 +116,7 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
     _fill_normal(weight, gain * _deviation_for_both("xavier_normal", weight), rng)
 
 
-@edge
+@public_api
 def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     r"""Fills a weight so that its rows, or where it has fewer columns those, stand at right angles to one another.
 

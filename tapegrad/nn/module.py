@@ -21,7 +21,7 @@ from tapegrad.errors import DTypeError, Refusal
 from tapegrad.guard._memory import Memory
 from tapegrad.nn.param import Buffer, Param, State
 from tapegrad.nn.places import called, called_as, held_by, shown
-from tapegrad.traces import leaving, shorten
+from tapegrad.tracebacks import trim_on_exit, trim_traceback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,13 +88,13 @@ class Module:
             if listed is None and isinstance(held := vars(self).get(name), State):
                 lost = f"{type(self).__name__}: {name} is a {type(held).__name__}, which would be lost"
                 if value is not None:
-                    with leaving:
+                    with trim_on_exit:
                         raise DTypeError(f"{lost}; {name}.assign changes it")
                 if not _may_be_none(type(self), name):
-                    with leaving:
+                    with trim_on_exit:
                         raise DTypeError(f"{lost}; declare `{name}: {type(held).__name__} | None` if it may be None")
             if listed is _unsearched:
-                with leaving:
+                with trim_on_exit:
                     _check_unsearched(self, [(name, value)], _leaves(self))
             super().__setattr__(name, value)
 
@@ -108,10 +108,10 @@ class Module:
                 self._place(error, place)
                 if place.isidentifier() and (holder := held_by(self, frame)):
                     error.came_through(holder)  # of what a loop goes over mypy knows no index
-                shorten(error)
+                trim_traceback(error)
                 raise
             except Exception as error:
-                shorten(error)
+                trim_traceback(error)
                 raise
 
     def parameters(self) -> dict[str, AnyParam]:

@@ -10,7 +10,7 @@ from tapegrad.dims import is_int, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn.module import Module
 from tapegrad.ops import flatten, reshape
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.dims import Mul
@@ -83,7 +83,7 @@ class Unflatten(Module, Generic[Behind]):
         ShapeError: A size is negative.
     """
 
-    @edge
+    @public_api
     def __init__(self, shape: Behind) -> None:
         _check_sizes("Unflatten", shape)
         self.shape = shape
@@ -125,7 +125,7 @@ class Reshape(Module, Generic[Whole]):
         DTypeError: `shape` is no tuple of ints.
     """
 
-    @edge
+    @public_api
     def __init__(self, shape: Whole) -> None:
         _check_sizes("Reshape", shape)
         self.shape = shape

@@ -16,7 +16,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.operands import tensor_only
 from tapegrad.tape import NONE, NoneTape
 from tapegrad.tensor import D, D_co, S, S_co, Tensor, as_compute_dtype, values_of
-from tapegrad.traces import edge, leaving
+from tapegrad.tracebacks import public_api, trim_on_exit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,13 +42,13 @@ class State(Tensor[S_co, NoneTape, D_co]):
     version: int  # type: ignore[misc]  # all other tensors share one None
     on_device: Any  # the same values as `jit` has them, or None
 
-    @edge
+    @public_api
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co]) -> None:
         super().__init__(_owned(tensor, type(self).__name__, "tensor"), NONE)
         self.version = 0
         self.on_device = None
 
-    @edge
+    @public_api
     def assign(self: State[S, D], value: Tensor[S, NoneTape, D]) -> None:
         """Takes over the values of another tensor, by copy.
 
@@ -104,7 +104,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
         """Is asked for `data` alone, when a step under `jit` has left new values on a device."""
         if name != "data":
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            with leaving:
+            with trim_on_exit:
                 raise AttributeError(message)
         values: Any = np.array(self.on_device, order="C")
         fetched.append(ref(self))  # first: what an interrupt leaves out here would be read for ever
@@ -131,7 +131,7 @@ class Param(State[S_co, D_co]):
 
     frozen: bool  # type: ignore[misc]  # all other tensors share one False
 
-    @edge
+    @public_api
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co], *, frozen: bool = False) -> None:
         super().__init__(tensor)
         if not self.is_float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tapegrad.errors import TapeError
 from tapegrad.quantized import Quantized
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,7 @@ def check_pattern(call: str, pattern: str, paths: Iterable[str]) -> None:
         raise ValueError(message)
 
 
-@edge
+@public_api
 def freeze(module: Module, *patterns: str) -> None:
     """Freezes parameters by path: they get no gradient, and no optimizer changes them.
 
@@ -48,7 +48,7 @@ def freeze(module: Module, *patterns: str) -> None:
     _set("freeze", module, patterns, frozen=True)
 
 
-@edge
+@public_api
 def unfreeze(module: Module, *patterns: str) -> None:
     """Undoes `freeze`.
 

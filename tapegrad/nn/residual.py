@@ -12,7 +12,7 @@ from tapegrad.nn.container import Container, check_module, check_modules
 from tapegrad.nn.module import Module
 from tapegrad.ops import add, mul
 from tapegrad.options import check_count
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ Second = TypeVar("Second", bound=Module, default=Any, covariant=True)
 Times = TypeVar("Times", bound=int, default=Any, covariant=True)
 
 
-@edge
+@public_api
 class Residual(Container, Generic[Layer]):
     r"""Adds what a layer makes of its argument to the argument: $y = x + f(x)$.
 
@@ -50,7 +50,7 @@ class Residual(Container, Generic[Layer]):
         return add(x, y)
 
 
-@edge
+@public_api
 class ResidualMul(Container, Generic[Layer]):
     r"""Multiplies its argument by what a layer makes of it: $y = x \, f(x)$.
 
@@ -72,7 +72,7 @@ class ResidualMul(Container, Generic[Layer]):
         return mul(x, y)
 
 
-@edge
+@public_api
 class GeneralizedAdd(Container, Generic[First, Second]):
     r"""Adds what two layers make of one argument: $y = f(x) + g(x)$.
 
@@ -104,7 +104,7 @@ class GeneralizedAdd(Container, Generic[First, Second]):
         return add(y, z)
 
 
-@edge
+@public_api
 class GeneralizedMul(Container, Generic[First, Second]):
     r"""Multiplies what two layers make of one argument: $y = f(x) \, g(x)$.
 
@@ -136,7 +136,7 @@ class GeneralizedMul(Container, Generic[First, Second]):
         return mul(y, z)
 
 
-@edge
+@public_api
 class Repeated(Container, Generic[Layer, Times]):
     r"""Passes its argument through layers of one kind, each with parameters of its own.
 

@@ -8,7 +8,7 @@ from typing_extensions import TypeVarTuple, Unpack, override
 
 from tapegrad.errors import Refusal
 from tapegrad.nn.container import Container, check_modules
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tensor import T, Tensor
@@ -33,13 +33,13 @@ class Sequential(Container, Generic[*Layers]):
 
     layers: tuple[*Layers]
 
-    @edge
+    @public_api
     def __init__(self, *layers: *Layers) -> None:
         check_modules("Sequential", layers)
         self.layers = layers
 
     @override
-    @edge
+    @public_api
     def forward(self, x: Tensor[Any, T, Any] | tuple[Any, ...]) -> Tensor[Any, T, Any]:
         """Computes the last layer's result."""
         layers: tuple[Any, ...] = self.layers

@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, override
 from tapegrad.errors import TapeError
 from tapegrad.nn.places import shown
 from tapegrad.tensor import Tensor
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.nn.module import HasForward
@@ -39,7 +39,7 @@ class Valid(Generic[M_co]):
 
     else:
 
-        @edge
+        @public_api
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             """Computes the module's `forward` of tensors without a tape."""
             for x in (*args, *kwargs.values()):

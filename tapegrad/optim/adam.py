@@ -13,7 +13,7 @@ from tapegrad.errors import DTypeError
 from tapegrad.optim.flat import elementwise
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 from tapegrad.options import check_at_least_zero, check_fraction
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.backend import Value
@@ -52,7 +52,7 @@ class Adam(Optimizer[Moments]):
         Kingma & Ba, [Adam](https://arxiv.org/abs/1412.6980), algorithm 1, in the faster order of its §2.
     """
 
-    @edge
+    @public_api
     def __init__(
         self,
         parameters: Parameters,
@@ -118,7 +118,7 @@ class AdamW(Adam):
         where η multiplies both the step and the decay, as in PyTorch 2.13.
     """
 
-    @edge
+    @public_api
     def __init__(
         self,
         parameters: Parameters,

@@ -28,7 +28,7 @@ from tapegrad.optim.large import Call, in_one_pass
 from tapegrad.options import check_at_least_zero
 from tapegrad.sentences import with_article, wrong_dtype
 from tapegrad.tensor import Tensor
-from tapegrad.traces import edge, shorten
+from tapegrad.tracebacks import public_api, trim_traceback
 
 State = TypeVar("State", default=Any)
 
@@ -81,7 +81,7 @@ class Group:
 Groups: TypeAlias = Mapping[str, Group]
 
 
-@edge
+@public_api
 class Optimizer(ABC, Generic[State]):
     """Changes parameters by their gradients: a subclass says how one array follows from another, in `update`.
 
@@ -152,7 +152,7 @@ class Optimizer(ABC, Generic[State]):
                     if not self._took_over(*self._advanced(layout, gradients)):
                         self._took_over(*self._advanced(layout, gradients, is_in_place=False))
             except Exception as error:
-                shorten(error)
+                trim_traceback(error)
                 raise
 
     @abstractmethod

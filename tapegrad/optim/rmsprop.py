@@ -11,7 +11,7 @@ from typing_extensions import override
 from tapegrad.optim.flat import elementwise
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 from tapegrad.options import check_at_least_zero, check_fraction
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.backend import Value
@@ -57,7 +57,7 @@ class RMSprop(Optimizer[Squares]):
         lecture 6e, with ε outside of the root and computed in the order of PyTorch 2.13.
     """
 
-    @edge
+    @public_api
     def __init__(
         self,
         parameters: Parameters,

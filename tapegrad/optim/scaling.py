@@ -14,7 +14,7 @@ from tapegrad.errors import TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.operands import known
 from tapegrad.options import check_count, check_range
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
 
 
-@edge
+@public_api
 class LossScaler:
     r"""Multiplies a loss before `backward`, and divides the gradients of the parameters before a step.
 
@@ -77,7 +77,7 @@ class LossScaler:
         self.growth, self.backoff, self.interval = growth, backoff, interval
         self.taken = 0
 
-    @edge
+    @public_api
     def scaled(self, loss: Tensor[tuple[()], OwnedTape, Float]) -> Tensor[tuple[()], OwnedTape, Float]:
         """Returns a loss times the scale, whose `backward` gives gradients times the scale.
 
@@ -92,7 +92,7 @@ class LossScaler:
             raise TapeError(message)
         return ops.scale(loss, factor=self.scale)
 
-    @edge
+    @public_api
     def step(self, opt: Optimizer[Any], grads: Gradients, *, allow_unused: bool = False) -> bool:
         """Divides the gradients of an optimizer's parameters by the scale and steps, unless one of them is not finite.
 

@@ -11,12 +11,12 @@ from math import cos, pi
 from typing import TypeAlias
 
 from tapegrad.options import check_at_least_zero, check_count
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 Schedule: TypeAlias = Callable[[int], float]
 
 
-@edge
+@public_api
 def constant(lr: float) -> Schedule:
     r"""Keeps the step size: $\eta_t = \eta$.
 
@@ -31,7 +31,7 @@ def constant(lr: float) -> Schedule:
     return lambda _: lr
 
 
-@edge
+@public_api
 def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
     r"""Multiplies the step size from time to time.
 
@@ -52,7 +52,7 @@ def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
     return lambda t: lr * factor ** (t // every)
 
 
-@edge
+@public_api
 def exponential(lr: float, *, factor: float) -> Schedule:
     r"""Multiplies the step size at every step: $\eta_t = \eta \, f^t$.
 
@@ -69,7 +69,7 @@ def exponential(lr: float, *, factor: float) -> Schedule:
     return lambda t: lr * factor**t
 
 
-@edge
+@public_api
 def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
     r"""Lowers the step size along half a wave.
 
@@ -93,7 +93,7 @@ def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
     return lambda t: _wave(lr, end, t / steps)
 
 
-@edge
+@public_api
 def warmup(schedule: Schedule, *, steps: int) -> Schedule:
     r"""Rises in a straight line to where another schedule starts, then follows it.
 
@@ -113,7 +113,7 @@ def warmup(schedule: Schedule, *, steps: int) -> Schedule:
     return lambda t: schedule(0) * (t + 1) / (steps + 1) if t < steps else schedule(t - steps)
 
 
-@edge
+@public_api
 def one_cycle(lr: float, *, steps: int, rise: float = 0.3, start: float = 1 / 25, end: float = 1 / 250_000) -> Schedule:
     r"""Raises the step size along half a wave, and lowers it along a longer one to almost nothing.
 

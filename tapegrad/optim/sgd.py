@@ -11,7 +11,7 @@ from typing_extensions import override
 from tapegrad.optim.flat import elementwise
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 from tapegrad.options import check_fraction
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.backend import Value
@@ -49,7 +49,7 @@ class SGD(Optimizer[Velocity | None]):
         §2, with η outside of v and computed in the order of PyTorch 2.13.
     """
 
-    @edge
+    @public_api
     def __init__(
         self,
         parameters: Parameters,

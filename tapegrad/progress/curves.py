@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.io.atomic import write_atomically
 from tapegrad.progress.log import OF_THE_LOG, read
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     import os
 
 
-@edge
+@public_api
 def curves(log: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
     """Draws the numbers of a log over its epochs.
 

@@ -16,7 +16,7 @@ from tapegrad.io.formats import format_of, headers
 from tapegrad.options import check_at_least_zero, check_count
 from tapegrad.progress.display import Display, display, written
 from tapegrad.progress.log import OF_THE_LOG, Log
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     import os
@@ -39,7 +39,7 @@ class Passes(Protocol[Item]):
         """Begins a pass."""
 
 
-@edge
+@public_api
 class Epoch(Generic[Item]):
     """One pass over the batches of a run, which is gone through once, and what is noted of it.
 
@@ -96,7 +96,7 @@ class Epoch(Generic[Item]):
         return {name: total / count for name, (total, count) in self._sums.items()}
 
 
-@edge
+@public_api
 class Run(Generic[Item]):
     """Epoch after epoch; made by `track`.
 
@@ -215,7 +215,7 @@ class Run(Generic[Item]):
         return ", ".join(filter(None, parts))
 
 
-@edge
+@public_api
 def track(
     batches: Passes[Item],
     *,

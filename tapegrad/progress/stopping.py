@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tapegrad.options import check_at_least_zero, check_count
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@edge
+@public_api
 class EarlyStopping:
     """Ends a run when a number that its epochs note has not become better for some epochs.
 

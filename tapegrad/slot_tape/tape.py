@@ -26,7 +26,7 @@ from tapegrad.slot_tape.checks import (
     floats,
 )
 from tapegrad.slot_tape.pullback import Pullback, Unseen, of_function, of_op
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Step(NamedTuple):
     pull: Pullback
 
 
-@edge
+@public_api
 class SlotTape:
     """Records which op made which slot of which others, and fills a gradient buffer for each slot.
 

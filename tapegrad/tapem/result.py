@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.gradients import MissingGradientError
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 A_co = TypeVar("A_co", covariant=True)
 Code: TypeAlias = Literal["shape", "dtype", "tape", "missing", "index", "domain"]
@@ -61,7 +61,7 @@ class Err:
         got, _, expected = str(error).removeprefix(f"{op}: ").partition(_BUT)
         return cls(code, op, expected, got)
 
-    @edge
+    @public_api
     def unwrap(self) -> NoReturn:
         """Raises the error.
 

@@ -15,7 +15,7 @@ from tapegrad.tapem.program import Do, TapeM, do
 from tapegrad.tapem.result import Err, Ok, Result
 from tapegrad.tapem.tape import Node, Tape
 from tapegrad.tensor import Tensor
-from tapegrad.traces import edge
+from tapegrad.tracebacks import public_api
 
 Loss = Callable[..., TapeM[Node[tuple[()], Any]]]
 Plain = Tensor[Any, NoneTape, Any]
@@ -28,7 +28,7 @@ class Trained(NamedTuple):
     losses: tuple[float, ...]  # before each step
 
 
-@edge
+@public_api
 def sgd(loss: Loss, parameters: Sequence[Plain], *, lr: float, steps: int) -> Result[Trained]:
     r"""Goes down the gradient of a loss, by the library's own `SGD`.
 

@@ -24,7 +24,7 @@ import pytest
 
 import tapegrad as tg
 from docs.reference import names
-from tapegrad import errors, nn, optim, traces
+from tapegrad import errors, nn, optim, tracebacks
 from tapegrad.data import batches
 from tapegrad.errors import Refusal
 from tapegrad.io import FileError, load
@@ -141,7 +141,8 @@ def is_raised_inside(error: BaseException) -> bool:
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
-    return Path(last.f_code.co_filename).is_relative_to(HOUSE) and at is not None and traces._raises(last, at.tb_lasti)
+    is_own = Path(last.f_code.co_filename).is_relative_to(HOUSE)
+    return is_own and at is not None and tracebacks._raises(last, at.tb_lasti)
 
 
 def main() -> None:
@@ -256,7 +257,7 @@ class Divided(nn.Module):
 
 
 def test_a_generator_of_the_library_is_left_at_the_loop() -> None:
-    @traces.edge
+    @tracebacks.public_api
     def numbers() -> Iterator[int]:
         yield 1
         raise errors.ShapeError("two is too many")

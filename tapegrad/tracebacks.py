@@ -16,40 +16,43 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-_HOUSE: Final = __file__.removesuffix("traces.py")
-_BINDERS: Final = (__file__, f"{_HOUSE}op.py")  # what a call goes through before it reaches the function it means
-_BELOW: Final = sys.stdlib_module_names | {"numpy", "jax"}  # whose frames, under the library's, are its own affair
-_DOORS: Final = {"__init__", "__call__", "__getitem__", "__setitem__", "__len__", "__iter__", "__array__"}
+_PACKAGE_FOLDER: Final = __file__.removesuffix("tracebacks.py")
+_BINDERS: Final = (
+    __file__,
+    f"{_PACKAGE_FOLDER}op.py",
+)  # modules that pass a call on
+_BELOW: Final = sys.stdlib_module_names | {"numpy", "jax", "typing_extensions"}  # frames called by tapegrad
+_DUNDER_METHODS: Final = {"__init__", "__call__", "__getitem__", "__setitem__", "__len__", "__iter__", "__array__"}
 
 
-def shorten(error: BaseException | None) -> None:
+def trim_traceback(error: BaseException | None) -> None:
     """Takes the library's own frames out of the traceback of an error of its own, which leaves it by a bare `raise`.
 
     For a frame that raises so is not entered into the traceback again, as it is by `raise error`.
     """
     if error is not None and not tapegrad.errors.full_tracebacks and _is_ours(error):
         error.__traceback__ = _outside(error.__traceback__)
-        shorten(error.__cause__)
+        trim_traceback(error.__cause__)
 
 
-class _Leaving:
+class _TrimOnExit:
     """Shortens the traceback of an error that leaves its block."""
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        shorten(error)
+        trim_traceback(error)
 
 
-leaving: Final = _Leaving()
+trim_on_exit: Final = _TrimOnExit()
 
 
-def edge(thing: F) -> F:
+def public_api(thing: F) -> F:
     """Lets the traceback of an error end at whoever called a function of the library, or a public method of a class."""
     if isinstance(thing, type):
         for name, member in list(vars(thing).items()):
-            if isinstance(member, FunctionType) and (name in _DOORS or not name.startswith("_")):
-                setattr(thing, name, edge(member))
+            if isinstance(member, FunctionType) and (name in _DUNDER_METHODS or not name.startswith("_")):
+                setattr(thing, name, public_api(member))
         return thing
 
     @functools.wraps(thing)
@@ -57,12 +60,12 @@ def edge(thing: F) -> F:
         try:
             return thing(*args, **kwargs)
         except Exception as error:
-            shorten(error)
+            trim_traceback(error)
             raise
 
     @functools.wraps(thing)
     def walk(*args: Any, **kwargs: Any) -> Any:
-        with leaving:
+        with trim_on_exit:
             yield from thing(*args, **kwargs)
 
     return walk if isgeneratorfunction(thing) else call  # type: ignore[return-value]  # with the signature of `thing`
@@ -97,7 +100,7 @@ def _raises(frame: FrameType, at: int) -> bool:
 
 
 def _is_inside(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_HOUSE) or _package(frame) == "tapegrad"
+    return frame.f_code.co_filename.startswith(_PACKAGE_FOLDER) or _package(frame) == "tapegrad"
 
 
 def _package(frame: FrameType) -> str:
