@@ -92,7 +92,7 @@ compare: $(BENCH)/.ready ## ask PyTorch, jaxtyping and pyrefly again what docs/g
 
 docs: $(VENV)/.ready ## build the pages into site/
 	@$(BIN)/python -m docs.reference
-	@$(BIN)/python -m docs.refusals
+	@$(BIN)/python -m docs.error_pages
 	@$(BIN)/python -m mkdocs build --strict
 
 docs-serve: docs ## show the pages at http://localhost:8000, and again whenever one is saved

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, overload
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import ops, sentences
+from tapegrad import messages, ops
 from tapegrad.backend import Backend, engine, register
 from tapegrad.backend.numpy import NumPy
 from tapegrad.checkpoint import NoCheckpointing
@@ -199,7 +199,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         """Refuses what is no tensor, and a tape where the backend below has none."""
         tensor_only(x, f"{call}: {place}")
         if self._is_lowest and x.owns_tape:
-            raise TapeError(sentences.tape_unwanted(call, place))
+            raise TapeError(messages.tape_unwanted(call, place))
         return x
 
     @override
@@ -242,7 +242,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
             DTypeError: It is not a float, and has no gradient.
         """
         if x.owns_tape:
-            raise TapeError(sentences.tape_unwanted("Autodiff.require_grad", "x"))
+            raise TapeError(messages.tape_unwanted("Autodiff.require_grad", "x"))
         if not x.is_float:
             message = f"Autodiff.require_grad: a tensor of dtype {x.dtype} has no gradient"
             raise DTypeError(message)
@@ -263,7 +263,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
             DTypeError: `y` is not a float.
         """
         if not y.owns_tape:
-            raise TapeError(sentences.tape_missing("Autodiff.backward", "y"))
+            raise TapeError(messages.tape_missing("Autodiff.backward", "y"))
         return y.backward()
 
     @overload
@@ -300,10 +300,10 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
             DTypeError: It has another dtype.
         """
         if gradient.shape != x.shape:
-            raise ShapeError(sentences.other_sizes("Autodiff.grad_replace", "gradient", gradient.shape, x.shape))
+            raise ShapeError(messages.other_sizes("Autodiff.grad_replace", "gradient", gradient.shape, x.shape))
         if gradient.dtype != x.dtype:
             raise DTypeError(
-                sentences.wrong_dtype("Autodiff.grad_replace", "gradient", str(gradient.dtype), str(x.dtype))
+                messages.wrong_dtype("Autodiff.grad_replace", "gradient", str(gradient.dtype), str(x.dtype))
             )
         is_lifted = isinstance(x.data, Tensor)
         grads.values_by_node[x.split_tape()[0]] = gradient if is_lifted else gradient.data

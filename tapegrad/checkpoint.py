@@ -20,7 +20,7 @@ from typing_extensions import override
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.lazy import Lazy
-from tapegrad.sentences import with_article
+from tapegrad.messages import with_article
 from tapegrad.tape import Checkpointing, OwnedTape, strongest
 from tapegrad.tensor import Tensor
 from tapegrad.tracebacks import public_api

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.operands import tensor_only
@@ -29,7 +29,7 @@ def assert_divides(divisor: int, number: int) -> None:
         ShapeError: There is a rest.
     """
     if divisor == 0 or number % divisor:
-        raise ShapeError(sentences.not_divided(divisor, number))
+        raise ShapeError(messages.not_divided(divisor, number))
 
 
 @public_api
@@ -46,7 +46,7 @@ def assert_same(n: int, m: int) -> None:
         ShapeError: They differ.
     """
     if n != m:
-        raise ShapeError(sentences.not_same(n, m))
+        raise ShapeError(messages.not_same(n, m))
 
 
 @public_api
@@ -66,11 +66,11 @@ def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
     """
     tensor_only(x, "assert_shape: x")
     if not isinstance(shape, tuple):
-        kind = sentences.with_article(type(shape).__name__)
+        kind = messages.with_article(type(shape).__name__)
         message = f"assert_shape: shape is {kind} but a tuple of ints is expected"
         raise DTypeError(message)
     if x.shape != shape:
-        raise ShapeError(sentences.other_sizes("assert_shape", "x", x.shape, shape))
+        raise ShapeError(messages.other_sizes("assert_shape", "x", x.shape, shape))
     return x
 
 
@@ -88,5 +88,5 @@ def reveal_shape(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
         DTypeError: `x` is no tensor.
     """
     tensor_only(x, "reveal_shape: x")
-    sys.stderr.write(f"Runtime shape is {sentences.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)}\n")
+    sys.stderr.write(f"Runtime shape is {messages.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)}\n")
     return x

@@ -1,7 +1,7 @@
 """Where sizes clash: which axes a rule compared when it refused, and a picture of them, one above the other.
 
 No rule says so itself. It is asked once more, of sizes that know where they come from, and the last two of them that it
-found not to fit are those that the sentence is about.
+found not to fit are those that the message is about.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Origins: TypeAlias = frozenset[tuple[str, int]]  # operands and axes that a size
 
 
 def point_out(error: ShapeError, watch: Watch) -> None:
-    """Tells an error which axes clash, and draws them below its sentence where that helps."""
+    """Tells an error which axes clash, and draws them below its message where that helps."""
     axes = watch.axes(str(error))
     error.axes = {name: tuple(found) for name, found in axes.items()}
     draw(error, {name: watch.shapes[name] for name in axes}, axes)
 
 
 def draw(error: ShapeError, shapes: Mapping[str, Sequence[Any]], axes: Axes) -> None:
-    """Notes a picture below the sentence of an error, unless that says it all."""
+    """Notes a picture below the message of an error, unless that says it all."""
     if not errors.pictures:
         return
     ranks = [len(shape) for shape in shapes.values()]
@@ -81,19 +81,19 @@ class Watch:
             for axis, size in enumerate(shape)
         )
 
-    def axes(self, sentence: str) -> Axes:
-        """Returns the axes that a sentence is about, by operand; none if it is not about what was last compared."""
+    def axes(self, message: str) -> Axes:
+        """Returns the axes that a message is about, by operand; none if it is not about what was last compared."""
         found: Axes = {}
         for number, origins in self.misfit or ():
-            if not self._is_said(number, origins, sentence):
+            if not self._is_said(number, origins, message):
                 return {}
             for name, axis in sorted(origins):
                 if axis not in found.setdefault(name, []):
                     found[name].append(axis)
         return found
 
-    def _is_said(self, number: int, origins: Origins, sentence: str) -> bool:
-        said = re.findall(r"\b\d+\b", sentence)
+    def _is_said(self, number: int, origins: Origins, message: str) -> bool:
+        said = re.findall(r"\b\d+\b", message)
         sizes = [self.shapes[name][axis] for name, axis in origins]
         return str(number) in said or all(str(size) in said for size in sizes)
 

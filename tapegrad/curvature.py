@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.autodiff import Autodiff
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import reshape, stack, zeros, zeros_like
@@ -53,11 +53,11 @@ def hvp(
     """
     _check_point("hvp", x)
     if v.owns_tape:
-        raise TapeError(sentences.tape_unwanted("hvp", "v"))
+        raise TapeError(messages.tape_unwanted("hvp", "v"))
     if v.shape != x.shape:
-        raise ShapeError(sentences.conflict("hvp", "S", x.shape, "x", v.shape, "v"))
+        raise ShapeError(messages.conflict("hvp", "S", x.shape, "x", v.shape, "v"))
     if v.dtype != x.dtype:
-        raise DTypeError(sentences.mixed_dtypes("hvp", str(x.dtype), "x", str(v.dtype), "v"))
+        raise DTypeError(messages.mixed_dtypes("hvp", str(x.dtype), "x", str(v.dtype), "v"))
     product: Tensor[S, NoneTape, Float] = _product("hvp", f, x, v)
     return product
 
@@ -110,9 +110,9 @@ def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, N
 
 def _check_point(call: str, x: Tensor[Any, Any, Any]) -> None:
     if x.owns_tape:
-        raise TapeError(sentences.tape_unwanted(call, "x"))
+        raise TapeError(messages.tape_unwanted(call, "x"))
     if not x.is_float:
-        raise DTypeError(sentences.wrong_dtype(call, "x", str(x.dtype), "float"))
+        raise DTypeError(messages.wrong_dtype(call, "x", str(x.dtype), "float"))
 
 
 def _product(call: str, f: Callable[[Any], Any], x: Any, v: Any) -> Any:
@@ -122,10 +122,10 @@ def _product(call: str, f: Callable[[Any], Any], x: Any, v: Any) -> Any:
     try:
         y = f(lifted.trace())
         if not isinstance(y, Tensor):
-            message = f"{call}: f gives {sentences.with_article(type(y).__name__)}, not a tensor"
+            message = f"{call}: f gives {messages.with_article(type(y).__name__)}, not a tensor"
             raise DTypeError(message)
         if y.shape != ():
-            message = f"{call}: f gives {sentences.shown(y.shape)}, not a scalar"
+            message = f"{call}: f gives {messages.shown(y.shape)}, not a scalar"
             raise ShapeError(message)
         slope: Any = y.backward(wrt=lifted).get(lifted) if y.owns_tape else None
         slope = None if slope is None else level.inner(slope)

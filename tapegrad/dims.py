@@ -180,7 +180,7 @@ class UndecidedError(ShapeError):
     """Whether sizes fit depends on whether one of them divides another, which is not known.
 
     Args:
-        doubt: What is not known, as a sentence.
+        doubt: What is not known, as a message.
         claims: What would decide it.
     """
 
@@ -190,7 +190,7 @@ class UndecidedError(ShapeError):
         self.claims = claims
 
     def with_expressions(self, expressions: Mapping[Name, str]) -> str:
-        """Returns the sentence with the expressions of a program in the place of the names of its sizes."""
+        """Returns the message with the expressions of a program in the place of the names of its sizes."""
         return _with_assertions(self.doubt, self.claims, expressions)
 
 

@@ -4,7 +4,7 @@ The traceback of one ends in the line that called the library, and so does that 
 library raises. With `tapegrad.errors.full_tracebacks = True`, or `TAPEGRAD_FULL_TRACEBACKS=1` in the environment, it
 goes on to the line inside that raised it.
 
-Below the sentence of a `ShapeError` stands a picture of the shapes that clash. It is a note: no part of `str(error)`,
+Below the message of a `ShapeError` stands a picture of the shapes that clash. It is a note: no part of `str(error)`,
 but of what `pytest.raises(match=...)` reads. `tapegrad.errors.pictures = False` leaves it out.
 """
 
@@ -22,22 +22,22 @@ full_tracebacks: bool = bool(os.environ.get("TAPEGRAD_FULL_TRACEBACKS"))
 """Whether a traceback shows the frames inside tapegrad too."""
 
 pictures: bool = True
-"""Whether shapes that clash are drawn below the sentence of an error."""
+"""Whether shapes that clash are drawn below the message of an error."""
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class Refusal(Exception):  # noqa: N818  # the errors made of it are called one
-    """What all errors of tapegrad know beside their sentence; what is not known is empty.
+class TapegradError(Exception):
+    """What all errors of tapegrad know beside their message; what is not known is empty.
 
     They can be copied and pickled, with all they know.
 
     Args:
-        sentence: What the error says, in one line.
+        message: What the error says, in one line.
         facts: Attributes, by name.
 
     Attributes:
-        op: The op or function that refuses, as a sentence names it: `matmul`, `brightness`, `Linear.forward`.
+        op: The op or function that refuses, as a message names it: `matmul`, `brightness`, `Linear.forward`.
         layer: The layer that refuses, as it writes itself: `Linear(64, 10)`.
         path: Where that layer stands, as its caller writes it: `model[0]`.
         places: Layers further out of which mypy does not see that the error comes through them, innermost first.
@@ -60,8 +60,8 @@ class Refusal(Exception):  # noqa: N818  # the errors made of it are called one
     taped: Mapping[str, bool] = _NOTHING
     consumed_at: str = ""
 
-    def __init__(self, *sentence: object, **facts: Any) -> None:
-        super().__init__(*sentence)
+    def __init__(self, *message: object, **facts: Any) -> None:
+        super().__init__(*message)
         self.__dict__.update(facts)
 
     @property
@@ -69,29 +69,29 @@ class Refusal(Exception):  # noqa: N818  # the errors made of it are called one
         """The sizes that do not fit, by parameter."""
         return {name: tuple(self.shapes[name][axis] for axis in axes) for name, axes in self.axes.items()}
 
-    def saying(self, sentence: str) -> Self:
+    def with_message(self, message: str) -> Self:
         """Returns another error of the same facts and notes."""
-        other = type(self)(sentence)
+        other = type(self)(message)
         other.__dict__.update(self.__dict__)
         return other
 
-    def came_through(self, place: str) -> None:
-        """Notes a layer further out, below the sentence."""
+    def add_location(self, place: str) -> None:
+        """Notes a layer further out, below the message."""
         self.places = (*self.places, place)
         self.add_note(f"in {place}")
 
 
-class ShapeError(Refusal, ValueError):
+class ShapeError(TapegradError, ValueError):
     """Sizes do not fit; the message names the op, the shapes and the sizes."""
 
 
-class DTypeError(Refusal, TypeError):
+class DTypeError(TapegradError, TypeError):
     """Dtypes do not fit, or an argument is of another kind; the message names the op and the dtypes."""
 
 
-class TapeError(Refusal, RuntimeError):
+class TapeError(TapegradError, RuntimeError):
     """A gradient was asked for that no tape can give."""
 
 
-class SingularError(Refusal, ValueError):
+class SingularError(TapegradError, ValueError):
     """A matrix has no inverse; the message names the op, the shape and the place in a stack."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.backend.program import program
 from tapegrad.backend.steps import Sheet, Step
@@ -224,7 +224,7 @@ def _is_array(x: Tensor[Any, Any, Any]) -> bool:
 
 def _tensor(result: Any) -> Tensor[Any, Any, Any]:
     if not isinstance(result, Tensor):
-        message = f"its result is {sentences.with_article(type(result).__name__)}, not a tensor"
+        message = f"its result is {messages.with_article(type(result).__name__)}, not a tensor"
         raise DTypeError(message)
     return result
 
@@ -234,7 +234,7 @@ def _named(name: str) -> Iterator[None]:
     """Puts the name of the function in front of what is said of a call."""
     try:
         yield
-    except (ShapeError, DTypeError, TapeError) as refusal:
-        named: Any = type(refusal)(f"{name}: {refusal}")
-        named.op = name  # the sentence is complete: an op around this one leaves it alone
+    except (ShapeError, DTypeError, TapeError) as error:
+        named: Any = type(error)(f"{name}: {error}")
+        named.op = name  # the message is complete: an op around this one leaves it alone
         raise named from None

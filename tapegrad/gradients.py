@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
 
 from typing_extensions import TypeVar, deprecated, override
 
-from tapegrad import picture, sentences
+from tapegrad import messages, picture
 from tapegrad.backend import engine
 from tapegrad.backend.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.dims import show
-from tapegrad.errors import DTypeError, Refusal, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, TapegradError
 from tapegrad.options import check_range
 from tapegrad.tracebacks import public_api, trim_on_exit, trim_traceback
 
@@ -30,7 +30,7 @@ D = TypeVar("D", bound="np.generic", default=Any)
 D2 = TypeVar("D2", bound="np.generic", default=Any)
 
 
-class MissingGradientError(Refusal, KeyError):
+class MissingGradientError(TapegradError, KeyError):
     """No gradient was computed for this tensor."""
 
     @override
@@ -58,7 +58,7 @@ class Gradients:
                 raise
             with trim_on_exit:
                 raise DTypeError(_no_key(x)) from None
-        except Refusal as error:
+        except TapegradError as error:
             trim_traceback(error)
             raise
         gradient: Tensor[S, NoneTape, D] = node.with_data(self.values_by_node[node])
@@ -141,12 +141,12 @@ class Gradients:
         if not node.is_float:
             raise DTypeError(_without_gradient(node))
         if gradient.owns_tape:
-            raise TapeError(sentences.tape_unwanted("Gradients.replace", "gradient"))
+            raise TapeError(messages.tape_unwanted("Gradients.replace", "gradient"))
         if gradient.shape != node.shape:
             _refuse_shape("Gradients.replace", node.shape, gradient.shape)
         if gradient.dtype != node.dtype:
             raise DTypeError(
-                sentences.mixed_dtypes("Gradients.replace", str(node.dtype), "x", str(gradient.dtype), "gradient")
+                messages.mixed_dtypes("Gradients.replace", str(node.dtype), "x", str(gradient.dtype), "gradient")
             )
         self.values_by_node[node] = gradient.data
 
@@ -308,7 +308,7 @@ class Gradients:
             dtype = node.data.dtype if node.is_saved else node.dtype  # reading an unsaved value would compute it
             if value.dtype is not dtype and value.dtype != dtype:
                 raise DTypeError(
-                    sentences.mixed_dtypes("Gradients.add", str(node.dtype), "x", str(value.dtype), "gradient")
+                    messages.mixed_dtypes("Gradients.add", str(node.dtype), "x", str(value.dtype), "gradient")
                 )
         self.wanted, self._kept = set(), set()
 
@@ -348,7 +348,7 @@ class Accumulator(Generic[S, D]):
 
     def _added(self, operator: str, y: Value[S, D], change: Value[S, D]) -> Self:
         if y.shape != self._node.shape:
-            raise ShapeError(sentences.other_sizes(f"Accumulator.{operator}", "y", y.shape, self._node.shape))
+            raise ShapeError(messages.other_sizes(f"Accumulator.{operator}", "y", y.shape, self._node.shape))
         self._gradients.add(self._node, change)
         return self
 
@@ -370,11 +370,11 @@ def _identity(x: Any) -> Any:
 
 
 def _without_gradient(x: Node) -> str:
-    return sentences.without_gradient(str(x.dtype))
+    return messages.without_gradient(str(x.dtype))
 
 
 def _no_key(x: object) -> str:
-    return f"gradients are looked up by tensor, and {sentences.with_article(type(x).__name__)} is none"
+    return f"gradients are looked up by tensor, and {messages.with_article(type(x).__name__)} is none"
 
 
 def _refuse_lookup(node: Node) -> NoReturn:
@@ -386,8 +386,8 @@ def _refuse_lookup(node: Node) -> NoReturn:
 
 
 def _refuse_shape(call: str, shape: tuple[Any, ...], given: tuple[Any, ...]) -> NoReturn:
-    sentence = sentences.conflict(call, "S", shape, "x", given, "gradient")
-    raise ShapeError(sentence, op=call, shapes={"x": shape, "gradient": given})
+    message = messages.conflict(call, "S", shape, "x", given, "gradient")
+    raise ShapeError(message, op=call, shapes={"x": shape, "gradient": given})
 
 
 def _unreached(x: Any) -> str:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.clash import Watch, point_out
 from tapegrad.dims import Dims, is_int, show, surely_differ
-from tapegrad.errors import DTypeError, Refusal, ShapeError, SingularError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError
 from tapegrad.tape import NONE
 from tapegrad.tracebacks import trim_on_exit, trim_traceback
 
@@ -362,8 +362,8 @@ def _star(function: Callable[..., Any]) -> str:
 def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         expected = entry.sizes(*args, **kwargs)
-    except (AttributeError, OverflowError, TypeError, ShapeError) as refusal:
-        raise _explained(entry, args, kwargs, refusal) from None
+    except (AttributeError, OverflowError, TypeError, ShapeError) as error:
+        raise _explained(entry, args, kwargs, error) from None
     result = call(*args, **kwargs)
     several = isinstance(result, tuple)
     given = [one.shape for one in result] if several else [result.shape]
@@ -381,8 +381,8 @@ def _differ(given: Dims, wanted: Dims) -> bool:
 def _answered(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], missing: NoNumbersError) -> Any:
     try:
         return missing.answer(entry, args, kwargs)
-    except ShapeError as refusal:
-        raise _named(entry, refusal, args, kwargs) from None
+    except ShapeError as error:
+        raise _named(entry, error, args, kwargs) from None
 
 
 def _unless_vanished(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
@@ -403,8 +403,8 @@ def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: 
         return _named(entry, error, args, kwargs)
     try:
         sizes = entry.sizes(*args, **kwargs)
-    except (ShapeError, DTypeError) as refusal:
-        return _named(entry, refusal, args, kwargs)
+    except (ShapeError, DTypeError) as by_rule:
+        return _named(entry, by_rule, args, kwargs)
     except (AttributeError, IndexError, TypeError, ValueError):
         return error  # the call does not fit the signature: Python's own words are the right ones
     except OverflowError:
@@ -428,11 +428,11 @@ def _overflowing(sizes: Any) -> Any:
 
 def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
     """Returns an error that speaks of an op by its name, and knows what it was given."""
-    sentence = str(error)  # in which a guard under the op has named it
-    sentence = sentence if sentence.startswith(f"{entry.name}: ") else f"{entry.name}: {sentence}"
-    named = error.saying(sentence) if isinstance(error, Refusal) else type(error)(sentence)
-    vars(named)["op"] = entry.name  # the sentence is complete: an op around this one leaves it alone
-    if isinstance(named, Refusal):
+    message = str(error)  # in which a guard under the op has named it
+    message = message if message.startswith(f"{entry.name}: ") else f"{entry.name}: {message}"
+    named = error.with_message(message) if isinstance(error, TapegradError) else type(error)(message)
+    vars(named)["op"] = entry.name  # the message is complete: an op around this one leaves it alone
+    if isinstance(named, TapegradError):
         with suppress(Exception):  # the error is on its way to the user, and no other must come before it
             _inform(named, entry, _signature(entry.function).bind(*args, **kwargs).arguments)
     return named
@@ -442,8 +442,8 @@ def _of_kinds(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[s
     """Returns what comes before an error that something of no shape has caused: it is of another kind."""
     if isinstance(error, ShapeError) or type(error) in (TypeError, AttributeError):
         with suppress(TypeError):  # the call does not fit the signature
-            for sentence in _of_other_kinds(entry, _signature(entry.function).bind(*args, **kwargs).arguments):
-                return DTypeError(sentence)
+            for message in _of_other_kinds(entry, _signature(entry.function).bind(*args, **kwargs).arguments):
+                return DTypeError(message)
     return error
 
 
@@ -458,7 +458,7 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
     """Says which arguments are of another kind than their annotation: no tensor, no int, no string."""
     for name, value in arguments.items():
         asked, parameter = entry.function.__annotations__.get(name), _signature(entry.function).parameters[name]
-        kind = sentences.with_article(type(value).__name__)
+        kind = messages.with_article(type(value).__name__)
         if value is parameter.default:
             continue
         if name in entry.sequences:
@@ -468,9 +468,7 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
             if not hasattr(value, "shape") and not isinstance(value, _NUMBERS):
                 may_be_number = str(asked).endswith("| Number")
                 yield (
-                    sentences.no_operand(sentences.UNNAMED, kind)
-                    if may_be_number
-                    else f"{name} is {kind}, not a tensor"
+                    messages.no_operand(messages.UNNAMED, kind) if may_be_number else f"{name} is {kind}, not a tensor"
                 )
         elif asked in ("int", "Int") and not is_int(value):
             yield f"{name} is {kind} but an int is expected"
@@ -482,7 +480,7 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
             yield f"{name} is {kind} but a string is expected"
 
 
-def _inform(error: Refusal, entry: Op, arguments: dict[str, Any]) -> None:
+def _inform(error: TapegradError, entry: Op, arguments: dict[str, Any]) -> None:
     """Tells an error what the op was given, and which sizes of it its rule found to clash."""
     given = _operands(entry, arguments)
     error.shapes = {name: tuple(x.shape) for name, x in given.items()}

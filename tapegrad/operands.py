@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import Value
 from tapegrad.backend.value import HALF
 from tapegrad.dims import Dim
@@ -154,7 +154,7 @@ def tensor_only(x: object, name: str) -> None:
 def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any], name: str = "y") -> None:
     """Refuses two dtypes: nothing is converted unless somebody writes `astype`."""
     if x.data.dtype is not y.data.dtype and x.data.dtype != y.data.dtype:
-        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(x.dtype), "x", str(y.dtype), name))
+        raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, str(x.dtype), "x", str(y.dtype), name))
 
 
 def of_one_dtype(*, x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -> None:
@@ -171,13 +171,13 @@ def same_dtypes(tensors: Sequence[Tensor[Any, Any, Any]], name: str) -> None:
     for position, dtype in enumerate(dtypes):
         if dtype != dtypes[0]:
             first, other = f"{name}[0]", f"{name}[{position}]"
-            raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, dtypes[0], first, dtype, other))
+            raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, dtypes[0], first, dtype, other))
 
 
 def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any, NoneTape, Any]:
     """Gives a number the dtype of the tensor it stands beside, and takes an array as it is."""
     if not isinstance(like, Tensor):
-        raise DTypeError(sentences.no_tensor(sentences.UNNAMED, described(value), described(like)))
+        raise DTypeError(messages.no_tensor(messages.UNNAMED, described(value), described(like)))
     if type(value) not in PYTHON_NUMBERS and hasattr(value, "beside"):  # a number that a step under `jit` is given
         return value.beside(constant(value.plain, like, name, name_of_like))  # type: ignore[no-any-return]  # a tensor
     if not isinstance(value, _NUMBERS):
@@ -187,11 +187,11 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
             return node(value)  # what a step under `jit` has in the place of labels, beside a tensor of a level
         if isinstance(value, Dim):
             operator.index(value)  # refused, for it is a name; the op is then answered by its rule
-        raise DTypeError(sentences.no_operand(sentences.UNNAMED, described(value)))
+        raise DTypeError(messages.no_operand(messages.UNNAMED, described(value)))
     dtype = like.data.dtype
     kind = dtype.kind
     if kind not in "fV" and (isinstance(value, float) or (kind == "b" and not isinstance(value, bool))):
-        message = sentences.mixed_dtypes(sentences.UNNAMED, described(value), name, str(dtype), name_of_like)
+        message = messages.mixed_dtypes(messages.UNNAMED, described(value), name, str(dtype), name_of_like)
         raise DTypeError(message)
     number: Any = np.array(value, dtype)
     if dtype.char in HALF:

@@ -232,8 +232,8 @@ def ruled(name: str, *args: Any, **kwargs: Any) -> Outline:
     """
     try:
         found: Outline = _outlined(OPS[name], args, kwargs)
-    except ShapeError as refusal:
-        message = f"{name}: {refusal}"
+    except ShapeError as error:
+        message = f"{name}: {error}"
         raise ShapeError(message) from None
     return found
 

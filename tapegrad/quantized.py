@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from typing_extensions import override
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.errors import DTypeError
 from tapegrad.lazy import Lazy
 from tapegrad.operands import tensor_only
@@ -187,9 +187,9 @@ def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
     """
     tensor_only(x, "quantize: x")
     if not x.is_float:
-        raise DTypeError(sentences.wrong_dtype("quantize", "x", str(x.dtype), "floating"))
+        raise DTypeError(messages.wrong_dtype("quantize", "x", str(x.dtype), "floating"))
     if x.dtype.kind == "V":
-        raise DTypeError(sentences.wrong_dtype("quantize", "x", str(x.dtype), "float16, float32 or float64"))
+        raise DTypeError(messages.wrong_dtype("quantize", "x", str(x.dtype), "float16, float32 or float64"))
     array = x.numpy()
     infinite = int(array.size - np.count_nonzero(np.isfinite(array)))
     if infinite:

@@ -88,7 +88,7 @@ def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32
         The summary, which prints as a table.
 
     Raises:
-        ShapeError: The shapes do not fit; the sentence is that of a run, and a note names the path of the layer.
+        ShapeError: The shapes do not fit; the message is that of a run, and a note names the path of the layer.
         DTypeError: The dtypes do not fit, or an input is no shape.
         TapeError: A layer asks for a tape; a summary has none.
         ValueError: The model asks for the numbers of a tensor, or for the number that a name stands for.

@@ -21,11 +21,11 @@ from typing_extensions import TypeAliasType, TypeVar, override
 from tapegrad import picture
 from tapegrad.backend.underflow import vanishing
 from tapegrad.dims import show
-from tapegrad.errors import DTypeError, Refusal, SingularError, TapeError
+from tapegrad.errors import DTypeError, SingularError, TapeError, TapegradError
 from tapegrad.gradients import Gradients
 from tapegrad.locks import open_in_children
 from tapegrad.mermaid import bundle
-from tapegrad.sentences import with_article
+from tapegrad.messages import with_article
 
 if TYPE_CHECKING:
     import numpy as np
@@ -515,8 +515,8 @@ class GradientTape:
                 wanted.difference_update([out for _, out, _, _ in newest])
         except SingularError:
             raise  # which says of itself whose way back it is
-        except Refusal as error:
-            raise error.saying(f"the way back of {picture.name_of(out, backward)}: {error}") from error
+        except TapegradError as error:
+            raise error.with_message(f"the way back of {picture.name_of(out, backward)}: {error}") from error
         finally:
             entries.clear()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, NoReturn, Proto
 import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, deprecated, override
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend.value import HALF
 from tapegrad.dims import is_int
 from tapegrad.errors import DTypeError, ShapeError, TapeError
@@ -163,7 +163,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """
         try:
             if self.tape.owns:
-                _refuse(TapeError(sentences.traced_twice(), op="trace"))
+                _refuse(TapeError(messages.traced_twice(), op="trace"))
             tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint)
             if wrt is None and self.is_float and not self.frozen:
                 tape.leaves[self] = None
@@ -209,7 +209,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """
         with trim_on_exit:
             if self.owns_tape:
-                _refuse(TapeError(sentences.tape_unwanted("put_tape", "x"), op="put_tape"))
+                _refuse(TapeError(messages.tape_unwanted("put_tape", "x"), op="put_tape"))
             if not isinstance(tape, Tape):
                 message = f"put_tape: tape is {described(tape)}, neither a NoneTape nor an OwnedTape"
                 _refuse(TapeError(message, op="put_tape"))
@@ -311,7 +311,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             return
         facts: dict[str, Any] = {"op": "backward", "taped": {"x": self.owns_tape}, "dtypes": {"x": str(self.dtype)}}
         if not self.owns_tape:
-            raise TapeError(sentences.not_differentiable(), **facts)
+            raise TapeError(messages.not_differentiable(), **facts)
         if not self.is_float:
             message = f"backward: x is {self.dtype}, which has no gradient"
             raise DTypeError(message, **facts)
@@ -319,10 +319,10 @@ class Tensor(Generic[S_co, T_co, D_co]):
             message = f"backward: seed is {described(seed)} but x is {self.dtype}"
             raise DTypeError(message, **facts)
         if seed is None and self.shape != ():
-            raise ShapeError(sentences.not_scalar(self.shape), shapes={"x": self.shape}, **facts)
+            raise ShapeError(messages.not_scalar(self.shape), shapes={"x": self.shape}, **facts)
         if seed is not None and seed.shape != self.shape:
             facts |= {"shapes": {"x": self.shape, "seed": seed.shape}, "expected": {"seed": self.shape}}
-            raise ShapeError(sentences.other_sizes("backward", "seed", seed.shape, self.shape), **facts)
+            raise ShapeError(messages.other_sizes("backward", "seed", seed.shape, self.shape), **facts)
 
     # Leaving for NumPy
 
@@ -394,7 +394,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def __setitem__(self, index: object, value: Never) -> None:  # behind a NoReturn checkers read no further
         with trim_on_exit:
-            raise TypeError(sentences.immutable(sentences.written_index(index)))
+            raise TypeError(messages.immutable(messages.written_index(index)))
 
     def __getitem__(self, index: Index[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
         return CALLS["getitem"](self, index)
@@ -436,8 +436,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def _only(self, question: str) -> Any:
         values: Any = self.data
         if values.size != 1:
-            sentence = sentences.not_one_element(question, self.shape, self.size)
-            raise ShapeError(sentence, op=question, shapes={"x": self.shape})
+            message = messages.not_one_element(question, self.shape, self.size)
+            raise ShapeError(message, op=question, shapes={"x": self.shape})
         return (values if isinstance(values, _ARRAYS) else np.asarray(values_of(values))).item()
 
     # Operators and the methods of numpy.ndarray, by the op table; the plugin types them by the ops' rules
@@ -755,7 +755,7 @@ def values_of(x: Any) -> Any:
 
 def described(value: Any) -> str:
     """Says what a value is that should have been a tensor, or which dtype a tensor has."""
-    return str(value.dtype) if isinstance(value, Tensor) else sentences.with_article(type(value).__name__)
+    return str(value.dtype) if isinstance(value, Tensor) else messages.with_article(type(value).__name__)
 
 
 def _together(sizes: tuple[Any, ...]) -> Any:

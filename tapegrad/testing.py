@@ -276,11 +276,11 @@ def _check_case(name: str, rule: Callable[..., Any], arguments: dict[str, Any], 
             answer = rule(**arguments | hidden)
         except RankUnknownError:
             continue
-        except ShapeError as refusal:
+        except ShapeError as rejection:
             if any(isinstance(n, Dim) and not is_unknown(n) for value in hidden.values() for n in _sizes(value)):
                 continue
-            message = f"{call} is refused, though {_written(truth)} is true of numbers: {refusal}"
-            raise AssertionError(message) from refusal
+            message = f"{call} is refused, though {_written(truth)} is true of numbers: {rejection}"
+            raise AssertionError(message) from rejection
         except Exception as error:
             error.add_note(f"{call}, where {_written(truth)} is true of numbers")
             raise

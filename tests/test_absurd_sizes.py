@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import tapegrad as tg
-from tapegrad.errors import Refusal
+from tapegrad.errors import TapegradError
 from tapegrad.op import OPS
 
 resource: Any = pytest.importorskip("resource", reason="limits memory as POSIX does")
@@ -107,7 +107,7 @@ def wrong(name: str, written: str, size: int, program: Any) -> str:
     began, before = time.perf_counter(), peak()
     try:
         result = eval(program, names)  # noqa: S307  # written above
-    except (Refusal, MemoryError):
+    except (TapegradError, MemoryError):
         held = 0
     except (IndexError, ValueError) as error:  # of an index, and of an option that is no size
         held = 0

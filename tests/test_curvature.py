@@ -143,7 +143,7 @@ def test_an_error_of_the_function_itself_stays_what_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "sentence"),
+    ("arguments", "error", "message"),
     [
         ((energy, real(3), real(2)), ShapeError, r"hvp: S is \(3,\) in x but \(2,\) in v"),
         ((energy, real(3), ones((3,))), DTypeError, r"hvp: x is float64 but v is float32"),
@@ -153,13 +153,13 @@ def test_an_error_of_the_function_itself_stays_what_it_is() -> None:
         ((energy, tensor([1]), tensor([1])), DTypeError, r"hvp: x is int64 but float is expected"),
     ],
 )
-def test_a_product_of_what_does_not_fit_is_refused(arguments: Any, error: type[Exception], sentence: str) -> None:
-    with pytest.raises(error, match=rf"^{sentence}$"):
+def test_a_product_of_what_does_not_fit_is_refused(arguments: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=rf"^{message}$"):
         hvp(*arguments)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "sentence"),
+    ("arguments", "error", "message"),
     [
         ((energy, real(3).trace()), TapeError, r"hessian: x has a tape but must have none"),
         ((tanh, real(3)), ShapeError, r"hessian: f gives \(3,\), not a scalar"),
@@ -167,6 +167,6 @@ def test_a_product_of_what_does_not_fit_is_refused(arguments: Any, error: type[E
         ((energy, tensor([1])), DTypeError, r"hessian: x is int64 but float is expected"),
     ],
 )
-def test_a_hessian_of_what_does_not_fit_is_refused(arguments: Any, error: type[Exception], sentence: str) -> None:
-    with pytest.raises(error, match=rf"^{sentence}$"):
+def test_a_hessian_of_what_does_not_fit_is_refused(arguments: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=rf"^{message}$"):
         hessian(*arguments)

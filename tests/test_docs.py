@@ -32,7 +32,7 @@ from typing_extensions import override
 
 import tapegrad
 from benchmarks import comparison, scale, speed_page, workloads
-from docs import refusals
+from docs import error_pages
 from tapegrad import autodiff, backend, errors
 
 ROOT = Path(__file__).parent.parent
@@ -110,7 +110,7 @@ def programs() -> list[Program]:
     """Returns the programs of all pages, those that the build writes of error texts among them."""
     pages = [(page.name, page.read_text("utf-8")) for page in PAGES]
     found: list[Program] = []
-    for page, content in [*pages, *refusals.pages().items()]:
+    for page, content in [*pages, *error_pages.pages().items()]:
         stem = page.removesuffix(".md").replace("-", "_").lower()
         for language, title, text in BLOCK.findall(content):
             if language == "python":
@@ -262,7 +262,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
         shutil.copy(ROOT / name, folder)
     for name in ("tapegrad", "typecheck"):
         (folder / name).symlink_to(ROOT / name)
-    for command in (["docs.reference"], ["docs.refusals"], [request.param, "build", "--strict"]):
+    for command in (["docs.reference"], ["docs.error_pages"], [request.param, "build", "--strict"]):
         run = python(*command, folder=folder)
         assert run.returncode == 0, run.stdout + run.stderr
     return folder / "site"
@@ -357,12 +357,12 @@ def test_error_texts_and_their_tables_belong_together(
     change: tuple[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = '\n[not-said]\ntopic = "Tapes"\nsays = ["is singular"]\nmeans = ""\nwrong = ""\nmended = ["", ""]\n'
-    tables = refusals.TEXTS.read_text("utf-8") + never
+    tables = error_pages.TEXTS.read_text("utf-8") + never
     (tmp_path / "errors.toml").write_text(tables.replace(*change), "utf-8")
-    monkeypatch.setattr(refusals, "TEXTS", tmp_path / "errors.toml")
+    monkeypatch.setattr(error_pages, "TEXTS", tmp_path / "errors.toml")
 
     with pytest.raises(LookupError, match=said):
-        refusals.texts.__wrapped__()
+        error_pages.texts.__wrapped__()
 
 
 def test_a_public_name_without_words_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,8 +146,8 @@ def test_an_op_answers_for_all_numbers_and_changes_none(name: str) -> None:
                 grads = way_back(result)
             except SingularError:
                 continue
-            except ValueError as refusal:
-                if not str(refusal).startswith(f"{name}: "):
+            except ValueError as error:
+                if not str(error).startswith(f"{name}: "):
                     raise
                 continue
 

@@ -17,7 +17,7 @@ import pytest
 import tapegrad as tg
 from tapegrad import errors, nn, optim
 from tapegrad.clash import picture
-from tapegrad.errors import DTypeError, Refusal, ShapeError, SingularError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError
 from tapegrad.guard import guarded
 from tapegrad.shapes import Shape
 from tapegrad.tape import NoneTape
@@ -35,7 +35,7 @@ def with_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def refused(call: Callable[[], Any]) -> Any:
-    with pytest.raises((Refusal, IndexError)) as caught:
+    with pytest.raises((TapegradError, IndexError)) as caught:
         call()
     return caught.value
 

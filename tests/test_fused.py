@@ -444,13 +444,13 @@ REFUSED: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.parametrize("is_taped", [False, True])
 def test_refuses_what_is_not_elementwise(name: str, is_taped: bool) -> None:  # noqa: FBT001  # pytest's parameter
-    body, error, sentence = REFUSED[name]
+    body, error, message = REFUSED[name]
     body.__name__ = "gate"
     x = numbers(2, 2).trace() if is_taped else numbers(2, 2)
     if name == "dropout" and not is_taped:
         pytest.skip("without a tape nothing is dropped")
 
-    with pytest.raises(error, match=re.escape(f"gate: {sentence}")):
+    with pytest.raises(error, match=re.escape(f"gate: {message}")):
         fused(body)(x)
 
 

@@ -199,7 +199,7 @@ def test_a_replacement_takes_the_place_and_never_adds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "gradient", "error", "sentence"),
+    ("key", "gradient", "error", "message"),
     [
         (real(3), real(2), ShapeError, r"Gradients.replace: S is \(3,\) in x but \(2,\) in gradient"),
         (real(3), ones((3,)), DTypeError, r"Gradients.replace: x is float64 but gradient is float32"),
@@ -208,11 +208,11 @@ def test_a_replacement_takes_the_place_and_never_adds() -> None:
     ],
 )
 def test_a_replacement_that_does_not_fit_is_refused(
-    key: Any, gradient: Any, error: type[Exception], sentence: str
+    key: Any, gradient: Any, error: type[Exception], message: str
 ) -> None:
     grads = Gradients()
 
-    with pytest.raises(error, match=rf"^{sentence}$"):
+    with pytest.raises(error, match=rf"^{message}$"):
         grads.replace(key, gradient)
 
     assert len(grads) == 0

@@ -51,9 +51,9 @@ def some(*shape: int, dtype: Any = np.float32, taped: bool = False) -> Tensor[An
     return x.trace() if taped else x
 
 
-def refuses(error: type[Exception], sentence: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+def refuses(error: type[Exception], message: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Asserts that a call raises exactly this."""
-    with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
         call(*args, **kwargs)
 
 
@@ -207,8 +207,8 @@ def test_a_computed_size_of_the_result_is_compared() -> None:
         return rest
 
     assert halved(some(7), some(3)).shape == (3,)
-    sentence = "halved: the result is (4,) but ((N + 1) // 2 - 1,) is expected: axis 0 is 4, not (N + 1) // 2 - 1 = 3"
-    refuses(ShapeError, sentence, halved, some(7), some(4))
+    message = "halved: the result is (4,) but ((N + 1) // 2 - 1,) is expected: axis 0 is 4, not (N + 1) // 2 - 1 = 3"
+    refuses(ShapeError, message, halved, some(7), some(4))
 
 
 def test_a_single_open_name_is_solved_for() -> None:
@@ -739,8 +739,8 @@ def test_copies_and_pickles_know_what_the_original_knew() -> None:
     layer = Linear(5, 7)
 
     for twin in (copy.copy(layer), copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):  # noqa: S301  # our own
-        sentence = "Linear.cut: x is (3, 4) but (N, 5) is expected: axis 1 is 4, not 5"
-        refuses(ShapeError, sentence, twin.cut, some(3, 4))
+        message = "Linear.cut: x is (3, 4) but (N, 5) is expected: axis 1 is 4, not 5"
+        refuses(ShapeError, message, twin.cut, some(3, 4))
 
 
 def test_a_subclass_may_use_the_variables_of_its_base_for_others() -> None:
@@ -779,11 +779,11 @@ def test_an_instance_knows_shapes_dtypes_and_stars_as_well() -> None:
 
     instance.whole(some(3, 5, dtype=np.float64))
     instance.rows(some(7, 2, 4))
-    sentence = "Normal.whole: x is (3, 4) but (3, 5) is expected: axis 1 is 4, not 5"
-    refuses(ShapeError, sentence, instance.whole, some(3, 4, dtype=np.float64))
+    message = "Normal.whole: x is (3, 4) but (3, 5) is expected: axis 1 is 4, not 5"
+    refuses(ShapeError, message, instance.whole, some(3, 4, dtype=np.float64))
     refuses(DTypeError, "Normal.whole: x is float32 but float64 is expected", instance.whole, some(3, 5))
-    sentence = "Normal.rows: x is (7, 2) but (N, 2, 4) is expected: rank 2, not 3"
-    refuses(ShapeError, sentence, instance.rows, some(7, 2))
+    message = "Normal.rows: x is (7, 2) but (N, 2, 4) is expected: rank 2, not 3"
+    refuses(ShapeError, message, instance.rows, some(7, 2))
 
 
 def test_static_and_class_methods_are_guarded_underneath() -> None:
@@ -806,8 +806,8 @@ def test_static_and_class_methods_are_guarded_underneath() -> None:
     assert Tools.second(some(3)) is Tools
     refuses(ShapeError, "Tools.first: x is (4,) but (3,) is expected: axis 0 is 4, not 3", Tools.first, some(4))
     refuses(ShapeError, "Tools.second: x is (4,) but (3,) is expected: axis 0 is 4, not 3", Tools.second, some(4))
-    sentence = "Tools.third: the result is (4,) but (3,) is expected: axis 0 is 4, not 3"
-    refuses(ShapeError, sentence, lambda: Tools().third)
+    message = "Tools.third: the result is (4,) but (3,) is expected: axis 0 is 4, not 3"
+    refuses(ShapeError, message, lambda: Tools().third)
 
 
 def test_a_static_method_has_variables_of_its_own() -> None:
@@ -830,8 +830,8 @@ def test_a_coroutine_is_checked_when_it_is_awaited() -> None:
 
     assert inspect.iscoroutinefunction(f)
     assert asyncio.run(f(some(3))).shape == (3,)
-    sentence = "f: the result is (4,) but (3,) is expected: axis 0 is 4, not 3"
-    refuses(ShapeError, sentence, lambda: asyncio.run(f(some(4))))
+    message = "f: the result is (4,) but (3,) is expected: axis 0 is 4, not 3"
+    refuses(ShapeError, message, lambda: asyncio.run(f(some(4))))
     refuses(DTypeError, "f: x is an int but a tensor is expected", lambda: asyncio.run(f(3)))  # type: ignore[arg-type]  # the mistake under test
 
 
@@ -909,8 +909,8 @@ def test_one_number_may_stand_for_two_names() -> None:
     assert Padded(3).forward(some(7, 7)).shape == (10, 10)
     assert Padded((3, 5)).forward(some(7, 5)).shape == (10, 10)
     assert Padded((0, 0)).forward(some(10, 10)).shape == (10, 10)
-    sentence = "Padded.forward: the result is (10, 10) but (N + 3, M + 3) is expected: axis 1 is 10, not M + 3 = 8"
-    refuses(ShapeError, sentence, Padded(3).forward, some(7, 5))
+    message = "Padded.forward: the result is (10, 10) but (N + 3, M + 3) is expected: axis 1 is 10, not M + 3 = 8"
+    refuses(ShapeError, message, Padded(3).forward, some(7, 5))
 
 
 def test_a_word_in_the_place_of_a_number_leaves_the_sizes_open() -> None:
@@ -1001,9 +1001,9 @@ def test_an_annotation_that_cannot_be_resolved_is_named() -> None:
     @guarded
     def g() -> "Nowhere": ...  # type: ignore[name-defined]  # noqa: F821  # the mistake under test
 
-    sentence = "f: the annotation of x cannot be resolved: name 'Nowhere' is not defined"
-    refuses(TypeError, sentence, f, 3, some(3))
-    refuses(TypeError, sentence, f, 3, some(3))
+    message = "f: the annotation of x cannot be resolved: name 'Nowhere' is not defined"
+    refuses(TypeError, message, f, 3, some(3))
+    refuses(TypeError, message, f, 3, some(3))
     refuses(TypeError, "g: the annotation of the result cannot be resolved: name 'Nowhere' is not defined", g)
 
 

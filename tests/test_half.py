@@ -176,8 +176,8 @@ def test_bfloat16_mixes_with_float32_where_float16_does(name: str) -> None:
             try:
                 result: Any = parts(Face(np.float32, dtype).call(written))
                 outcomes.append([str(part.dtype) for part in result])
-            except DTypeError as refusal:
-                outcomes.append([str(refusal)])
+            except DTypeError as error:
+                outcomes.append([str(error)])
 
         assert outcomes[1] == [one.replace("float16", "bfloat16") for one in outcomes[0]], written
 

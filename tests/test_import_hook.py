@@ -42,8 +42,8 @@ def some(*shape: int) -> Tensor[Any, Any, Any]:
     return tg.zeros(shape)
 
 
-def refuses(sentence: str, call: Callable[..., Any], *args: Any, error: type[Exception] = ShapeError) -> None:
-    with pytest.raises(error, match=f"^{re.escape(sentence)}$"):
+def refuses(message: str, call: Callable[..., Any], *args: Any, error: type[Exception] = ShapeError) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
         call(*args)
 
 
@@ -470,8 +470,8 @@ def plain(x: "Nowhere") -> int: return 3
 """
     digits = defined(package, source)
 
-    sentence = "Model.forward: the annotation of x cannot be resolved: name 'Nowhere' is not defined"
-    refuses(sentence, digits.Model().forward, some(3), error=TypeError)
+    message = "Model.forward: the annotation of x cannot be resolved: name 'Nowhere' is not defined"
+    refuses(message, digits.Model().forward, some(3), error=TypeError)
     assert digits.plain(3) == 3
 
 

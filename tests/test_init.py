@@ -110,10 +110,10 @@ try:
 except ModuleNotFoundError as error:
     print(error)
 """
-    sentence = f'{said}: pip install "tapegrad[{extra}]"\n'
+    message = f'{said}: pip install "tapegrad[{extra}]"\n'
     no_module = f"No module named 'tapegrad.{name}'\n"
 
-    assert without_extras(program) == 2 * sentence + (sentence if name == "jax" else no_module)
+    assert without_extras(program) == 2 * message + (message if name == "jax" else no_module)
 
 
 def test_an_import_that_fails_inside_an_extra_is_told_as_it_is() -> None:

@@ -42,10 +42,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("program", "sentence"), REFUSED.values(), ids=REFUSED)
-def test_what_comes_of_parameters_alone_meets_no_tape(program: Any, sentence: str) -> None:
+def test_what_comes_of_parameters_alone_meets_no_tape(program: Any, message: str) -> None:
     x, w = tg.ones((2, 3)), parameter(3, 5)
 
-    with pytest.raises(TapeError, match=sentence):
+    with pytest.raises(TapeError, match=message):
         program(x.trace(), w)
 
     assert not program(x, w).owns_tape  # without a tape it computes

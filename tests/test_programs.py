@@ -29,7 +29,7 @@ from tests.mypy.test_differential import Drawn
 LONGEST = 8  # steps
 LARGEST = 50.0  # of a value that is built on: differences of larger ones are lost in their rounding
 CROWDED = 120  # elements
-REFUSALS = (ValueError, TypeError, IndexError, RuntimeError)
+ERRORS = (ValueError, TypeError, IndexError, RuntimeError)
 DTYPES = {"": np.float64, ", np.float64": np.float64, ", np.int64": np.int64, ", np.bool_": np.bool_}
 # Families that make or draw numbers of their own, and what leaves float64.
 UNFIT = {"create", "draw"}
@@ -122,7 +122,7 @@ def composed(dice: Random, names: Sequence[str], tries: int = 40) -> Program:
             new = {name: node(array) for name, array in step.new.items()}
             try:
                 result = eval(expression, {"tg": tg, "np": np, **known, **new})  # noqa: S307  # written above
-            except REFUSALS:
+            except ERRORS:
                 continue
             label, is_one = f"v{number}", not isinstance(result, tuple)
             several = {label: result} if is_one else {f"{label}[{n}]": one for n, one in enumerate(result)}
@@ -208,7 +208,7 @@ def slope(program: Program, towards: dict[str, Any], step: float = 1e-4) -> tupl
     try:
         here, (near, behind), (far, far_behind) = at(0), (at(step / 2), at(-step / 2)), (at(step), at(-step))
         finest = (at(step / 64) - at(-step / 64)) / (step / 32)  # by which stairs are told from a slope
-    except REFUSALS:
+    except ERRORS:
         return None
     fine, coarse = (near - behind) / step, (far - far_behind) / (2 * step)
     bend, error = max(abs(near + behind - 2 * here) / step, abs(fine - finest)), abs(fine - coarse)

@@ -380,14 +380,14 @@ REFUSED: list[tuple[Callable[[SlotTape], Any], type[Exception], str]] = [
 
 @pytest.mark.parametrize(("call", "error", "sentence"), REFUSED, ids=[case[2] for case in REFUSED])
 def test_what_does_not_fit_is_refused_and_not_recorded(
-    call: Callable[[SlotTape], Any], error: type[Exception], sentence: str
+    call: Callable[[SlotTape], Any], error: type[Exception], message: str
 ) -> None:
     tape, _, _ = ready()
 
     with pytest.raises(error) as refused:
         call(tape)
 
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
     assert tape.num_tensors == 2
 
 
@@ -401,7 +401,7 @@ ONE = np.zeros(3)
 
 
 @pytest.mark.parametrize(
-    ("loss_grad", "tensors", "error", "sentence"),
+    ("loss_grad", "tensors", "error", "message"),
     [
         (THREE, [SIX * 0], ShapeError, "backward: 1 buffer given but the tape has 2 slots"),
         (THREE, [SIX * 0, np.zeros(5)], ShapeError, "backward: tensors[1] has 5 elements but slot 1 has 3"),
@@ -422,13 +422,13 @@ ONE = np.zeros(3)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_wrong_buffers_are_refused(loss_grad: Any, tensors: Any, error: type[Exception], sentence: str) -> None:
+def test_wrong_buffers_are_refused(loss_grad: Any, tensors: Any, error: type[Exception], message: str) -> None:
     tape, _, _ = ready()
 
     with pytest.raises(error) as refused:
         tape.backward(loss_grad, tensors)
 
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
     assert not any(buffer.any() for buffer in tensors)
 
 

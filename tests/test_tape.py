@@ -609,7 +609,7 @@ def test_wrt_takes_parameters_by_their_paths() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrt", "sentence"),
+    ("wrt", "message"),
     [
         (tensor([1, 2]), r"wrt names a tensor of dtype int64, which has no gradient"),
         ([tensor([True])], r"wrt names a tensor of dtype bool, which has no gradient"),
@@ -617,11 +617,11 @@ def test_wrt_takes_parameters_by_their_paths() -> None:
         (3, r"wrt names an int, which is neither a tensor nor a module"),
     ],
 )
-def test_wrt_refuses_what_has_no_gradient_and_the_tape_is_not_consumed(wrt: Any, sentence: str) -> None:
+def test_wrt_refuses_what_has_no_gradient_and_the_tape_is_not_consumed(wrt: Any, message: str) -> None:
     x = real(3)
     loss = x.trace().sum()
 
-    with pytest.raises(DTypeError, match=rf"^{sentence}$"):
+    with pytest.raises(DTypeError, match=rf"^{message}$"):
         loss.backward(wrt=wrt)
 
     assert loss.backward()[x].tolist() == [1, 1, 1]

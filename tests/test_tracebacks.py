@@ -26,7 +26,7 @@ import tapegrad as tg
 from docs.reference import names
 from tapegrad import errors, nn, optim, tracebacks
 from tapegrad.data import batches
-from tapegrad.errors import Refusal
+from tapegrad.errors import TapegradError
 from tapegrad.io import FileError, load
 from tapegrad.progress import EarlyStopping, track
 from tapegrad.slot_tape import SlotTape
@@ -158,16 +158,16 @@ def main() -> None:
             except ValueError:  # one of Python's own, which has no signature
                 break
             error = tried(call, args, kwargs)
-            if error is not None and (isinstance(error, Refusal) or is_raised_inside(error)):
+            if error is not None and (isinstance(error, TapegradError) or is_raised_inside(error)):
                 refused.add(path)
                 if frames(error):
                     long[path] = [frame.f_code.co_qualname for frame in frames(error)]
-    for call, sentence in OPS:
+    for call, message in OPS:
         error = tried(call, [], {})
         assert error is not None
-        assert sentence in str(error), error
+        assert message in str(error), error
         if {Path(frame.f_code.co_filename) for frame in frames(error)} - {Path(__file__)}:
-            long[sentence] = [frame.f_code.co_qualname for frame in frames(error)]
+            long[message] = [frame.f_code.co_qualname for frame in frames(error)]
     for path, names_of_frames in long.items():
         print(path, *names_of_frames)  # noqa: T201  # the program reports
 
@@ -192,7 +192,7 @@ def write() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "sentence"),
+    ("call", "message"),
     [
         (write, "a tensor is immutable"),
         (lambda: len(tg.tensor(1.0)), "has no length"),
@@ -211,8 +211,8 @@ def write() -> None:
         (lambda: unseen.guarded(3), "not a function"),
     ],
 )
-def test_plain_errors_of_the_library_end_at_the_caller_too(call: Callable[[], Any], sentence: str) -> None:
-    with pytest.raises(Exception, match=sentence) as caught:
+def test_plain_errors_of_the_library_end_at_the_caller_too(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(Exception, match=message) as caught:
         call()
 
     assert {Path(frame.f_code.co_filename).name for frame in frames(caught.value)} == {Path(__file__).name}

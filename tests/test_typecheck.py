@@ -21,7 +21,7 @@ import pytest
 import typing_extensions
 
 from tapegrad.dims import Add, FloorDiv, Mul, Sub
-from tapegrad.errors import Refusal
+from tapegrad.errors import TapegradError
 from tapegrad.tape import NoneTape, OwnedTape
 from tapegrad.tapem import Node
 from tapegrad.tensor import Tensor
@@ -92,7 +92,7 @@ def test_mypy_refuses_exactly_the_marked_lines(path: Path) -> None:
     } == expected
 
 
-def sentences() -> list[Any]:
+def messages() -> list[Any]:
     return [
         pytest.param(mark, id=f"{path.relative_to(ROOT / 'typecheck')}:{number}")
         for path in FILES
@@ -101,7 +101,7 @@ def sentences() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("mark", sentences())
+@pytest.mark.parametrize("mark", messages())
 def test_a_sentence_is_short_and_names_who_refuses_which_sizes(mark: Mark) -> None:
     assert len(mark.text) <= 160
     if mark.code == "tapegrad-shape":
@@ -152,7 +152,7 @@ def test_python_raises_what_mypy_refuses(path: Path, name: str) -> None:
     assert str(caught.value) == mark.text
     frames = [frame for frame in traceback.extract_tb(caught.tb) if not frame.filename.endswith("conftest.py")]
     assert line in [frame.lineno for frame in frames if frame.filename == str(path)]
-    if isinstance(caught.value, Refusal):
+    if isinstance(caught.value, TapegradError):
         assert frames[-1].filename == str(path), "the traceback goes on inside the library"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, ov
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import Add
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.generator import generator, state_of
@@ -306,13 +306,13 @@ def batches(
     """
     if len(data) == 1 and not isinstance(data[0], Tensor):
         if not hasattr(data[0], "__len__") or not hasattr(data[0], "__getitem__"):
-            kind = sentences.with_article(type(data[0]).__name__)
+            kind = messages.with_article(type(data[0]).__name__)
             message = f"batches: the dataset is {kind}, which has no length or gives no example by number"
             raise DTypeError(message)
         return Batches(data[0], size, shuffle=shuffle, drop_last=drop_last, rng=rng)
     for position, x in enumerate(data):
         if not isinstance(x, Tensor):
-            message = f"batches: {_place(position)} is {sentences.with_article(type(x).__name__)}, not a tensor"
+            message = f"batches: {_place(position)} is {messages.with_article(type(x).__name__)}, not a tensor"
             raise DTypeError(message)
     tensors: Any = data
     return Batches(tensors, size, shuffle=shuffle, drop_last=drop_last, rng=rng)
@@ -338,10 +338,10 @@ def _stacked(data: Dataset[Any], rows: Any) -> Any:
 def _check_tensors(place: str, parts: tuple[Any, ...]) -> None:
     for part in parts:
         if not isinstance(part, Tensor):
-            message = f"batches: {place} is or holds {sentences.with_article(type(part).__name__)}, not a tensor"
+            message = f"batches: {place} is or holds {messages.with_article(type(part).__name__)}, not a tensor"
             raise DTypeError(message)
         if part.owns_tape:
-            raise TapeError(sentences.tape_unwanted("batches", place))
+            raise TapeError(messages.tape_unwanted("batches", place))
 
 
 def _check_alike(place: str, parts: tuple[Any, ...], first: str, expected: tuple[Any, ...]) -> None:
@@ -359,12 +359,12 @@ def _rows(tensors: tuple[Tensor[Any, Any, Any], ...]) -> int:
         raise ShapeError(message)
     for position, x in enumerate(tensors):
         if x.owns_tape:
-            raise TapeError(sentences.tape_unwanted("batches", _place(position)))
+            raise TapeError(messages.tape_unwanted("batches", _place(position)))
         if not x.ndim:
             message = f"batches: {_place(position)} has shape (), which has no rows"
             raise ShapeError(message)
         if len(x) != len(tensors[0]):
-            raise ShapeError(sentences.conflict("batches", "N", len(tensors[0]), _place(0), len(x), _place(position)))
+            raise ShapeError(messages.conflict("batches", "N", len(tensors[0]), _place(0), len(x), _place(position)))
     return len(tensors[0])
 
 

@@ -41,7 +41,7 @@ from tapegrad.guard._checks import (
 from tapegrad.guard._containers import EachCheck, FieldsCheck, TupleCheck, UnionCheck
 from tapegrad.guard._names import name_of
 from tapegrad.guard._parts import DTypes, Sizes, Tapes
-from tapegrad.sentences import with_article
+from tapegrad.messages import with_article
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import Merge, NoneTape, OwnedTape, Tape
 from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor3D, Tensor4D, Tensor5D, Tensor6D

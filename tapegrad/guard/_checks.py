@@ -13,8 +13,8 @@ from typing_extensions import override
 from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.guard._names import NoShortFormError
+from tapegrad.messages import with_article, wrong_number
 from tapegrad.operands import is_concrete
-from tapegrad.sentences import with_article, wrong_number
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ class Check(ABC):
         return True
 
     def check(self, value: Any, place: str, bound: Bindings) -> None:
-        """Raises the sentence that says why a value does not fit."""
+        """Raises the message that says why a value does not fit."""
         if self.admits(value):
             self.fit(value, place, bound)
         elif self.is_complete():
             raise DTypeError(f"{bound.call}: {place} is {kind_of(value)} but {self.kind()} is expected")
 
     def fit(self, value: Any, place: str, bound: Bindings) -> None:  # noqa: B027  # many ask for the kind alone
-        """Raises the sentence for a value of the kind."""
+        """Raises the message for a value of the kind."""
 
     def short(self, value: str, scope: Scope) -> str:  # noqa: ARG002  # for those that have a short form
         """Returns an expression that is true only of what fits."""

@@ -10,7 +10,7 @@ from typing_extensions import override
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.guard._checks import Check, ClassCheck
 from tapegrad.guard._names import NoShortFormError
-from tapegrad.sentences import with_article
+from tapegrad.messages import with_article
 
 if TYPE_CHECKING:
     from tapegrad.guard._names import Bindings, Scope
@@ -36,18 +36,18 @@ class UnionCheck(Check):
 
     @override
     def fit(self, value: Any, place: str, bound: Bindings) -> None:
-        refusals = []
+        errors = []
         before = bound.saved()
         for member in self.members:
             if member.admits(value):
                 try:
                     member.fit(value, place, bound)
-                except (ShapeError, TapeError, DTypeError) as refusal:
-                    refusals.append(refusal)
+                except (ShapeError, TapeError, DTypeError) as error:
+                    errors.append(error)
                     bound.restore(before)
                 else:
                     return
-        raise refusals[0]
+        raise errors[0]
 
     @override
     def short(self, value: str, scope: Scope) -> str:

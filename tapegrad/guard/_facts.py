@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.clash import Watch, draw, point_out
-from tapegrad.errors import Refusal, ShapeError
+from tapegrad.errors import ShapeError, TapegradError
 from tapegrad.guard._names import Bindings
 from tapegrad.tensor import Tensor
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def inform(
-    refusal: Refusal,
+    error: TapegradError,
     call: str,
     values: Mapping[str, Any],
     check: Callable[[tuple[Any, ...], Bindings], None] | None = None,
@@ -24,34 +24,34 @@ def inform(
     """Tells a refusal what was given, and draws what does not fit.
 
     Args:
-        refusal: What a check has raised.
-        call: The function, as a sentence names it.
+        error: What a check has raised.
+        call: The function, as a message names it.
         values: What it was given, or has given, by place.
         check: Checks all values again; by default only a size that an annotation asks for is drawn.
     """
     with suppress(Exception):  # the error is on its way to the user, and no other must come before it
         given = {place: x for name, value in values.items() for place, x in _tensors(value, name)}
-        refusal.op = call
-        refusal.shapes = {place: tuple(x.shape) for place, x in given.items()}
-        refusal.dtypes = {place: str(x.dtype) for place, x in given.items()}
-        refusal.taped = {place: x.owns_tape for place, x in given.items()}
-        if isinstance(refusal, ShapeError):
-            if refusal.expected and refusal.axes:
-                _draw_expected(refusal)
-            elif check is not None and not refusal.expected:
+        error.op = call
+        error.shapes = {place: tuple(x.shape) for place, x in given.items()}
+        error.dtypes = {place: str(x.dtype) for place, x in given.items()}
+        error.taped = {place: x.owns_tape for place, x in given.items()}
+        if isinstance(error, ShapeError):
+            if error.expected and error.axes:
+                _draw_expected(error)
+            elif check is not None and not error.expected:
                 watch = Watch()
                 watched = tuple(_watched(value, name, watch) for name, value in values.items())
                 with suppress(ShapeError):
                     check(watched, Bindings(call, {}))
-                point_out(refusal, watch)
+                point_out(error, watch)
 
 
-def _draw_expected(refusal: ShapeError) -> None:
-    ((place, (axis,)),) = refusal.axes.items()
-    shape, expected = refusal.shapes[place], refusal.expected[place]
+def _draw_expected(error: ShapeError) -> None:
+    ((place, (axis,)),) = error.axes.items()
+    shape, expected = error.shapes[place], error.expected[place]
     # Behind a `...` axes count from the back.
     place_there = axis - len(shape) + len(expected) if "..." in expected[: axis + 1] else axis
-    draw(refusal, {place: shape, "expected": expected}, {place: [axis], "expected": [place_there]})
+    draw(error, {place: shape, "expected": expected}, {place: [axis], "expected": [place_there]})
 
 
 def _tensors(value: Any, place: str) -> Iterator[tuple[str, Tensor[Any, Any, Any]]]:

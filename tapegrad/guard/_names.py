@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVarTuple, get_args
 
 from tapegrad.dims import Dim, Floor, Name, Size, is_unknown, size_of_name
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.sentences import conflict, mixed_dtypes, too_small, wrong_dtype
+from tapegrad.messages import conflict, mixed_dtypes, too_small, wrong_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -79,15 +79,15 @@ class Bindings:
         self.returning = False
         self._later: list[Waiting] = []
 
-    def fit(self, size: Size, found: int, place: str, refusal: Callable[[int | None], ShapeError]) -> None:
+    def fit(self, size: Size, found: int, place: str, error: Callable[[int | None], ShapeError]) -> None:
         """Holds a number against a declared size; a computed one waits until all names are bound."""
         if isinstance(size, int):
             if found != size:
-                raise refusal(None)
+                raise error(None)
         elif name := only_name(size):
             self.bind_size(name, found, place)
         elif size.terms is not None:
-            self._later.append((size, found, place, refusal))
+            self._later.append((size, found, place, error))
 
     def valued(self, size: Size, values: Mapping[Name, Any]) -> Size:
         """Returns a size with the values of its names put in."""
@@ -123,8 +123,8 @@ class Bindings:
         waiting: list[Waiting] = []
         while self._later and len(waiting) != len(self._later):
             waiting, self._later = self._later, []
-            for size, found, place, refusal in waiting:
-                self._settle(size, found, place, refusal)
+            for size, found, place, error in waiting:
+                self._settle(size, found, place, error)
 
     def saved(self) -> tuple[Any, ...]:
         """Returns all that has been bound, for `restore`."""
@@ -135,14 +135,14 @@ class Bindings:
         values, tapes, later = saved
         self.values, self.tapes, self._later = dict(values), dict(tapes), list(later)
 
-    def _settle(self, size: Dim, found: int, place: str, refusal: Callable[[Any], ShapeError]) -> None:
+    def _settle(self, size: Dim, found: int, place: str, error: Callable[[Any], ShapeError]) -> None:
         values = {name: value for name, (value, _) in self.values.items()} | dict(self.known)
         value = self.valued(size, values)
         if is_unknown(value):
             return
         if isinstance(value, int) or not is_open(size, values):  # in a summary what is not open may be a name as well
             if value != found:
-                raise refusal(value)
+                raise error(value)
             return
         terms = dict(value.terms or ())
         constant = terms.pop((), 0)
@@ -151,10 +151,10 @@ class Bindings:
             if isinstance(name, Name):
                 solution, rest = divmod(found - constant, coefficient)
                 if rest:
-                    raise refusal(None)
+                    raise error(None)
                 self.bind_size(name, solution, place)
                 return
-        self._later.append((size, found, place, refusal))
+        self._later.append((size, found, place, error))
 
 
 class NoShortFormError(Exception):

@@ -10,8 +10,8 @@ import numpy as np
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.guard._names import NoShortFormError
+from tapegrad.messages import ANY_NUMBER, tape_missing, tape_unwanted, wrong_dtype, wrong_rank, wrong_size
 from tapegrad.operands import is_concrete
-from tapegrad.sentences import ANY_NUMBER, tape_missing, tape_unwanted, wrong_dtype, wrong_rank, wrong_size
 
 if TYPE_CHECKING:
     from tapegrad.dims import Name, Size
@@ -138,9 +138,9 @@ def _wrong_size(
     return error
 
 
-def _refusal(sentence: str, place: str, shape: tuple[Any, ...], expected: list[Any]) -> ShapeError:
+def _refusal(message: str, place: str, shape: tuple[Any, ...], expected: list[Any]) -> ShapeError:
     asked = tuple(size if isinstance(size, int) else str(size) for size in expected)
-    return ShapeError(sentence, shapes={place: tuple(shape)}, expected={place: asked})
+    return ShapeError(message, shapes={place: tuple(shape)}, expected={place: asked})
 
 
 def _is_a(dtype: np.dtype[Any], scalar_type: type) -> bool:

@@ -13,7 +13,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
 from tapegrad.dims import UNKNOWN
-from tapegrad.errors import Refusal
+from tapegrad.errors import TapegradError
 from tapegrad.guard._annotations import UnreadableError, read
 from tapegrad.guard._checks import Anything, Check, kind_of
 from tapegrad.guard._containers import DefaultCheck
@@ -23,7 +23,7 @@ from tapegrad.guard._memory import class_of, recalling, remember, remembered
 from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
-from tapegrad.sentences import RESULT, callee
+from tapegrad.messages import RESULT, callee
 from tapegrad.tracebacks import trim_on_exit, trim_traceback
 
 if TYPE_CHECKING:
@@ -169,8 +169,8 @@ class Guard:
         bound = Bindings(self.call, self._known(values))
         try:
             self._check(values, bound)
-        except Refusal as refusal:
-            inform(refusal, bound.call, dict(zip(self.checks, values, strict=True)), self._check)
+        except TapegradError as error:
+            inform(error, bound.call, dict(zip(self.checks, values, strict=True)), self._check)
             raise
         if self.owner and self.class_names and self._starts():
             remember(values[0], self.owner, self._found(self.owner, bound))
@@ -200,8 +200,8 @@ class Guard:
         try:
             self.result.check(result, RESULT, bound)
             bound.finish()
-        except Refusal as refusal:
-            inform(refusal, bound.call, {RESULT: result})
+        except TapegradError as error:
+            inform(error, bound.call, {RESULT: result})
             raise
         return result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import show
 from tapegrad.generator import stand_in
 from tapegrad.nn.param import Buffer, State
@@ -56,7 +56,7 @@ class Access:
         )
         root = path.partition(".")[0]
         mend = f"pass {root if root in self.survey.reads.variables else 'it'} as an argument of {call}"
-        self._error = NotGivenError(sentences.not_given(call, f"the {noun} {path or of_whom}", mend))
+        self._error = NotGivenError(messages.not_given(call, f"the {noun} {path or of_whom}", mend))
         raise self._error
 
     def finish(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.guard._memory import Memory
 from tapegrad.jax.captured import Captured, contents_of, module_of
@@ -57,7 +57,7 @@ class Survey:
     def __init__(
         self, step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: Collection[str] = ()
     ) -> None:
-        self.call = sentences.callee(getattr(step, "__qualname__", "jit"))
+        self.call = messages.callee(getattr(step, "__qualname__", "jit"))
         self.states: dict[int, tuple[str, State[Any, Any]]] = {}
         self.optimizers: list[Optimizer[Any]] = []
         self.groups: list[Group] = []
@@ -173,7 +173,7 @@ class Survey:
             self._note(path, Same(value))
             return
         if value.owns_tape:
-            raise TapeError(sentences.tape_unwanted(self.call, path))
+            raise TapeError(messages.tape_unwanted(self.call, path))
         self.tensors[id(value)] = path, value
         self._note(path, Tensor)
 

@@ -10,7 +10,7 @@ from typing import Any, Final, overload
 
 from typing_extensions import TypeVar
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.errors import DTypeError
 from tapegrad.generator import stand_in
 from tapegrad.jax.arguments import Survey
@@ -163,7 +163,7 @@ def _check(step: Any, static: Collection[str]) -> None:
         message = f"jit: step is {type(step).__name__}, a module; compile a function that calls it"
         raise DTypeError(message)
     if isinstance(step, type) or not callable(step):
-        kind = f"the class {step.__name__}" if isinstance(step, type) else sentences.with_article(type(step).__name__)
+        kind = f"the class {step.__name__}" if isinstance(step, type) else messages.with_article(type(step).__name__)
         message = f"jit: step is {kind}, not a function"
         raise DTypeError(message)
     function = step.func if isinstance(step, functools.partial) else step
@@ -175,7 +175,7 @@ def _check(step: Any, static: Collection[str]) -> None:
     names = inspect.signature(step).parameters if static else ()
     for name in static:
         if name not in names:
-            message = f"jit: static names {name}, which is no parameter of {sentences.callee(function.__qualname__)}"
+            message = f"jit: static names {name}, which is no parameter of {messages.callee(function.__qualname__)}"
             raise DTypeError(message)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from typing_extensions import TypeVar
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.jax.landed import Landed
 from tapegrad.jax.library import exact, jax
@@ -59,10 +59,10 @@ def place(target: P, devices: Any, *axes: Axis) -> P:
             state.on_device = array
         return target
     if not isinstance(target, Tensor):
-        message = f"place: target is {sentences.with_article(type(target).__name__)}, neither a tensor nor a module"
+        message = f"place: target is {messages.with_article(type(target).__name__)}, neither a tensor nor a module"
         raise DTypeError(message)
     if target.owns_tape:
-        raise TapeError(sentences.tape_unwanted("place", "target"))
+        raise TapeError(messages.tape_unwanted("place", "target"))
     placed: Any = _placed(target, "target", sharding)
     if not isinstance(target, State):
         return Landed.of(placed)  # type: ignore[return-value]  # of the same sizes and dtype
@@ -87,7 +87,7 @@ def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor
         TapeError: `x` has a tape.
     """
     if x.owns_tape:
-        raise TapeError(sentences.tape_unwanted("from_local", "x"))
+        raise TapeError(messages.tape_unwanted("from_local", "x"))
     with exact():
         try:
             whole: Any = Landed.of(jax.make_array_from_process_local_data(_sharding(devices, axes), x.numpy()))

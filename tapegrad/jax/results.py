@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.errors import TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.jax.landed import Landed, LandedWithTape
@@ -79,7 +79,7 @@ class Keeper:
             out = self._kept(x.data)
             return lambda outs, _: Landed.of(outs[out])
         if x.tape.tape.consumed_at is None:
-            raise TapeError(sentences.tape_unwanted("jit", "the result") + ": detach it")
+            raise TapeError(messages.tape_unwanted("jit", "the result") + ": detach it")
         taped, tape = self._kept(values_of(x)), x.tape
         return lambda outs, _: LandedWithTape.of(outs[taped], tape)
 

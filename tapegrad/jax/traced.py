@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from typing_extensions import override
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import Value
 from tapegrad.errors import TapeError
 from tapegrad.jax.library import jax, jnp
@@ -24,8 +24,8 @@ class UntraceableError(TapeError, NoNumbersError):
 
     @override
     def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
-        refusal = TapeError(sentences.untraceable(entry.name), op=entry.name)  # see `op`: the sentence is complete
-        raise refusal from None
+        error = TapeError(messages.untraceable(entry.name), op=entry.name)  # see `op`: the message is complete
+        raise error from None
 
 
 class Number(ABC):
@@ -98,7 +98,7 @@ class Traced(Value[Any, Any]):
     # Numbers, which are not there
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise UntraceableError(sentences.untraceable("jit"))
+        raise UntraceableError(messages.untraceable("jit"))
 
     __bool__ = __float__ = __int__ = __index__ = __array__
 
@@ -288,9 +288,9 @@ def computed(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         named = {name: _bare(value, carries) for name, value in options.items()}
         return _wrapped(function(*given, **named), carries[0] if carries else _nothing)
     except jax.errors.UnexpectedTracerError:
-        raise TapeError(sentences.traced_before()) from None
+        raise TapeError(messages.traced_before()) from None
     except (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError):
-        raise UntraceableError(sentences.untraceable("jit")) from None
+        raise UntraceableError(messages.untraceable("jit")) from None
 
 
 def _bare(value: Any, carries: list[Callable[[object], bool]]) -> Any:

@@ -11,7 +11,7 @@ from mypy.state import state
 from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, named, surely_differ, surely_same
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy.arguments import Argument, listed, operand_shape
-from tapegrad.mypy.bindings import Refusal
+from tapegrad.mypy.bindings import CallError
 from tapegrad.mypy.codec import Many, dtype_name, tensor_parts
 from tapegrad.mypy.internals import accepts
 from tapegrad.mypy.starred_shapes import without_stars
@@ -102,8 +102,8 @@ def refuse_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[A
         given[name] = Typed(len(shape), dtype)
     try:
         rule(**given)
-    except DTypeError as refusal:
-        raise Refusal(f"{op.name}: {refusal}", "dtype") from None
+    except DTypeError as error:
+        raise CallError(f"{op.name}: {error}", "dtype") from None
 
 
 def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] | None:
@@ -135,14 +135,14 @@ def _answer(op: Op, arguments: dict[str, Any]) -> list[Any] | None:
 def _for_any_count(op: Op, shapes: dict[str, Any], values: dict[str, Any], name: str) -> list[Any] | None:
     """Asks the rule what becomes of one, two and three tensors, and keeps what does not depend on their number."""
     answers: list[list[Any] | None] = []
-    refusals: list[ShapeError] = []
+    errors: list[ShapeError] = []
     for count in range(1, 4):
         try:
             answers.append(shaped(op, shapes | {name: shapes[name] * count}, values))
-        except ShapeError as refusal:
-            refusals.append(refusal)
-    if len(refusals) == 3:
-        raise refusals[0]
+        except ShapeError as error:
+            errors.append(error)
+    if len(errors) == 3:
+        raise errors[0]
     known = [answer for answer in answers if answer is not None]
     if len(known) < 3 or any(len(answer) != len(known[0]) or is_several(answer) for answer in known):
         return None
@@ -160,7 +160,7 @@ def _for_any_rank(
 ) -> list[Size | Many] | None:
     """Asks the rule what becomes of none, one and two sizes in the place of `*Sizes`, and folds the answers again."""
     answers: list[Dims | None] = []
-    refusals: list[ShapeError] = []
+    errors: list[ShapeError] = []
     spelled: list[dict[Many, Dims]] = []
     for count in range(3):
         stand_ins: dict[Many, Dims] = {
@@ -173,14 +173,14 @@ def _for_any_rank(
         }
         try:
             answer = _answer(op, arguments | values | starred)
-        except ShapeError as refusal:
-            refusals.append(refusal)
+        except ShapeError as error:
+            errors.append(error)
             answer = None
         if answer is not None and is_several(answer):
             return None
         answers.append(None if answer is None else tuple(one for one in answer if not isinstance(one, Many)))
-    if len(refusals) == len(answers):
-        raise refusals[1]
+    if len(errors) == len(answers):
+        raise errors[1]
     if any(answer is None for answer in answers):
         return None
     folded: list[Size | Many] | None = _folded(answers[1] or (), spelled[1])

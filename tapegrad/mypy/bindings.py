@@ -23,7 +23,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import UNKNOWN, Floor, Name, Size, is_unknown, named, names_in, surely_differ, surely_less
 from tapegrad.mypy.codec import (
     MERGED,
@@ -56,11 +56,11 @@ if TYPE_CHECKING:
     from tapegrad.mypy.signatures import Signature
 
 
-class Refusal(Exception):  # noqa: N818  # no error: a sentence on its way to the user
-    """An argument does not fit; carries the sentence and the kind of misfit."""
+class CallError(Exception):
+    """An argument does not fit; carries the message and the kind of misfit."""
 
-    def __init__(self, sentence: str, kind: str = "shape") -> None:
-        super().__init__(sentence)
+    def __init__(self, message: str, kind: str = "shape") -> None:
+        super().__init__(message)
         self.kind = kind
 
 
@@ -70,7 +70,7 @@ class Computed(NamedTuple):
     declared: Type
     actual: Size
     where: str
-    refusal: Callable[[Size | None], str]
+    error: Callable[[Size | None], str]
 
 
 class Beside(NamedTuple):
@@ -132,7 +132,7 @@ class Bindings:
         """
         bound, place = self.sizes.get(variable.id, (UNKNOWN, where))
         if surely_differ(bound, size):
-            raise Refusal(sentences.conflict(self.name, variable.name, bound, place, size, where))
+            raise CallError(messages.conflict(self.name, variable.name, bound, place, size, where))
         if is_unknown(bound):
             self.sizes[variable.id] = size, where
 
@@ -147,9 +147,9 @@ class Bindings:
         variable = many.variable
         bound, place = self.many.setdefault(variable.id, (items, where))
         if _differ(bound, items):
-            raise Refusal(
-                sentences.conflict(
-                    self.name, f"*{variable.name}", sentences.shown(bound), place, sentences.shown(items), where
+            raise CallError(
+                messages.conflict(
+                    self.name, f"*{variable.name}", messages.shown(bound), place, messages.shown(items), where
                 )
             )
 
@@ -170,14 +170,12 @@ class Bindings:
             if get_proper_type(bound) != shape and (
                 isinstance(get_proper_type(bound), TypeVarType) or isinstance(shape, TypeVarType)
             ):
-                raise Refusal(
-                    sentences.conflict(self.name, variable.name, shape_name(bound), place, shape_name(shape), where)
+                raise CallError(
+                    messages.conflict(self.name, variable.name, shape_name(bound), place, shape_name(shape), where)
                 )
         elif _differ(ours, theirs):
-            raise Refusal(
-                sentences.conflict(
-                    self.name, variable.name, sentences.shown(ours), place, sentences.shown(theirs), where
-                )
+            raise CallError(
+                messages.conflict(self.name, variable.name, messages.shown(ours), place, messages.shown(theirs), where)
             )
 
     def bind_dtype(self, variable: TypeVarType, dtype: ProperType, where: str) -> None:
@@ -191,7 +189,7 @@ class Bindings:
         bound, place = self.dtypes.setdefault(variable.id, (dtype, where))
         if bound != dtype and not accepts(bound, dtype) and not accepts(dtype, bound):
             ours, theirs = dtype_name(bound), dtype_name(dtype)
-            raise Refusal(sentences.mixed_dtypes(self.name, ours, place, theirs, where), "dtype")
+            raise CallError(messages.mixed_dtypes(self.name, ours, place, theirs, where), "dtype")
         self._bounded[variable.id] = None
 
     def bind_flag(self, variable: TypeVarType, given: Type) -> None:
@@ -239,7 +237,7 @@ class Bindings:
             bound, kind = self.bounds[variable], self.classes[variable]
             if not (kind and isinstance(dtype, Instance) and dtype.type.has_base(kind)) and not accepts(bound, dtype):
                 expected = dtype_name(bound)
-                raise Refusal(sentences.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
+                raise CallError(messages.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
 
     def refuse_too_small(self, variables: Sequence[TypeVarLikeType]) -> None:
         """Refuses a number below the least that its name may stand for, as the guard of a constructor does.
@@ -251,7 +249,7 @@ class Bindings:
             size, where = self.sizes.get(variable.id, (UNKNOWN, ""))
             least = next((name.least for name in names_in(size_of(variable))), 1)
             if isinstance(size, int) and size < least:
-                raise Refusal(sentences.too_small(self.name, variable.name, size, where, least))
+                raise CallError(messages.too_small(self.name, variable.name, size, where, least))
 
     def size(self, t: Type, unbound: Callable[[TypeVarType], Size] = lambda _: UNKNOWN) -> Size:
         """Reads a declared size with the names bound."""
@@ -406,7 +404,7 @@ class Bindings:
         p = get_proper_type(shape)
         for axis, item in enumerate(p.items if isinstance(p, TupleType) else ()):
             if isinstance(item, LiteralType) and isinstance(item.value, int) and item.value < 0:
-                raise Refusal(sentences.below_zero(self.name, shape_items(p) or [], axis))
+                raise CallError(messages.below_zero(self.name, shape_items(p) or [], axis))
 
     def _tapes_of(self, declared: Type) -> list[Type]:
         p = get_proper_type(declared)
@@ -420,7 +418,7 @@ class Bindings:
         if equation is None:
             value = self.size(computed.declared)
             if surely_differ(value, computed.actual):
-                raise Refusal(computed.refusal(value))
+                raise CallError(computed.error(value))
             if is_unknown(value):
                 self.computed.append(computed)
             return
@@ -430,12 +428,12 @@ class Bindings:
         try:
             solution = solved(equation, computed.actual)
         except LeavesRestError:
-            raise Refusal(computed.refusal(None)) from None
+            raise CallError(computed.error(None)) from None
         if solution is None:
             return
         (name,) = names_in(size_of(variable))
         if surely_less(solution, name.least):
-            raise Refusal(sentences.too_small(self.name, variable.name, solution, computed.where, name.least))
+            raise CallError(messages.too_small(self.name, variable.name, solution, computed.where, name.least))
         self.bind_size(variable, solution, computed.where)
 
     def _settle_floor(self, computed: Computed) -> None:
@@ -443,14 +441,14 @@ class Bindings:
         size = self.size(computed.declared, self._left_open)
         value = replaced(size, self._floors)
         if surely_differ(value, computed.actual):
-            raise Refusal(computed.refusal(value))
+            raise CallError(computed.error(value))
         equation = linear_in_floor(size) if is_unknown(value) else None
         if equation is None or not isinstance(equation.name, Floor):
             return
         try:
             solution = solved(equation, computed.actual)
         except LeavesRestError:
-            raise Refusal(computed.refusal(None)) from None
+            raise CallError(computed.error(None)) from None
         if solution is not None and not is_unknown(solution):
             self._floors[equation.name] = solution
 
@@ -472,8 +470,8 @@ class Bindings:
         if not isinstance(p, Instance) or number.kind == "builtins.bool":
             return
         if p.type.has_base("numpy.bool") or (number.kind == "builtins.float" and p.type.has_base("numpy.integer")):
-            name = sentences.with_article(number.name)
-            raise Refusal(sentences.mixed_dtypes(self.name, name, number.where, dtype_name(p), place), "dtype")
+            name = messages.with_article(number.name)
+            raise CallError(messages.mixed_dtypes(self.name, name, number.where, dtype_name(p), place), "dtype")
 
 
 def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
@@ -494,7 +492,7 @@ def shape_name(shape: Type) -> str:
     if isinstance(p, TypeVarType):
         return p.name
     items = shape_items(p)
-    return "(...)" if items is None else sentences.shown(items)
+    return "(...)" if items is None else messages.shown(items)
 
 
 def _mentions(t: Type, variable: TypeVarId) -> bool:

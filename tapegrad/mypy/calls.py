@@ -29,7 +29,7 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import Dims, Size, assumed, surely_differ
 from tapegrad.divisions import CHECKS
 from tapegrad.errors import DTypeError, ShapeError
@@ -46,7 +46,7 @@ from tapegrad.mypy.arguments import (
     together,
 )
 from tapegrad.mypy.asking import is_several, refuse_dtypes, ruled, shaped
-from tapegrad.mypy.bindings import Bindings, Refusal
+from tapegrad.mypy.bindings import Bindings, CallError
 from tapegrad.mypy.bound import receiver_of, targets_of
 from tapegrad.mypy.codec import (
     ARRAY,
@@ -167,7 +167,7 @@ def rows(ctx: MethodContext, declared: CallableType) -> Type:
     elif items and isinstance(ctx.context, Expression):
         count = targets_of(ctx.context, ctx.api)
         if count is not None and not isinstance(items[0], Many) and surely_differ(items[0], count):
-            report(ctx.api, sentences.other_count(items, count), ctx.context, "shape")
+            report(ctx.api, messages.other_count(items, count), ctx.context, "shape")
     return method_call(ctx, declared)
 
 
@@ -179,8 +179,8 @@ def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
     parts = tensor_parts(receiver)
     try:
         items = shaped(op, {"x": shape_items(parts.shape) if parts is not None else None}, {})
-    except ShapeError as refusal:
-        report(ctx.api, f"{op.name}: {refusal}", ctx.context, "shape")
+    except ShapeError as error:
+        report(ctx.api, f"{op.name}: {error}", ctx.context, "shape")
         items = None
     if items is None:
         return ctx.default_attr_type
@@ -254,17 +254,17 @@ def _judged(
         else:
             result = bindings.applied(signature.result, ctx.default_return_type)
         return result if asked is None else asked.kept(result)
-    except Refusal as refusal:
-        sentence = _ruled_out(op, signature, arguments, ctx.api) if refusal.kind == "shape" else None
+    except CallError as error:
+        message = _ruled_out(op, signature, arguments, ctx.api) if error.kind == "shape" else None
         with past_trial(ctx.api) if _is_operation(ctx, op) else nullcontext():
-            report(ctx.api, sentence or str(refusal), ctx.context, refusal.kind)
+            report(ctx.api, message or str(error), ctx.context, error.kind)
         return _unknown_result(ctx, signature, bindings.make)
-    except (ShapeError, DTypeError) as refusal:
+    except (ShapeError, DTypeError) as error:
         # All overloads of an op have one rule: were this one only not chosen, mypy would list them.
         with past_trial(ctx.api) if is_overload(signature.declared) or _is_operation(ctx, op) else nullcontext():
-            kind = "shape" if isinstance(refusal, ShapeError) else "dtype"
+            kind = "shape" if isinstance(error, ShapeError) else "dtype"
             given = [argument for actuals in arguments.values() for argument in actuals]
-            report(ctx.api, f"{bindings.name}: {in_words(refusal, given, ctx)}", ctx.context, kind)
+            report(ctx.api, f"{bindings.name}: {in_words(error, given, ctx)}", ctx.context, kind)
         return _unknown_result(ctx, signature, bindings.make)
 
 
@@ -332,8 +332,8 @@ def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Ar
     try:
         if op is not None:
             ruled(op, signature, arguments, api)
-    except ShapeError as refusal:
-        return f"{op.name}: {refusal}" if op is not None else None
+    except ShapeError as error:
+        return f"{op.name}: {error}" if op is not None else None
     return None
 
 
@@ -365,8 +365,8 @@ def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
     for check in CHECKS.get(owner.fullname, ()):
         try:
             check(**{name: _number(signature, arguments, name, api) for name in parameters_of(check).parameters})
-        except ShapeError as refusal:
-            raise Refusal(str(refusal)) from None
+        except ShapeError as error:
+            raise CallError(str(error)) from None
         except ValueUnknownError:
             continue
 
@@ -463,7 +463,7 @@ def _call_name(declared: CallableType, op: Op | None, call: Context) -> str:
         return (declared.name or written or "the call").partition(" of ")[0].strip('"')
     owner = getattr(definition, "info", None)
     qualname = f"{owner.name}.{definition.name}" if owner and owner.fullname != TENSOR else definition.name
-    return sentences.callee(qualname)
+    return messages.callee(qualname)
 
 
 def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None:
@@ -474,7 +474,7 @@ def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None
     known = is_tape(tape, CONSUMED_TAPE) and (reader is None or is_behind(tape, reader))
     end = End(tape.line, consumer_of(tape)) if known else consumed_by(reader, api)
     if end is not None and (end.method == "traced" or not is_tape(tape, NONE_TAPE)):
-        raise Refusal(sentences.consumed(call, name, f"on line {end.line}", end.method), "tape")
+        raise CallError(messages.consumed(call, name, f"on line {end.line}", end.method), "tape")
 
 
 def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
@@ -491,7 +491,7 @@ def _refuse_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
         p = p.partial_fallback if isinstance(p, TupleType) else p.fallback if isinstance(p, LiteralType) else p
         if isinstance(p, NoneType) or (isinstance(p, Instance) and p.type.fullname in _NO_OPERANDS):
             kind = p.type.name if isinstance(p, Instance) else "NoneType"
-            raise Refusal(sentences.no_operand(op.name, sentences.with_article(kind)), "dtype")
+            raise CallError(messages.no_operand(op.name, messages.with_article(kind)), "dtype")
 
 
 def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
@@ -509,8 +509,8 @@ def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Ar
     given = [get_proper_type(arguments[name][0].type) for name in either]
     classes = [[t] if isinstance(t, Instance) and t.type.fullname == ARRAY else numbers_in(t) for t in given]
     if len(either) > 1 and all(classes):
-        x, y = (sentences.with_article(class_name(one)) for one, *_ in classes)
-        raise Refusal(sentences.no_tensor(op.name, x, y), "dtype")
+        x, y = (messages.with_article(class_name(one)) for one, *_ in classes)
+        raise CallError(messages.no_tensor(op.name, x, y), "dtype")
 
 
 def _op_named(ctx: FunctionContext | MethodContext, declared: CallableType) -> Op | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mypy.nodes import Block, ExpressionStmt, FuncItem, MemberExpr, MypyFile, NameExpr, Node, Var
 from mypy.types import AnyType, Instance, Type, get_proper_type
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import (
     UNKNOWN,
     Dim,
@@ -79,7 +79,7 @@ def assert_divides(ctx: FunctionContext) -> Type:
     """Judges a claim of divisibility, and believes it."""
     divisor, number = (_size(ctx, position) for position in range(2))
     if isinstance(divisor, int) and isinstance(number, int) and not surely_divides(divisor, number):
-        report(ctx.api, sentences.not_divided(divisor, number), ctx.context, "shape")
+        report(ctx.api, messages.not_divided(divisor, number), ctx.context, "shape")
     elif not is_unknown(divisor) and not is_unknown(number) and not surely_divides(divisor, number):
         _believe(ctx, Divides(divisor, number))
     return ctx.default_return_type
@@ -89,7 +89,7 @@ def assert_same(ctx: FunctionContext) -> Type:
     """Judges a claim of equality, and believes it."""
     n, m = (_size(ctx, position) for position in range(2))
     if isinstance(n, int) and isinstance(m, int) and n != m:
-        report(ctx.api, sentences.not_same(n, m), ctx.context, "shape")
+        report(ctx.api, messages.not_same(n, m), ctx.context, "shape")
     for size, other in ((n, m), (m, n)):
         name = _only_name(size)
         if name is not None and not is_unknown(other) and not _mentions(other, name):
@@ -109,7 +109,7 @@ def assert_shape(ctx: FunctionContext) -> Type:
         return result
     sizes = _sizes(parts.shape)
     if sizes is not None and _contradict(sizes, claimed):
-        report(ctx.api, sentences.other_sizes("assert_shape", "x", sizes, claimed), ctx.context, "shape")
+        report(ctx.api, messages.other_sizes("assert_shape", "x", sizes, claimed), ctx.context, "shape")
         return result
     shape = [known if is_unknown(n) else n for known, n in zip(sizes or claimed, claimed, strict=True)]
     result = result.copy_modified(args=[shape_type(tuple(shape), make(ctx.api)), parts.tape, parts.dtype])
@@ -126,8 +126,8 @@ def reveal_shape(ctx: FunctionContext) -> Type:
         items = shape_items(parts.shape)
         tapes = {NONE_TAPE: False, OWNED_TAPE: True, CONSUMED_TAPE: True}
         owns = next((owns for tape, owns in tapes.items() if is_tape(parts.tape, tape)), None)
-        words = sentences.revealed(
-            show(UnknownDims()) if items is None else sentences.shown(items), dtype_name(parts.dtype), owns_tape=owns
+        words = messages.revealed(
+            show(UnknownDims()) if items is None else messages.shown(items), dtype_name(parts.dtype), owns_tape=owns
         )
         note(ctx.api, f"Revealed shape is {words}", ctx.context)
     return ctx.default_return_type

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mypy.nodes import CallExpr, Expression, MemberExpr, NameExpr
 from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, get_proper_type
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import UNKNOWN, product
 from tapegrad.errors import DTypeError
 from tapegrad.mypy.codec import (
@@ -45,12 +45,12 @@ def backward(ctx: MethodContext, result: Type) -> Type:
         report(ctx.api, _consumed("backward", ctx, end), ctx.context, "tape")
         return result
     if not _owns_tape(ctx) and not isinstance(tape, AnyType):
-        report(ctx.api, sentences.not_differentiable(), ctx.context, "tape")
+        report(ctx.api, messages.not_differentiable(), ctx.context, "tape")
         return result
     items, shape = shape_items(parts.shape), get_proper_type(parts.shape)
     seeded = any(ctx.args[position] for position, name in enumerate(ctx.callee_arg_names) if name == "seed")
     if items and isinstance(shape, TupleType) and not seeded and not all(isinstance(item, Many) for item in items):
-        report(ctx.api, sentences.not_scalar(items), ctx.context, "shape")
+        report(ctx.api, messages.not_scalar(items), ctx.context, "shape")
     _consume(ctx)
     return result
 
@@ -71,7 +71,7 @@ def traced(ctx: MethodContext, result: Type) -> Type:
 def put_tape(ctx: MethodContext, result: Type) -> Type:
     """Judges `x.put_tape(tape)`, for which `x` must have no tape."""
     if not _is_given_up("put_tape", ctx) and _owns_tape(ctx):
-        report(ctx.api, sentences.tape_unwanted("put_tape", "x"), ctx.context, "tape")
+        report(ctx.api, messages.tape_unwanted("put_tape", "x"), ctx.context, "tape")
     return result
 
 
@@ -102,10 +102,10 @@ def owns_tape(ctx: AttributeContext) -> Type:
 def item_assigned(ctx: MethodContext) -> Type:
     """Refuses `x[0] = ...`."""
     try:
-        index = sentences.written_index(index_of(ctx.arg_types[0][0], ctx.args[0][0], ctx.api))
+        index = messages.written_index(index_of(ctx.arg_types[0][0], ctx.args[0][0], ctx.api))
     except (ValueUnknownError, DTypeError):  # of a tensor that is no index either the assignment is the first mistake
         index = "..."
-    report(ctx.api, sentences.immutable(index), ctx.context, "dtype")
+    report(ctx.api, messages.immutable(index), ctx.context, "dtype")
     return ctx.default_return_type
 
 
@@ -114,7 +114,7 @@ def gradient_taken(ctx: MethodContext, result: Type) -> Type:
     parts = tensor_parts(result)
     dtype = get_proper_type(parts.dtype) if parts is not None else None
     if isinstance(dtype, Instance) and any(map(dtype.type.has_base, ("numpy.integer", "numpy.bool"))):
-        report(ctx.api, sentences.without_gradient(dtype_name(dtype)), ctx.context, "dtype")
+        report(ctx.api, messages.without_gradient(dtype_name(dtype)), ctx.context, "dtype")
     return result
 
 
@@ -141,7 +141,7 @@ def _consume(ctx: MethodContext, kind: str = CONSUMED_TAPE) -> None:
 
 def _begin(call: str, ctx: MethodContext) -> None:
     if not _is_given_up(call, ctx) and _owns_tape(ctx):
-        report(ctx.api, sentences.traced_twice(), ctx.context, "tape")
+        report(ctx.api, messages.traced_twice(), ctx.context, "tape")
 
 
 def _end(ctx: MethodContext) -> End | None:
@@ -171,7 +171,7 @@ def _owns_tape(ctx: MethodContext) -> bool:
 
 
 def _consumed(call: str, ctx: MethodContext, end: End) -> str:
-    return sentences.consumed(call, _written(ctx), f"on line {end.line}", end.method)
+    return messages.consumed(call, _written(ctx), f"on line {end.line}", end.method)
 
 
 def _receiver(ctx: MethodContext) -> Expression | None:
@@ -201,5 +201,5 @@ def item(ctx: MethodContext) -> Type:
     items = shape_items(parts.shape) if parts is not None else None
     count = UNKNOWN if items is None else product(UNKNOWN if isinstance(size, Many) else size for size in items)
     if items is not None and isinstance(count, int) and count != 1:
-        report(ctx.api, sentences.not_one_element("item", items, count), ctx.context, "shape")
+        report(ctx.api, messages.not_one_element("item", items, count), ctx.context, "shape")
     return ctx.default_return_type

@@ -9,7 +9,7 @@ from mypy.expandtype import expand_type
 from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, LambdaExpr
 from mypy.types import CallableType, Type, TypeVarId, TypeVarType, get_proper_type
 
-from tapegrad.mypy.bindings import Bindings, Refusal
+from tapegrad.mypy.bindings import Bindings, CallError
 from tapegrad.mypy.codec import kind_of
 from tapegrad.mypy.internals import make, silenced
 from tapegrad.mypy.signatures import Signature, opened_call
@@ -51,7 +51,7 @@ def _known(declared: CallableType, ctx: FunctionSigContext | MethodSigContext) -
     bindings = Bindings("", Signature(declared), make(ctx.api))
     kinds = ctx.context.arg_kinds if isinstance(ctx.context, CallExpr) else []
     if not any(kind in (ARG_STAR, ARG_STAR2) for kind in kinds):
-        with silenced(ctx.api), suppress(Refusal):
+        with silenced(ctx.api), suppress(CallError):
             for formal, actuals in zip(declared.arg_types, ctx.args, strict=True):
                 for one in actuals:
                     if not isinstance(one, LambdaExpr):

@@ -20,7 +20,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.mypy.calls import layer_asked, method_call
 from tapegrad.mypy.codec import MODULE, TENSOR, joined, kind_of, shape_items, shape_type, size_of, tensor_parts, unknown
 from tapegrad.mypy.internals import Argument, accepts, make, method_signature
@@ -48,7 +48,7 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
     rule = rule_of(receiver)
     if Thread.retold is not None or is_forward(ctx.context):
         return _without_int(method_call(ctx, declared, rule, asked), ctx.api)
-    with retold(lambda sentence: sentences.of_layer(called_as(ctx), shown(receiver), sentence)):
+    with retold(lambda message: messages.of_layer(called_as(ctx), shown(receiver), message)):
         return _without_int(method_call(ctx, declared, rule, asked), ctx.api)
 
 
@@ -61,8 +61,8 @@ def wired(ctx: FunctionContext, result: Type) -> Type:
     several = made.args if made.type.has_type_var_tuple_type and container(made) is not None else ()
     for position, layer in enumerate(map(get_proper_type, several)):
         if given := _no_module(layer):
-            sentence = sentences.no_module(f"{made.type.name}: layer {position}", given)
-            report(ctx.api, sentence, ctx.context, "dtype")
+            message = messages.no_module(f"{made.type.name}: layer {position}", given)
+            report(ctx.api, message, ctx.context, "dtype")
             return result
     if not any(_is_miswired(layer, ctx.api, ctx.context) for layer in made.args):
         _report(_miswiring(made, ctx.api, ctx.context), ctx)
@@ -76,7 +76,7 @@ def _no_module(p: ProperType) -> str:
     if isinstance(p, NoneType):
         return "a NoneType"
     if isinstance(p, Instance) and not p.type.is_protocol and not p.type.has_base(MODULE):
-        return sentences.with_article(p.type.name)
+        return messages.with_article(p.type.name)
     return ""
 
 

@@ -10,7 +10,7 @@ from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import TypeInfo
 from mypy.types import AnyType, Instance, TupleType, Type, UnpackType, get_proper_type
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import UNKNOWN, is_unknown, surely_differ, surely_same
 from tapegrad.mypy.codec import (
     MODULE,
@@ -72,14 +72,14 @@ class Passage:
         if holder is not None:
             is_taken = not others or holder.type.name == "Repeated"
             return WAYS[holder.type.name](self, holder, x, place) if is_taken else unknown()
-        with retold(partial(sentences.of_layer, place, shown(p))):
+        with retold(partial(messages.of_layer, place, shown(p))):
             trial = tried_method(self.api, p, "forward", [Argument(x), *others], self._context)
         if trial.errors:
             raise RefusedError(trial.errors, self._passed)
         self._passed += 1
         return trial.result
 
-    def refuse(self, place: str, layer: Type, sentence: str, kind: str) -> NoReturn:
+    def refuse(self, place: str, layer: Type, message: str, kind: str) -> NoReturn:
         """Refuses what a layer gives.
 
         Raises:
@@ -87,7 +87,7 @@ class Passage:
         """
         p = get_proper_type(layer)
         written = shown(p) if isinstance(p, Instance) else "?"
-        raise RefusedError([(sentences.of_layer(place, written, sentence), CODES[kind])], self._passed)
+        raise RefusedError([(messages.of_layer(place, written, message), CODES[kind])], self._passed)
 
 
 def container(t: Type) -> Instance | None:
@@ -102,7 +102,7 @@ def container(t: Type) -> Instance | None:
 
 @contextmanager
 def retold(told: Callable[[str], str]) -> Iterator[None]:
-    """Tells every sentence about a call with the place of its layer."""
+    """Tells every message about a call with the place of its layer."""
     outer, Thread.retold = Thread.retold, told
     try:
         yield
@@ -180,8 +180,8 @@ def _inputs(passage: Passage, model: Instance, x: Type, place: str) -> list[Type
             return p.items
         given, kind = f"a tuple of {len(p.items)}", "shape"
     if given:
-        sentence = sentences.wrong_number("forward", "inputs", given, f"a tuple of {count}")
-        passage.refuse(place, model, sentence, kind)
+        message = messages.wrong_number("forward", "inputs", given, f"a tuple of {count}")
+        passage.refuse(place, model, message, kind)
     return [unknown()] * count
 
 
@@ -207,33 +207,33 @@ def _kept(passage: Passage, layer: Type, x: Type, place: str, others: Sequence[A
 
 
 def _change(y: Type, x: Type) -> tuple[str, str] | None:
-    """Returns the sentence, and its kind, that says how `y` surely differs from `x` in shape or dtype."""
+    """Returns the message, and its kind, that says how `y` surely differs from `x` in shape or dtype."""
     before, after = tensor_parts(x), tensor_parts(y)
     if before is None or after is None:
         return None
     expected, shape = shape_items(before.shape), shape_items(after.shape)
     if expected is not None and shape is not None:
-        sentence = _other_sizes(shape, expected)
-        if sentence:
-            return sentence, "shape"
+        message = _other_sizes(shape, expected)
+        if message:
+            return message, "shape"
     ours, theirs = get_proper_type(after.dtype), get_proper_type(before.dtype)
     if not isinstance(ours, Instance) or not isinstance(theirs, Instance):
         return None
     if accepts(ours, theirs) or accepts(theirs, ours):
         return None
-    return sentences.wrong_dtype("forward", sentences.RESULT, dtype_name(ours), dtype_name(theirs)), "dtype"
+    return messages.wrong_dtype("forward", messages.RESULT, dtype_name(ours), dtype_name(theirs)), "dtype"
 
 
 def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
-    """Returns the sentence that says where a shape surely differs; behind a `...` axes count from the back."""
+    """Returns the message that says where a shape surely differs; behind a `...` axes count from the back."""
     ours, theirs = _behind(shape), _behind(expected)
     whole = len(ours) == len(shape) and len(theirs) == len(expected)
     if whole and len(shape) != len(expected):
-        return sentences.wrong_rank("forward", sentences.RESULT, shape, expected)
+        return messages.wrong_rank("forward", messages.RESULT, shape, expected)
     common = min(len(ours), len(theirs))
     for axis in range(common) if whole else range(-common, 0):
         if surely_differ(ours[axis], theirs[axis]):
-            return sentences.wrong_size("forward", sentences.RESULT, shape, expected, axis)
+            return messages.wrong_size("forward", messages.RESULT, shape, expected, axis)
     return ""
 
 

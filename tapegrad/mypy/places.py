@@ -18,7 +18,7 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, LiteralType, TypeVarLikeType, TypeVarType, get_proper_type
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.mypy.codec import kind_of, size_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def shown(layer: Instance) -> str:
     guarded = symbol is not None and isinstance(symbol.node, Decorator)
     variables = layer.type.defn.type_vars
     if not guarded or not all(kind_of(variable) in ("size", "flag") for variable in variables):
-        return sentences.layer(layer.type.name, [])
+        return messages.layer(layer.type.name, [])
     known = {
         one.name: (one, size_of(argument))
         for one, argument in zip(variables, layer.args, strict=True)
@@ -49,7 +49,7 @@ def shown(layer: Instance) -> str:
     sizes = [size for _, size in known.values()]
     by_name = {name: size for name, (_, size) in known.items()}
     defaults = [_default(one, by_name) for one, _ in known.values()]
-    return sentences.layer(layer.type.name, sentences.told(sizes, defaults))
+    return messages.layer(layer.type.name, messages.told(sizes, defaults))
 
 
 def _default(variable: TypeVarLikeType, sizes: dict[str, Size]) -> Size | None:

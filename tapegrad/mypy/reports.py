@@ -1,4 +1,4 @@
-"""Where the plugin speaks: its error codes, and a sentence at the user's line."""
+"""Where the plugin speaks: its error codes, and a message at the user's line."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ CODES = {
 
 
 class Thread:
-    """Which layer is being judged: how a sentence of its `forward` is told with the place where it stands."""
+    """Which layer is being judged: how a message of its `forward` is told with the place where it stands."""
 
     retold: Callable[[str], str] | None = None
 
 
-def report(api: Any, sentence: str, context: Context, kind: str) -> None:
-    """Prints a sentence at the user's line."""
-    api.fail(sentence if Thread.retold is None else Thread.retold(sentence), context, code=CODES[kind])
+def report(api: Any, message: str, context: Context, kind: str) -> None:
+    """Prints a message at the user's line."""
+    api.fail(message if Thread.retold is None else Thread.retold(message), context, code=CODES[kind])

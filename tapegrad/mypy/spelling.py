@@ -61,8 +61,8 @@ def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make)
     operations = {"Add": lambda: left + right, "Sub": lambda: left - right, "Mul": lambda: left * right}
     try:
         return size_type(operations.get(name, lambda: left // right)(), make)
-    except ShapeError as refusal:
-        ctx.api.fail(f"{name}: {refusal}", ctx.context)
+    except ShapeError as error:
+        ctx.api.fail(f"{name}: {error}", ctx.context)
         return AnyType(TypeOfAny.from_error)
 
 

@@ -26,10 +26,10 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import UNKNOWN, Size, is_unknown, names_in, surely_differ
 from tapegrad.mypy.arguments import class_name, numbers_in
-from tapegrad.mypy.bindings import Beside, Bindings, Computed, Refusal, shape_name
+from tapegrad.mypy.bindings import Beside, Bindings, CallError, Computed, shape_name
 from tapegrad.mypy.codec import (
     ARRAY,
     CONSUMED_TAPE,
@@ -170,11 +170,11 @@ def _refuse_unless_sizes(bindings: Bindings, declared: UnionType, given: ProperT
         return
     if isinstance(given, TupleType) and not any(isinstance(item, UnpackType) for item in given.items):
         sizes, names = ([size_of(item) for item in one.items] for one in (given, tuples[0]))
-        raise Refusal(sentences.wrong_rank(bindings.name, where, sizes, names), "shape")
+        raise CallError(messages.wrong_rank(bindings.name, where, sizes, names), "shape")
     if isinstance(given, Instance) and given.type.fullname in ("builtins.float", "builtins.str"):
-        kind = sentences.with_article(given.type.name)
-        sentence = sentences.wrong_dtype(bindings.name, where, kind, "an int or a tuple of ints")
-        raise Refusal(sentence, "dtype")
+        kind = messages.with_article(given.type.name)
+        message = messages.wrong_dtype(bindings.name, where, kind, "an int or a tuple of ints")
+        raise CallError(message, "dtype")
 
 
 def _is_open_size(bindings: Bindings, item: ProperType) -> bool:
@@ -193,10 +193,10 @@ def _unify_scalar_type(bindings: Bindings, declared: Type, given: ProperType, wh
         made = _instance_of(given)
     if made is given or (isinstance(made, Instance) and not made.type.has_base(GENERIC)):
         name = made.type.name if isinstance(made, Instance) else "NoneType"
-        kind = sentences.with_article(name) if made is given else f"the class {name}"
-        raise Refusal(sentences.no_dtype(bindings.name, where, kind), "dtype")
+        kind = messages.with_article(name) if made is given else f"the class {name}"
+        raise CallError(messages.no_dtype(bindings.name, where, kind), "dtype")
     if isinstance(made, Instance) and any(map(made.type.has_base, UNKNOWN_TO_OPS)):
-        raise Refusal(sentences.no_real_dtype(bindings.name, where, dtype_name(made)), "dtype")
+        raise CallError(messages.no_real_dtype(bindings.name, where, dtype_name(made)), "dtype")
     unify(bindings, declared, made, where)
 
 
@@ -290,7 +290,7 @@ def _unify_instance(bindings: Bindings, declared: Instance, given: ProperType, w
                 declared,
                 actual_number,
                 where,
-                lambda value: sentences.wrong_number(bindings.name, where, actual_number, size_of(declared), value),
+                lambda value: messages.wrong_number(bindings.name, where, actual_number, size_of(declared), value),
             )
         )
         return
@@ -323,7 +323,7 @@ def _unify_layer(bindings: Bindings, declared: Instance, given: Instance, where:
     for variable, one, other in zip(variables, declared.args, given.args, strict=False):
         if not bindings.is_open(one) and surely_differ(size_of(one), size_of(other)):
             shown = [_with_arguments(layer, {"size", kind_of(variable)}) for layer in (given, declared)]
-            raise Refusal(sentences.other_shape(bindings.name, where, *shown))
+            raise CallError(messages.other_shape(bindings.name, where, *shown))
 
 
 def _with_arguments(layer: Instance, kinds: set[str]) -> str:
@@ -331,7 +331,7 @@ def _with_arguments(layer: Instance, kinds: set[str]) -> str:
     variables = zip(layer.type.defn.type_vars, layer.args, strict=False)
     told = [(one, size_of(argument)) for one, argument in variables if kind_of(one) in kinds]
     sizes = [f"{one.name}={size}" if kind_of(one) == "flag" else size for one, size in told]
-    return sentences.layer(layer.type.name, sizes)
+    return messages.layer(layer.type.name, sizes)
 
 
 def _unify_call(
@@ -399,7 +399,7 @@ def _given_by(bindings: Bindings, function: CallableType, declared: CallableType
     if not function.variables:
         return function.ret_type
     inner = Bindings(bindings.name, Signature(function), bindings.make)
-    with suppress(Refusal):
+    with suppress(CallError):
         for formal, actual in zip(function.arg_types, declared.arg_types, strict=True):
             unify(inner, formal, bindings.applied(actual, None), "")
         inner.finish(raw=True)
@@ -419,7 +419,7 @@ def _unify_part(bindings: Bindings, formal: Type, actual: Type, function: Callab
     if any(isinstance(size, Many) for size in (*fixed, *expected)):
         return
     if len(fixed) != len(expected):
-        raise Refusal(sentences.wrong_rank(bindings.name, where, fixed, expected))
+        raise CallError(messages.wrong_rank(bindings.name, where, fixed, expected))
     for axis, size in enumerate(fixed):
         if not isinstance(size, Many) and not is_unknown(size):
             _unify_size(bindings, shape.items[axis], axis, fixed, expected, where)
@@ -434,11 +434,11 @@ def _unify_kind(
         return
     ours, theirs = get_proper_type(declared.tape), get_proper_type(given.tape)
     if isinstance(ours, Instance) and isinstance(theirs, Instance) and not is_within(ours, theirs):
-        said = sentences.tape_unwanted if is_tape(ours, NONE_TAPE) else sentences.tape_missing
-        raise Refusal(said(bindings.name, where), "tape")
+        said = messages.tape_unwanted if is_tape(ours, NONE_TAPE) else messages.tape_missing
+        raise CallError(said(bindings.name, where), "tape")
     ours, theirs = get_proper_type(declared.dtype), get_proper_type(given.dtype)
     if isinstance(ours, Instance) and isinstance(theirs, Instance) and not is_within(ours, theirs):
-        raise Refusal(sentences.wrong_dtype(bindings.name, where, dtype_name(theirs), dtype_name(ours)), "dtype")
+        raise CallError(messages.wrong_dtype(bindings.name, where, dtype_name(theirs), dtype_name(ours)), "dtype")
 
 
 def _unify_shape(bindings: Bindings, formal: ProperType, actual: ProperType, where: str) -> None:
@@ -450,7 +450,7 @@ def _unify_shape(bindings: Bindings, formal: ProperType, actual: ProperType, whe
     expected, shape = shape_items(formal), shape_items(actual)
     if isinstance(formal, TypeVarType) or isinstance(actual, TypeVarType):
         if formal != actual and not isinstance(actual, AnyType):
-            raise Refusal(sentences.other_shape(bindings.name, where, shape_name(actual), shape_name(formal)))
+            raise CallError(messages.other_shape(bindings.name, where, shape_name(actual), shape_name(formal)))
         return
     if expected is None or shape is None or not isinstance(formal, TupleType):
         return
@@ -458,7 +458,7 @@ def _unify_shape(bindings: Bindings, formal: ProperType, actual: ProperType, whe
     after = 0 if many is None else len(expected) - many - 1
     wrong_rank = len(shape) < len(expected) - 1 if many is not None else len(shape) != len(expected)
     if wrong_rank or (many is None and any(isinstance(item, Many) for item in shape)):
-        raise Refusal(sentences.wrong_rank(bindings.name, where, shape, expected))
+        raise CallError(messages.wrong_rank(bindings.name, where, shape, expected))
     before = len(expected) if many is None else many
     for axis in (*range(before), *range(-after, 0)):
         _unify_size(bindings, formal.items[axis], axis, shape, expected, where)
@@ -480,20 +480,20 @@ def _unify_size(
                 formal,
                 actual,
                 where,
-                lambda value: sentences.wrong_size(bindings.name, where, shape, expected, axis, value),
+                lambda value: messages.wrong_size(bindings.name, where, shape, expected, axis, value),
             )
         )
     elif surely_differ(size_of(declared), actual):
-        raise Refusal(sentences.wrong_size(bindings.name, where, shape, expected, axis))
+        raise CallError(messages.wrong_size(bindings.name, where, shape, expected, axis))
 
 
 def _unify_tape(bindings: Bindings, formal: ProperType, actual: ProperType, where: str) -> None:
     if isinstance(formal, TypeVarType) and formal.id in bindings.own:
         bindings.bind_tape(formal, actual)
     elif is_tape(formal, OWNED_TAPE) and (is_tape(actual, NONE_TAPE) or isinstance(actual, TypeVarType)):
-        raise Refusal(sentences.tape_missing(bindings.name, where), "tape")
+        raise CallError(messages.tape_missing(bindings.name, where), "tape")
     elif is_tape(formal, NONE_TAPE) and (is_owned(actual) or isinstance(actual, TypeVarType)):
-        raise Refusal(sentences.tape_unwanted(bindings.name, where), "tape")
+        raise CallError(messages.tape_unwanted(bindings.name, where), "tape")
 
 
 def _unify_dtype(bindings: Bindings, formal: ProperType, actual: ProperType, where: str) -> None:
@@ -507,9 +507,9 @@ def _unify_dtype(bindings: Bindings, formal: ProperType, actual: ProperType, whe
                 _unify_dtype(bindings, variable, actual, where)
             if not variables:
                 expected = " or ".join(map(dtype_name, items))
-                raise Refusal(sentences.wrong_dtype(bindings.name, where, dtype_name(actual), expected), "dtype")
+                raise CallError(messages.wrong_dtype(bindings.name, where, dtype_name(actual), expected), "dtype")
     elif isinstance(formal, Instance) and isinstance(actual, Instance) and not accepts(formal, actual):
-        raise Refusal(sentences.wrong_dtype(bindings.name, where, dtype_name(actual), dtype_name(formal)), "dtype")
+        raise CallError(messages.wrong_dtype(bindings.name, where, dtype_name(actual), dtype_name(formal)), "dtype")
 
 
 GENERIC = "numpy.generic"

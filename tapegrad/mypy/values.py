@@ -36,7 +36,7 @@ from mypy.types import (
 )
 from typing_extensions import override
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import UNKNOWN, Size, UnknownDims, product, surely_same
 from tapegrad.errors import DTypeError
 from tapegrad.mypy.bound import bound_last, bound_once
@@ -160,7 +160,7 @@ def _indices(p: Type) -> Indices:
     letter = "b" if kind.type.has_base("numpy.bool") else "i" if kind.type.has_base("numpy.integer") else "?"
     if letter == "?":
         if kind.type.has_base("numpy.inexact"):
-            raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "index", dtype_name(kind), "integer or bool"))
+            raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "index", dtype_name(kind), "integer or bool"))
         raise ValueUnknownError
     return Indices(shape=tuple(items), dtype=SimpleNamespace(kind=letter))
 

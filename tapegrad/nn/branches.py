@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVarTuple, Unpack, override
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn.container import Container, check_modules
 from tapegrad.ops import add
@@ -93,7 +93,7 @@ class AddInto(Container, Generic[*Layers]):
 def _check_number(inputs: object, count: int) -> None:
     expected = f"a tuple of {count}"
     if not isinstance(inputs, tuple):  # the rows of a tensor would do for inputs
-        kind = sentences.with_article(type(inputs).__name__)
-        raise DTypeError(sentences.wrong_number("AddInto.forward", "inputs", kind, expected))
+        kind = messages.with_article(type(inputs).__name__)
+        raise DTypeError(messages.wrong_number("AddInto.forward", "inputs", kind, expected))
     if len(inputs) != count:
-        raise ShapeError(sentences.wrong_number("AddInto.forward", "inputs", f"a tuple of {len(inputs)}", expected))
+        raise ShapeError(messages.wrong_number("AddInto.forward", "inputs", f"a tuple of {len(inputs)}", expected))

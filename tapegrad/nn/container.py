@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from tapegrad import sentences
-from tapegrad.errors import DTypeError, Refusal, ShapeError
+from tapegrad import messages
+from tapegrad.errors import DTypeError, ShapeError, TapegradError
 from tapegrad.nn.module import Module
 from tapegrad.nn.places import called, shown
 
@@ -24,21 +24,21 @@ class Container(Module):
             y = layer.forward(x, *others, **options)
             if like is not None:
                 _check_kind(layer, y, like)
-        except Refusal as error:
+        except TapegradError as error:
             self._point(error, part, layer)
             raise
         return y
 
-    def _point(self, error: Refusal, part: int | str, layer: Module) -> None:
+    def _point(self, error: TapegradError, part: int | str, layer: Module) -> None:
         """Writes into an error which layer it comes from; what code of the user's says is left to itself."""
         message = str(error)
         place = f"{type(self).__name__}{f'[{part}]' if isinstance(part, int) else f'.{part}'}"
         layer._place(error, place)
         if str(error) == message:
-            error.came_through(f"{place} {shown(layer)}")
+            error.add_location(f"{place} {shown(layer)}")
 
     @override
-    def _place(self, error: Refusal, place: str) -> None:
+    def _place(self, error: TapegradError, place: str) -> None:
         """Puts its own place in front of that of the layer inside."""
         name, message = type(self).__name__, str(error)
         if self._refuses(error):
@@ -59,14 +59,14 @@ def check_modules(name: str, layers: tuple[object, ...]) -> None:
 def check_module(place: str, layer: object) -> None:
     """Refuses what cannot be a layer."""
     if not isinstance(layer, Module):
-        kind = sentences.with_article(type(layer).__name__)
+        kind = messages.with_article(type(layer).__name__)
         given = f"the class {layer.__name__}" if isinstance(layer, type) else kind
-        raise DTypeError(sentences.no_module(place, given))
+        raise DTypeError(messages.no_module(place, given))
 
 
 def _check_kind(layer: Module, y: Any, expected: Any) -> None:
     """Refuses the result of a layer that has another shape or another dtype than is expected."""
     if y.shape != expected.shape:
-        raise ShapeError(sentences.other_sizes(called(layer), sentences.RESULT, y.shape, expected.shape))
+        raise ShapeError(messages.other_sizes(called(layer), messages.RESULT, y.shape, expected.shape))
     if y.dtype != expected.dtype:
-        raise DTypeError(sentences.wrong_dtype(called(layer), sentences.RESULT, str(y.dtype), str(expected.dtype)))
+        raise DTypeError(messages.wrong_dtype(called(layer), messages.RESULT, str(y.dtype), str(expected.dtype)))

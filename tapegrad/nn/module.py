@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import sentences
-from tapegrad.errors import DTypeError, Refusal
+from tapegrad import messages
+from tapegrad.errors import DTypeError, TapegradError
 from tapegrad.guard._memory import Memory
 from tapegrad.nn.param import Buffer, Param, State
 from tapegrad.nn.places import called, called_as, held_by, shown
@@ -102,12 +102,12 @@ class Module:
             """Computes `forward`; what it refuses says by which name it was called."""
             try:
                 return self.forward(*args, **kwargs)
-            except Refusal as error:
+            except TapegradError as error:
                 frame = sys._getframe(1)
                 place = called_as(self, frame)
                 self._place(error, place)
                 if place.isidentifier() and (holder := held_by(self, frame)):
-                    error.came_through(holder)  # of what a loop goes over mypy knows no index
+                    error.add_location(holder)  # of what a loop goes over mypy knows no index
                 trim_traceback(error)
                 raise
             except Exception as error:
@@ -174,12 +174,12 @@ class Module:
             _leaves(self)  # rejects those that hold a parameter, by path
         return [leaf for leaf in found if isinstance(leaf, Param) and not leaf.frozen]
 
-    def _place(self, error: Refusal, place: str) -> None:
+    def _place(self, error: TapegradError, place: str) -> None:
         """Writes into an error that the module itself refuses, and where it stands; ops inside speak for themselves."""
         # A layer of the library's has no user inside: what its op says of `x` is said of the layer's own.
         if self._refuses(error) or (getattr(self.forward, "__module__", None) or "").startswith("tapegrad.nn."):
             error.path, error.layer = place, shown(self)
-            error.args = (sentences.of_layer(error.path, error.layer, str(error)),)
+            error.args = (messages.of_layer(error.path, error.layer, str(error)),)
 
     def _refuses(self, error: Exception) -> bool:
         return str(error).startswith(f"{called(self)}: ")
@@ -278,7 +278,7 @@ def _check_unsearched(module: Module, unsearched: list[tuple[str, Any]], found: 
             vars(holder)["items"] = [*(value.values() if isinstance(value, Mapping) else value)]
             if all(id(leaf) in known for _, leaf in _leaves(holder)):
                 continue
-        kind = sentences.with_article(type(value).__name__)
+        kind = messages.with_article(type(value).__name__)
         message = f"{path} is {kind}, where no parameter is found; a list, a tuple or a dict is searched"
         raise DTypeError(f"{type(module).__name__}: {message}")
 

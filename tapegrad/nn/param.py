@@ -11,7 +11,7 @@ from weakref import ref
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.operands import tensor_only
 from tapegrad.tape import NONE, NoneTape
@@ -81,11 +81,11 @@ class State(Tensor[S_co, NoneTape, D_co]):
             TapeError: A step under `jit` was not given this tensor, and would change it but once.
         """
         if not getattr(data, "carries", _always)(self):
-            raise TapeError(sentences.captured(call, place))
+            raise TapeError(messages.captured(call, place))
         if data.shape != self.shape:
-            raise ShapeError(sentences.other_sizes(call, place, data.shape, self.shape))
+            raise ShapeError(messages.other_sizes(call, place, data.shape, self.shape))
         if data.dtype != self.data.dtype:
-            raise DTypeError(sentences.wrong_dtype(call, place, str(data.dtype), str(self.dtype)))
+            raise DTypeError(messages.wrong_dtype(call, place, str(data.dtype), str(self.dtype)))
 
     def replace(self: State[S, D], data: Value[S, D]) -> None:
         """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
@@ -199,7 +199,7 @@ _VERSION: Final = attrgetter("version")
 def _owned(tensor: Any, call: str, place: str) -> Any:
     tensor_only(tensor, f"{call}: {place}")
     if tensor.owns_tape:
-        raise TapeError(sentences.tape_unwanted(call, place))
+        raise TapeError(messages.tape_unwanted(call, place))
     values = values_of(tensor)
     return np.array(values, order="C") if isinstance(values, np.ndarray) else values
 

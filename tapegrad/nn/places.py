@@ -7,7 +7,7 @@ import inspect
 import linecache
 from typing import TYPE_CHECKING, Any, get_args
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import UNKNOWN
 from tapegrad.guard import remembered
 
@@ -44,7 +44,7 @@ def held_by(layer: Module, frame: FrameType) -> str:
 
 def called(layer: Module) -> str:
     """Returns how a refusal of the guard's calls a layer: `Linear.forward`, also of a class that inherits it."""
-    return sentences.callee(getattr(layer.forward, "__qualname__", ""))
+    return messages.callee(getattr(layer.forward, "__qualname__", ""))
 
 
 def shown(layer: Module) -> str:
@@ -53,10 +53,10 @@ def shown(layer: Module) -> str:
     known = remembered(layer, owner)
     variables = [one for one in getattr(owner, "__parameters__", ()) if one.__bound__ is not bool]
     if not variables or any(not isinstance(known.get(one.__name__, ""), int | None) for one in variables):
-        return sentences.layer(owner.__name__, [])
+        return messages.layer(owner.__name__, [])
     sizes = {one.__name__: UNKNOWN if known[one.__name__] is None else known[one.__name__] for one in variables}
     defaults = [_default(one, sizes) for one in variables]
-    return sentences.layer(owner.__name__, sentences.told([*sizes.values()], defaults))
+    return messages.layer(owner.__name__, messages.told([*sizes.values()], defaults))
 
 
 def _default(variable: Any, sizes: Mapping[str, Any]) -> Any:
@@ -102,5 +102,5 @@ def _followed(expression: ast.expr, frame: FrameType) -> tuple[str, Any]:
 
 def _class_of(self: object, frame: FrameType) -> str:
     """Returns the class whose body a method stands in; of a function within one, that of its `self`."""
-    owner = sentences.callee(frame.f_code.co_qualname).rpartition(".")[0]
+    owner = messages.callee(frame.f_code.co_qualname).rpartition(".")[0]
     return owner.rpartition(".")[2] or type(self).__name__

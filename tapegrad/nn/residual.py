@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar, override
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.errors import DTypeError
 from tapegrad.nn.container import Container, check_module, check_modules
 from tapegrad.nn.module import Module
@@ -158,7 +158,7 @@ class Repeated(Container, Generic[Layer, Times]):
     def __init__(self: Repeated[Layer, Any], make: Callable[[], Layer], times: Times) -> None:
         check_count("Repeated", "times", times, least=0)
         if isinstance(make, Module):
-            kind = sentences.with_article(type(make).__name__)
+            kind = messages.with_article(type(make).__name__)
             message = f"Repeated: make is {kind} but a function that makes one is expected: each layer has its own"
             raise DTypeError(message)
         self.layers = tuple(make() for _ in range(times))

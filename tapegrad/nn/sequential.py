@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVarTuple, Unpack, override
 
-from tapegrad.errors import Refusal
+from tapegrad.errors import TapegradError
 from tapegrad.nn.container import Container, check_modules
 from tapegrad.tracebacks import public_api
 
@@ -47,7 +47,7 @@ class Sequential(Container, Generic[*Layers]):
         try:  # around all: to call `_through` for each would take a hundredth of a small model's step
             for index, layer in enumerate(layers):  # noqa: B007  # an error says which it was
                 result = layer.forward(result)
-        except Refusal as error:
+        except TapegradError as error:
             self._point(error, index, layer)
             raise
         y: Tensor[Any, T, Any] = result

@@ -44,8 +44,8 @@ class Valid(Generic[M_co]):
             """Computes the module's `forward` of tensors without a tape."""
             for x in (*args, *kwargs.values()):
                 if isinstance(x, Tensor) and x.owns_tape:
-                    refusal = "an argument has a tape, but a valid module only predicts; detach it first"
-                    message = f"{self._shown}: {refusal}"
+                    error = "an argument has a tape, but a valid module only predicts; detach it first"
+                    message = f"{self._shown}: {error}"
                     raise TapeError(message)
             return self._module(*args, **kwargs)
 

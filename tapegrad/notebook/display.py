@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from typing_extensions import override
 
-from tapegrad import picture, sentences
+from tapegrad import messages, picture
 from tapegrad.dims import show
 from tapegrad.gradients import Gradients
 from tapegrad.nn import Module, Param
@@ -55,7 +55,7 @@ def _cells(tag: str, texts: tuple[str, ...]) -> str:
 
 def summary_of(x: Tensor[Any, Any, Any]) -> str:
     """Writes a tensor in a line without its numbers: `(2, 3) float32, owned tape`."""
-    return sentences.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)
+    return messages.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)
 
 
 def tensor_html(x: Tensor[Any, Any, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tapegrad.backend.value import HALF
-from tapegrad.errors import Refusal
+from tapegrad.errors import TapegradError
 from tapegrad.ops.elementwise import astype
 from tapegrad.tensor import Tensor
 
@@ -24,7 +24,7 @@ def in_float32(function: F) -> F:
         if isinstance(x, Tensor) and x.data.dtype.char in HALF and _have_one_dtype(x, *args, *options.values()):
             try:
                 result = function(_wide(x), *map(_wide, args), **{name: _wide(one) for name, one in options.items()})
-            except Refusal:
+            except TapegradError:
                 pass  # it is said again, of what was given
             else:
                 return astype(result, x.dtype)

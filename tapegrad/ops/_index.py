@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import UNKNOWN, Dim, Dims, Size, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.operands import known, unwrap_all
@@ -27,7 +27,7 @@ def items_of(x: Dims, index: Any) -> list[tuple[str, Any]]:
     items = [_plain(item) for item in (index if isinstance(index, tuple) else [index])]
     for item in items:
         if not _is_index(item):
-            kind = sentences.with_article(type(item).__name__)
+            kind = messages.with_article(type(item).__name__)
             message = f"{kind} is neither an int, a slice, ..., None nor a tensor of indices"
             raise ShapeError(message)
     ellipses = [position for position, item in enumerate(items) if item is ...]
@@ -95,7 +95,7 @@ def sliced_size(n: Size, item: slice) -> Size:
     """Counts what a slice picks of `n` elements; unknown unless it is certain."""
     for bound in (item.start, item.stop, item.step):
         if bound is not None and not hasattr(bound, "__index__"):
-            message = f"a bound of a slice is {sentences.with_article(type(bound).__name__)} but an int is expected"
+            message = f"a bound of a slice is {messages.with_article(type(bound).__name__)} but an int is expected"
             raise DTypeError(message)
     step = 1 if item.step is None else item.step
     if not isinstance(step, int):
@@ -176,7 +176,7 @@ def arrays_of(index: Any) -> list[Any]:
     for item in index if isinstance(index, tuple) else (index,):
         if hasattr(item, "__array_function__"):
             if item.dtype.kind not in "iub":
-                raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "index", item.dtype.name, "integer or bool"))
+                raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "index", item.dtype.name, "integer or bool"))
             arrays.append(item)
         elif not _is_index(item):
             items_of((), item)

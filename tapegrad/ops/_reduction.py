@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, RankUnknownError, is_unknown, show, surely_differ
 from tapegrad.errors import ShapeError, TapeError
@@ -47,7 +47,7 @@ def untaped_only(target: Tensor[Any, Any, Any]) -> None:
     if not isinstance(target, Tensor):
         tensor_only(target, "target")
     if target.tape.owns:
-        raise TapeError(sentences.tape_unwanted(sentences.UNNAMED, "target"))
+        raise TapeError(messages.tape_unwanted(messages.UNNAMED, "target"))
 
 
 def weight_of(call: str, reduction: str, count: Any) -> Any:

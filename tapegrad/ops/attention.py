@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypeVar
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, Size, UnknownDims, at_least, broadcast, misfit, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
@@ -289,10 +289,10 @@ def _check_operands(
     for name, other in {"k": k, "v": v}.items():
         tensor_only(other, name)
         if q.dtype != other.dtype:
-            raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(q.dtype), "q", str(other.dtype), name))
+            raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, str(q.dtype), "q", str(other.dtype), name))
     if not q.is_float:
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "q", str(q.dtype), "floating"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "q", str(q.dtype), "floating"))
     if mask is not None:
         tensor_only(mask, "mask")
         if mask.dtype != np.bool_:
-            raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "mask", str(mask.dtype), "bool"))
+            raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "mask", str(mask.dtype), "bool"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypeVar
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
 from tapegrad.operands import unwrap
@@ -173,13 +173,13 @@ def bitwise_right_shift(
 def whole_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Refuses all but ints; `given` is what stood for the first of two."""
     if x.data.dtype.kind not in "iu":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), "integer"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "integer"))
 
 
 def bits_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Refuses all but ints and bools; `given` is what stood for the first of two."""
     if x.data.dtype.kind not in "iub":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), "integer or bool"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "integer or bool"))
 
 
 def _joined(name: Elementwise, x: Any, y: Any, refuse: Callable[..., None]) -> Tensor[Any, NoneTape, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
@@ -172,7 +172,7 @@ def where(
     """
     tensor_only(condition, "condition")
     if condition.dtype.kind != "b":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "condition", str(condition.dtype), "bool"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "condition", str(condition.dtype), "bool"))
     x, y, tape = unwrap(x, y)
     mask = condition.data
     out = node(engine(mask, x.data, y.data).where(mask, x.data, y.data))

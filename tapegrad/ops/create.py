@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import Dims, Size, several_ints, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
@@ -262,4 +262,4 @@ def float_dtype_only(dtype: Any) -> None:
     """Refuses a dtype that would cut off what makes random numbers random."""
     given = np.dtype(scalar_type(dtype))
     if given.kind != "f" and given.name != "bfloat16":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "dtype", given.name, "floating"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "dtype", given.name, "floating"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.backend.thresholds import FUSE_MIN_ELEMENTS
 from tapegrad.dims import Dims, broadcast
@@ -261,16 +261,16 @@ def scalar_type(dtype: Any) -> Any:
     """
     scalar = dtype.type if isinstance(dtype, np.dtype) else dtype
     if not isinstance(scalar, type):
-        given = sentences.with_article(type(dtype).__name__)
+        given = messages.with_article(type(dtype).__name__)
     elif _is_known(scalar):
         return scalar
     elif not is_concrete(scalar):
         given = f"the abstract class {scalar.__name__}"
     elif issubclass(scalar, np.generic) and scalar.__module__ == "numpy":
-        raise DTypeError(sentences.no_real_dtype(sentences.UNNAMED, "dtype", scalar.__name__.rstrip("_")))
+        raise DTypeError(messages.no_real_dtype(messages.UNNAMED, "dtype", scalar.__name__.rstrip("_")))
     else:
         given = f"the class {scalar.__name__}"
-    raise DTypeError(sentences.no_dtype(sentences.UNNAMED, "dtype", given))
+    raise DTypeError(messages.no_dtype(messages.UNNAMED, "dtype", given))
 
 
 @cache
@@ -284,13 +284,13 @@ def _is_known(scalar: type[Any]) -> bool:
 def float_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Refuses ints and bools, of which NumPy would make float64; `given` is what stood for the first of two."""
     if x.data.dtype.kind not in "fV":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), "floating"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "floating"))
 
 
 def number_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Refuses bools, which have no sign; `given` is what stood for the first of two."""
     if x.data.dtype.kind == "b":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, place(given), str(x.dtype), "number"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "number"))
 
 
 def place(given: object) -> str:

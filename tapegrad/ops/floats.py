@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
@@ -105,7 +105,7 @@ def ldexp(
     x, y, tape = unwrap_mixed(x, exponent)
     float_only(x)
     if y.data.dtype.kind not in "iu":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "y", str(y.dtype), "integer"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "y", str(y.dtype), "integer"))
     out = node(apply("ldexp", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
@@ -161,6 +161,6 @@ def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
 def _counted(y: object) -> np.ndarray[Any, np.dtype[np.integer[Any]]]:
     """Makes an array of an int, and copies one that its owner may write into."""
     if isinstance(y, bool) or not isinstance(y, int | np.ndarray | np.generic):
-        message = f"y is {sentences.with_article(type(y).__name__)}, neither an int nor a tensor of ints"
+        message = f"y is {messages.with_article(type(y).__name__)}, neither an int nor a tensor of ints"
         raise DTypeError(message)
     return np.array(y)

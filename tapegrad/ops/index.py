@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, Size, is_unknown, normal_axis, product, several_ints, show, surely_differ, surely_less
 from tapegrad.errors import DTypeError, ShapeError
@@ -202,7 +202,7 @@ def _check_filled(x: Dims, indices: Dims, axis: Int) -> None:
 
 def _check_indices(indices: Tensor[Any, Any, Any], size: int, axis: Int) -> None:
     if indices.dtype.kind not in "iu":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "indices", str(indices.dtype), "integer"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "indices", str(indices.dtype), "integer"))
     numbers = known(indices)
     if numbers is None:
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, show, surely_differ, surely_same
 from tapegrad.errors import DTypeError
@@ -59,9 +59,9 @@ def cross_entropy_dtypes(x: Typed, target: Typed) -> None:
     """Takes labels of ints where there is one for a row; probabilities have the dtype of the scores."""
     is_label = target.rank != x.rank
     if target.dtype != x.dtype and not (is_label and target.is_integer):
-        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, x.dtype, "x", target.dtype, "target"))
+        raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, x.dtype, "x", target.dtype, "target"))
     if is_label and not target.is_integer:
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "target", target.dtype, "integer"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "target", target.dtype, "integer"))
 
 
 @op(cross_entropy_shape, dtypes=cross_entropy_dtypes)
@@ -154,7 +154,7 @@ def nll(
     x, tape = unwrap(x)
     float_only(x)
     if target.data.dtype.kind not in "iu":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "target", str(target.dtype), "integer"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "target", str(target.dtype), "integer"))
     chosen, count = _probabilities("nll", x, target, ignore_index)
     weight = weight_of("nll", reduction, count)
     out = node(reduced(_encoded(x.data, chosen), reduction, weight))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError, SingularError
@@ -146,7 +146,7 @@ def _exact_only(x: Tensor[Any, Any, Any]) -> None:
     """Refuses half precision, in which nobody eliminates."""
     float_only(x)
     if x.dtype.itemsize == 2:
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "x", str(x.dtype), "float32 or float64"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), "float32 or float64"))
 
 
 def _square(x: Dims) -> Dims:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypeVar
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
@@ -218,4 +218,4 @@ def _joined(name: Elementwise, x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_
 def _bool_only(x: Tensor[Any, Any, Any]) -> None:
     """Refuses numbers, of which NumPy would ask whether they are zero."""
     if x.data.dtype.kind != "b":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "x", str(x.dtype), "bool"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), "bool"))

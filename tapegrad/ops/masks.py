@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import UNKNOWN, Dims, broadcast, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
@@ -122,4 +122,4 @@ def nonzero(x: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, NoneTape, np.int64], 
 def _mask_only(mask: Tensor[Any, Any, Any]) -> None:
     tensor_only(mask, "mask")
     if mask.dtype.kind != "b":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "mask", str(mask.dtype), "bool"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "mask", str(mask.dtype), "bool"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypeVar
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
@@ -80,7 +80,7 @@ def _widened(operand: Any, name: str) -> Any:
     if dtype is None:
         return operand
     if dtype.kind not in "iufV":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, name, str(dtype), "number"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, name, str(dtype), "number"))
     return operand.astype(np.float64)
 
 

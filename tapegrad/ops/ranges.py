@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import Int, engine
 from tapegrad.dims import UNKNOWN, Dims, Size, one_int, surely_less, surely_same
 from tapegrad.errors import DTypeError, ShapeError
@@ -184,7 +184,7 @@ def one_hot(
     """
     indices, _ = unwrap(indices)
     if indices.dtype.kind not in "iu":
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, "indices", str(indices.dtype), "integer"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "indices", str(indices.dtype), "integer"))
     length: Any = one_hot_shape(indices.shape, size)[-1]
     countable(length)
     numbers = known(indices)

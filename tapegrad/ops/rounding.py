@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.errors import DTypeError
 from tapegrad.op import Typed, op
@@ -135,7 +135,7 @@ def clamp_dtypes(x: Typed, min: Scalar | None = None, max: Scalar | None = None)
     """Takes a float as an end of floats only."""
     for name, bound in (("min", min), ("max", max)):
         if is_fraction(bound) and not x.is_float:
-            raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, "a float", name, x.dtype, "x"))
+            raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, "a float", name, x.dtype, "x"))
 
 
 @op(elementwise_shape, memory_bound=True, dtypes=clamp_dtypes)
@@ -296,6 +296,6 @@ def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any)
 def _end(bound: object, name: str, x: Tensor[Any, Any, Any]) -> Any:
     """Gives one end of an interval the dtype of what it bounds."""
     if not isinstance(bound, int | float | np.number | None):
-        message = f"{name} is {sentences.with_article(type(bound).__name__)}, not a number"
+        message = f"{name} is {messages.with_article(type(bound).__name__)}, not a number"
         raise DTypeError(message)
     return None if bound is None else x.dtype.type(bound)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import Int, engine
 from tapegrad.dims import Dims, normal_axis, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError
@@ -110,6 +110,6 @@ def _one_float_dtype(**operands: Tensor[Any, Any, Any]) -> None:
         tensor_only(operand, name)
     for name, other in others:
         if other.dtype != x.dtype:
-            raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(x.dtype), first, str(other.dtype), name))
+            raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, str(x.dtype), first, str(other.dtype), name))
     if not x.is_float:
-        raise DTypeError(sentences.wrong_dtype(sentences.UNNAMED, first, str(x.dtype), "floating"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, first, str(x.dtype), "floating"))

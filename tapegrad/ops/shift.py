@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import Axis, Int, engine
 from tapegrad.dims import Dims, normal_axes, one_int, show
 from tapegrad.errors import DTypeError, ShapeError
@@ -111,7 +111,7 @@ def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) ->
 def pad_dtypes(x: Typed, value: Scalar = 0) -> None:
     """Takes a float among floats only."""
     if is_fraction(value) and not x.is_float:
-        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, "a float", "value", x.dtype, "x"))
+        raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, "a float", "value", x.dtype, "x"))
 
 
 @op(pad_shape, memory_bound=True, dtypes=pad_dtypes)

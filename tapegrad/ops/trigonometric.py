@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import Dims, broadcast
 from tapegrad.errors import DTypeError
 from tapegrad.op import op
@@ -154,7 +154,7 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
     given = x
     x, y, tape = unwrap_mixed(x, y)
     if y.dtype != x.dtype:
-        raise DTypeError(sentences.mixed_dtypes(sentences.UNNAMED, str(y.dtype), "y", str(x.dtype), "x"))
+        raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, str(y.dtype), "y", str(x.dtype), "x"))
     float_only(x, given)
     out = node(apply("atan2", y.data, x.data))
 

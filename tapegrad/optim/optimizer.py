@@ -20,13 +20,13 @@ from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.locks import open_in_children
+from tapegrad.messages import with_article, wrong_dtype
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.optim.flat import Layout, kind_of, laid_out, names_of
 from tapegrad.optim.large import Call, in_one_pass
 from tapegrad.options import check_at_least_zero
-from tapegrad.sentences import with_article, wrong_dtype
 from tapegrad.tensor import Tensor
 from tapegrad.tracebacks import public_api, trim_traceback
 

@@ -198,14 +198,14 @@ def _behaviour(answer: Answer) -> Iterator[Finding]:
         yield Finding(
             Verdict.WRONG, f"mypy does not know that this is (2, 4): {product}: {answer.revealed or 'no word'}"
         )
-    sentence = _sentence()
-    if answer.refused == sentence:
-        yield Finding(Verdict.OK, f"mypy refuses {mistake}, as Python does: {sentence}")
+    message = _message()
+    if answer.refused == message:
+        yield Finding(Verdict.OK, f"mypy refuses {mistake}, as Python does: {message}")
     else:
-        yield Finding(Verdict.WRONG, f"mypy does not refuse {mistake}, which Python does: {sentence}")
+        yield Finding(Verdict.WRONG, f"mypy does not refuse {mistake}, which Python does: {message}")
 
 
-def _sentence() -> str:
+def _message() -> str:
     """Returns what Python says of the last line, by running it."""
     import tapegrad as tg
 

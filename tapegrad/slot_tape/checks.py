@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.picture import counted
 
@@ -53,11 +53,11 @@ def floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None = None)
 def check_floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None = None) -> None:
     """Refuses what is no array of floats, or of another dtype than asked for."""
     if not isinstance(value, np.ndarray | np.generic):
-        message = f"{call}: {name} is {sentences.with_article(type(value).__name__)}, not a NumPy array"
+        message = f"{call}: {name} is {messages.with_article(type(value).__name__)}, not a NumPy array"
         raise DTypeError(message)
     if value.dtype.kind != "f" or (dtype is not None and value.dtype != dtype):
         floats = "floating" if value.dtype.name != "bfloat16" else "float16, float32 or float64"
-        raise DTypeError(sentences.wrong_dtype(call, name, str(value.dtype), str(dtype or floats)))
+        raise DTypeError(messages.wrong_dtype(call, name, str(value.dtype), str(dtype or floats)))
 
 
 def check_length(call: str, value: Array, name: str, number: int, slot: Slot) -> None:
@@ -73,7 +73,7 @@ def check_alike(call: str, a: Slot, b: Slot, *, by_length: bool = True) -> None:
         message = f"{call}: a has {a.length} elements but b has {b.length}"
         raise ShapeError(message)
     if a.dtype != b.dtype:
-        raise DTypeError(sentences.mixed_dtypes(call, str(a.dtype), "a", str(b.dtype), "b"))
+        raise DTypeError(messages.mixed_dtypes(call, str(a.dtype), "a", str(b.dtype), "b"))
 
 
 def check_moment(name: str, given: Array, real: Array, largest: float) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from typing_extensions import override
 
-from tapegrad import ops, sentences
+from tapegrad import messages, ops
 from tapegrad.dims import show
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.locks import open_in_children
@@ -134,9 +134,9 @@ class SlotTape:
         x, y = self._value("record_matmul", a, a_mat, "a"), self._value("record_matmul", b, b_mat, "b")
         check_alike("record_matmul", self._slots[a], self._slots[b], by_length=False)
         if x.ndim != 2:
-            raise ShapeError(sentences.wrong_rank("record_matmul", "a_mat", x.shape, ("N", "K")))
+            raise ShapeError(messages.wrong_rank("record_matmul", "a_mat", x.shape, ("N", "K")))
         if y.ndim != 2:
-            raise ShapeError(sentences.wrong_rank("record_matmul", "b_mat", y.shape, ("K", "M")))
+            raise ShapeError(messages.wrong_rank("record_matmul", "b_mat", y.shape, ("K", "M")))
         pull = of_op(ops.matmul, x, y)
         return self._record("matmul", (a, b), Slot("matmul", x.shape[0] * y.shape[1], x.dtype), pull)
 
@@ -314,7 +314,7 @@ class SlotTape:
 
     def _slot(self, call: str, number: int, name: str) -> Slot:
         if isinstance(number, bool) or not isinstance(number, int | np.integer):
-            kind = sentences.with_article(type(number).__name__)
+            kind = messages.with_article(type(number).__name__)
             message = f"{call}: {name} is {kind} but the number of a slot is expected"
             raise TapeError(message)
         if not 0 <= number < len(self._slots):

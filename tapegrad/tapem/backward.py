@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.gradients import Gradients, MissingGradientError
@@ -132,4 +132,4 @@ def _reached(loss: Node[Any, Any]) -> list[Node[Any, Any]]:
 
 def _scalar_only(call: str, loss: Node[Any, Any]) -> None:
     if loss.shape:
-        raise ShapeError(sentences.wrong_rank(call, "loss", loss.shape, ()))
+        raise ShapeError(messages.wrong_rank(call, "loss", loss.shape, ()))

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import show
 from tapegrad.errors import TapeError
 from tapegrad.tape import OwnedTape
 from tapegrad.tapem.program import Action, TapeM
-from tapegrad.tapem.result import REFUSALS, Err
+from tapegrad.tapem.result import ERRORS, Err
 from tapegrad.tapem.tape import Node, Tape
 from tapegrad.tensor import Tensor, from_array, node
 
@@ -31,7 +31,7 @@ class Lifted(Generic[F]):
     """An op of tensors as one of nodes: called with nodes it gives the program that appends its result to the tape.
 
     It takes the op's arguments, with a node for each tensor, and the plugin types it by the op's own rule. Whatever the
-    op refuses is an `Err`, and so is a node that is not on the tape; the sentence is the library's.
+    op refuses is an `Err`, and so is a node that is not on the tape; the message is the library's.
     """
 
     def __init__(self, op: F, check: Callable[..., None] | None = None) -> None:
@@ -95,7 +95,7 @@ class _Entered(Action[Node[Any, Any]]):
         if isinstance(value, Tensor) and value.owns_tape:
             return Err("tape", "leaf", "must have none", "value has a tape")
         if not isinstance(value, Tensor | np.ndarray | np.generic):
-            kind = sentences.with_article(type(value).__name__)
+            kind = messages.with_article(type(value).__name__)
             return Err("dtype", "leaf", "a tensor or an array is expected", f"value is {kind}")
         data: Any = value.data if isinstance(value, Tensor) else value
         entered: Tensor[Any, NoneTape, Any] = node(data)
@@ -124,10 +124,10 @@ class _Applied(Action[Node[Any, Any]]):
             if self.lifted.check is not None:
                 self.lifted.check(*operands, **settings)
             result = op(*operands, **settings)
-        except REFUSALS as refusal:
-            return Err.of(name, refusal)
+        except ERRORS as error:
+            return Err.of(name, error)
         if not isinstance(result, Tensor):
-            kind = sentences.with_article(type(result).__name__)
+            kind = messages.with_article(type(result).__name__)
             message = f"{name}: an op that is lifted gives one tensor, not {kind}"
             raise TypeError(message)
         value = result.split_tape()[0]

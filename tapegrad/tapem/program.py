@@ -10,8 +10,8 @@ from typing import Any, Generic, Never, ParamSpec, TypeAlias, overload
 
 from typing_extensions import TypeVar, override
 
-from tapegrad import sentences
-from tapegrad.tapem.result import REFUSALS, Err, Ok, Result
+from tapegrad import messages
+from tapegrad.tapem.result import ERRORS, Err, Ok, Result
 from tapegrad.tapem.tape import Tape
 
 A = TypeVar("A")
@@ -95,8 +95,8 @@ class Question(Action[A]):
     def step(self, tape: Tape) -> tuple[A, Tape] | Err:
         try:
             return self.answer(tape), tape
-        except REFUSALS as refusal:
-            return Err.of(self.asks, refusal)
+        except ERRORS as error:
+            return Err.of(self.asks, error)
 
 
 Do: TypeAlias = Generator[TapeM[Any], Any, A]  # what a generator under `do` returns: it ends with an `A`
@@ -229,7 +229,7 @@ class _Done(TapeM[A]):
 def _interpreted(program: TapeM[A], tape: Tape) -> Result[tuple[A, Tape]]:
     """Runs a program by a loop with a stack of its own: Python's would end after a thousand steps."""
     if not isinstance(tape, Tape):
-        message = f"run: tape is {sentences.with_article(type(tape).__name__)}, not a Tape"
+        message = f"run: tape is {messages.with_article(type(tape).__name__)}, not a Tape"
         raise TypeError(message)
     waiting: list[_Waiting] = []  # for the value of the program in hand, the innermost last
     action: TapeM[Any] | _End = program
@@ -287,7 +287,7 @@ def _handed_on(waiting: list[_Waiting], value: Any, error: Exception | None) -> 
 
 def _action(action: TapeM[A]) -> Action[A]:
     if not isinstance(action, Action):
-        message = f"run: {sentences.with_article(type(action).__name__)} is no program, and no step of one"
+        message = f"run: {messages.with_article(type(action).__name__)} is no program, and no step of one"
         raise TypeError(message)
     return action
 

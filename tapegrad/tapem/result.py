@@ -14,7 +14,7 @@ from tapegrad.tracebacks import public_api
 A_co = TypeVar("A_co", covariant=True)
 Code: TypeAlias = Literal["shape", "dtype", "tape", "missing", "index", "domain"]
 
-_BUT: Final = " but "  # between what is and what was expected, in every sentence of the house
+_BUT: Final = " but "  # between what is and what was expected, in every message of the house
 _RAISED: Final[dict[Code, type[Exception]]] = {
     "shape": ShapeError,
     "dtype": DTypeError,
@@ -38,7 +38,7 @@ class Ok(Generic[A_co]):
 
 @dataclass(frozen=True, slots=True)
 class Err:
-    """Why a program did not come to its end: `str` gives the sentence that the library would have raised.
+    """Why a program did not come to its end: `str` gives the message that the library would have raised.
 
     Attributes:
         code: What does not fit: a shape, a dtype, a tape, a gradient that is missing, an index, or a value outside the
@@ -81,4 +81,4 @@ class Err:
 
 
 Result: TypeAlias = Ok[A_co] | Err
-REFUSALS: Final = tuple(_RAISED.values())  # what an op raises
+ERRORS: Final = tuple(_RAISED.values())  # what an op raises

@@ -356,8 +356,8 @@ def executed(written: str) -> Call | None:
     try:
         with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
             result = eval(written, {"tg": tg, "np": np})  # noqa: S307  # written above
-    except tuple(CODES) as refusal:
-        return Call(written, str(refusal), next(code for kind, code in CODES.items() if isinstance(refusal, kind)))
+    except tuple(CODES) as error:
+        return Call(written, str(error), next(code for kind, code in CODES.items() if isinstance(error, kind)))
     except (IndexError, ValueError, TypeError):
         return None
     return Call(written, type_of(result))

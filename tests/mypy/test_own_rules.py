@@ -182,8 +182,8 @@ def test_mypy_says_what_python_says_and_never_what_it_would_have_said_before(pro
 
     assert cold == warm == workers == [ALIKE, REPEATED]
     assert after == [ALIKE.replace("differ in rows", "have other rows"), REPEATED]
-    sentence = "alike: parts (2, 3) and (3, 2) have other rows"
-    assert f"tapegrad.errors.ShapeError: {sentence}" in raised.stderr.splitlines()  # above the picture of the shapes
+    message = "alike: parts (2, 3) and (3, 2) have other rows"
+    assert f"tapegrad.errors.ShapeError: {message}" in raised.stderr.splitlines()  # above the picture of the shapes
 
 
 def test_the_daemon_starts_anew_for_an_edited_rule(project: Project, daemon: list[str]) -> None:
@@ -204,8 +204,8 @@ def test_a_module_that_cannot_be_imported_is_one_line_and_its_ops_go_by_their_si
     project.write("house/ops.py", OPS)
     mended = project.said()
 
-    sentence = "the rules of house.ops cannot be imported: ZeroDivisionError: division by zero"
-    assert broken == [f"program.py:8: error: tapegrad failed here: {sentence}  [tapegrad-internal]"]
+    message = "the rules of house.ops cannot be imported: ZeroDivisionError: division by zero"
+    assert broken == [f"program.py:8: error: tapegrad failed here: {message}  [tapegrad-internal]"]
     assert mended == [ALIKE, REPEATED]
 
 
@@ -236,7 +236,7 @@ def test_rules_may_stand_in_several_modules_on_the_path_of_mypy(project: Project
 
 
 @pytest.mark.parametrize(
-    ("setting", "sentence"),
+    ("setting", "message"),
     [
         ("rule = ['house.ops']", "tapegrad-mypy has no key 'rule', only 'rules'"),
         ("rules = ['house.opps']", "in tapegrad-mypy, rules names 'house.opps', and there is no such module"),
@@ -244,10 +244,10 @@ def test_rules_may_stand_in_several_modules_on_the_path_of_mypy(project: Project
     ],
     ids=["key", "module", "value"],
 )
-def test_a_setting_that_is_not_understood_is_named(project: Project, setting: str, sentence: str) -> None:
+def test_a_setting_that_is_not_understood_is_named(project: Project, setting: str, message: str) -> None:
     project.write("pyproject.toml", TOML.replace('rules = ["house.ops"]', setting))
 
     run = project.python("-m", "mypy", "program.py")
 
     assert run.returncode == 2
-    assert run.stderr == f"pyproject.toml: error: {sentence}\n"
+    assert run.stderr == f"pyproject.toml: error: {message}\n"

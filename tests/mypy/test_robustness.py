@@ -115,11 +115,11 @@ def test_an_edited_sentence_changes_both_worlds_and_none_is_stale(project: Proje
     after = project.mypy()
     raised = project.python("-c", "import tapegrad as tg; tg.ones((2, 3)) @ tg.ones((4, 5))")
 
-    sentence = "matmul: rows and columns differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows"
+    message = "matmul: rows and columns differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows"
     assert MATMUL in before.stdout
     assert MATMUL not in after.stdout
-    assert f"program.py:5: error: {sentence}  [tapegrad-shape]\n" in after.stdout
-    assert f"tapegrad.errors.ShapeError: {sentence}" in raised.stderr.splitlines()  # above the picture of the shapes
+    assert f"program.py:5: error: {message}  [tapegrad-shape]\n" in after.stdout
+    assert f"tapegrad.errors.ShapeError: {message}" in raised.stderr.splitlines()  # above the picture of the shapes
 
 
 def test_the_daemon_starts_anew_for_an_edited_sentence(project: Project, daemon: list[str]) -> None:
@@ -133,14 +133,14 @@ def test_the_daemon_starts_anew_for_an_edited_sentence(project: Project, daemon:
 
 
 @pytest.mark.parametrize(
-    ("poison", "sentence"),
+    ("poison", "message"),
     [
         ('raise OSError("the disk is on fire")', "OSError: the disk is on fire"),
         ("return matmul_shape(x, y)", "RecursionError: maximum recursion depth exceeded"),
     ],
     ids=["throws", "never ends"],
 )
-def test_a_rule_that_fails_is_one_error_at_its_line(project: Project, poison: str, sentence: str) -> None:
+def test_a_rule_that_fails_is_one_error_at_its_line(project: Project, poison: str, message: str) -> None:
     project.edit(project.rules, "    *rows, k = at_least(1, x=x)\n", f"    {poison}\n    *rows, k = at_least(1, x=x)\n")
 
     run = project.mypy()
@@ -148,7 +148,7 @@ def test_a_rule_that_fails_is_one_error_at_its_line(project: Project, poison: st
     failed = [line for line in run.stdout.splitlines() if line.endswith("[tapegrad-internal]")]
     assert run.returncode == 1
     assert len(failed) == 1
-    assert f"program.py:5: error: tapegrad failed here: {sentence}" in run.stdout
+    assert f"program.py:5: error: tapegrad failed here: {message}" in run.stdout
     assert all(line in run.stdout for line in OUTPUT[1:2] + OUTPUT[3:])
 
 
@@ -208,8 +208,8 @@ def test_a_name_kept_from_when_numpy_was_not_there_is_refused_and_not_misread(pr
 
     run = project.mypy()
 
-    sentence = "TypeError: numpy.float32 is only a name: an op file was loaded without NumPy"
-    assert f"program.py:5: error: tapegrad failed here: {sentence}  [tapegrad-internal]" in run.stdout
+    message = "TypeError: numpy.float32 is only a name: an op file was loaded without NumPy"
+    assert f"program.py:5: error: tapegrad failed here: {message}  [tapegrad-internal]" in run.stdout
     assert all(line in run.stdout for line in OUTPUT[1:2] + OUTPUT[3:])
 
 

@@ -202,8 +202,8 @@ def test_two_layers_are_added_or_multiplied() -> None:
 @pytest.mark.parametrize("kind", [GeneralizedAdd, GeneralizedMul])
 def test_a_second_of_another_shape_is_refused(kind: Any) -> None:
     name = kind.__name__
-    sentence = f"{name}.second Linear(3, 1): the result is (2, 1) but (2, 5) is expected: axis 1 is 1, not 5"
-    with pytest.raises(ShapeError, match=f"^{re.escape(sentence)}$"):
+    message = f"{name}.second Linear(3, 1): the result is (2, 1) but (2, 5) is expected: axis 1 is 1, not 5"
+    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
         kind(Linear(3, 5), Linear(3, 1))(ones((2, 3)))
     with pytest.raises(ShapeError, match=rf"^{name}\.first Linear\(4, 5\): x is \(2, 3\)"):
         kind(Linear(4, 5), Linear(3, 5))(ones((2, 3)))

@@ -89,9 +89,9 @@ def test_a_summary_and_a_text_say_what_it_is() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    sentence = "SSM(3, 4): x is (2, 7, 5) but (..., Steps, 3) is expected: axis -1 is 5, not 3"
+    message = "SSM(3, 4): x is (2, 7, 5) but (..., Steps, 3) is expected: axis -1 is 5, not 3"
     layer: Any = SSM(3, 4)
-    with pytest.raises(ShapeError, match=f"^{re.escape(sentence.replace('SSM', 'layer SSM'))}$"):
+    with pytest.raises(ShapeError, match=f"^{re.escape(message.replace('SSM', 'layer SSM'))}$"):
         layer(ones((2, 7, 5)))
     with pytest.raises(DTypeError, match=r"^layer SSM\(3, 4\): x is float64 but float32 is expected$"):
         layer(ones((2, 7, 3), np.float64))

@@ -118,7 +118,7 @@ def test_squeeze_drops_all_axes_of_one_or_those_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("f", "arguments", "sentence"),
+    ("f", "arguments", "message"),
     [
         (flatten, (3,), "flatten: axis 3 is out of range for x (2, 3, 5)"),
         (flatten, (2, 1), "flatten: axis 2 of x (2, 3, 5) comes after axis 1"),
@@ -138,11 +138,11 @@ def test_squeeze_drops_all_axes_of_one_or_those_named() -> None:
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
-def test_what_does_not_fit_is_refused(f: Callable[..., Any], arguments: tuple[Any, ...], sentence: str) -> None:
+def test_what_does_not_fit_is_refused(f: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         f(real(2, 3, 5), *arguments)
 
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
 def test_the_matrices_of_a_stack_are_transposed_by_an_attribute_too() -> None:

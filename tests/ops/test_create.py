@@ -96,7 +96,7 @@ def test_a_whole_number_beyond_float64_keeps_its_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"),
+    ("data", "message"),
     [
         ([[1, 2], [3]], "data is ragged: item 1 has shape (1,) but item 0 has (2,)"),
         ([[1, 2], 3], "data is ragged: item 1 has shape () but item 0 has (2,)"),
@@ -106,11 +106,11 @@ def test_a_whole_number_beyond_float64_keeps_its_value() -> None:
     ],
     ids=repr,
 )
-def test_ragged_lists_are_refused(data: Any, sentence: str) -> None:
+def test_ragged_lists_are_refused(data: Any, message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         tensor(data)
 
-    assert str(refused.value) == f"tensor: {sentence}"
+    assert str(refused.value) == f"tensor: {message}"
 
 
 @pytest.mark.parametrize(

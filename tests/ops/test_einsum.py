@@ -143,7 +143,7 @@ def test_ints_multiply() -> None:
 
 
 @pytest.mark.parametrize(
-    ("subscripts", "shapes", "sentence"),
+    ("subscripts", "shapes", "message"),
     [
         ("ij,jk->ik", ((2, 3), (5, 7)), "j is 3 in operands[0] (2, 3) but 5 in operands[1] (5, 7)"),
         ("ij,jk->ik", ((2, 1), (5, 7)), "j is 1 in operands[0] (2, 1) but 5 in operands[1] (5, 7)"),
@@ -163,12 +163,12 @@ def test_ints_multiply() -> None:
     ],
 )
 def test_subscripts_that_do_not_fit_are_refused(
-    subscripts: str, shapes: tuple[tuple[int, ...], ...], sentence: str
+    subscripts: str, shapes: tuple[tuple[int, ...], ...], message: str
 ) -> None:
     with pytest.raises(ShapeError) as refused:
         einsum(subscripts, *operands(shapes))
 
-    assert str(refused.value) == f"einsum: {sentence}"
+    assert str(refused.value) == f"einsum: {message}"
 
 
 def test_operands_of_two_dtypes_and_numbers_are_refused() -> None:
@@ -205,7 +205,7 @@ def test_tensordot_of_nothing_and_of_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("axes", "shapes", "sentence"),
+    ("axes", "shapes", "message"),
     [
         (1, ((2, 3), (5, 7)), "axis 1 of x (2, 3) is 3 but axis 0 of y (5, 7) is 5"),
         (((0, 1), (0, 1)), ((2, 3), (2, 7)), "axis 1 of x (2, 3) is 3 but axis 1 of y (2, 7) is 7"),
@@ -217,15 +217,13 @@ def test_tensordot_of_nothing_and_of_one() -> None:
         (((0, 1), 0), ((2, 3), (2, 3)), "axes has 2 of x but 1 of y"),
     ],
 )
-def test_axes_that_do_not_go_together_are_refused(
-    axes: Any, shapes: tuple[tuple[int, ...], ...], sentence: str
-) -> None:
+def test_axes_that_do_not_go_together_are_refused(axes: Any, shapes: tuple[tuple[int, ...], ...], message: str) -> None:
     x, y = operands(shapes)
 
     with pytest.raises(ShapeError) as refused:
         tensordot(x, y, axes)
 
-    assert str(refused.value) == f"tensordot: {sentence}"
+    assert str(refused.value) == f"tensordot: {message}"
 
 
 def test_tensordot_of_two_dtypes_is_refused() -> None:

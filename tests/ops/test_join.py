@@ -97,10 +97,10 @@ def test_what_does_not_fit_is_refused() -> None:
         (lambda: split(x, (1, 2)), "split: sections (1, 2) add up to 3 but axis 0 of x (2, 3) is 2"),  # type: ignore[tapegrad-shape]  # as above
         (lambda: split(x, (3, -1)), "split: sections (3, -1) has the negative size -1"),  # type: ignore[tapegrad-shape]  # as above
     ]
-    for call, sentence in calls:
+    for call, message in calls:
         with pytest.raises(ShapeError) as refused:
             call()
-        assert str(refused.value) == sentence
+        assert str(refused.value) == message
 
 
 def test_two_dtypes_are_refused() -> None:
@@ -190,7 +190,7 @@ def test_vectors_are_put_one_behind_the_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "sentence"),
+    ("call", "message"),
     [
         (lambda x: chunk(x, 0), "chunk: chunks is 0 but at least 1 is expected"),
         (lambda x: chunk(x, 2, 2), "chunk: axis 2 is out of range for x (2, 3)"),
@@ -200,11 +200,11 @@ def test_vectors_are_put_one_behind_the_other() -> None:
         (lambda x: concat_vectors(unstack(x[:0])), "concat_vectors: there is no tensor to join"),
     ],
 )
-def test_what_comes_neither_apart_nor_together_is_refused(call: Callable[[Any], Any], sentence: str) -> None:
+def test_what_comes_neither_apart_nor_together_is_refused(call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         call(real(2, 3))
 
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
 def test_vectors_of_two_dtypes_are_refused() -> None:

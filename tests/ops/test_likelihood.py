@@ -131,7 +131,7 @@ def test_cross_entropy_of_nothing_is_nan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "target", "sentence"),
+    ("x", "target", "message"),
     [
         ((4, 3), (5,), "target (5,) does not fit x (4, 3): expected (4,)"),
         ((4, 3), (4, 5), "target (4, 5) does not fit x (4, 3): expected (4, 3)"),
@@ -142,11 +142,11 @@ def test_cross_entropy_of_nothing_is_nan() -> None:
     ],
     ids=str,
 )
-def test_targets_of_another_shape_are_refused(x: tuple[int, ...], target: tuple[int, ...], sentence: str) -> None:
+def test_targets_of_another_shape_are_refused(x: tuple[int, ...], target: tuple[int, ...], message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         cross_entropy(real(*x), real(*target))
 
-    assert str(refused.value) == f"cross_entropy: {sentence}"
+    assert str(refused.value) == f"cross_entropy: {message}"
 
 
 def test_labels_that_are_no_class_are_refused() -> None:

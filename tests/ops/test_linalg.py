@@ -92,7 +92,7 @@ def test_a_singular_matrix_has_a_determinant_but_no_gradient() -> None:
 
 
 @pytest.mark.parametrize(
-    ("op", "shapes", "sentence"),
+    ("op", "shapes", "message"),
     [
         (inv, ((2, 3),), "inv: x (2, 3) has 2 rows and 3 columns, which is not square"),
         (det, ((5, 2, 3),), "det: x (5, 2, 3) has 2 rows and 3 columns, which is not square"),
@@ -107,11 +107,11 @@ def test_a_singular_matrix_has_a_determinant_but_no_gradient() -> None:
         ),
     ],
 )
-def test_other_shapes_are_refused(op: Any, shapes: Any, sentence: str) -> None:
+def test_other_shapes_are_refused(op: Any, shapes: Any, message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         op(*(real(*shape) for shape in shapes))
 
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
 def test_ints_halves_and_two_dtypes_are_refused() -> None:

@@ -51,7 +51,7 @@ def test_filling_keeps_the_law_of_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "value", "sentence"),
+    ("chosen", "value", "message"),
     [
         ((4,), (), "x (2, 3) and mask (4,) do not broadcast: axis -1 is 3 in x but 4 in mask"),
         ((5, 2, 3), (), "mask (5, 2, 3) does not broadcast to x (2, 3)"),
@@ -60,11 +60,11 @@ def test_filling_keeps_the_law_of_rules() -> None:
     ],
     ids=str,
 )
-def test_what_does_not_broadcast_to_it_is_refused(chosen: Any, value: Any, sentence: str) -> None:
+def test_what_does_not_broadcast_to_it_is_refused(chosen: Any, value: Any, message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         masked_fill(real(2, 3), mask(*chosen), real(*value))
 
-    assert str(refused.value) == f"masked_fill: {sentence}"
+    assert str(refused.value) == f"masked_fill: {message}"
 
 
 def test_values_and_masks_of_another_dtype_are_refused() -> None:

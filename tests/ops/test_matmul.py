@@ -78,7 +78,7 @@ def test_an_empty_inner_axis_sums_to_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "sentence"),
+    ("x", "y", "message"),
     [
         ((2, 5), (2, 5), "inner sizes differ: x (2, 5) has 5 columns but y (2, 5) has 2 rows"),
         ((5,), (3, 7), "inner sizes differ: x (5,) has 5 elements but y (3, 7) has 3 rows"),
@@ -89,13 +89,13 @@ def test_an_empty_inner_axis_sums_to_zero() -> None:
     ],
     ids=str,
 )
-def test_shapes_that_do_not_fit_are_refused(x: tuple[int, ...], y: tuple[int, ...], sentence: str) -> None:
+def test_shapes_that_do_not_fit_are_refused(x: tuple[int, ...], y: tuple[int, ...], message: str) -> None:
     a, b = real(*x), real(*y)
 
     with pytest.raises(ShapeError) as refused:
         a @ b
 
-    assert str(refused.value) == f"matmul: {sentence}"
+    assert str(refused.value) == f"matmul: {message}"
 
 
 def test_a_number_is_refused() -> None:
@@ -179,7 +179,7 @@ def test_products_pass_zeros_infinities_and_nan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shapes", "sentence"),
+    ("name", "shapes", "message"),
     [
         ("outer", ((2, 3), (5,)), "x (2, 3) has rank 2, not 1"),
         ("outer", ((3,), ()), "y () has rank 0, not 1"),
@@ -194,11 +194,11 @@ def test_products_pass_zeros_infinities_and_nan() -> None:
         ("linear", ((), (3, 5), (5,)), "x () has rank 0 but needs at least 1"),
     ],
 )
-def test_products_of_other_shapes_are_refused(name: str, shapes: Any, sentence: str) -> None:
+def test_products_of_other_shapes_are_refused(name: str, shapes: Any, message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         (PRODUCTS | {"linear": linear})[name](*(real(*shape) for shape in shapes))
 
-    assert str(refused.value) == f"{name}: {sentence}"
+    assert str(refused.value) == f"{name}: {message}"
 
 
 @pytest.mark.parametrize("name", PRODUCTS)

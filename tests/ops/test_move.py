@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad import sentences
+from tapegrad import messages
 from tapegrad.dims import named, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import broadcast_to, normal, reshape, split, tensor, tile, transpose, unflatten, zeros
@@ -44,7 +44,7 @@ def test_sizes_and_axes_stand_in_a_tuple_or_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "given", "sentence"),
+    ("call", "given", "message"),
     [
         (Tensor.reshape, (2.0, 12), "reshape: shape is (2.0, 12) but a tuple of ints is expected"),
         (Tensor.reshape, ((4, 6), 1), "reshape: shape is ((4, 6), 1) but a tuple of ints is expected"),
@@ -57,11 +57,11 @@ def test_sizes_and_axes_stand_in_a_tuple_or_one_by_one() -> None:
         (split, ((1.0, 3),), "split: sections is (1.0, 3) but an int or a tuple of ints is expected"),
     ],
 )
-def test_sizes_that_are_no_whole_numbers_are_refused(call: Any, given: tuple[Any, ...], sentence: str) -> None:
+def test_sizes_that_are_no_whole_numbers_are_refused(call: Any, given: tuple[Any, ...], message: str) -> None:
     with pytest.raises(DTypeError) as refused:
         call(real(4, 6), *given)
 
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize("shape", [(6, 5), (30,), (-1, 2), (5, 1, -1), (2, 3, 5)], ids=str)
@@ -102,7 +102,7 @@ def test_reshape_keeps_named_sizes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "shape", "sentence"),
+    ("x", "shape", "message"),
     [
         ((2, 3), (7,), "x (2, 3) has 6 elements but shape (7,) has 7"),
         ((2, 3), (4, -1), "x (2, 3) has 6 elements, which do not divide into shape (4, -1)"),
@@ -114,17 +114,17 @@ def test_reshape_keeps_named_sizes() -> None:
     ],
     ids=str,
 )
-def test_reshape_to_what_does_not_fit_is_refused(x: tuple[int, ...], shape: tuple[int, ...], sentence: str) -> None:
+def test_reshape_to_what_does_not_fit_is_refused(x: tuple[int, ...], shape: tuple[int, ...], message: str) -> None:
     # NumPy itself takes any one negative size for -1.
     with pytest.raises(ShapeError) as refused:
         reshape(real(*x), shape)
 
-    assert str(refused.value) == f"reshape: {sentence}"
+    assert str(refused.value) == f"reshape: {message}"
 
 
 @pytest.mark.parametrize("shape", [(n for n in (2, 3)), {2, 3}, 6, "23", None], ids=lambda shape: type(shape).__name__)
 def test_reshape_to_what_is_no_shape_is_refused(shape: Any) -> None:
-    kind = sentences.with_article(type(shape).__name__)
+    kind = messages.with_article(type(shape).__name__)
 
     with pytest.raises(DTypeError, match=f"^reshape: shape is {kind} but a tuple of ints is expected$"):
         reshape(real(2, 3), shape)
@@ -167,7 +167,7 @@ def test_transpose_keeps_the_law_of_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("axes", "sentence"),
+    ("axes", "message"),
     [
         ((0,), "x (2, 3) has rank 2 but axes (0,) names 1"),
         ((0, 1, 2), "x (2, 3) has rank 2 but axes (0, 1, 2) names 3"),
@@ -176,11 +176,11 @@ def test_transpose_keeps_the_law_of_rules() -> None:
     ],
     ids=str,
 )
-def test_axes_that_do_not_name_every_axis_once_are_refused(axes: tuple[int, ...], sentence: str) -> None:
+def test_axes_that_do_not_name_every_axis_once_are_refused(axes: tuple[int, ...], message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         transpose(real(2, 3), axes)
 
-    assert str(refused.value) == f"transpose: {sentence}"
+    assert str(refused.value) == f"transpose: {message}"
 
 
 # broadcast_to
@@ -212,7 +212,7 @@ def test_broadcast_to_keeps_the_law_of_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "shape", "sentence"),
+    ("x", "shape", "message"),
     [
         ((3,), (2, 4), "x (3,) does not broadcast to (2, 4)"),
         ((2, 3), (3,), "x (2, 3) does not broadcast to (3,)"),
@@ -221,10 +221,8 @@ def test_broadcast_to_keeps_the_law_of_rules() -> None:
     ],
     ids=str,
 )
-def test_broadcasting_to_what_does_not_fit_is_refused(
-    x: tuple[int, ...], shape: tuple[int, ...], sentence: str
-) -> None:
+def test_broadcasting_to_what_does_not_fit_is_refused(x: tuple[int, ...], shape: tuple[int, ...], message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         broadcast_to(real(*x), shape)
 
-    assert str(refused.value) == f"broadcast_to: {sentence}"
+    assert str(refused.value) == f"broadcast_to: {message}"

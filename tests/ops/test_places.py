@@ -206,7 +206,7 @@ def test_the_tensor_itself_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("index", "sentence"),
+    ("index", "message"),
     [
         (2, "index 2 is out of range for axis 0 of x (2, 3)"),
         ((0, -4), "index -4 is out of range for axis 1 of x (2, 3)"),
@@ -224,11 +224,11 @@ def test_the_tensor_itself_stays_as_it_is() -> None:
     ],
     ids=repr,
 )
-def test_an_index_that_does_not_fit_is_refused(index: Any, sentence: str) -> None:
+def test_an_index_that_does_not_fit_is_refused(index: Any, message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         real(2, 3)[index]
 
-    assert str(refused.value) == f"getitem: {sentence}"
+    assert str(refused.value) == f"getitem: {message}"
 
 
 def test_a_bound_of_a_slice_is_a_whole_number() -> None:

@@ -82,7 +82,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("f", "arguments", "sentence"),
+    ("f", "arguments", "message"),
     [
         (arange, (2.5,), "arange: start is 2.5 but an int is expected"),
         (arange, (True,), "arange: start is True but an int is expected"),
@@ -102,11 +102,11 @@ def test_what_does_not_fit_is_refused() -> None:
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
-def test_what_is_no_number_is_refused(f: Any, arguments: tuple[Any, ...], sentence: str) -> None:
+def test_what_is_no_number_is_refused(f: Any, arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(DTypeError) as refused:
         f(*arguments)
 
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
 def test_numbers_of_numpy_count() -> None:

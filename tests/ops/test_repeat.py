@@ -80,7 +80,7 @@ def test_a_window_as_long_as_a_named_axis_fits_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "sentence"),
+    ("call", "message"),
     [
         (lambda x: repeat(x, 2, 2), "repeat: axis 2 is out of range for x (2, 3)"),
         (lambda x: repeat(x, BELOW), "repeat: repeats is -1, below 0"),
@@ -91,11 +91,11 @@ def test_a_window_as_long_as_a_named_axis_fits_once() -> None:
         (lambda x: unfold(x, 1, size=4), "unfold: a window of 4 is longer than the 3 cells it slides over"),
     ],
 )
-def test_what_does_not_fit_is_refused(call: Callable[[Any], Any], sentence: str) -> None:
+def test_what_does_not_fit_is_refused(call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         call(real(2, 3))
 
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
 def test_copies_of_nothing_and_windows_over_one_element() -> None:

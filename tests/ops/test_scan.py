@@ -80,7 +80,7 @@ def test_the_law_of_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operands", "sentence"),
+    ("operands", "message"),
     [
         ((real(3, 2), real(2, 3), real(3, 2)), "ssm_scan: a is (3, 2) but b is (2, 3)"),
         ((real(3, 2), real(3, 2), real(2)), "ssm_scan: a is (3, 2) but x is (2,)"),
@@ -89,11 +89,11 @@ def test_the_law_of_rules() -> None:
     ],
     ids=str,
 )
-def test_shapes_that_differ_are_refused(operands: Any, sentence: str) -> None:
+def test_shapes_that_differ_are_refused(operands: Any, message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         ssm_scan(*operands)
 
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
 def test_other_dtypes_are_refused() -> None:

@@ -52,7 +52,7 @@ def test_every_shift_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tu
 
 
 @pytest.mark.parametrize(
-    ("f", "arguments", "sentence"),
+    ("f", "arguments", "message"),
     [
         (flip, (-4,), "flip: axis -4 is out of range for x (2, 3, 5)"),
         (roll, (1, 3), "roll: axis 3 is out of range for x (2, 3, 5)"),
@@ -67,11 +67,11 @@ def test_every_shift_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tu
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
-def test_what_does_not_fit_is_refused(f: Callable[..., Any], arguments: tuple[Any, ...], sentence: str) -> None:
+def test_what_does_not_fit_is_refused(f: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         f(real(2, 3, 5), *arguments)
 
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
 def test_a_scalar_is_left_as_it_is() -> None:

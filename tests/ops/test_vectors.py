@@ -94,7 +94,7 @@ def test_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "x", "y", "sentence"),
+    ("name", "x", "y", "message"),
     [
         ("vecdot", (2, 5), (3,), "inner sizes differ: x (2, 5) has 5 elements but y (3,) has 3 elements"),
         ("vecdot", (2, 5), (1,), "inner sizes differ: x (2, 5) has 5 elements but y (1,) has 1 elements"),
@@ -109,11 +109,11 @@ def test_the_law_of_rules(name: str) -> None:
     ],
     ids=str,
 )
-def test_shapes_that_do_not_fit_are_refused(name: str, x: tuple[int, ...], y: tuple[int, ...], sentence: str) -> None:
+def test_shapes_that_do_not_fit_are_refused(name: str, x: tuple[int, ...], y: tuple[int, ...], message: str) -> None:
     with pytest.raises(ShapeError) as refused:
         PRODUCTS[name](real(*x), real(*y))
 
-    assert str(refused.value) == f"{name}: {sentence}"
+    assert str(refused.value) == f"{name}: {message}"
 
 
 @pytest.mark.parametrize("name", PRODUCTS)

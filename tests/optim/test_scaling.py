@@ -103,7 +103,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         ({"scale": 0.0}, "scale is 0.0 but must be above 0 and finite"),
         ({"growth": 0.5}, "growth is 0.5 but must be at least 1 and finite"),
@@ -111,6 +111,6 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         ({"interval": 0}, "interval is 0 but must be at least 1"),
     ],
 )
-def test_numbers_out_of_range_are_refused(options: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ValueError, match=f"^LossScaler: {sentence}$"):
+def test_numbers_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^LossScaler: {message}$"):
         optim.LossScaler(**options)

@@ -1,4 +1,4 @@
-"""The sentences that refuse a call which does not fit its signature: the guard raises them, mypy prints them."""
+"""The messages that refuse a call which does not fit its signature: the guard raises them, mypy prints them."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def told(sizes: Sequence[object], defaults: Sequence[object]) -> Sequence[object
     return sizes[:count]
 
 
-def of_layer(place: str, layer: str, sentence: str) -> str:
-    """Says which layer refuses and where it stands, in the place of the call that a sentence starts with.
+def of_layer(place: str, layer: str, message: str) -> str:
+    """Says which layer refuses and where it stands, in the place of the call that a message starts with.
 
     Args:
         place: The path to the layer, as its caller writes it; empty where that is none.
         layer: What `layer` writes.
-        sentence: `Linear.forward: x is ...`
+        message: `Linear.forward: x is ...`
 
     Returns:
         `Net.fall Linear(64, 10): x is ...`
     """
-    return f"{place} {layer}: {sentence.partition(': ')[2]}".lstrip()
+    return f"{place} {layer}: {message.partition(': ')[2]}".lstrip()
 
 
 def with_article(noun: str) -> str:
@@ -150,8 +150,8 @@ def wrong_dtype(call: str, place: str, dtype: str, expected: str) -> str:
     return _said(call, f"{place} is {dtype} but {expected} is expected")
 
 
-def _said(call: str, sentence: str) -> str:
-    return sentence if call == UNNAMED else f"{call}: {sentence}"
+def _said(call: str, message: str) -> str:
+    return message if call == UNNAMED else f"{call}: {message}"
 
 
 def _misfit(call: str, place: str, shape: Sequence[object], expected: Sequence[object]) -> str:

@@ -50,12 +50,12 @@ Each text has a page: a program that is refused, what is said of it, and the sam
 The programs are those that the tests run in both worlds, and the address of a page stays.
 Put the words of a message into the search field, without the numbers.
 Or look here by what it is about, or below by who says it.
-[Reading an error](../guide/errors.md) says how they are built.
+[Error messages](../guide/errors.md) says how they are built.
 
 """
 
 
-class Refusal(NamedTuple):
+class RejectedProgram(NamedTuple):
     """A line of typecheck/ that is refused: where, in which function, and what is said of it."""
 
     path: Path
@@ -66,7 +66,7 @@ class Refusal(NamedTuple):
     in_both_worlds: bool
 
     @property
-    def sentence(self) -> str:
+    def message(self) -> str:
         """What is said, after the name of who says it."""
         match = SUBJECT.fullmatch(self.text)
         return match["rest"] if match else self.text
@@ -91,7 +91,7 @@ class Text(NamedTuple):
     means: str
     wrong: str
     mended: tuple[str, str]
-    refusals: list[Refusal]
+    refusals: list[RejectedProgram]
 
     @property
     def title(self) -> str:
@@ -118,7 +118,7 @@ def functions(path: Path, prefix: str) -> list[ast.FunctionDef]:
     return [node for node in tree(path).body if isinstance(node, ast.FunctionDef) and node.name.startswith(prefix)]
 
 
-def refusals() -> Iterator[Refusal]:
+def refusals() -> Iterator[RejectedProgram]:
     """Yields each line that tapegrad refuses; what mypy says by itself is left to its own pages."""
     for path in sorted(path for path in PROGRAMS.rglob("*.py") if "pyright" not in path.parts):
         lines = path.read_text("utf-8").splitlines()
@@ -126,7 +126,7 @@ def refusals() -> Iterator[Refusal]:
             for number in range(function.lineno, (function.end_lineno or 0) + 1):
                 mark = MARK.search(lines[number - 1])
                 if mark and (mark["code"] or "tapegrad-").startswith("tapegrad-"):
-                    yield Refusal(path, number, function, mark["text"], mark["code"], mark["mypy"] is None)
+                    yield RejectedProgram(path, number, function, mark["text"], mark["code"], mark["mypy"] is None)
 
 
 @cache
@@ -137,9 +137,9 @@ def texts() -> list[Text]:
         for name, one in tomllib.loads(TEXTS.read_text("utf-8")).items()
     ]
     for refusal in refusals():
-        fitting = next((text for text in found if text.says.fullmatch(refusal.sentence)), None)
+        fitting = next((text for text in found if text.says.fullmatch(refusal.message)), None)
         if fitting is None:
-            message = f"{refusal.place}: errors.toml has no table for: {refusal.sentence}"
+            message = f"{refusal.place}: errors.toml has no table for: {refusal.message}"
             raise LookupError(message)
         fitting.refusals.append(refusal)
     for text in found:
@@ -158,12 +158,12 @@ def pattern(says: list[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{one})" for one in alternatives))
 
 
-def split(sentence: str) -> list[str]:
+def split(message: str) -> list[str]:
     """Splits a sentence at its braces."""
-    return [part for part in re.split(r"(\{\w+\})", sentence) if part]
+    return [part for part in re.split(r"(\{\w+\})", message) if part]
 
 
-def cut(refusal: Refusal) -> str:
+def cut(refusal: RejectedProgram) -> str:
     """Returns the body of a refused function as a program of its own, with what it needs of its file above it."""
     path, function = refusal.path, refusal.function
     lines = path.read_text("utf-8").splitlines()
@@ -220,7 +220,7 @@ def formatted(programs: list[str]) -> list[str]:
         return [file.read_text("utf-8") for file in files]
 
 
-def wrong_program(text: Text) -> Refusal:
+def wrong_program(text: Text) -> RejectedProgram:
     """Returns the line that shows a text."""
     found = next((one for one in text.refusals if one.place == text.wrong), None)
     if found is None:
@@ -255,14 +255,14 @@ def last(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-def quoted(text: Text, refusal: Refusal, program: str) -> str:
+def quoted(text: Text, refusal: RejectedProgram, program: str) -> str:
     """Returns a refused program and who says what of it."""
     program, line, place = marked(program)
-    sentence = re.sub(r"\{-(\d+)\}", lambda back: str(place - int(back[1])), refusal.text)
+    message = re.sub(r"\{-(\d+)\}", lambda back: str(place - int(back[1])), refusal.text)
     file = f"{text.name.replace('-', '_')}.py"
-    said = f"{file}:{line}: error: {sentence}  [{text.code}]"
+    said = f"{file}:{line}: error: {message}  [{text.code}]"
     raised = raised_by(program, file)
-    if raised is not None and str(raised) == sentence:
+    if raised is not None and str(raised) == message:
         return fenced("python", program) + fenced("text", said, "mypy and Python")
     quote = fenced("python", program) + fenced("text", said, "mypy")
     if raised is not None:

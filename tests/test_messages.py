@@ -1,5 +1,5 @@
 from tapegrad.dims import named
-from tapegrad.sentences import (
+from tapegrad.messages import (
     ANY_NUMBER,
     RESULT,
     UNNAMED,
