@@ -72,7 +72,7 @@ class Program:
     operations: int  # calls, operators, indices and attributes of a tensor or a layer in one function
 
     def write(self, folder: Path) -> int:
-        """Writes the files and returns the number of lines."""
+        """Write the files and returns the number of lines."""
         (folder / "program").mkdir()
         (folder / "program" / "__init__.py").touch()
         for number in range(self.files):
@@ -95,7 +95,7 @@ class Taken(NamedTuple):
 
 
 def run(folder: Path, plugin: str, *command: str) -> Taken:
-    """Returns what a command takes; what it says against a program that is right stops everything."""
+    """Return what a command takes; what it says against a program that is right stops everything."""
     start, before = time.perf_counter(), children()
     done = subprocess.run(
         [sys.executable, "-m", *command],
@@ -118,34 +118,34 @@ def run(folder: Path, plugin: str, *command: str) -> Taken:
 
 
 def children() -> float:
-    """Returns the CPU time of all commands so far."""
+    """Return the CPU time of all commands so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def settings(plugin: str) -> list[str]:
-    """Returns the options that a run with one of the plugins has."""
+    """Return the options that a run with one of the plugins has."""
     return ["--config-file", f"{plugin}.ini", "--cache-dir", f".cache-{plugin}", "program"]
 
 
 def checked(folder: Path, plugin: str) -> Taken:
-    """Returns what mypy takes."""
+    """Return what mypy takes."""
     return run(folder, plugin, "mypy", *settings(plugin))
 
 
 def answered(folder: Path, plugin: str) -> Taken:
-    """Returns what the daemon takes, which the first time is started."""
+    """Return what the daemon takes, which the first time is started."""
     return run(folder, plugin, "mypy.dmypy", "--status-file", f"{plugin}.json", "run", "--", *settings(plugin))
 
 
 def edit(folder: Path, number: int) -> None:
-    """Adds a line to one file of the program."""
+    """Add a line to one file of the program."""
     with (folder / "program" / "part_0.py").open("a") as file:
         file.write(f"\nrun_{number} = {number}\n")
 
 
 def measured(folder: Path, rounds: int) -> dict[tuple[str, str], list[Taken]]:
-    """Returns the times by state and plugin."""
+    """Return the times by state and plugin."""
     taken: dict[tuple[str, str], list[Taken]] = {(state, plugin): [] for state in STATES for plugin in PLUGINS}
     for plugin, module in PLUGINS.items():
         (folder / f"{plugin}.ini").write_text(f"[mypy]\nplugins = {module}\nallow_redefinition = true\n")
@@ -169,7 +169,7 @@ def measured(folder: Path, rounds: int) -> dict[tuple[str, str], list[Taken]]:
 
 
 def report(taken: dict[tuple[str, str], list[Taken]]) -> bool:
-    """Prints a line for each state; says whether a target is missed."""
+    """Print a line for each state; says whether a target is missed."""
     missed = False
     for state in STATES:
         both = [taken[state, plugin] for plugin in PLUGINS]
@@ -186,12 +186,12 @@ def report(taken: dict[tuple[str, str], list[Taken]]) -> bool:
 
 
 def compared(ours: list[float], null: list[float]) -> tuple[float, float]:
-    """Returns the median of our times, and that of their ratios to those beside them."""
+    """Return the median of our times, and that of their ratios to those beside them."""
     return median(ours), median(one / other for one, other in zip(ours, null, strict=True))
 
 
 def main() -> None:
-    """Prints the tables; exits with 1 where a target is missed."""
+    """Print the tables; exits with 1 where a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--short", action="store_true", help="fewer rounds")
     rounds = 3 if parser.parse_args().short else 7

@@ -43,7 +43,7 @@ class Lines(NamedTuple):
 
 
 def lines() -> Lines:
-    """Reads the programs: what each line of `accept_` and `reject_` functions is there for."""
+    """Read the programs: what each line of `accept_` and `reject_` functions is there for."""
     asked = Lines(set(), set(), set())
     for path in PROGRAMS:
         text = path.read_text("utf-8").splitlines()
@@ -59,12 +59,12 @@ def lines() -> Lines:
 
 
 def run(*command: str) -> str:
-    """Returns what a checker prints; it fails where it finds errors, so its exit code says nothing."""
+    """Return what a checker prints; it fails where it finds errors, so its exit code says nothing."""
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
 
 
 def collected(found: list[tuple[str, int, str]]) -> Messages:
-    """Puts messages to their places."""
+    """Put messages to their places."""
     messages: Messages = defaultdict(list)
     for file, line, text in found:
         messages[(ROOT / file).resolve(), line].append(text)
@@ -72,7 +72,7 @@ def collected(found: list[tuple[str, int, str]]) -> Messages:
 
 
 def mypy(settings: str) -> Messages:
-    """Asks mypy under some settings."""
+    """Ask mypy under some settings."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "mypy.ini")
         file.write_text(settings, "utf-8")
@@ -84,7 +84,7 @@ STRICT: Final = "[mypy]\nstrict = true\nallow_redefinition = true\nexplicit_pack
 
 
 def pyright() -> Messages:
-    """Asks pyright as it comes."""
+    """Ask pyright as it comes."""
     with TemporaryDirectory() as folder:
         settings = {"include": ["typecheck"], "exclude": ["**/sugar"], "extraPaths": [str(ROOT)]}
         Path(folder, "typecheck").symlink_to(ROOT / "typecheck")
@@ -99,7 +99,7 @@ def pyright() -> Messages:
 
 
 def pyrefly() -> Messages:
-    """Asks pyrefly."""
+    """Ask pyrefly."""
     interpreter = ("--python-interpreter-path", sys.executable)
     said = run(_binary("pyrefly"), "check", "--output-format", "json", *interpreter, *map(str, PROGRAMS))
     found = [one for one in json.loads(said)["errors"] if one.get("severity", "error") == "error"]
@@ -107,7 +107,7 @@ def pyrefly() -> Messages:
 
 
 def ty() -> Messages:
-    """Asks ty."""
+    """Ask ty."""
     said = run(_binary("ty"), "check", "--output-format", "concise", "--python", sys.executable, *map(str, PROGRAMS))
     report = re.compile(r"^(.*?):(\d+):\d+: error(.*)$", re.MULTILINE)
     return collected([(file, int(line), text) for file, line, text in report.findall(said)])
@@ -118,7 +118,7 @@ def _binary(name: str) -> str:
 
 
 def row(name: str, messages: Messages, asked: Lines) -> str:
-    """Writes what a checker saw as a line of the table."""
+    """Write what a checker saw as a line of the table."""
     refused = sum(place in messages for place in asked.refused)
     exact = sum(not any(map(CLAIM.search, messages.get(place, []))) for place in asked.exact)
     wrong = sum(not all(map(CLAIM.search, messages.get(place, []))) for place in asked.right | asked.exact)
@@ -126,7 +126,7 @@ def row(name: str, messages: Messages, asked: Lines) -> str:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Print the table."""
     asked = lines()
     checkers: dict[str, Callable[[], Messages]] = {
         f"mypy {version('mypy')} with the plugin": lambda: mypy(f"{STRICT}plugins = tapegrad.mypy\n"),

@@ -31,7 +31,7 @@ ASKED: Final = ("torch", "jaxtyping", "beartype", "pyrefly", "pyrefly-torch-stub
 
 
 def run(program: str) -> str:
-    """Returns what a program prints, or the exception it ends with."""
+    """Return what a program prints, or the exception it ends with."""
     with TemporaryDirectory() as folder:
         Path(folder, "program.py").write_text(program, "utf-8")
         ran = subprocess.run([sys.executable, "program.py"], cwd=folder, capture_output=True, text=True, check=False)
@@ -40,7 +40,7 @@ def run(program: str) -> str:
 
 
 def pyrefly(program: str) -> str:
-    """Returns what pyrefly says of a program, as it comes."""
+    """Return what pyrefly says of a program, as it comes."""
     with TemporaryDirectory() as folder:
         Path(folder, "program.py").write_text(program, "utf-8")
         Path(folder, "pyrefly.toml").write_text("", "utf-8")
@@ -55,7 +55,7 @@ SYSTEMS: Final[dict[str, Callable[[str], str]]] = {"PyTorch": run, "jaxtyping": 
 
 
 def spoken(claim: re.Match[str]) -> str:
-    """Returns the blocks of a claim with what is said now."""
+    """Return the blocks of a claim with what is said now."""
     said = SYSTEMS[claim["who"]](claim["program"]).strip()
     lines = "".join(f"{line.strip()}\n" for line in (said or "(nothing)").splitlines())
     who = claim["who"]
@@ -63,7 +63,7 @@ def spoken(claim: re.Match[str]) -> str:
 
 
 def main() -> None:
-    """Compares, or writes."""
+    """Compare, or write."""
     parser = argparse.ArgumentParser(description="Compares the page of comparisons with what is said now.")
     parser.add_argument("--write", action="store_true", help="put what is said now into the page")
     writes = parser.parse_args().write

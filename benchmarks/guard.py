@@ -29,31 +29,31 @@ Array = np.ndarray[Any, Any]
 
 
 def plain(x: Any, y: Any, z: Any) -> Any:
-    """Does nothing, with three tensors."""
+    """Do nothing, with three tensors."""
     return x
 
 
 @guarded
 def three_tensors(x: Tensor[tuple[N, L[5]], T], y: Tensor[tuple[L[5], M], NoneTape], z: Tensor[tuple[N, M], T]) -> None:
-    """Holds three tensors against two names, two literals and either tape."""
+    """Hold three tensors against two names, two literals and either tape."""
 
 
 @guarded
 def with_result(
     x: Tensor[tuple[N, L[5]], T], y: Tensor[tuple[L[5], M], NoneTape], z: Tensor[tuple[N, M], T]
 ) -> Tensor[tuple[N, L[5]], T]:
-    """Holds the result against them as well."""
+    """Hold the result against them as well."""
     return x
 
 
 @guarded
 def computed(x: Tensor[tuple[N, L[5]], T], y: Tensor[tuple[L[5], Add[N, L[4]]], T], z: Tensor[tuple[N, M], T]) -> None:
-    """Holds one size against what it is computed from."""
+    """Hold one size against what it is computed from."""
 
 
 @guarded
 def optional(x: Tensor[tuple[N, L[5]], T], y: Tensor[tuple[L[5], M], T], z: Tensor[tuple[N, M], Any] | None) -> None:
-    """Holds the third against a union."""
+    """Hold the third against a union."""
 
 
 class Layer(Generic[In]):
@@ -64,21 +64,21 @@ class Layer(Generic[In]):
 
     @guarded
     def forward(self, x: Tensor[tuple[N, In], T], y: Tensor[tuple[In, M], T], z: Tensor[tuple[N, M], T]) -> None:
-        """Holds three tensors against what the instance knows."""
+        """Hold three tensors against what the instance knows."""
 
 
 @jaxtyped(typechecker=beartype)
 def three_arrays(x: Float[Array, "n 5"], y: Float[Array, "5 m"], z: Float[Array, "n m"]) -> None:
-    """Holds three arrays against two names as jaxtyping does it."""
+    """Hold three arrays against two names as jaxtyping does it."""
 
 
 def zeros(*shape: int) -> Any:
-    """Returns an array of which mypy knows nothing."""
+    """Return an array of which mypy knows nothing."""
     return np.zeros(shape, np.float32)
 
 
 def main() -> int:
-    """Prints the table, and returns 1 if three tensors cost more than the target."""
+    """Print the table, and return 1 if three tensors cost more than the target."""
     a, b, c = zeros(3, 5), zeros(5, 7), zeros(3, 7)
     x, y, z = Tensor(a), Tensor(b), Tensor(c)
     layer: Layer[Any] = Layer(5)

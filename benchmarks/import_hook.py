@@ -45,7 +45,7 @@ print(time.process_time() - start)
 
 
 def write(folder: Path) -> None:
-    """Writes the package."""
+    """Write the package."""
     functions = [(OTHERS if number % 4 else TENSORS).format(number) for number in range(FUNCTIONS)]
     (folder / "package").mkdir()
     (folder / "package" / "__init__.py").write_text("".join(f"import package.m{i}\n" for i in range(MODULES)), "utf-8")
@@ -54,14 +54,14 @@ def write(folder: Path) -> None:
 
 
 def seconds(folder: Path, install: str, *options: str) -> float:
-    """Returns how long the import takes in a fresh interpreter."""
+    """Return how long the import takes in a fresh interpreter."""
     command = [sys.executable, *options, "-c", PROGRAM.format(install=install)]
     run = subprocess.run(command, cwd=folder, env={}, capture_output=True, text=True, check=True)
     return float(run.stdout)
 
 
 def main() -> int:
-    """Prints the table, and returns 1 if a cached import under the hook takes longer than the target."""
+    """Print the table, and return 1 if a cached import under the hook takes longer than the target."""
     hook = "tg.install_import_hook('package')"
     uncached = "-B"  # writes no bytecode; it reads what is there, so these go first
     with tempfile.TemporaryDirectory() as name:

@@ -42,5 +42,5 @@ class Null(Plugin):
 
 
 def plugin(version: str) -> type[Plugin]:  # noqa: ARG001  # mypy's entry point
-    """Returns the plugin to mypy."""
+    """Return the plugin to mypy."""
     return Null

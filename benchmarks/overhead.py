@@ -26,7 +26,7 @@ x, y = tg.tensor(a), tg.tensor(b)
 
 
 def products() -> None:
-    """Records `LENGTH` products on one tape and runs them back, with the gradients of both operands."""
+    """Record `LENGTH` products on one tape and runs them back, with the gradients of both operands."""
     h, w = x.trace(), y.trace()
     for _ in range(LENGTH):
         h = h * w
@@ -34,7 +34,7 @@ def products() -> None:
 
 
 def bare_products() -> None:
-    """Does what `products` does, in NumPy alone."""
+    """Do what `products` does, in NumPy alone."""
     h, seen = a, []
     for _ in range(LENGTH):
         seen.append(h)
@@ -45,7 +45,7 @@ def bare_products() -> None:
 
 
 def tanhs() -> None:
-    """Records `LENGTH` times tanh on one tape and runs them back."""
+    """Record `LENGTH` times tanh on one tape and runs them back."""
     h = x.trace()
     for _ in range(LENGTH):
         h = tg.tanh(h)
@@ -53,7 +53,7 @@ def tanhs() -> None:
 
 
 def bare_tanhs() -> None:
-    """Does what `tanhs` does, in NumPy alone."""
+    """Do what `tanhs` does, in NumPy alone."""
     h, seen = a, []
     for _ in range(LENGTH):
         h = np.tanh(h)
@@ -64,7 +64,7 @@ def bare_tanhs() -> None:
 
 
 def interleaved(rounds: int, calls: dict[str, tuple[str | Callable[[], object], int]]) -> dict[str, float]:
-    """Returns each call's median, in µs."""
+    """Return each call's median, in µs."""
     timers = {name: (Timer(call, globals=globals()), number) for name, (call, number) in calls.items()}
     taken: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
@@ -74,7 +74,7 @@ def interleaved(rounds: int, calls: dict[str, tuple[str | Callable[[], object], 
 
 
 def imports(rounds: int) -> tuple[float, float]:
-    """Returns what `import tapegrad` adds to a process that imports NumPy, and what its first tensor adds, in ms."""
+    """Return what `import tapegrad` adds to a process that imports NumPy, and what its first tensor adds, in ms."""
     programs = ("import numpy", "import numpy, tapegrad", "import numpy, tapegrad; tapegrad.ones((3,))")
     taken: tuple[list[float], ...] = ([], [], [])
     with tempfile.TemporaryDirectory() as compiled:
@@ -90,7 +90,7 @@ def imports(rounds: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Prints the table; exits with 1 where a target is missed."""
+    """Print the table; exits with 1 where a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--short", action="store_true", help="fewer rounds")
     short: bool = parser.parse_args().short

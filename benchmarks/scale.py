@@ -64,7 +64,7 @@ class Point:
 
 
 def best(run: Callable[[], Any], rounds: int = 5) -> float:
-    """Returns the least of some times, in seconds of the processor: what it takes when nobody is in the way."""
+    """Return the least of some times, in seconds of the processor: what it takes when nobody is in the way."""
     times = []
     for _ in range(rounds):
         start = time.process_time()
@@ -74,7 +74,7 @@ def best(run: Callable[[], Any], rounds: int = 5) -> float:
 
 
 def measured_machine() -> Machine:
-    """Measures the three numbers of the model."""
+    """Measure the three numbers of the model."""
     x = data.numbers(1024, 1024)
     large, out = data.numbers(1 << 24), np.empty(1 << 24, np.float32)
     return Machine(
@@ -85,7 +85,7 @@ def measured_machine() -> Machine:
 
 
 def chain(count: int) -> None:
-    """Runs so many ops on eight numbers, and their way back."""
+    """Run so many ops on eight numbers, and their way back."""
     x = tg.tensor(data.numbers(8))
     h: Any = x.trace()
     for _ in range(count // 2):
@@ -94,7 +94,7 @@ def chain(count: int) -> None:
 
 
 def mlp(sizes: tuple[int, ...], batch: int) -> tuple[Callable[[], None], int, int, int]:
-    """Returns a step of training, and how many ops it has, how often it multiplies and how many bytes it moves."""
+    """Return a step of training, and how many ops it has, how often it multiplies and how many bytes it moves."""
     model: Any = nn.Sequential(*(layer for n, m in pairwise(sizes) for layer in (nn.Linear(n, m, rng=n), nn.ReLU())))
     opt, x = optim.SGD(model, lr=1e-4), tg.tensor(data.numbers(batch, sizes[0]))
 
@@ -112,7 +112,7 @@ def mlp(sizes: tuple[int, ...], batch: int) -> tuple[Callable[[], None], int, in
 
 
 def points(costs: Machine) -> list[Point]:
-    """Measures all sweeps."""
+    """Measure all sweeps."""
     found = [
         Point("ops", count, count * costs.op, best(partial(chain, count), 1 if count > 10**5 else 5)) for count in OPS
     ]
@@ -129,7 +129,7 @@ def points(costs: Machine) -> list[Point]:
 
 
 def plot(found: list[Point], path: Path) -> None:
-    """Draws each point's seconds by the clock over those by the model."""
+    """Draw each point's seconds by the clock over those by the model."""
     pyplot: Any = import_module("matplotlib.pyplot")
     figure, axes = pyplot.subplots(figsize=(7, 6), layout="constrained")
     labels = {"ops": "ops on one tape", "batch": "rows of a batch", "width": "width of two layers"}
@@ -147,7 +147,7 @@ def plot(found: list[Point], path: Path) -> None:
 
 
 def stack(count: int) -> str:
-    """Trains a stack of transformer blocks under balanced checkpointing, and says what it takes."""
+    """Train a stack of transformer blocks under balanced checkpointing, and say what it takes."""
     model = nn.Sequential(*(Block(seed) for seed in range(count)))
     opt, x = optim.SGD(model, lr=1e-3), tg.tensor(data.tokens())
     before = memory_of_process("VmRSS")
@@ -162,7 +162,7 @@ def stack(count: int) -> str:
 
 
 def collector() -> list[str]:
-    """Times chains of ops with the collector of cycles and without it, and writes microseconds an op."""
+    """Time chains of ops with the collector of cycles and without it, and write microseconds an op."""
     lines = ["| ops | with the collector, µs an op | without, µs an op |", "| --- | --- | --- |"]
     chain(1_000)
     for count in (1_000, 10_000, 100_000, 300_000):
@@ -177,7 +177,7 @@ def collector() -> list[str]:
 
 
 def table(facts: dict[str, str], costs: Machine, found: list[Point]) -> list[str]:
-    """Writes machine, model and points, as they are printed and as the page shows them."""
+    """Write machine, model and points, as they are printed and as the page shows them."""
     lines = [f"- {name}: {fact}" for name, fact in facts.items()]
     lines.append(
         f"- a = {costs.op * 1e6:.2f} µs an op, F = {costs.flops / 1e9:.0f} G multiplications a second, "
@@ -191,13 +191,13 @@ def table(facts: dict[str, str], costs: Machine, found: list[Point]) -> list[str
 
 
 def page(text: str, numbers: dict[str, Any]) -> str:
-    """Returns the page with the table of some numbers between its two marks."""
+    """Return the page with the table of some numbers between its two marks."""
     points = [Point(**one) for one in numbers["points"]]
     return written(text, table(numbers["machine"], Machine(**numbers["costs"]), points))
 
 
 def main() -> None:
-    """Measures, and writes what was asked for."""
+    """Measure, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all points there")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there; needs the extra plot")

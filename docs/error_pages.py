@@ -109,17 +109,17 @@ class Text(NamedTuple):
 
 @cache
 def tree(path: Path) -> ast.Module:
-    """Returns the syntax tree of a file."""
+    """Return the syntax tree of a file."""
     return ast.parse(path.read_text("utf-8"))
 
 
 def functions(path: Path, prefix: str) -> list[ast.FunctionDef]:
-    """Returns the functions of a file whose names begin so."""
+    """Return the functions of a file whose names begin so."""
     return [node for node in tree(path).body if isinstance(node, ast.FunctionDef) and node.name.startswith(prefix)]
 
 
 def refusals() -> Iterator[RejectedProgram]:
-    """Yields each line that tapegrad refuses; what mypy says by itself is left to its own pages."""
+    """Yield each line that tapegrad refuses; what mypy says by itself is left to its own pages."""
     for path in sorted(path for path in PROGRAMS.rglob("*.py") if "pyright" not in path.parts):
         lines = path.read_text("utf-8").splitlines()
         for function in functions(path, "reject"):
@@ -131,7 +131,7 @@ def refusals() -> Iterator[RejectedProgram]:
 
 @cache
 def texts() -> list[Text]:
-    """Returns every text with the lines it is said of; one that no page is for is an error."""
+    """Return every text with the lines it is said of; one that no page is for is an error."""
     found = [
         Text(name, one["topic"], pattern(one["says"]), one["means"], one["wrong"], tuple(one["mended"]), [])
         for name, one in tomllib.loads(TEXTS.read_text("utf-8")).items()
@@ -150,7 +150,7 @@ def texts() -> list[Text]:
 
 
 def pattern(says: list[str]) -> re.Pattern[str]:
-    """Returns what finds a sentence in which words in braces stand for something."""
+    """Return what finds a sentence in which words in braces stand for something."""
     alternatives = [
         "".join(STANDS_FOR[part[1:-1]] if part.startswith("{") else re.escape(part) for part in split(one))
         for one in says
@@ -159,12 +159,12 @@ def pattern(says: list[str]) -> re.Pattern[str]:
 
 
 def split(message: str) -> list[str]:
-    """Splits a sentence at its braces."""
+    """Split a sentence at its braces."""
     return [part for part in re.split(r"(\{\w+\})", message) if part]
 
 
 def cut(refusal: RejectedProgram) -> str:
-    """Returns the body of a refused function as a program of its own, with what it needs of its file above it."""
+    """Return the body of a refused function as a program of its own, with what it needs of its file above it."""
     path, function = refusal.path, refusal.function
     lines = path.read_text("utf-8").splitlines()
     lines[refusal.line - 1] = MARK.sub(HERE, lines[refusal.line - 1])
@@ -182,13 +182,13 @@ def cut(refusal: RejectedProgram) -> str:
 
 
 def first(statement: ast.stmt) -> int:
-    """Returns the first line of a statement, which is that of its first decorator."""
+    """Return the first line of a statement, which is that of its first decorator."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(one.lineno for one in decorators)])
 
 
 def narrowed(statement: ast.Import | ast.ImportFrom, needed: set[str]) -> ast.Import | ast.ImportFrom:
-    """Returns an import of the names that are needed."""
+    """Return an import of the names that are needed."""
     names = [one for one in statement.names if (one.asname or one.name.partition(".")[0]) in needed]
     if isinstance(statement, ast.Import):
         return ast.Import(names)
@@ -196,19 +196,19 @@ def narrowed(statement: ast.Import | ast.ImportFrom, needed: set[str]) -> ast.Im
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """Returns the names that a statement mentions."""
+    """Return the names that a statement mentions."""
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def bound_by(statement: ast.stmt) -> set[str]:
-    """Returns the names that a statement at the top of a file binds."""
+    """Return the names that a statement at the top of a file binds."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
     return {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 
 def formatted(programs: list[str]) -> list[str]:
-    """Returns programs as ruff formats what stands on a page."""
+    """Return programs as ruff formats what stands on a page."""
     with TemporaryDirectory() as folder:
         files = [Path(folder, f"{number}.py") for number in range(len(programs))]
         for file, program in zip(files, programs, strict=True):
@@ -221,7 +221,7 @@ def formatted(programs: list[str]) -> list[str]:
 
 
 def wrong_program(text: Text) -> RejectedProgram:
-    """Returns the line that shows a text."""
+    """Return the line that shows a text."""
     found = next((one for one in text.refusals if one.place == text.wrong), None)
     if found is None:
         message = f"{text.name}: {text.wrong} is not refused with this text"
@@ -230,7 +230,7 @@ def wrong_program(text: Text) -> RejectedProgram:
 
 
 def mended(text: Text, program: str) -> str:
-    """Returns a refused program as it is right, with what that takes instead of the mistake."""
+    """Return a refused program as it is right, with what that takes instead of the mistake."""
     mistake, instead = text.mended
     if program.count(mistake) != 1:
         message = f"{text.name}: the program has {mistake!r} {program.count(mistake)} times, not once:\n{program}"
@@ -240,7 +240,7 @@ def mended(text: Text, program: str) -> str:
 
 
 def marked(program: str) -> tuple[str, int, int]:
-    """Returns a program without its mark, the line that mypy names, and the one that the mark stood on."""
+    """Return a program without its mark, the line that mypy names, and the one that the mark stood on."""
     place = next(number for number, line in enumerate(program.splitlines(), start=1) if line.endswith(HERE))
     around = [
         node
@@ -251,12 +251,12 @@ def marked(program: str) -> tuple[str, int, int]:
 
 
 def last(node: ast.stmt) -> int:
-    """Returns the last line of a statement."""
+    """Return the last line of a statement."""
     return node.end_lineno or node.lineno
 
 
 def quoted(text: Text, refusal: RejectedProgram, program: str) -> str:
-    """Returns a refused program and who says what of it."""
+    """Return a refused program and who says what of it."""
     program, line, place = marked(program)
     message = re.sub(r"\{-(\d+)\}", lambda back: str(place - int(back[1])), refusal.text)
     file = f"{text.name.replace('-', '_')}.py"
@@ -271,7 +271,7 @@ def quoted(text: Text, refusal: RejectedProgram, program: str) -> str:
 
 
 def raised_by(program: str, file: str) -> Exception | None:
-    """Runs a program and returns what it raises."""
+    """Run a program and returns what it raises."""
     module = ModuleType(file.removesuffix(".py"))
     linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
     sys.modules[module.__name__] = module
@@ -286,7 +286,7 @@ def raised_by(program: str, file: str) -> Exception | None:
 
 
 def checked(text: Text, program: str) -> str:
-    """Returns a program that is right, once it has run."""
+    """Return a program that is right, once it has run."""
     raised = raised_by(program, f"{text.name}.py")
     if raised is not None:
         message = f"{text.name}: the mended program is refused: {raised}\n{program}"
@@ -295,13 +295,13 @@ def checked(text: Text, program: str) -> str:
 
 
 def fenced(language: str, text: str, title: str = "") -> str:
-    """Returns a block of Markdown, with an empty line under it."""
+    """Return a block of Markdown, with an empty line under it."""
     said_by = f' title="{title}"' if title else ""
     return f"```{language}{said_by}\n{text.rstrip()}\n```\n\n"
 
 
 def pages() -> dict[str, str]:
-    """Returns the text of each page by its path under docs/errors."""
+    """Return the text of each page by its path under docs/errors."""
     chosen = [(text, wrong_program(text)) for text in texts()]
     programs = formatted([cut(wrong) for _, wrong in chosen])
     right = formatted([mended(text, marked(one)[0]) for (text, _), one in zip(chosen, programs, strict=True)])
@@ -313,7 +313,7 @@ def pages() -> dict[str, str]:
 
 
 def page(text: Text, refused: str, accepted: str) -> str:
-    """Returns the page of one text."""
+    """Return the page of one text."""
     rows = [f"| `{subject}` | `{escaped(said)}` |" for subject, said in examples(text).items()]
     return "\n".join(
         [
@@ -341,7 +341,7 @@ def page(text: Text, refused: str, accepted: str) -> str:
 
 
 def examples(text: Text) -> dict[str, str]:
-    """Returns one whole message for each who says a text; functions of the programs' own, where nobody else does."""
+    """Return one whole message for each who says a text; functions of the programs' own, where nobody else does."""
     found: dict[str, str] = {}
     for refusal in sorted(text.refusals, key=lambda one: one.subject.lower()):
         found.setdefault(refusal.subject or "Tensor", line_numbered(refusal.text))
@@ -349,7 +349,7 @@ def examples(text: Text) -> dict[str, str]:
 
 
 def line_numbered(said: str) -> str:
-    """Returns words with some number in the place of a line of the program."""
+    """Return words with some number in the place of a line of the program."""
     return re.sub(r"\{-?\d+\}", "9", said)
 
 
@@ -360,7 +360,7 @@ def is_public(subject: str) -> bool:
 
 @cache
 def public() -> set[str]:
-    """Returns the names that may say something: ops, layers, and methods by their class."""
+    """Return the names that may say something: ops, layers, and methods by their class."""
     import tapegrad
 
     rooms = [tapegrad, *(value for name in dir(tapegrad) if isinstance(value := getattr(tapegrad, name), ModuleType))]
@@ -368,17 +368,17 @@ def public() -> set[str]:
 
 
 def escaped(said: str) -> str:
-    """Returns words for the cell of a table."""
+    """Return words for the cell of a table."""
     return said.replace("|", r"\|")
 
 
 def anchor(title: str) -> str:
-    """Returns the anchor of a heading, as Markdown makes it."""
+    """Return the anchor of a heading, as Markdown makes it."""
     return title.lower().replace(" ", "-")
 
 
 def index() -> str:
-    """Returns the first page: the texts by topic, then by who says them."""
+    """Return the first page: the texts by topic, then by who says them."""
     lines = [HEAD]
     for topic in dict.fromkeys(text.topic for text in texts()):
         lines += [f"## {topic}", "", "| text | mypy's code | for example |", "| --- | --- | --- |"]
@@ -398,12 +398,12 @@ def index() -> str:
 
 
 def folded(entry: tuple[str, dict[str, None]]) -> str:
-    """Returns what a list of names is sorted by."""
+    """Return what a list of names is sorted by."""
     return entry[0].lower()
 
 
 def main() -> None:
-    """Writes all pages anew."""
+    """Write all pages anew."""
     try:
         written = pages()
     except LookupError as error:

@@ -24,7 +24,7 @@ An arrow leads from a room to one that it imports; where a longer way leads ther
 
 
 def page() -> str:
-    """Returns the page: a drawing, and a table from the top floor to the ground."""
+    """Return the page: a drawing, and a table from the top floor to the ground."""
     order = rooms()
     below = {room: imported(room) for room in order}
     arrows = [(order.index(room), order.index(low)) for room in order for low in sorted(nearest(room, below))]
@@ -38,25 +38,25 @@ def page() -> str:
 
 
 def floors() -> list[list[str]]:
-    """Returns the rooms of each floor, from the top one to the ground, as the contract names them."""
+    """Return the rooms of each floor, from the top one to the ground, as the contract names them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contract = settings["tool"]["importlinter"]["contracts"][0]
     return [floor.split(" | ") for floor in contract["layers"]]
 
 
 def rooms() -> list[str]:
-    """Returns all rooms."""
+    """Return all rooms."""
     return [room for floor in floors() for room in floor]
 
 
 def files(room: str) -> list[Path]:
-    """Returns the source of a room: a file, or all files of a folder."""
+    """Return the source of a room: a file, or all files of a folder."""
     path = ROOT / PACKAGE / room
     return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
 
 
 def imported(room: str) -> set[str]:
-    """Returns the rooms below that a room imports."""
+    """Return the rooms below that a room imports."""
     found: set[str] = set()
     for node in (node for file in files(room) for node in ast.walk(ast.parse(file.read_text("utf-8")))):
         if isinstance(node, ast.ImportFrom) and node.module == PACKAGE:
@@ -68,12 +68,12 @@ def imported(room: str) -> set[str]:
 
 
 def nearest(room: str, below: dict[str, set[str]]) -> set[str]:
-    """Returns the rooms that a room imports and that no other of them leads to."""
+    """Return the rooms that a room imports and that no other of them leads to."""
     return {low for low in below[room] if not any(low in reached(other, below) for other in below[room] - {low})}
 
 
 def reached(room: str, below: dict[str, set[str]]) -> set[str]:
-    """Returns all rooms that a room leads to, on whatever way."""
+    """Return all rooms that a room leads to, on whatever way."""
     found: set[str] = set()
     waiting = [room]
     while waiting:
@@ -84,7 +84,7 @@ def reached(room: str, below: dict[str, set[str]]) -> set[str]:
 
 
 def words(room: str) -> str:
-    """Returns the first sentence that a room says of itself."""
+    """Return the first sentence that a room says of itself."""
     path = ROOT / PACKAGE / room
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     text = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""

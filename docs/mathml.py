@@ -34,7 +34,7 @@ class Formulas(Treeprocessor):
 
 
 def mathml(formula: str) -> str:
-    """Returns the MathML of a formula between arithmatex's delimiters."""
+    """Return the MathML of a formula between arithmatex's delimiters."""
     latex = formula[2:-2].strip()
     markup = convert(latex, display="block" if formula.startswith(r"\[") else "inline")
     # A browser would set too close what the converter takes for a letter, and too far a minus with nothing before it.
@@ -43,7 +43,7 @@ def mathml(formula: str) -> str:
 
 
 def as_operator(letter: re.Match[str]) -> str:
-    """Returns the symbol as an operator unless it is a letter."""
+    """Return the symbol as an operator unless it is a letter."""
     return letter[0] if unescape(letter[1]).isalpha() else f"<mo>{letter[1]}</mo>"
 
 
@@ -56,5 +56,5 @@ class MathML(Extension):
 
 
 def makeExtension() -> MathML:  # noqa: N802  # the name that Markdown asks for
-    """Returns the extension."""
+    """Return the extension."""
     return MathML()

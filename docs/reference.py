@@ -57,25 +57,25 @@ class Name(NamedTuple):
 
 @cache
 def source(room: str) -> ast.Module:
-    """Returns the syntax tree of a room: of the stub, where a face has one."""
+    """Return the syntax tree of a room: of the stub, where a face has one."""
     path = ROOT.joinpath(*room.split("."))
     choices = (path / "__init__.pyi", path / "__init__.py", path.with_suffix(".py"))
     return ast.parse(next(choice for choice in choices if choice.exists()).read_text("utf-8"))
 
 
 def faces() -> list[str]:
-    """Returns the rooms whose names are public."""
+    """Return the rooms whose names are public."""
     shown = [one.name for node in imports(FACE) if node.module == FACE for one in node.names]
     return [FACE, *(f"{FACE}.{name}" for name in shown), *OUTSIDE_THE_FACE]
 
 
 def imports(room: str) -> list[ast.ImportFrom]:
-    """Returns the imports at the top of a room."""
+    """Return the imports at the top of a room."""
     return [node for node in source(room).body if isinstance(node, ast.ImportFrom)]
 
 
 def names() -> list[Name]:
-    """Returns every public name once, under the first of its faces."""
+    """Return every public name once, under the first of its faces."""
     found: dict[str, Name] = {}
     for face in faces():
         for name in public(face):
@@ -84,7 +84,7 @@ def names() -> list[Name]:
 
 
 def public(face: str) -> list[Name]:
-    """Returns the names of one face: what it hands on as `X as X`, and what it defines itself."""
+    """Return the names of one face: what it hands on as `X as X`, and what it defines itself."""
     handed_on = [
         one.name for node in imports(face) if node.module != FACE for one in node.names if one.asname == one.name
     ]
@@ -97,7 +97,7 @@ def public(face: str) -> list[Name]:
 
 
 def statements(room: str) -> Iterator[ast.stmt]:
-    """Gives what a room does when it is imported, and what only a checker reads of it."""
+    """Return what a room does when it is imported, and what only a checker reads of it."""
     for node in source(room).body:
         yield node
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
@@ -105,7 +105,7 @@ def statements(room: str) -> Iterator[ast.stmt]:
 
 
 def home(room: str, name: str) -> tuple[str, Definition]:
-    """Returns the room that defines a name, and the definition."""
+    """Return the room that defines a name, and the definition."""
     for node in statements(room):
         if isinstance(node, ast.ImportFrom) and node.module and any(one.asname == name for one in node.names):
             return home(node.module, name) if node.module.startswith(FACE) else (room, node)
@@ -116,7 +116,7 @@ def home(room: str, name: str) -> tuple[str, Definition]:
 
 
 def defined_by(node: Definition) -> list[str]:
-    """Returns the names that a statement defines."""
+    """Return the names that a statement defines."""
     match node:
         case ast.FunctionDef() | ast.ClassDef():
             return [node.name]
@@ -129,7 +129,7 @@ def defined_by(node: Definition) -> list[str]:
 
 
 def words(name: Name) -> str | None:
-    """Returns the docstring of a name; that of an assignment is the string under it."""
+    """Return the docstring of a name; that of an assignment is the string under it."""
     if isinstance(name.definition, ast.FunctionDef):
         return next(filter(None, map(ast.get_docstring, overloads(name))), None)
     if isinstance(name.definition, ast.ClassDef):
@@ -144,12 +144,12 @@ def words(name: Name) -> str | None:
 
 
 def overloads(name: Name) -> list[ast.FunctionDef]:
-    """Returns all definitions of a function: the last of several has the docstring."""
+    """Return all definitions of a function: the last of several has the docstring."""
     return [node for node in source(name.room).body if isinstance(node, ast.FunctionDef) and node.name == name.short]
 
 
 def pages() -> dict[str, str]:
-    """Returns the text of each page by its path under docs/api."""
+    """Return the text of each page by its path under docs/api."""
     by_page: dict[str, list[Name]] = {}
     for name in sorted(names(), key=lambda name: name.definition.lineno):
         by_page.setdefault(name.page, []).append(name)
@@ -157,7 +157,7 @@ def pages() -> dict[str, str]:
 
 
 def text(page: str, on_it: list[Name]) -> str:
-    """Returns one page: what the room says of itself, name after name, and its aliases in a table."""
+    """Return one page: what the room says of itself, name after name, and its aliases in a table."""
     room = page.removesuffix(".md").replace("/", ".")
     aliases = [name for name in on_it if name.is_plain_alias]
     rows = [f"| `{name.public}` | `{meaning(name)}` |" for name in aliases]
@@ -167,7 +167,7 @@ def text(page: str, on_it: list[Name]) -> str:
 
 
 def meaning(name: Name) -> str:
-    """Returns what an alias stands for, as its source has it."""
+    """Return what an alias stands for, as its source has it."""
     match name.definition:
         case ast.AnnAssign(value=ast.expr() as value) | ast.Assign(value=value):
             return ast.unparse(value).strip("'")
@@ -179,7 +179,7 @@ def meaning(name: Name) -> str:
 
 
 def entry(name: Name) -> str:
-    """Returns the lines that mkdocstrings puts the docstring in the place of."""
+    """Return the lines that mkdocstrings puts the docstring in the place of."""
     if not words(name):
         message = f"{name.public} has no docstring in {name.room}, so the API pages could say nothing of it"
         raise LookupError(message)
@@ -193,7 +193,7 @@ def entry(name: Name) -> str:
 
 
 def methods_without_words(name: Name) -> list[str]:
-    """Returns the public methods of a class that say nothing; one that overrides another means what that says."""
+    """Return the public methods of a class that say nothing; one that overrides another means what that says."""
     if not isinstance(name.definition, ast.ClassDef) or name.room in MEANS_WHAT_NUMPY_MEANS:
         return []
     methods = [node for node in name.definition.body if isinstance(node, ast.FunctionDef)]
@@ -202,12 +202,12 @@ def methods_without_words(name: Name) -> list[str]:
 
 
 def decorators(node: ast.FunctionDef) -> list[str]:
-    """Returns what a function is decorated with."""
+    """Return what a function is decorated with."""
     return [ast.unparse(one) for one in node.decorator_list]
 
 
 def main() -> None:
-    """Writes all pages anew."""
+    """Write all pages anew."""
     try:
         written = pages()
     except LookupError as error:
@@ -222,7 +222,7 @@ def main() -> None:
 
 
 def on_config(config: Any) -> None:
-    """Puts each page that the nav does not name behind the others of its folder; mkdocs calls this."""
+    """Put each page that the nav does not name behind the others of its folder; mkdocs calls this."""
     named = set(named_pages(config.nav))
     for path in sorted(API.rglob("*.md")):
         page = path.relative_to(API.parent).as_posix()
@@ -232,14 +232,14 @@ def on_config(config: Any) -> None:
 
 
 def named_pages(nav: list[Any]) -> Iterator[str]:
-    """Yields the pages of a nav, those of its sections as well."""
+    """Yield the pages of a nav, those of its sections as well."""
     for item in nav:
         for below in [item] if isinstance(item, str) else item.values():
             yield from [below] if isinstance(below, str) else named_pages(below)
 
 
 def section_of(nav: list[Any], folder: str) -> list[Any] | None:
-    """Returns the first section that has a page of a folder."""
+    """Return the first section that has a page of a folder."""
     sections = [below for item in nav if isinstance(item, dict) for below in item.values()]
     here = [page for page in [*nav, *sections] if isinstance(page, str)]
     if any(page.rpartition("/")[0] == folder for page in here):

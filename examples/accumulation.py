@@ -25,19 +25,19 @@ PARTS = 4
 
 
 def network() -> Model:
-    """Returns the same network each time."""
+    """Return the same network each time."""
     with tg.random(0):
         return nn.Sequential(nn.Linear(64, 48), nn.Tanh(), nn.Linear(48, 10))
 
 
 def at_once(model: Model, images: Images[L[256]], labels: Labels[L[256]]) -> tuple[float, Gradients]:
-    """Returns the loss and the gradients of a whole batch."""
+    """Return the loss and the gradients of a whole batch."""
     loss = tg.cross_entropy(model(images.trace()), labels)
     return loss.item(), loss.backward(wrt=model)
 
 
 def in_parts(model: Model, images: Images[L[256]], labels: Labels[L[256]]) -> tuple[float, Gradients]:
-    """Returns the same, computed from one part after the other."""
+    """Return the same, computed from one part after the other."""
     total, grads = 0.0, Gradients()
     for x, y in zip(tg.split(images, PARTS), tg.split(labels, PARTS), strict=True):
         loss = tg.cross_entropy(model(x.trace(grads=grads)), y) / PARTS
@@ -46,12 +46,12 @@ def in_parts(model: Model, images: Images[L[256]], labels: Labels[L[256]]) -> tu
 
 
 def largest_difference(model: Model, one: Gradients, other: Gradients) -> float:
-    """Returns by how much the gradients of any parameter differ at most."""
+    """Return by how much the gradients of any parameter differ at most."""
     return max(float(tg.abs(one[w] - other[w]).max()) for w in model.parameters().values())
 
 
 def main() -> None:
-    """Trains two networks side by side, one with whole batches and one with batches in parts."""
+    """Train two networks side by side, one with whole batches and one with batches in parts."""
     short, path = options("Trains with accumulated gradients, beside whole batches.")
     images, labels, test_images, test_labels = digits()
     whole, parted = network(), network()

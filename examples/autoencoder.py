@@ -36,24 +36,24 @@ class Autoencoder(nn.Module, Generic[Z]):
         self.decoder = nn.Sequential(nn.Linear(latent, 128), nn.ReLU(), nn.Linear(128, 64))
 
     def encode(self, x: Tensor[Shape[N, L[64]], T]) -> tuple[Tensor[Shape[N, Z], T], Tensor[Shape[N, Z], T]]:
-        """Returns μ and log σ²."""
+        """Return μ and log σ²."""
         hidden = self.hidden(x)
         return self.mean(hidden), self.log_variance(hidden)
 
     @override
     def forward(self, x: Tensor[Shape[N, L[64]], T]) -> Tensor[Shape[N, L[64]], T]:
-        """Returns each pixel anew, from the mean alone."""
+        """Return each pixel anew, from the mean alone."""
         mean, _ = self.encode(x)
         return tg.sigmoid(self.decoder(mean))
 
 
 def divergence(mean: Tensor[Shape[N, Z], T], log_variance: Tensor[Shape[N, Z], T]) -> Tensor[tuple[()], T]:
-    """Returns what the few numbers of all images cost: KL(N(μ, σ²) ‖ N(0, 1)) = ½ Σ μ² + σ² - log σ² - 1."""
+    """Return what the few numbers of all images cost: KL(N(μ, σ²) ‖ N(0, 1)) = ½ Σ μ² + σ² - log σ² - 1."""
     return 0.5 * (mean * mean + tg.exp(log_variance) - log_variance - 1.0).sum()
 
 
 def bound(model: Autoencoder[Z], x: Tensor[Shape[N, L[64]], T]) -> Tensor[tuple[()], T]:
-    """Returns the negative bound in nats per image: what the pixels cost, and what the few numbers cost."""
+    """Return the negative bound in nats per image: what the pixels cost, and what the few numbers cost."""
     mean, log_variance = model.encode(x)
     drawn = mean + tg.exp(0.5 * log_variance) * tg.normal_like(mean)
     pixels = tg.bce_with_logits(model.decoder(drawn), x.detach(), reduction="sum")
@@ -61,7 +61,7 @@ def bound(model: Autoencoder[Z], x: Tensor[Shape[N, L[64]], T]) -> Tensor[tuple[
 
 
 def train(model: Autoencoder[Z], images: Images[N], epochs: int) -> None:
-    """Shows the model every image once an epoch, in batches of 32."""
+    """Show the model every image once an epoch, in batches of 32."""
     opt = optim.Adam(model, lr=2e-3)
     for epoch in progress.track(data.batches(images, size=32), epochs=epochs):
         for x in epoch:
@@ -71,7 +71,7 @@ def train(model: Autoencoder[Z], images: Images[N], epochs: int) -> None:
 
 
 def plot(model: Autoencoder[Z], images: Images[N]) -> Figure:
-    """Draws ten images, what the model makes of them, and ten that it has made up."""
+    """Draw ten images, what the model makes of them, and ten that it has made up."""
     invented = tg.sigmoid(model.decoder(tg.normal((10, model.latent))))
     rows = {"test images": images[:10], "made anew": model(images[:10]), "made up": invented}
     figure = Figure(figsize=(7, 2.6), layout="constrained")
@@ -83,7 +83,7 @@ def plot(model: Autoencoder[Z], images: Images[N]) -> Figure:
 
 
 def main() -> None:
-    """Trains an autoencoder of four numbers, and compares what it makes of images with the mean of all."""
+    """Train an autoencoder of four numbers, and compare what it makes of images with the mean of all."""
     short, path = options("Trains a variational autoencoder on handwritten digits.")
     images, _, test_images, _ = digits()
     with tg.random(0):

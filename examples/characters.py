@@ -43,14 +43,14 @@ class Writer(nn.Module, Generic[C]):
 
 
 def waves(n: N) -> Tensor[Shape[N, L[64]], NoneTape]:
-    """Tells places apart by the phases of 32 waves, each longer than the one before."""
+    """Tell places apart by the phases of 32 waves, each longer than the one before."""
     lengths = tg.exp(tg.linspace(0.0, np.log(1000.0), 32))
     angles = tg.arange(n).astype(np.float32).reshape((n, 1)) / lengths
     return tg.concat([tg.sin(angles), tg.cos(angles)], axis=1)
 
 
 def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], epochs: int, log: Path) -> None:
-    """Shows the model 50 times an epoch 32 pieces of the text, from places of chance."""
+    """Show the model 50 times an epoch 32 pieces of the text, from places of chance."""
     rng, opt = np.random.default_rng(0), optim.Adam(model, lr=3e-3)
     for epoch in progress.track(range(50), epochs=epochs, log=log):
         for _ in epoch:
@@ -62,14 +62,14 @@ def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], epochs: 
 
 
 def loss(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64]) -> float:
-    """Returns how well the model guesses the next character, in nats, over 256 pieces from all over the text."""
+    """Return how well the model guesses the next character, in nats, over 256 pieces from all over the text."""
     starts = np.linspace(0, len(text) - SEEN - 1, 256).astype(np.int64)[:, None]
     pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))
     return float(tg.cross_entropy(model(pieces[:, :-1]), pieces[:, 1:]))
 
 
 def write(model: Writer[C], characters: str, length: int) -> str:
-    """Lets the model continue a line break, each character drawn from what it finds likely."""
+    """Let the model continue a line break, each character drawn from what it finds likely."""
     rng, written = np.random.default_rng(0), [characters.index("\n")]
     for _ in range(length):
         scores = model(tg.tensor([written[-SEEN:]]))
@@ -79,7 +79,7 @@ def write(model: Writer[C], characters: str, length: int) -> str:
 
 
 def main() -> None:
-    """Trains a writer and shows what it writes."""
+    """Train a writer and shows what it writes."""
     short, path = options("Trains a transformer to write as Python's manual does.")
     manual = "\n".join(topics.values()).encode("ascii", "ignore").decode()
     characters = "".join(sorted(set(manual)))

@@ -32,7 +32,7 @@ D = TypeVar("D", bound=np.floating)
 
 
 def kernel_shape(x: Dims, y: Dims) -> Dims:
-    """Says that rows are compared with rows: (N, K) and (M, K) give (N, M)."""
+    """Say that rows are compared with rows: (N, K) and (M, K) give (N, M)."""
     if len(x) != 2 or len(y) != 2:
         raise ShapeError(f"x is {show(x)} and y is {show(y)} but (N, K) and (M, K) are expected")
     (n, k), (m, k_y) = x, y
@@ -43,7 +43,7 @@ def kernel_shape(x: Dims, y: Dims) -> Dims:
 
 @tg.op(kernel_shape, eager=True)
 def kernel(x: Tensor[Shape[N, K], T1, D], y: Tensor[Shape[M, K], T2, D]) -> Tensor[Shape[N, M], Merge[T1, T2], D]:
-    """Returns how alike each row of x and each row of y are."""
+    """Return how alike each row of x and each row of y are."""
     a, b, tape = tg.split_tape(x, y)
     product = a.data @ b.data.T + 1.0
     out = tg.node(product * product)
@@ -71,7 +71,7 @@ class Reader(nn.Module, Generic[M]):
 
 
 def check() -> None:
-    """Holds the op to what an op has to do, once with random numbers and once with numbers that a reader can check."""
+    """Hold the op to what an op has to do, once with random numbers and once with numbers that a reader can check."""
     x, y = tg.normal((3, 2), dtype=np.float64, rng=0), tg.normal((5, 2), dtype=np.float64, rng=1)
     check_gradients(kernel, x, y, order=2)
     check_shape_rule(kernel, ((3, 2), (5, 2)), ((1, 7), (4, 7)))
@@ -89,7 +89,7 @@ def check() -> None:
 
 
 def train(model: Reader[M], images: Images[N], labels: Labels[N], epochs: int) -> None:
-    """Shows the model every image once an epoch, in batches of 32."""
+    """Show the model every image once an epoch, in batches of 32."""
     opt = optim.AdamW(model, lr=2e-3, weight_decay=0.2)
     for epoch in progress.track(data.batches(images, labels, size=32), epochs=epochs):
         for x, y in epoch:
@@ -100,7 +100,7 @@ def train(model: Reader[M], images: Images[N], labels: Labels[N], epochs: int) -
 
 
 def plot(model: Reader[M]) -> Figure:
-    """Draws the patterns: dark pixels count for likeness, light ones against it."""
+    """Draw the patterns: dark pixels count for likeness, light ones against it."""
     figure = Figure(figsize=(7, 2.9), layout="constrained")
     for axes, pattern in zip(figure.subplots(4, 10).flat, model.patterns.numpy(), strict=True):
         axes.imshow(pattern.reshape((8, 8)), cmap="RdGy", vmin=-np.abs(pattern).max(), vmax=np.abs(pattern).max())
@@ -109,7 +109,7 @@ def plot(model: Reader[M]) -> Figure:
 
 
 def main() -> None:
-    """Checks the op, then trains and tests a network made of it."""
+    """Check the op, then train and tests a network made of it."""
     short, path = options("Checks an op of one's own, and reads handwritten digits with it.")
     check()
     images, labels, test_images, test_labels = digits()

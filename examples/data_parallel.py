@@ -41,7 +41,7 @@ class Net(nn.Module):
             self.last = nn.Linear(128, 10)
 
     def forward(self, x: Tensor[Shape[N, L[64]], OwnedTape]) -> Tensor[Shape[N, L[10]], OwnedTape]:
-        """Scores each image for ten classes."""
+        """Score each image for ten classes."""
         return self.last(self.noise(tg.relu(self.first(x))))
 
 
@@ -49,14 +49,14 @@ class Net(nn.Module):
 def step(
     model: Net, opt: optim.Adam, x: Tensor[Shape[N, L[64]], NoneTape], y: Tensor[Shape[N], NoneTape, np.int64]
 ) -> Tensor[Shape[()], NoneTape]:
-    """Trains on one batch, of which every device has a part."""
+    """Train on one batch, of which every device has a part."""
     loss = tg.cross_entropy(model(x.trace()), y)
     opt.step(loss.backward(wrt=model))
     return loss.detach()
 
 
 def train(steps: int) -> list[float]:
-    """Returns the loss of each step."""
+    """Return the loss of each step."""
     jax: Any = import_module("jax")  # Any: otherwise mypy would analyze all of JAX
     mesh = jax.make_mesh((jax.device_count(),), ("data",))
 
@@ -75,7 +75,7 @@ def train(steps: int) -> list[float]:
 
 
 def main() -> None:
-    """Finds its devices, and trains."""
+    """Find its devices, and train."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--short", action="store_true", help="train 20 steps only, as the tests do")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the losses there, a PNG")

@@ -20,14 +20,14 @@ python = Syntax("", "python", theme="ansi_dark", background_color="default")
 
 
 def planted(path: str) -> dict[int, str]:
-    """Returns what stands behind `# E:`, by line."""
+    """Return what stands behind `# E:`, by line."""
     lines = (ROOT / path).read_text("utf-8").splitlines()
     marks = ((number, MARK.search(line)) for number, line in enumerate(lines, start=1))
     return {number: mark[1] for number, mark in marks if mark is not None}
 
 
 def refused(*paths: str) -> dict[str, dict[int, str]]:
-    """Returns what mypy, with the plugin, says of each file by line."""
+    """Return what mypy, with the plugin, says of each file by line."""
     with console.status("mypy reads NumPy's types as well, the first time"):
         try:
             reports = run_mypy(["--config-file", "pyproject.toml", *paths], folder=ROOT)
@@ -43,7 +43,7 @@ def refused(*paths: str) -> dict[str, dict[int, str]]:
 
 
 def show(path: str, said: dict[int, str]) -> None:
-    """Prints each message under the line it is about."""
+    """Print each message under the line it is about."""
     verdict = ("refused", "bold red") if said else ("accepted", "bold green")
     console.print(Text.assemble(f"\n{path:<26}", verdict))
     lines = (ROOT / path).read_text("utf-8").splitlines()
@@ -55,7 +55,7 @@ def show(path: str, said: dict[int, str]) -> None:
 
 
 def compare(said: dict[int, str], expected: dict[int, str]) -> bool:
-    """Prints how many mistakes were refused in the words planted beside them, and where the two differ."""
+    """Print how many mistakes were refused in the words planted beside them, and where the two differ."""
     differ = sorted(number for number in said | expected if said.get(number) != expected.get(number))
     console.print(f"\nas planted: {len(expected.keys() - differ)} of {len(expected)}")
     for number in differ:
@@ -65,7 +65,7 @@ def compare(said: dict[int, str], expected: dict[int, str]) -> bool:
 
 
 def main() -> int:
-    """Runs both steps, and fails at the first whose outcome is not the planted one."""
+    """Run both steps, and fails at the first whose outcome is not the planted one."""
     console.rule("1  mypy judges two programs")
     said = refused(RIGHT, WRONG)
     for path, messages in said.items():

@@ -38,19 +38,19 @@ class Patients(NamedTuple):
 
 @guarded  # mypy cannot know the size of the permutation, so the result is checked at run time
 def shuffled() -> tuple[Measured[L[442]], Column[L[442]]]:
-    """Returns all patients in an order of chance."""
+    """Return all patients in an order of chance."""
     loaded, order = load_diabetes(scaled=False), np.random.default_rng(0).permutation(442)
     x, y = tg.tensor(loaded.data[order]), tg.tensor(loaded.target[order])
     return x.astype(np.float32), y.astype(np.float32).reshape((442, 1))
 
 
 def standardised(x: Tensor[Shape[N, F], NoneTape], like: int) -> Tensor[Shape[N, F], NoneTape]:
-    """Gives each column a mean of 0 and a variance of 1 among its first rows."""
+    """Return each column a mean of 0 and a variance of 1 among its first rows."""
     return (x - x[:like].mean(axis=0)) / tg.std(x[:like], axis=0)
 
 
 def load() -> Patients:
-    """Splits the patients into those to learn from, those that say when to stop, and those to be tested with."""
+    """Split the patients into those to learn from, those that say when to stop, and those to be tested with."""
     x, y = shuffled()
     parts = (282, 80, 80)
     (x0, x1, x2), (y0, y1, y2) = tg.split(standardised(x, 282), parts), tg.split(standardised(y, 282), parts)
@@ -58,17 +58,17 @@ def load() -> Patients:
 
 
 def explained(foretold: Column[N], y: Column[N]) -> float:
-    """Returns R²."""
+    """Return R²."""
     return 1.0 - float(tg.mse(foretold, y) / tg.var(y))
 
 
 def least_squares(x: Measured[N], y: Column[N]) -> Tensor[Shape[L[10], L[1]], NoneTape]:
-    """Returns the weights of the straight line; columns with a mean of 0 need no other number."""
+    """Return the weights of the straight line; columns with a mean of 0 need no other number."""
     return tg.solve(x.T @ x, x.T @ y)
 
 
 def main() -> None:
-    """Trains until the validation gets no better for a while, and tests."""
+    """Train until the validation gets no better for a while, and tests."""
     short, path = options("Foretells the progression of diabetes.")
     (x, y), (validation_x, validation_y), (test_x, test_y) = load()
     with tg.random(0):

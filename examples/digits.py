@@ -36,7 +36,7 @@ class Classifier(nn.Module, Generic[H]):
 
 
 def train(model: Classifier[H], images: Images[N], labels: Labels[N], epochs: int) -> None:
-    """Shows the model every image once an epoch, in batches of 32."""
+    """Show the model every image once an epoch, in batches of 32."""
     opt = optim.Adam(model, lr=2e-3)
     for epoch in progress.track(data.batches(images, labels, size=32), epochs=epochs):
         for x, y in epoch:
@@ -47,7 +47,7 @@ def train(model: Classifier[H], images: Images[N], labels: Labels[N], epochs: in
 
 
 def test(model: Classifier[H], images: Images[N], labels: Labels[N]) -> None:
-    """Prints how many images the model reads right, and what it takes the others for."""
+    """Print how many images the model reads right, and what it takes the others for."""
     written, read = labels.numpy(), model(images).numpy().argmax(axis=1)
     table = np.zeros((10, 10), np.int64)
     np.add.at(table, (written, read), 1)
@@ -59,7 +59,7 @@ def test(model: Classifier[H], images: Images[N], labels: Labels[N]) -> None:
 
 
 def plot(model: Classifier[H]) -> Figure:
-    """Draws what speaks for each digit, dark, and against it, red, were all hidden units at work at once."""
+    """Draw what speaks for each digit, dark, and against it, red, were all hidden units at work at once."""
     weights = (model.rise.weight @ model.fall.weight).numpy()  # (64, 10)
     figure = Figure(figsize=(8, 1.2), layout="constrained")
     for digit, axes in enumerate(figure.subplots(1, 10)):
@@ -70,7 +70,7 @@ def plot(model: Classifier[H]) -> Figure:
 
 
 def keep(model: Classifier[H], hidden: H, images: Images[N]) -> None:
-    """Saves the model in either format, loads it into a fresh one, and compares what the two make of the images."""
+    """Save the model in either format, loads it into a fresh one, and compare what the two make of the images."""
     print()
     for name in ("digits.npz", "digits.safetensors"):
         fresh = Classifier(hidden)
@@ -84,7 +84,7 @@ def keep(model: Classifier[H], hidden: H, images: Images[N]) -> None:
 
 
 def main() -> None:
-    """Trains, tests, saves and loads a classifier with 64 hidden units."""
+    """Train, tests, saves and loads a classifier with 64 hidden units."""
     short, path = options("Trains a network on handwritten digits.")
     images, labels, test_images, test_labels = digits()
     with tg.random(0):

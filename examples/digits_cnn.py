@@ -39,7 +39,7 @@ class Reader(nn.Module):
 
 
 def shifted(x: Images[N, NoneTape], rng: np.random.Generator) -> Images[N, NoneTape]:
-    """Shifts each image by up to a pixel: a random window of 8×8 in one of 10×10."""
+    """Shift each image by up to a pixel: a random window of 8×8 in one of 10×10."""
     n = x.shape[0]
     corners = 10 * rng.integers(0, 3, (n, 1)) + rng.integers(0, 3, (n, 1))
     wide = tg.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))).reshape((n, 100))
@@ -47,7 +47,7 @@ def shifted(x: Images[N, NoneTape], rng: np.random.Generator) -> Images[N, NoneT
 
 
 def train(model: Reader, images: Images[N, NoneTape], labels: Labels[N], epochs: int, rng: np.random.Generator) -> None:
-    """Shows the model every image once an epoch, in batches of 32, in steps that become smaller."""
+    """Show the model every image once an epoch, in batches of 32, in steps that become smaller."""
     batches = data.batches(images, labels, size=32)
     opt, lr = optim.Adam(model), schedule.cosine(2e-3, steps=epochs * len(batches))
     for epoch in progress.track(batches, epochs=epochs):
@@ -60,7 +60,7 @@ def train(model: Reader, images: Images[N, NoneTape], labels: Labels[N], epochs:
 
 
 def plot(model: Reader, images: Images[N, NoneTape], labels: Labels[N]) -> Figure:
-    """Draws the eight images whose digit the model finds least likely, with what it reads instead."""
+    """Draw the eight images whose digit the model finds least likely, with what it reads instead."""
     written, likely = labels.numpy(), tg.softmax(model(images)).numpy()
     hardest = np.argsort(likely[np.arange(len(written)), written])[:8]
     figure = Figure(figsize=(8, 1.4), layout="constrained")
@@ -73,7 +73,7 @@ def plot(model: Reader, images: Images[N, NoneTape], labels: Labels[N]) -> Figur
 
 
 def main(seed: int = 0) -> None:
-    """Trains and tests a network of three convolutions."""
+    """Train and tests a network of three convolutions."""
     short, path = options("Trains a convolutional network on handwritten digits.")
     images, labels, test_images, test_labels = digits()
     images, test_images = images.reshape((1437, 1, 8, 8)), test_images.reshape((360, 1, 8, 8))

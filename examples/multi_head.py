@@ -41,7 +41,7 @@ class TwoHeads(nn.Module, Generic[H]):
 
 
 def train(model: TwoHeads[H], images: Images[N], labels: Labels[N], epochs: int, log: Path) -> None:
-    """Shows the model every image once an epoch, in batches of 32, and keeps account of both losses."""
+    """Show the model every image once an epoch, in batches of 32, and keep account of both losses."""
     opt = optim.Adam(model, lr=1e-3)
     for epoch in progress.track(data.batches(images, labels, size=32), epochs=epochs, log=log):
         for x, y in epoch:
@@ -54,7 +54,7 @@ def train(model: TwoHeads[H], images: Images[N], labels: Labels[N], epochs: int,
 
 
 def main() -> None:
-    """Trains and tests both heads, and asks how often they agree."""
+    """Train and tests both heads, and ask how often they agree."""
     short, path = options("Trains a network with two heads on handwritten digits.")
     images, labels, test_images, test_labels = digits()
     with tg.random(0), TemporaryDirectory() as folder:

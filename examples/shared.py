@@ -28,7 +28,7 @@ class Options(NamedTuple):
 
 
 def options(description: str) -> Options:
-    """Reads the command line, which is the same for all examples."""
+    """Read the command line, which is the same for all examples."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--short", action="store_true", help="train a few seconds only, as the tests do")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the result there, a PNG")
@@ -38,7 +38,7 @@ def options(description: str) -> Options:
 
 @guarded  # mypy cannot know the size of the permutation, so the result is checked at run time
 def digits() -> tuple[Images[L[1437]], Labels[L[1437]], Images[L[360]], Labels[L[360]]]:
-    """Shuffles scikit-learn's 1,797 digits, and splits them into those to learn from and those to be tested with."""
+    """Shuffle scikit-learn's 1,797 digits, and split them into those to learn from and those to be tested with."""
     loaded = load_digits()
     images = tg.tensor(loaded.data).astype(np.float32) / 16.0
     labels = tg.tensor(loaded.target)
@@ -48,11 +48,11 @@ def digits() -> tuple[Images[L[1437]], Labels[L[1437]], Images[L[360]], Labels[L
 
 
 def accuracy(scores: Tensor[Shape[N, C], Tape], labels: Labels[N]) -> float:
-    """Returns the fraction of rows whose highest score is that of the label."""
+    """Return the fraction of rows whose highest score is that of the label."""
     return float(np.mean(scores.detach().numpy().argmax(axis=1) == labels.numpy()))
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes a picture, into a folder that is made if need be."""
+    """Write a picture, into a folder that is made if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=80)

@@ -28,7 +28,7 @@ sys.modules[__name__].__class__ = _Face
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a public name when it is first used."""
+    """Import a public name when it is first used."""
     if name == "__all__":
         return __dir__()
     if name == "__version__":

@@ -11,7 +11,7 @@ import tapegrad
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command, and returns its exit code: 0 well, 1 something is wrong, 2 it could not be asked.
+    """Run one command, and return its exit code: 0 well, 1 something is wrong, 2 it could not be asked.
 
     Args:
         arguments: As typed after the name of the program; those of this process where none are given.

@@ -57,59 +57,59 @@ class AutodiffBackend(Backend[V, I, T, Q], Generic[B, V, I, T, Q]):
 
     @abstractmethod
     def from_inner(self, x: Any) -> Any:
-        """Returns a new leaf of this backend, which nothing tracks yet."""
+        """Return a new leaf of this backend, which nothing tracks yet."""
 
     @abstractmethod
     def inner(self, y: Any) -> Any:
-        """Returns the value of the backend below."""
+        """Return the value of the backend below."""
 
     @abstractmethod
     def int_from_inner(self, x: I) -> I:
-        """Returns the same whole numbers."""
+        """Return the same whole numbers."""
 
     @abstractmethod
     def int_inner(self, y: I) -> I:
-        """Returns the same whole numbers."""
+        """Return the same whole numbers."""
 
     @abstractmethod
     def bool_from_inner(self, x: T) -> T:
-        """Returns the same truths."""
+        """Return the same truths."""
 
     @abstractmethod
     def bool_inner(self, y: T) -> T:
-        """Returns the same truths."""
+        """Return the same truths."""
 
     @abstractmethod
     def q_from_inner(self, x: Q) -> Q:
-        """Returns the same quantized tensor."""
+        """Return the same quantized tensor."""
 
     @abstractmethod
     def q_inner(self, y: Q) -> Q:
-        """Returns the same quantized tensor."""
+        """Return the same quantized tensor."""
 
     @abstractmethod
     def require_grad(self, x: Any) -> Any:
-        """Returns the same tensor, tracked from here on."""
+        """Return the same tensor, tracked from here on."""
 
     @abstractmethod
     def detach(self, x: Any) -> Any:
-        """Returns a new tensor of the same values that nothing tracks."""
+        """Return a new tensor of the same values that nothing tracks."""
 
     @abstractmethod
     def backward(self, y: Any) -> Gradients:
-        """Returns the gradients of a scalar, and gives up what was recorded."""
+        """Return the gradients of a scalar, and return up what was recorded."""
 
     @abstractmethod
     def grad(self, x: Any, grads: Gradients) -> Any:
-        """Returns the gradient of a tensor as an inner value, or None where there is none."""
+        """Return the gradient of a tensor as an inner value, or None where there is none."""
 
     @abstractmethod
     def grad_remove(self, x: Any, grads: Gradients) -> Any:
-        """Returns the gradient of a tensor and takes it out."""
+        """Return the gradient of a tensor and takes it out."""
 
     @abstractmethod
     def grad_replace(self, x: Any, grads: Gradients, gradient: Any) -> None:
-        """Puts an inner value in the place of a gradient, also where there was none; nothing is added."""
+        """Put an inner value in the place of a gradient, also where there was none; nothing is added."""
 
 
 class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]], Generic[B, C]):
@@ -173,7 +173,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     def from_inner(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]: ...
     @override
     def from_inner(self, x: Any) -> Any:
-        """Returns a new tensor without a tape whose value is `x`, a tensor of the level below.
+        """Return a new tensor without a tape whose value is `x`, a tensor of the level below.
 
         Raises:
             TapeError: `x` has a tape, and the backend below is NumPy.
@@ -188,7 +188,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     def inner(self, y: Tensor[S, Any, D]) -> Tensor[S, Any, D]: ...
     @override
     def inner(self, y: Any) -> Any:
-        """Returns the value of a tensor of this level: a tensor of the level below, with the tape it has there.
+        """Return the value of a tensor of this level: a tensor of the level below, with the tape it has there.
 
         Raises:
             TapeError: It has one, and the backend below is NumPy.
@@ -196,7 +196,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return self._of_below("Autodiff.inner", "the value of y", _lifted(y.data))
 
     def _of_below(self, call: str, place: str, x: Any) -> Any:
-        """Refuses what is no tensor, and a tape where the backend below has none."""
+        """Reject what is no tensor, and a tape where the backend below has none."""
         tensor_only(x, f"{call}: {place}")
         if self._is_lowest and x.owns_tape:
             raise TapeError(messages.tape_unwanted(call, place))
@@ -204,38 +204,38 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
     @override
     def int_from_inner(self, x: Ints) -> Ints:
-        """Returns the same tensor of whole numbers: only floats are recorded."""
+        """Return the same tensor of whole numbers: only floats are recorded."""
         return x
 
     @override
     def int_inner(self, y: Ints) -> Ints:
-        """Returns the same tensor of whole numbers."""
+        """Return the same tensor of whole numbers."""
         return y
 
     @override
     def bool_from_inner(self, x: Bools) -> Bools:
-        """Returns the same tensor of bools: only floats are recorded."""
+        """Return the same tensor of bools: only floats are recorded."""
         return x
 
     @override
     def bool_inner(self, y: Bools) -> Bools:
-        """Returns the same tensor of bools."""
+        """Return the same tensor of bools."""
         return y
 
     @override
     def q_from_inner(self, x: Steps) -> Steps:
-        """Returns the same quantized tensor: it has no gradient on any level."""
+        """Return the same quantized tensor: it has no gradient on any level."""
         return x
 
     @override
     def q_inner(self, y: Steps) -> Steps:
-        """Returns the same quantized tensor."""
+        """Return the same quantized tensor."""
         return y
 
     @override
     @public_api
     def require_grad(self, x: Tensor[S, NoneTape, D]) -> Tensor[S, OwnedTape, D]:
-        """Returns the same tensor with a tape, which checkpoints as this backend does.
+        """Return the same tensor with a tape, which checkpoints as this backend does.
 
         Raises:
             TapeError: It has one already.
@@ -255,7 +255,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     @override
     @public_api
     def backward(self, y: Tensor[tuple[()], OwnedTape, D]) -> Gradients:
-        """Returns the gradients of a scalar, and consumes its tape.
+        """Return the gradients of a scalar, and consumes its tape.
 
         Raises:
             TapeError: There is no tape, it has been consumed, or a parameter was assigned since.
@@ -274,7 +274,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     def grad(self, x: Tensor[S, OwnedTape, D], grads: Gradients) -> Tensor[S, Any, D] | None: ...
     @override
     def grad(self, x: Any, grads: Gradients) -> Any:
-        """Returns the gradient of a tensor as a tensor of the level below, or None where there is none."""
+        """Return the gradient of a tensor as a tensor of the level below, or None where there is none."""
         gradient = grads.get(x)
         return None if gradient is None else self.inner(gradient)
 
@@ -286,14 +286,14 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     def grad_remove(self, x: Tensor[S, OwnedTape, D], grads: Gradients) -> Tensor[S, Any, D] | None: ...
     @override
     def grad_remove(self, x: Any, grads: Gradients) -> Any:
-        """Returns the gradient of a tensor, as `grad` does, and takes it out of the gradients."""
+        """Return the gradient of a tensor, as `grad` does, and take it out of the gradients."""
         gradient: Any = grads.remove(x)
         return None if gradient is None else self.inner(gradient)
 
     @override
     @public_api
     def grad_replace(self, x: Tensor[S, OwnedTape, D], grads: Gradients, gradient: Tensor[S, Any, D]) -> None:
-        """Puts a tensor of the level below in the place of a gradient, also where there was none.
+        """Put a tensor of the level below in the place of a gradient, also where there was none.
 
         Raises:
             ShapeError: The gradient has another shape than the tensor.
@@ -419,7 +419,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
 
 def _lifted(value: Any) -> Any:
-    """Gives a value from below, such as labels or a mask, the form of a value of this engine."""
+    """Return a value from below, such as labels or a mask, the form of a value of this engine."""
     return node(value) if hasattr(value, "dtype") and not isinstance(value, Tensor) else value
 
 

@@ -104,7 +104,7 @@ _FIXED: Final = (int, float, str, slice, type, np.generic, np.dtype)  # argument
 
 @public_api
 def checkpoint(f: F) -> F:
-    """Makes a function or a module a segment: on the way back, what it computed is computed again, not saved.
+    """Make a function or a module a segment: on the way back, what it computed is computed again, not saved.
 
     The tape saves what goes in and what comes out. In between nothing is called a second time but the library's ops:
     a layer moves its state once, a random mask is the same, and parameters get their gradients as without. A segment
@@ -144,7 +144,7 @@ def checkpoint(f: F) -> F:
 
 @functools.cache
 def _segmented(layer: Any) -> Any:
-    """Returns a class of modules whose `forward` is a segment, and which is the same in all else."""
+    """Return a class of modules whose `forward` is a segment, and which is the same in all else."""
 
     @functools.wraps(layer.forward)
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -160,12 +160,12 @@ def _segmented(layer: Any) -> Any:
 
 
 def _remade(layer: Any) -> Any:
-    """Returns a segment that is to get its attributes, for copies and pickles."""
+    """Return a segment that is to get its attributes, for copies and pickles."""
     return object.__new__(_segmented(layer))
 
 
 def _run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Calls a function while its tape empties all nodes, and gives what comes out its value back for good."""
+    """Call a function while its tape empties all nodes, and return what comes out its value back for good."""
     tapes = [x.tape for x in _tensors((args, kwargs)) if x.owns_tape]
     outside = {tape.tape: tape.tape.checkpoint for tape in tapes}
     if not tapes:
@@ -208,7 +208,7 @@ class Emptied(Lazy[Any, Any]):
             del self.data
 
     def is_filled(self) -> bool:
-        """Says whether the value has been computed again."""
+        """Return whether the value has been computed again."""
         try:
             _slot.__get__(self)
         except AttributeError:
@@ -216,7 +216,7 @@ class Emptied(Lazy[Any, Any]):
         return True
 
     def is_missing(self) -> bool:
-        """Says whether the value has to be computed before it can be read."""
+        """Return whether the value has to be computed before it can be read."""
         return not self.is_filled() and self.node.value() is None
 
     @override
@@ -248,7 +248,7 @@ class _Recipe:
         self.entry: Any = None
 
     def compute(self) -> Any:
-        """Runs the op again, with the operands' values as they are."""
+        """Run the op again, with the operands' values as they are."""
         if self.function is None:
             self.refuse("was given up when the tape ran backwards past it")
         if tuple(x.version for x in self.operands) != self.versions:
@@ -263,7 +263,7 @@ class _Recipe:
         return value
 
     def way_back(self) -> tuple[Any, Pullback]:
-        """Returns the result of the op when it ran again, and the closure that it left then."""
+        """Return the result of the op when it ran again, and the closure that it left then."""
         if self.entry is None:  # somebody holds the value, so that nobody has computed it
             for x in self.operands:
                 _ = x.data  # each may be the end of a chain longer than Python's stack
@@ -272,12 +272,12 @@ class _Recipe:
         return out, backward
 
     def discard_value(self) -> None:
-        """Lets go of the operands."""
+        """Let go of the operands."""
         self.function, self.args, self.kwargs, self.operands = None, (), {}, ()
         self.taped, self.entry = frozenset(), None
 
     def refuse(self, why: str) -> NoReturn:
-        """Says why there is no value."""
+        """Say why there is no value."""
         message = f"the value of a tensor of shape {show(self.shape)} {why}"
         raise TapeError(message)
 
@@ -289,7 +289,7 @@ class _UnsuitableError(Exception):
 def _empty(
     result: Tensor[Any, OwnedTape, Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Takes the value out of the node of a result, if it can be computed again."""
+    """Take the value out of the node of a result, if it can be computed again."""
     out = result.node
     entries = result.tape.tape.entries
     if out.__class__ is not Tensor or not entries or entries[-1][1] is not out:
@@ -326,7 +326,7 @@ def _forgetting(out: Any, backward: Pullback) -> Pullback:
 
 
 def _anew(out: Any, recipe: _Recipe) -> Pullback:
-    """Returns a way back that holds nothing: the op is recorded again before it runs."""
+    """Return a way back that holds nothing: the op is recorded again before it runs."""
 
     def anew(grads: Gradients) -> None:
         dy = grads.pop_output(out)
@@ -348,7 +348,7 @@ def _is_burdened(backward: Pullback, out: Any, inputs: tuple[Any, ...]) -> bool:
 
 
 def _held(value: Any, seen: set[int]) -> Iterator[Any]:
-    """Gives the arrays, and the tensors that have a value, that a closure holds, each once."""
+    """Return the arrays, and the tensors that have a value, that a closure holds, each once."""
     if id(value) in seen:
         return
     seen.add(id(value))
@@ -367,7 +367,7 @@ def _held(value: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def _computed(node: Emptied) -> Any:
-    """Computes a value and those it is made of, oldest first: a chain may be longer than Python's stack."""
+    """Compute a value and those it is made of, oldest first: a chain may be longer than Python's stack."""
     pending: list[Any] = [node]
     while pending:
         x = pending[-1]
@@ -382,7 +382,7 @@ def _computed(node: Emptied) -> Any:
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Returns arguments with each tensor changed.
+    """Return arguments with each tensor changed.
 
     Raises:
         _UnsuitableError: One of the others may change before the way back.
@@ -405,7 +405,7 @@ def _is_of_a_module(value: Any) -> bool:
 
 
 def _fill(y: Any) -> None:
-    """Gives what comes out of a segment its value back for good."""
+    """Return what comes out of a segment its value back for good."""
     out = y.node if y.owns_tape else y
     if isinstance(out, Emptied):
         del out.node

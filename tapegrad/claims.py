@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @public_api
 def assert_divides(divisor: int, number: int) -> None:
-    """Claims that one size divides another without rest.
+    """Claim that one size divides another without rest.
 
     To mypy `divisor * (number // divisor)` is `number` from here to the end of the block.
 
@@ -34,7 +34,7 @@ def assert_divides(divisor: int, number: int) -> None:
 
 @public_api
 def assert_same(n: int, m: int) -> None:
-    """Claims that two sizes are one.
+    """Claim that two sizes are one.
 
     To mypy the name of the first stands for the second from here to the end of the block.
 
@@ -51,7 +51,7 @@ def assert_same(n: int, m: int) -> None:
 
 @public_api
 def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
-    """Claims the shape of a tensor, for where types ended; a name given for `x` has that shape from here on.
+    """Claim the shape of a tensor, for where types ended; a name given for `x` has that shape from here on.
 
     Args:
         x: Any shape.
@@ -76,7 +76,7 @@ def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
 
 @public_api
 def reveal_shape(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
-    """Shows shape, dtype and tape of a tensor: mypy as a note, Python on stderr.
+    """Show shape, dtype and tape of a tensor: mypy as a note, Python on stderr.
 
     Args:
         x: Any shape.

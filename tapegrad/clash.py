@@ -23,14 +23,14 @@ Origins: TypeAlias = frozenset[tuple[str, int]]  # operands and axes that a size
 
 
 def point_out(error: ShapeError, watch: Watch) -> None:
-    """Tells an error which axes clash, and draws them below its message where that helps."""
+    """Tell an error which axes clash, and draw them below its message where that helps."""
     axes = watch.axes(str(error))
     error.axes = {name: tuple(found) for name, found in axes.items()}
     draw(error, {name: watch.shapes[name] for name in axes}, axes)
 
 
 def draw(error: ShapeError, shapes: Mapping[str, Sequence[Any]], axes: Axes) -> None:
-    """Notes a picture below the message of an error, unless that says it all."""
+    """Note a picture below the message of an error, unless that says it all."""
     if not errors.pictures:
         return
     ranks = [len(shape) for shape in shapes.values()]
@@ -40,7 +40,7 @@ def draw(error: ShapeError, shapes: Mapping[str, Sequence[Any]], axes: Axes) -> 
 
 
 def picture(shapes: Mapping[str, Sequence[Any]], axes: Axes) -> str:
-    """Writes shapes one above the other, the axes that clash in one column, with a mark below it.
+    """Write shapes one above the other, the axes that clash in one column, with a mark below it.
 
     x  (32, 10)
     w      ( 5, 2)
@@ -74,7 +74,7 @@ class Watch:
         self.shapes: dict[str, tuple[Any, ...]] = {}
 
     def sizes(self, name: str, shape: Sequence[Any]) -> tuple[Any, ...]:
-        """Returns a shape whose numbers are watched; a size that goes by a name stays as it is."""
+        """Return a shape whose numbers are watched; a size that goes by a name stays as it is."""
         self.shapes[name] = tuple(shape)
         return tuple(
             Watched(size, frozenset({(name, axis)}), self) if type(size) is int else size
@@ -82,7 +82,7 @@ class Watch:
         )
 
     def axes(self, message: str) -> Axes:
-        """Returns the axes that a message is about, by operand; none if it is not about what was last compared."""
+        """Return the axes that a message is about, by operand; none if it is not about what was last compared."""
         found: Axes = {}
         for number, origins in self.misfit or ():
             if not self._is_said(number, origins, message):
@@ -105,7 +105,7 @@ class Watched(int):
     watch: Watch
 
     def __new__(cls, number: int, origins: Origins, watch: Watch) -> Watched:  # noqa: PYI034  # it is final
-        """Makes one of a number."""
+        """Make one of a number."""
         size = super().__new__(cls, number)
         size.origins, size.watch = origins, watch
         return size
@@ -117,7 +117,7 @@ class Watched(int):
 
 
 def _compares(name: str, *, misfit: bool) -> Callable[[Any, Any], Any]:
-    """Returns a comparison whose answer `misfit` is remembered."""
+    """Return a comparison whose answer `misfit` is remembered."""
     plain = getattr(int, name)
 
     def compare(x: Watched, y: Any) -> Any:
@@ -130,7 +130,7 @@ def _compares(name: str, *, misfit: bool) -> Callable[[Any, Any], Any]:
 
 
 def _computes(name: str) -> Callable[[Any, Any], Any]:
-    """Returns an operator whose result comes from where both operands do."""
+    """Return an operator whose result comes from where both operands do."""
     plain = getattr(int, name)
 
     def compute(x: Watched, y: Any) -> Any:

@@ -28,7 +28,7 @@ Scalar: TypeAlias = Tensor[tuple[()], Any, Any]
 def hvp(
     f: Callable[[Tensor[S, OwnedTape, Float]], Scalar], x: Tensor[S, NoneTape, Float], v: Tensor[S, NoneTape, Float]
 ) -> Tensor[S, NoneTape, Float]:
-    r"""Multiplies the Hessian of a scalar function by a vector, and never makes the Hessian.
+    r"""Multiply the Hessian of a scalar function by a vector, and never makes the Hessian.
 
     $$(H v)_i = \sum_j \frac{\partial^2 f}{\partial x_i \, \partial x_j} \, v_j$$
 
@@ -84,7 +84,7 @@ def hessian(
 ) -> Tensor[Any, NoneTape, Float]: ...
 @public_api
 def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, NoneTape, Any]) -> Any:
-    r"""Computes all second derivatives of a scalar function.
+    r"""Compute all second derivatives of a scalar function.
 
     $$H_{ij} = \frac{\partial^2 f}{\partial x_i \, \partial x_j}$$
 
@@ -116,7 +116,7 @@ def _check_point(call: str, x: Tensor[Any, Any, Any]) -> None:
 
 
 def _product(call: str, f: Callable[[Any], Any], x: Any, v: Any) -> Any:
-    """Differentiates the gradient, taken on a tape of its own, in the direction of `v`."""
+    """Differentiate the gradient, taken on a tape of its own, in the direction of `v`."""
     level = Autodiff()
     lifted = level.from_inner(x.trace())
     try:
@@ -136,7 +136,7 @@ def _product(call: str, f: Callable[[Any], Any], x: Any, v: Any) -> Any:
 
 
 def _explain(call: str, f: Callable[[Any], Any], x: Any, error: Exception) -> NoReturn:
-    """Says which op is to blame, if the function can be differentiated once."""
+    """Say which op is to blame, if the function can be differentiated once."""
     try:
         f(x.trace()).backward(wrt=x)
     except Exception:  # noqa: BLE001  # whatever is wrong with `f` itself, its first error says it
@@ -146,7 +146,7 @@ def _explain(call: str, f: Callable[[Any], Any], x: Any, error: Exception) -> No
 
 
 def _op_of(error: BaseException) -> str:
-    """Returns the function of the user's that an error came from, which is an op or the way back of one."""
+    """Return the function of the user's that an error came from, which is an op or the way back of one."""
     while error.__cause__ is not None:
         error = error.__cause__
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]

@@ -190,7 +190,7 @@ class UndecidedError(ShapeError):
         self.claims = claims
 
     def with_expressions(self, expressions: Mapping[Name, str]) -> str:
-        """Returns the message with the expressions of a program in the place of the names of its sizes."""
+        """Return the message with the expressions of a program in the place of the names of its sizes."""
         return _with_assertions(self.doubt, self.claims, expressions)
 
 
@@ -226,7 +226,7 @@ class _Facts:
     known: dict[int, tuple[Fact, _Facts]] = field(default_factory=dict)  # with one fact more, which lives with its id
 
     def and_(self, fact: Fact) -> _Facts:
-        """Returns these facts and another one: it holds for many calls."""
+        """Return these facts and another one: it holds for many calls."""
         if id(fact) not in self.known:
             if len(self.known) >= _MOST_FACTS:
                 self.known.clear()
@@ -268,22 +268,22 @@ class UnknownDims(tuple[Size, ...]):
 
 
 def named(label: str, scope: str = "") -> Dim:
-    """Returns the size that goes by `label`; names of two scopes are two sizes."""
+    """Return the size that goes by `label`; names of two scopes are two sizes."""
     return size_of_name(Name(label, scope))
 
 
 def size_of_name(name: Name) -> Dim:
-    """Returns the size that goes by a name."""
+    """Return the size that goes by a name."""
     return Dim(frozenset({((name,), 1)}))
 
 
 def is_unknown(size: Size) -> bool:
-    """Says whether nothing is known of a size."""
+    """Return whether nothing is known of a size."""
     return isinstance(size, Dim) and size.terms is None
 
 
 def simplest(size: Size) -> Size:
-    """Returns a size by what has been claimed of it, which may be simpler."""
+    """Return a size by what has been claimed of it, which may be simpler."""
     facts = _assumed.get()
     if not facts.replacements or not isinstance(size, Dim) or size.terms is None:
         return size
@@ -295,7 +295,7 @@ def simplest(size: Size) -> Size:
 
 
 def surely_differ(a: Size, b: Size) -> bool:
-    """Says whether `a` and `b` are two sizes; names are rigid, so `N` and `M` are, and so are `N` and 5."""
+    """Return whether `a` and `b` are two sizes; names are rigid, so `N` and `M` are, and so are `N` and 5."""
     if isinstance(a, int) and isinstance(b, int):
         return a != b
     if a is b:
@@ -305,7 +305,7 @@ def surely_differ(a: Size, b: Size) -> bool:
 
 
 def surely_same(a: Size, b: Size) -> bool:
-    """Says whether `a` and `b` are one size, both known and whatever the names stand for."""
+    """Return whether `a` and `b` are one size, both known and whatever the names stand for."""
     if isinstance(a, int) and isinstance(b, int):
         return a == b
     left = _terms(a)
@@ -313,7 +313,7 @@ def surely_same(a: Size, b: Size) -> bool:
 
 
 def surely_less(a: Size, b: Size) -> bool:
-    """Says whether `a < b` whatever the names stand for."""
+    """Return whether `a < b` whatever the names stand for."""
     if isinstance(a, int) and isinstance(b, int):
         return a < b
     if is_unknown(a) or is_unknown(b):
@@ -323,7 +323,7 @@ def surely_less(a: Size, b: Size) -> bool:
 
 
 def surely_divides(a: Size, b: Size) -> bool:
-    """Says whether `a` divides `b` whatever the names stand for."""
+    """Return whether `a` divides `b` whatever the names stand for."""
     if isinstance(a, int) and isinstance(b, int):
         return a != 0 and b % a == 0
     if is_unknown(a) or is_unknown(b) or not surely_differ(a, 0):
@@ -332,7 +332,7 @@ def surely_divides(a: Size, b: Size) -> bool:
 
 
 def misfit(a: Size, b: Size, message: str, doubt: str) -> ShapeError:
-    """Returns the error for two sizes that are not surely equal.
+    """Return the error for two sizes that are not surely equal.
 
     Args:
         a: A size.
@@ -380,7 +380,7 @@ def _factor_renamed(factor: Factor, expressions: Mapping[Name, str]) -> Factor:
 
 
 def show(dims: Iterable[Size]) -> str:
-    """Writes sizes as Python writes a tuple, with `?` for an unknown one."""
+    """Write sizes as Python writes a tuple, with `?` for an unknown one."""
     if isinstance(dims, UnknownDims):
         return "(...)"
     sizes = [str(size) for size in dims]
@@ -388,7 +388,7 @@ def show(dims: Iterable[Size]) -> str:
 
 
 def at_least(rank: int, **operand: Dims) -> Dims:
-    """Returns the operand's sizes, of which there must be `rank` or more."""
+    """Return the operand's sizes, of which there must be `rank` or more."""
     ((name, dims),) = operand.items()
     if len(dims) < rank:
         message = f"{name} {show(dims)} has rank {len(dims)} but needs at least {rank}"
@@ -397,7 +397,7 @@ def at_least(rank: int, **operand: Dims) -> Dims:
 
 
 def of_rank(rank: int, **operand: Dims) -> Dims:
-    """Returns the operand's sizes, of which there must be `rank`."""
+    """Return the operand's sizes, of which there must be `rank`."""
     ((name, dims),) = operand.items()
     if len(dims) != rank:
         message = f"{name} {show(dims)} has rank {len(dims)}, not {rank}"
@@ -406,7 +406,7 @@ def of_rank(rank: int, **operand: Dims) -> Dims:
 
 
 def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
-    """Returns the shape to which all operands broadcast, NumPy's rule: sizes align from the right, 1 fits any.
+    """Return the shape to which all operands broadcast, NumPy's rule: sizes align from the right, 1 fits any.
 
     The `last` axes of each, such as those of a matrix, take no part.
     """
@@ -428,18 +428,18 @@ def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
 
 @contextmanager
 def assuming(facts: Iterable[Fact]) -> Iterator[None]:
-    """Lets arithmetic use facts about names: which size divides which, and which go by two names."""
+    """Let arithmetic use facts about names: which size divides which, and which go by two names."""
     with _using(reduce(_Facts.and_, facts, _assumed.get())):
         yield
 
 
 def assumed() -> tuple[Fact, ...]:
-    """Returns the facts that arithmetic uses here."""
+    """Return the facts that arithmetic uses here."""
     return _assumed.get().given
 
 
 def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1) -> Size:
-    """Returns how many windows of `kernel` cells fit into `size` cells with `padding` more on both sides.
+    """Return how many windows of `kernel` cells fit into `size` cells with `padding` more on both sides.
 
     The cells of a window are `dilation` apart.
     """
@@ -453,7 +453,7 @@ def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dil
 def covered(
     count: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1, beyond: Size = 0
 ) -> Size:
-    """Returns how many cells `count` windows cover, and `beyond` more, without `padding` on both sides.
+    """Return how many cells `count` windows cover, and `beyond` more, without `padding` on both sides.
 
     It is the least size that has so many windows, and `window` leads back while `beyond` is below `stride`.
     """
@@ -465,7 +465,7 @@ def covered(
 
 
 def product(dims: Iterable[Size]) -> Size:
-    """Returns the number of elements of a shape, unknown where the rank is."""
+    """Return the number of elements of a shape, unknown where the rank is."""
     if isinstance(dims, UnknownDims):
         return UNKNOWN
     count: Size = 1
@@ -475,7 +475,7 @@ def product(dims: Iterable[Size]) -> Size:
 
 
 def value_of(size: Size, names: Mapping[Name, int]) -> int | None:
-    """Returns the number that a size comes to when names stand for numbers, or None where one is unknown."""
+    """Return the number that a size comes to when names stand for numbers, or None where one is unknown."""
     terms = _terms(size)
     if terms is None:
         return None
@@ -489,7 +489,7 @@ def value_of(size: Size, names: Mapping[Name, int]) -> int | None:
 
 
 def normal_axis(axis: SupportsIndex | Dim, dims: Dims, name: str = "x") -> int:
-    """Returns `axis` counted from the front; of an unknown one nothing follows."""
+    """Return `axis` counted from the front; of an unknown one nothing follows."""
     place = one_int(axis)
     if isinstance(place, Dim):
         raise RankUnknownError
@@ -500,7 +500,7 @@ def normal_axis(axis: SupportsIndex | Dim, dims: Dims, name: str = "x") -> int:
 
 
 def normal_axes(axis: SupportsIndex | tuple[SupportsIndex, ...] | None, dims: Dims, name: str = "x") -> tuple[int, ...]:
-    """Returns the axes that NumPy's `axis` argument names, counted from the front; None names all."""
+    """Return the axes that NumPy's `axis` argument names, counted from the front; None names all."""
     if axis is None:
         return tuple(range(len(dims)))
     axes = tuple(normal_axis(one, dims, name) for one in several_ints(axis))
@@ -511,7 +511,7 @@ def normal_axes(axis: SupportsIndex | tuple[SupportsIndex, ...] | None, dims: Di
 
 
 def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
-    """Returns an axis or a count, which is no truth value and no array; of NumPy's ints, Python's.
+    """Return an axis or a count, which is no truth value and no array; of NumPy's ints, Python's.
 
     Raises:
         DTypeError: It is not an int, of Python or of NumPy.
@@ -523,7 +523,7 @@ def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
 
 
 def several_ints(numbers: Any, name: str = "axis") -> tuple[Any, ...]:
-    """Returns the axes, or the sizes, that an argument names, one or several.
+    """Return the axes, or the sizes, that an argument names, one or several.
 
     Raises:
         DTypeError: They are not ints.
@@ -536,12 +536,12 @@ def several_ints(numbers: Any, name: str = "axis") -> tuple[Any, ...]:
 
 
 def is_int(axis: object) -> bool:
-    """Says whether a value counts axes or elements: an int of Python or NumPy, and no truth value."""
+    """Return whether a value counts axes or elements: an int of Python or NumPy, and no truth value."""
     return type(axis) is int or isinstance(axis, Dim) or (isinstance(axis, Integral) and not isinstance(axis, bool))
 
 
 def names_in(size: Size) -> set[Name]:
-    """Returns the names that a size is computed from."""
+    """Return the names that a size is computed from."""
     terms = size.terms or () if isinstance(size, Dim) else ()
     return {name for monomial, _ in terms for factor in monomial for name in _names_of(factor)}
 
@@ -592,7 +592,7 @@ def _normal(terms: Iterable[tuple[Monomial, int]]) -> Size:
 
 
 def _replaced(monomial: Monomial, replacements: Iterable[tuple[Monomial, Size]]) -> Size | None:
-    """Returns a product with what is written for part of it, None where nothing is."""
+    """Return a product with what is written for part of it, None where nothing is."""
     for part, value in replacements:
         if _is_part(part, monomial):
             return _of({_without(monomial, Counter(part)): 1}) * value
@@ -618,7 +618,7 @@ def _using(facts: _Facts) -> Iterator[None]:
 
 
 def _equal(difference: Size, preferred: Name) -> list[tuple[Monomial, Size]]:
-    """Returns what is written for a name where a difference is 0; nothing where no name is told by the rest of it."""
+    """Return what is written for a name where a difference is 0; nothing where no name is told by the rest of it."""
     terms = _terms(difference) or {}
     scale = gcd(*terms.values())
     for monomial in sorted(terms, key=lambda monomial: (monomial != (preferred,), repr(monomial))):
@@ -629,7 +629,7 @@ def _equal(difference: Size, preferred: Name) -> list[tuple[Monomial, Size]]:
 
 
 def _without_rest(fact: Divides, label: str) -> tuple[_Quotient | None, list[tuple[Monomial, Size]]]:
-    """Returns the name of the quotient where a size divides another, and what is written with it for other products.
+    """Return the name of the quotient where a size divides another, and what is written with it for other products.
 
     It takes the place of a name in the number, as `2*q - 1` that of `W` where 2 divides `W + 1`, or else of its highest
     product; where neither can be solved for, only the highest product of divisor and quotient is replaced.
@@ -658,7 +658,7 @@ def _without_rest(fact: Divides, label: str) -> tuple[_Quotient | None, list[tup
 
 
 def _solvable(number: Terms, divisor: Size) -> tuple[Monomial, Terms]:
-    """Returns a product in a number that the rest of it and the quotient tell, and what is to be divided instead of it.
+    """Return a product in a number that the rest of it and the quotient tell, and what is to be divided instead of it.
 
     What a whole number divides it also divides times any number, and with or without its own multiples.
     """
@@ -676,7 +676,7 @@ def _solvable(number: Terms, divisor: Size) -> tuple[Monomial, Terms]:
 
 
 def _has(size: Size, part: Monomial) -> bool:
-    """Says whether a product is part of one in a size, at any depth."""
+    """Return whether a product is part of one in a size, at any depth."""
     for monomial in _terms_of(size) if isinstance(size, Dim) else ():
         floors = (one for one in monomial if isinstance(one, Floor))
         if _is_part(part, monomial) or any(_has(one.numerator, part) or _has(one.denominator, part) for one in floors):
@@ -685,13 +685,13 @@ def _has(size: Size, part: Monomial) -> bool:
 
 
 def _floors_alone(terms: Terms) -> list[Floor]:
-    """Returns the floor division that is a term by itself, if there is one such term."""
+    """Return the floor division that is a term by itself, if there is one such term."""
     floors = [m[0] for m, times in terms.items() if times == 1 and len(m) == 1 and isinstance(m[0], Floor)]
     return floors if len(floors) == 1 else []
 
 
 def _written_out(size: Size, quotient: _Quotient) -> Size:
-    """Returns a size without the name of a quotient."""
+    """Return a size without the name of a quotient."""
     terms = dict(_terms(size) or {})
     total: Size = 0
     for monomial in list(terms):
@@ -706,7 +706,7 @@ def _written_out(size: Size, quotient: _Quotient) -> Size:
 
 
 def _found_again(floor: Floor, quotient: _Quotient, terms: dict[Monomial, int], factors: Monomial, times: int) -> Size:
-    """Returns a floor division without the name of a quotient, with what it needs of the terms beside it.
+    """Return a floor division without the name of a quotient, with what it needs of the terms beside it.
 
     Of `W // 3` where `W` is `4*q` there is left `q + q // 3`.
     """
@@ -765,7 +765,7 @@ def _floor_divided(a: Size, b: Size) -> Size:
 
 
 def _in_lowest_terms(above: Terms, below: Terms) -> tuple[Terms, Terms]:
-    """Divides both by all that every term of theirs has in common, the sign of the divisor included."""
+    """Divide both by all that every term of theirs has in common, the sign of the divisor included."""
     scale = gcd(*above.values(), *below.values())
     if below[_highest(below)] < 0:
         scale = -scale
@@ -782,7 +782,7 @@ def _scaled_down(terms: Terms, factors: Counter[Factor], scale: int) -> Terms:
 
 
 def _divided(above: Terms, below: Terms) -> tuple[Terms, Terms]:
-    """Returns quotient and rest; by several terms only what they divide without a rest is divided."""
+    """Return quotient and rest; by several terms only what they divide without a rest is divided."""
     if len(below) > 1:
         whole = _exactly_divided(above, below)
         return (whole, {}) if whole is not None else ({}, above)
@@ -803,7 +803,7 @@ def _divided(above: Terms, below: Terms) -> tuple[Terms, Terms]:
 
 
 def _exactly_divided(above: Terms, below: Terms) -> Terms | None:
-    """Returns the polynomial by which `below` is to be multiplied to get `above`; None where there is none."""
+    """Return the polynomial by which `below` is to be multiplied to get `above`; None where there is none."""
     highest = _highest(below)
     quotient: dict[Monomial, int] = {}
     left = dict(above)
@@ -823,7 +823,7 @@ def _exactly_divided(above: Terms, below: Terms) -> Terms | None:
 
 
 def _floor(above: Terms, below: Terms) -> Size:
-    """Returns floor(above / below), where nothing can be divided any more, in the one form that it has."""
+    """Return floor(above / below), where nothing can be divided any more, in the one form that it has."""
     is_number = below.keys() == {()}
     if not above or (is_number and above.keys() == {()}):  # what is left of a number is less than it
         return 0
@@ -847,7 +847,7 @@ def _floor(above: Terms, below: Terms) -> Size:
 
 
 def _is_part(factors: Monomial, monomial: Monomial) -> bool:
-    """Says whether a product has all of these factors."""
+    """Return whether a product has all of these factors."""
     if len(factors) < 2:
         return not factors or factors[0] in monomial
     return Counter(factors) <= Counter(monomial)
@@ -858,7 +858,7 @@ def _without(monomial: Monomial, factors: Counter[Factor]) -> Monomial:
 
 
 def _highest(terms: Terms) -> Monomial:
-    """Returns the highest product, in an order of products that multiplying two of them by a third keeps."""
+    """Return the highest product, in an order of products that multiplying two of them by a third keeps."""
     if len(terms) == 1:
         return next(iter(terms))
     return max(terms, key=lambda monomial: (len(monomial), list(map(repr, monomial))))
@@ -869,7 +869,7 @@ def _of(terms: Terms) -> Dim:
 
 
 def _least(size: Size) -> int | None:
-    """Returns the least value of a size whatever its names stand for, or None where this shift does not prove one."""
+    """Return the least value of a size whatever its names stand for, or None where this shift does not prove one."""
     terms = _terms(size)
     if terms is None:
         return None
@@ -908,7 +908,7 @@ def _least_of_linear(terms: Mapping[Monomial, int]) -> int | None:
 
 
 def _without_a_floor(terms: Mapping[Monomial, int]) -> tuple[int, Size] | None:
-    """Returns a divisor, and what is at most so many times a size: floor(a / d) is at most a / d."""
+    """Return a divisor, and what is at most so many times a size: floor(a / d) is at most a / d."""
     for monomial, coefficient in terms.items():
         for factor in monomial if coefficient < 0 else ():
             others = list(monomial)

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def check_heads(width: int, heads: int) -> None:
-    """Refuses heads that leave a rest of the width which they share."""
+    """Reject heads that leave a rest of the width which they share."""
     if width % heads:
         message = f"MultiHeadAttention: {heads} heads do not divide the width {width}"
         raise ShapeError(message)
 
 
 def check_groups(layer: str, groups: int, *numbers: int) -> None:
-    """Refuses groups that leave a rest of the channels of a layer, on either side."""
+    """Reject groups that leave a rest of the channels of a layer, on either side."""
     for channels in numbers:
         if groups < 1 or channels % groups:
             message = f"{layer}: {groups} groups do not divide {channels} channels"
@@ -26,7 +26,7 @@ def check_groups(layer: str, groups: int, *numbers: int) -> None:
 
 
 def check_same(layer: str, padding: object, stride: int | tuple[int, ...]) -> None:
-    """Refuses a stride, which divides the sizes, beside padding that keeps them."""
+    """Reject a stride, which divides the sizes, beside padding that keeps them."""
     if padding == "same" and any(n > 1 for n in (stride if isinstance(stride, tuple) else (stride,))):
         message = f"{layer}: padding 'same' needs a stride of 1, not {stride}"
         raise ShapeError(message)

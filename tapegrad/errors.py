@@ -70,13 +70,13 @@ class TapegradError(Exception):
         return {name: tuple(self.shapes[name][axis] for axis in axes) for name, axes in self.axes.items()}
 
     def with_message(self, message: str) -> Self:
-        """Returns another error of the same facts and notes."""
+        """Return another error of the same facts and notes."""
         other = type(self)(message)
         other.__dict__.update(self.__dict__)
         return other
 
     def add_location(self, place: str) -> None:
-        """Notes a layer further out, below the message."""
+        """Note a layer further out, below the message."""
         self.places = (*self.places, place)
         self.add_note(f"in {place}")
 

@@ -32,7 +32,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def fused(function: F) -> F:
-    """Makes one step of a function that computes each element by itself.
+    """Make one step of a function that computes each element by itself.
 
     At each call the function runs once, on tensors that have a shape but no numbers, and what it computes is written
     down. That program then runs tile by tile, in a cache and on as many threads as `set_threads` allows, so that no
@@ -84,13 +84,13 @@ class _Given(NamedTuple):
 
     @classmethod
     def among(cls, args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str]) -> _Given:
-        """Finds the tensors among some arguments."""
+        """Find the tensors among some arguments."""
         called = [names[min(place, len(names) - 1)] for place in range(len(args))] + [*kwargs]
         found = [(name, x) for name, x in zip(called, (*args, *kwargs.values()), strict=True) if isinstance(x, Tensor)]
         return cls(args, kwargs, [x for _, x in found], [name for name, _ in found])
 
     def call(self, function: Callable[..., Any], tensors: Sequence[Any]) -> Tensor[Any, Any, Any]:
-        """Calls a function with other tensors in the places of those that were given."""
+        """Call a function with other tensors in the places of those that were given."""
         others = iter(tensors)
         args = [next(others) if isinstance(x, Tensor) else x for x in self.args]
         return _tensor(
@@ -108,7 +108,7 @@ class _Written(NamedTuple):
     slopes: dict[int, Step]  # what some of these are, divided by `dy`: those that are worth being kept
 
     def run(self, operands: list[Tensor[Any, Any, Any]], kept: Iterable[int]) -> tuple[Any, dict[int, Any]]:
-        """Returns the result, and the slopes of those operands whose are to be kept."""
+        """Return the result, and the slopes of those operands whose are to be kept."""
         places = [place for place in kept if place in self.slopes]
         forward = program([self.out, *(self.slopes[place] for place in places)])
         with vanishing():  # as in any op
@@ -118,14 +118,14 @@ class _Written(NamedTuple):
         return out, dict(zip(places, slopes, strict=True))
 
     def run_back(self, operands: list[Tensor[Any, Any, Any]], dy: Any, wanted: list[int]) -> list[Any]:
-        """Returns the gradients of some operands, all of the result's shape."""
+        """Return the gradients of some operands, all of the result's shape."""
         back = program([self.gradients[place] for place in wanted])
         given = [dy if place == self.dy.place else operands[place].data for place in back.arguments]
         return back.run(given, self.dy.sheet.numbers, self.shape, _compiler())
 
 
 def _recorded(function: Callable[..., Any], given: _Given) -> Any:
-    """Runs a function that has been written down, and records it as one step."""
+    """Run a function that has been written down, and record it as one step."""
     operands, tape = unwrap_all(given.tensors, "operands")
     shape: Any = broadcast(**dict(zip(given.names, (x.shape for x in operands), strict=True)))
     written = _written(function, given, operands, shape, is_taped=tape.owns)
@@ -164,7 +164,7 @@ def _written(
     *,
     is_taped: bool,
 ) -> _Written:
-    """Writes down what a function computes, and what the tape that it leaves would compute."""
+    """Write down what a function computes, and what the tape that it leaves would compute."""
     sheet = Sheet(shape)
     leaves = [node(sheet.argument(x.dtype)) for x in operands]  # first, so that they have the operands' places
     tape = OwnedTape()
@@ -198,7 +198,7 @@ def _written(
 def _op_by_op(
     function: Callable[..., Any], given: _Given, operands: list[Tensor[Any, Any, Any]], wanted: list[int], dy: Any
 ) -> list[Any]:
-    """Returns the gradients of some operands, by the ops of the function and as values of the engine of `dy`."""
+    """Return the gradients of some operands, by the ops of the function and as values of the engine of `dy`."""
     tape = OwnedTape()
     leaves = [node(x.data) for x in operands]
     result = given.call(function, [x.put_tape(tape) for x in leaves])
@@ -207,12 +207,12 @@ def _op_by_op(
 
 
 def _step(value: Any, sheet: Sheet) -> Step:
-    """Returns a step; a gradient that is one number everywhere is none yet."""
+    """Return a step; a gradient that is one number everywhere is none yet."""
     return value if isinstance(value, Step) else sheet.note(np.positive, value)
 
 
 def _compiler() -> Any:
-    """Returns what compiles programs for NumPy's arrays, if anything does."""
+    """Return what compiles programs for NumPy's arrays, if anything does."""
     primitives: Any = engine(np.float32(0))
     return primitives.compiler
 
@@ -231,7 +231,7 @@ def _tensor(result: Any) -> Tensor[Any, Any, Any]:
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Puts the name of the function in front of what is said of a call."""
+    """Put the name of the function in front of what is said of a call."""
     try:
         yield
     except (ShapeError, DTypeError, TapeError) as error:

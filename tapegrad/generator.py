@@ -23,7 +23,7 @@ stand_in: ContextVar[Any] = ContextVar("stand_in", default=None)  # Any: its cla
 
 
 def __getattr__(name: str) -> Any:
-    """Makes `RNG` when it is first asked for: `numpy.random` takes 10 ms to import, and not every program draws."""
+    """Make `RNG` when it is first asked for: `numpy.random` takes 10 ms to import, and not every program draws."""
     if name != "RNG":
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
@@ -32,7 +32,7 @@ def __getattr__(name: str) -> Any:
 
 @contextmanager
 def random(seed: int) -> Iterator[np.random.Generator]:
-    """Makes every random op inside the block draw from one generator.
+    """Make every random op inside the block draw from one generator.
 
     Args:
         seed: Any whole number from 0 on.
@@ -52,12 +52,12 @@ def random(seed: int) -> Iterator[np.random.Generator]:
 
 
 def current() -> np.random.Generator | None:
-    """Returns the generator of the innermost `random`."""
+    """Return the generator of the innermost `random`."""
     return _current.get()
 
 
 def generator(rng: RNG = None) -> np.random.Generator:
-    """Returns `rng` as a generator: itself, one seeded with it, or for None the one in force.
+    """Return `rng` as a generator: itself, one seeded with it, or for None the one in force.
 
     Raises:
         DTypeError: It is neither a generator nor a whole number from 0 on.
@@ -80,7 +80,7 @@ def _seeded(seed: int, name: str) -> np.random.Generator:
 
 
 def state_of(generator: np.random.Generator) -> State:
-    """Returns the state of a generator: two numbers of 128 bits, low word first, and half a draw that is left over.
+    """Return the state of a generator: two numbers of 128 bits, low word first, and half a draw that is left over.
 
     Raises:
         ValueError: The generator is not of the kind that `numpy.random.default_rng` makes.
@@ -94,7 +94,7 @@ def state_of(generator: np.random.Generator) -> State:
 
 
 def restore(generator: np.random.Generator, state: State) -> None:
-    """Puts a generator into a state that `state_of` gave.
+    """Put a generator into a state that `state_of` gave.
 
     Raises:
         ValueError: It gives no such state: what would be left over of a draw is more than half of one.

@@ -65,7 +65,7 @@ class Gradients:
         return gradient
 
     def get(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D] | None:
-        """Returns the gradient of `x`, or None where there is none."""
+        """Return the gradient of `x`, or None where there is none."""
         return self[x] if x in self else None  # noqa: SIM401  # this is that method
 
     def __contains__(self, x: object) -> bool:
@@ -78,12 +78,12 @@ class Gradients:
         return len(self.values_by_node)
 
     def wants(self, x: Tensor[Any, Any, Any]) -> bool:
-        """Says whether anybody needs the gradient of `x`; a closure asks before it spends time."""
+        """Return whether anybody needs the gradient of `x`; a closure asks before it spends time."""
         return x in self.wanted or (x.tape.owns and x.node in self.wanted)
 
     @public_api
     def ref(self, x: Tensor[S, Any, D]) -> Value[S, D]:
-        """Returns the gradient accumulated for `x` so far, a raw value, and keeps it.
+        """Return the gradient accumulated for `x` so far, a raw value, and keep it.
 
         Raises:
             KeyError: None has reached it.
@@ -96,7 +96,7 @@ class Gradients:
 
     @public_api
     def mut(self, x: Tensor[S, Any, D]) -> Accumulator[S, D]:
-        """Returns the gradient of `x` to add to, `dx += dy`, which starts at zero where none has been added.
+        """Return the gradient of `x` to add to, `dx += dy`, which starts at zero where none has been added.
 
         Raises:
             DTypeError: `x` is not a float.
@@ -110,7 +110,7 @@ class Gradients:
 
     @public_api
     def mut_and_ref(self, x: Tensor[S, Any, D], result: Tensor[S2, Any, D2]) -> tuple[Accumulator[S, D], Value[S2, D2]]:
-        """Returns the gradient of an operand to add to and that of a result to read: all that a closure needs.
+        """Return the gradient of an operand to add to and that of a result to read: all that a closure needs.
 
             dx, dy = grads.mut_and_ref(x, y)
             dx += dy * 2.0
@@ -123,14 +123,14 @@ class Gradients:
         return self.mut(x), dy
 
     def remove(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D] | None:
-        """Returns the gradient of `x` and forgets it; None where there is none."""
+        """Return the gradient of `x` and forgets it; None where there is none."""
         gradient = self.get(x)
         self.values_by_node.pop(_identity(x), None)
         return gradient
 
     @public_api
     def replace(self, x: Tensor[S, Any, D], gradient: Tensor[S, NoneTape, D]) -> None:
-        """Puts `gradient` in the place of what there is for `x`, if anything; never adds.
+        """Put `gradient` in the place of what there is for `x`, if anything; never adds.
 
         Raises:
             ShapeError: The shapes differ.
@@ -151,7 +151,7 @@ class Gradients:
         self.values_by_node[node] = gradient.data
 
     def add(self, x: Tensor[S, Any, D], gradient: Value[S, D]) -> None:
-        """Adds `gradient`, a value of `x`'s own shape, to what has been accumulated for `x`.
+        """Add `gradient`, a value of `x`'s own shape, to what has been accumulated for `x`.
 
         Raises:
             ShapeError: The shapes differ; a gradient is never broadcast.
@@ -206,12 +206,12 @@ class Gradients:
         return self.pop_output(x)
 
     def norm(self) -> float:
-        r"""Returns the length of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
+        r"""Return the length of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
         return math.hypot(*map(_length, self.values_by_node.values()))
 
     @public_api
     def norms(self, module: HasParameters) -> dict[str, float]:
-        """Returns the norm of the gradient of each parameter by its path; a parameter without one is left out.
+        """Return the norm of the gradient of each parameter by its path; a parameter without one is left out.
 
             grads = loss.backward(wrt=model)
             grads.norms(model)  # {"layers.0.weight": 0.23, "layers.0.bias": 0.03}
@@ -223,12 +223,12 @@ class Gradients:
         return {path: _length(values[node]) for path, node in module.parameters().items() if node in values}
 
     def is_finite(self) -> bool:
-        """Says whether there is neither an infinity nor a NaN in any gradient."""
+        """Return whether there is neither an infinity nor a NaN in any gradient."""
         return all(math.isfinite(float(array.min(initial=0)) + float(array.max(initial=0))) for array in self._arrays())
 
     @public_api
     def clip_norm(self, limit: float) -> Gradients:
-        """Returns the gradients with `norm` at most `limit`: all of them scaled down alike, or none.
+        """Return the gradients with `norm` at most `limit`: all of them scaled down alike, or none.
 
         An infinity or a NaN in any of them makes all of them NaN, which `is_finite` sees. Where gradients are
         differentiated again, the factor is a constant.
@@ -255,7 +255,7 @@ class Gradients:
 
     @public_api
     def clip_value(self, limit: float) -> Gradients:
-        """Returns the gradients with each element between `-limit` and `limit`; a NaN stays one.
+        """Return the gradients with each element between `-limit` and `limit`; a NaN stays one.
 
         Args:
             limit: The largest absolute value, above 0.
@@ -268,7 +268,7 @@ class Gradients:
         return self._mapped(lambda value: _array(value).clip(-limit, limit))
 
     def _shrunk(self, limit: float) -> Gradients:
-        """Clips the norm where `jit` traces, and no number can be asked for."""
+        """Clip the norm where `jit` traces, and no number can be asked for."""
         import numpy as np
 
         arrays = [_array(value) for value in self.values_by_node.values()]
@@ -289,7 +289,7 @@ class Gradients:
     def _want(
         self, targets: Iterable[Node], kept: Iterable[Node], entries: Iterable[Entry], *, has_opaque: bool
     ) -> None:
-        """Marks every tensor on a way from a target to the result."""
+        """Mark every tensor on a way from a target to the result."""
         wanted: set[Node | None] = set(targets)
         self.wanted, self._kept = wanted, {*wanted, *kept}
         is_apart, add = wanted.isdisjoint, wanted.add
@@ -300,7 +300,7 @@ class Gradients:
                 add(out)
 
     def _finish(self) -> None:
-        """Forgets what was needed on the way only, and holds the rest to its type."""
+        """Forget what was needed on the way only, and hold the rest to its type."""
         values = self.values_by_node
         for node in values.keys() - self._kept:
             del values[node]
@@ -354,7 +354,7 @@ class Accumulator(Generic[S, D]):
 
 
 def _all_needed(entries: Iterable[Entry], wanted: set[Node | None]) -> Iterator[Entry]:
-    """Gives entries, and marks what those read that come after an opaque one: nobody knows what it passes on."""
+    """Return entries, and mark what those read that come after an opaque one: nobody knows what it passes on."""
     opaque = False
     for entry in entries:
         opaque = opaque or entry[1] is None
@@ -364,7 +364,7 @@ def _all_needed(entries: Iterable[Entry], wanted: set[Node | None]) -> Iterator[
 
 
 def _identity(x: Any) -> Any:
-    """Returns the tapeless tensor that `x` is, whatever tape it carries: what gradients are looked up by."""
+    """Return the tapeless tensor that `x` is, whatever tape it carries: what gradients are looked up by."""
     tape = getattr(x, "tape", None)
     return x.node if tape is not None and tape.owns else x
 
@@ -395,14 +395,14 @@ def _unreached(x: Any) -> str:
 
 
 def _array(value: Any) -> Any:
-    """Returns what a gradient is made of, in the end, where it was differentiated again and so is a tensor itself."""
+    """Return what a gradient is made of, in the end, where it was differentiated again and so is a tensor itself."""
     while hasattr(value, "tape"):
         value = value.data
     return value
 
 
 def _wide(value: Any) -> Any:
-    """Returns a gradient in float64, where no square of a float32 overflows."""
+    """Return a gradient in float64, where no square of a float32 overflows."""
     import numpy as np
 
     return np.asarray(_array(value), np.float64)

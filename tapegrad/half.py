@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """Imports the scalar type when it is first asked for, or says which extra has it."""
+        """Import the scalar type when it is first asked for, or say which extra has it."""
         if name != "bfloat16":
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)

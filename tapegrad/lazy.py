@@ -29,7 +29,7 @@ class Source(Protocol):
         """The dtype of an element."""
 
     def value(self) -> Any:
-        """Returns the value."""
+        """Return the value."""
 
 
 class Lazy(Tensor[S_co, NoneTape, D_co]):
@@ -52,7 +52,7 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
         return self.read()
 
     def read(self) -> Any:
-        """Returns the value, which is not there."""
+        """Return the value, which is not there."""
         return self.node.value()
 
     @property
@@ -113,7 +113,7 @@ class _Held:
         self.shape, self.dtype = value.shape, value.dtype
 
     def value(self) -> Any:
-        """Returns the value.
+        """Return the value.
 
         Raises:
             TapeError: Nobody holds it any more.
@@ -126,7 +126,7 @@ class _Held:
 
 
 def release_value(node: Any) -> None:
-    """Lets go of the value of a node, an array, if the node is a plain one."""
+    """Let go of the value of a node, an array, if the node is a plain one."""
     if node.__class__ is Tensor:
         held: Any = _Held(node.data)
         del node.data

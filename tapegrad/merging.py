@@ -39,4 +39,4 @@ if TYPE_CHECKING:  # in two steps: pyrefly takes a condition with `and` for a ma
             def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D]: ...
 
         def merging(operator: Any) -> _Operator:
-            """Types an operator of two tensors, or of a tensor and a number, by their tapes."""
+            """Type an operator of two tensors, or of a tensor and a number, by their tapes."""

@@ -12,7 +12,7 @@ _CODES: Final = str.maketrans({"#": "#35;", "&": "#38;", '"': "#quot;", "<": "#l
 
 
 def flow(boxes: Iterable[str], arrows: Iterable[tuple[int, int]]) -> str:
-    """Writes a graph in the language of Mermaid, from top to bottom.
+    """Write a graph in the language of Mermaid, from top to bottom.
 
     Args:
         boxes: What stands in each.
@@ -29,7 +29,7 @@ def flow(boxes: Iterable[str], arrows: Iterable[tuple[int, int]]) -> str:
 
 
 def bundle(line: str, graph: str) -> dict[str, str]:
-    """Returns what a notebook may show of a tape: its line, and the graph by the name that JupyterLab has for it."""
+    """Return what a notebook may show of a tape: its line, and the graph by the name that JupyterLab has for it."""
     return {"text/plain": line, "text/vnd.mermaid": graph}
 
 

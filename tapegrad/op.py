@@ -49,7 +49,7 @@ class Op:
     dtypes: Rule | None = None  # refuses operands by rank and dtype
 
     def sizes(self, *args: Any, **kwargs: Any) -> Any:
-        """Returns the rule's answer for a call: operands stand as their shapes, all else as it is."""
+        """Return the rule's answer for a call: operands stand as their shapes, all else as it is."""
         if kwargs or len(args) != len(self.alone):
             given = _signature(self.function).bind(*args, **kwargs).arguments
         else:  # as most calls of an op are that asks its rule each time
@@ -84,7 +84,7 @@ class NoNumbersError(Exception):
     """A value was asked for numbers that it has not; for an op it knows another answer."""
 
     def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Returns what stands for the result of an op that could not be computed."""
+        """Return what stands for the result of an op that could not be computed."""
         raise NotImplementedError
 
 
@@ -116,7 +116,7 @@ def op(
     memory_bound: MemoryBound = False,
     dtypes: Rule | None = None,
 ) -> Callable[[F], F]:
-    """Makes an op of a function: its errors speak with the rule's words, and the checker finds the rule by its name.
+    """Make an op of a function: its errors speak with the rule's words, and the checker finds the rule by its name.
 
     The rule has the op's parameters; where the op is annotated with a tensor the rule gets its sizes. NumPy looks at
     the sizes first, and the rule explains its refusal. TAPEGRAD_CHECK_RULES=1 compares every result with its rule.
@@ -162,7 +162,7 @@ def op(
 
 
 def operated(kind: C) -> C:
-    """Lets the operators and methods of a class be the ops themselves once they are there.
+    """Let the operators and methods of a class be the ops themselves once they are there.
 
     So there is no look-up, a call less, and no frame between the caller and the op that refuses. A method that takes
     sizes one by one, as no op does, stays what it is.
@@ -172,7 +172,7 @@ def operated(kind: C) -> C:
 
 
 def remembered(*, memory_bound: bool = False) -> Callable[[F], F]:
-    """Lets a checkpointing tape compute again what a part of an op gives, as it can what a whole op gives.
+    """Let a checkpointing tape compute again what a part of an op gives, as it can what a whole op gives.
 
     Args:
         memory_bound: Whether the part costs little more than the memory of its result, see `op`.
@@ -220,7 +220,7 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def _key(function: Callable[..., Any]) -> str:
-    """Returns what an op goes by in the tables: methods call the library's by name, so no other is in their way."""
+    """Return what an op goes by in the tables: methods call the library's by name, so no other is in their way."""
     module, name = function.__module__ or "", function.__name__  # None where `exec` ran the file without a name
     return name if module.startswith("tapegrad.") else f"{module}.{name}"
 
@@ -232,7 +232,7 @@ def _sizes(value: Any, *, many: bool) -> Any:
 
 
 def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
-    """Returns what calls an op and explains its errors; of one or two operands alone, without packing them up."""
+    """Return what calls an op and explains its errors; of one or two operands alone, without packing them up."""
 
     def unary(x: Any) -> Any:
         try:
@@ -277,14 +277,14 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
 
 
 def _remember(entry: Op, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Tells a checkpointing tape how to compute what it has just recorded."""
+    """Tell a checkpointing tape how to compute what it has just recorded."""
     given = entry.memory_bound
     memory_bound = given if isinstance(given, bool) else given(*args, **kwargs)
     result.tape._tape.checkpoint.remember(result, entry.function, args, kwargs, memory_bound=memory_bound)
 
 
 def _explain(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
-    """Raises what the rule says of an error; of a value without numbers, or if one vanished, it returns the answer."""
+    """Raise what the rule says of an error; of a value without numbers, or if one vanished, it returns the answer."""
     if isinstance(error, NoNumbersError):
         return _answered(entry, args, kwargs, error)
     if isinstance(error, FloatingPointError):
@@ -355,7 +355,7 @@ def _required(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _star(function: Callable[..., Any]) -> str:
-    """Returns the parameter that is written with a star; it comes last among the names of the code."""
+    """Return the parameter that is written with a star; it comes last among the names of the code."""
     return _parameters(function)[-1] if _code(function).co_flags & inspect.CO_VARARGS else ""
 
 
@@ -386,7 +386,7 @@ def _answered(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], missing:
 
 
 def _unless_vanished(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
-    """Calls an op again where underflow is an error, for 0 is what is meant; to say so each time would cost 1 µs."""
+    """Call an op again where underflow is an error, for 0 is what is meant; to say so each time would cost 1 µs."""
     if np.geterr()["under"] != "raise":
         raise error from None
     with np.errstate(under="ignore"):
@@ -421,13 +421,13 @@ def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: 
 
 
 def _overflowing(sizes: Any) -> Any:
-    """Returns which result of an op would have more bytes than can be counted, if one would; NumPy counts no 0."""
+    """Return which result of an op would have more bytes than can be counted, if one would; NumPy counts no 0."""
     shapes = sizes if sizes and isinstance(sizes[0], tuple) else (sizes,)
     return next((shape for shape in shapes if prod(max(n, 1) for n in shape) > _LARGEST), None)
 
 
 def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """Returns an error that speaks of an op by its name, and knows what it was given."""
+    """Return an error that speaks of an op by its name, and knows what it was given."""
     message = str(error)  # in which a guard under the op has named it
     message = message if message.startswith(f"{entry.name}: ") else f"{entry.name}: {message}"
     named = error.with_message(message) if isinstance(error, TapegradError) else type(error)(message)
@@ -439,7 +439,7 @@ def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _of_kinds(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """Returns what comes before an error that something of no shape has caused: it is of another kind."""
+    """Return what comes before an error that something of no shape has caused: it is of another kind."""
     if isinstance(error, ShapeError) or type(error) in (TypeError, AttributeError):
         with suppress(TypeError):  # the call does not fit the signature
             for message in _of_other_kinds(entry, _signature(entry.function).bind(*args, **kwargs).arguments):
@@ -448,14 +448,14 @@ def _of_kinds(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[s
 
 
 def _has_no_shape(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Says whether an operand is no tensor and no number, so that a rule must not be asked about its length."""
+    """Return whether an operand is no tensor and no number, so that a rule must not be asked about its length."""
     with suppress(TypeError):  # the call does not fit the signature
         return any(_of_other_kinds(entry, _signature(entry.function).bind(*args, **kwargs).arguments))
     return False
 
 
 def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
-    """Says which arguments are of another kind than their annotation: no tensor, no int, no string."""
+    """Say which arguments are of another kind than their annotation: no tensor, no int, no string."""
     for name, value in arguments.items():
         asked, parameter = entry.function.__annotations__.get(name), _signature(entry.function).parameters[name]
         kind = messages.with_article(type(value).__name__)
@@ -481,7 +481,7 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
 
 
 def _inform(error: TapegradError, entry: Op, arguments: dict[str, Any]) -> None:
-    """Tells an error what the op was given, and which sizes of it its rule found to clash."""
+    """Tell an error what the op was given, and which sizes of it its rule found to clash."""
     given = _operands(entry, arguments)
     error.shapes = {name: tuple(x.shape) for name, x in given.items()}
     error.dtypes = {name: str(x.dtype) for name, x in given.items()}
@@ -501,7 +501,7 @@ def _inform(error: TapegradError, entry: Op, arguments: dict[str, Any]) -> None:
 
 
 def _operands(entry: Op, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Returns the tensors and arrays that an op was given, by parameter; of several in one `tensors[1]`."""
+    """Return the tensors and arrays that an op was given, by parameter; of several in one `tensors[1]`."""
     found: dict[str, Any] = {}
     for name, value in arguments.items():
         if name in entry.sequences:
@@ -512,7 +512,7 @@ def _operands(entry: Op, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _watched(name: str, value: Any, watched: dict[str, Any]) -> Any:
-    """Returns what stands for an operand: its watched sizes, or those of each of several; a number has none."""
+    """Return what stands for an operand: its watched sizes, or those of each of several; a number has none."""
     if f"{name}[0]" in watched:
         return tuple(watched.get(f"{name}[{position}]", ()) for position in range(len(value)))
     return watched.get(name, np.shape(_data(value)))

@@ -41,7 +41,7 @@ _NUMBERS: Final = (float, int)  # made once: a union would be made at each call;
 
 
 def known(x: Any) -> np.ndarray[Any, Any] | None:
-    """Returns the numbers of a tensor or of a raw value, or None where `jit` traces: nothing can be asked of them."""
+    """Return the numbers of a tensor or of a raw value, or None where `jit` traces: nothing can be asked of them."""
     values = values_of(x)
     return values if isinstance(values, np.ndarray) else None
 
@@ -110,7 +110,7 @@ def split_tape(x: Any, y: Any = _ALONE) -> Any:
 
 
 def unwrap_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Tensor[Any, NoneTape, D]], T]:
-    """Returns any number of operands without their tapes, and the one tape they make together."""
+    """Return any number of operands without their tapes, and the one tape they make together."""
     tape: Any = NONE
     parts: list[Any] = []
     for x in tensors:
@@ -126,7 +126,7 @@ def unwrap_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Te
 
 
 def on_one_tape(*tensors: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, Any, Any], ...]:
-    """Returns operands, of which those that have no tape get the one that the others make together.
+    """Return operands, of which those that have no tape get the one that the others make together.
 
     An op made of ops begins so: a parameter has no tape, and were it reshaped without one, nobody would know whose the
     gradient is. The tapes of the others merge where an op within records on both.
@@ -138,27 +138,27 @@ def on_one_tape(*tensors: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, Any, Any],
 def both_on_one_tape(
     x: Tensor[S, T, D], y: Tensor[S2, T2, D2]
 ) -> tuple[Tensor[S, Merge[T, T2], D], Tensor[S2, Merge[T, T2], D2]]:
-    """Does what `on_one_tape` does of two operands, typed."""
+    """Do what `on_one_tape` does of two operands, typed."""
     operands: Any = on_one_tape(x, y)
     both: tuple[Tensor[S, Merge[T, T2], D], Tensor[S2, Merge[T, T2], D2]] = operands
     return both
 
 
 def tensor_only(x: object, name: str) -> None:
-    """Refuses a number or an array where neither stands for a tensor."""
+    """Reject a number or an array where neither stands for a tensor."""
     if not isinstance(x, Tensor):
         message = f"{name} is {described(x)}, not a tensor"
         raise DTypeError(message)
 
 
 def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any], name: str = "y") -> None:
-    """Refuses two dtypes: nothing is converted unless somebody writes `astype`."""
+    """Reject two dtypes: nothing is converted unless somebody writes `astype`."""
     if x.data.dtype is not y.data.dtype and x.data.dtype != y.data.dtype:
         raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, str(x.dtype), "x", str(y.dtype), name))
 
 
 def of_one_dtype(*, x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -> None:
-    """Refuses operands that are no tensors, or of another dtype than `x`."""
+    """Reject operands that are no tensors, or of another dtype than `x`."""
     tensor_only(x, "x")
     for name, other in others.items():
         tensor_only(other, name)
@@ -166,7 +166,7 @@ def of_one_dtype(*, x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -
 
 
 def same_dtypes(tensors: Sequence[Tensor[Any, Any, Any]], name: str) -> None:
-    """Refuses any number of tensors that are not all of the first one's dtype."""
+    """Reject any number of tensors that are not all of the first one's dtype."""
     dtypes = [str(x.dtype) for x in tensors]
     for position, dtype in enumerate(dtypes):
         if dtype != dtypes[0]:
@@ -175,7 +175,7 @@ def same_dtypes(tensors: Sequence[Tensor[Any, Any, Any]], name: str) -> None:
 
 
 def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any, NoneTape, Any]:
-    """Gives a number the dtype of the tensor it stands beside, and takes an array as it is."""
+    """Return a number the dtype of the tensor it stands beside, and take an array as it is."""
     if not isinstance(like, Tensor):
         raise DTypeError(messages.no_tensor(messages.UNNAMED, described(value), described(like)))
     if type(value) not in PYTHON_NUMBERS and hasattr(value, "beside"):  # a number that a step under `jit` is given
@@ -200,17 +200,17 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
 
 
 def is_concrete(scalar_type: type) -> bool:
-    """Says whether arrays of a NumPy scalar type exist."""
+    """Return whether arrays of a NumPy scalar type exist."""
     return scalar_type not in _ABSTRACT
 
 
 def limits(dtype: np.dtype[Any]) -> Any:
-    """Returns what `numpy.finfo` says of a float dtype; it does not know bfloat16, of which ml_dtypes does."""
+    """Return what `numpy.finfo` says of a float dtype; it does not know bfloat16, of which ml_dtypes does."""
     return np.finfo(dtype) if dtype.kind == "f" else import_module("ml_dtypes").finfo(dtype)
 
 
 def copy_native(data: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """Returns a copy as an array whose bytes stand in the order of this machine, so that a dtype is only one."""
+    """Return a copy as an array whose bytes stand in the order of this machine, so that a dtype is only one."""
     return in_native_order(np.array(data, dtype))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_number(call: str, option: str, number: Any) -> None:
-    """Refuses what is no number.
+    """Reject what is no number.
 
     Raises:
         DTypeError: It is something else.
@@ -26,7 +26,7 @@ def check_number(call: str, option: str, number: Any) -> None:
 
 
 def check_at_least_zero(call: str, option: str, number: Any) -> None:
-    """Refuses what is no number, or a negative one.
+    """Reject what is no number, or a negative one.
 
     Raises:
         DTypeError: It is something else.
@@ -36,7 +36,7 @@ def check_at_least_zero(call: str, option: str, number: Any) -> None:
 
 
 def check_fraction(call: str, option: str, number: Any) -> None:
-    """Refuses what is no number, or none of what can be kept from step to step.
+    """Reject what is no number, or none of what can be kept from step to step.
 
     Raises:
         DTypeError: It is something else.
@@ -46,7 +46,7 @@ def check_fraction(call: str, option: str, number: Any) -> None:
 
 
 def check_range(call: str, option: str, number: Any, said: str, fits: Callable[[Any], bool]) -> None:
-    """Refuses what is no number, or one that does not fit, and says what does.
+    """Reject what is no number, or one that does not fit, and say what does.
 
     Raises:
         DTypeError: It is something else.
@@ -57,7 +57,7 @@ def check_range(call: str, option: str, number: Any, said: str, fits: Callable[[
 
 
 def check_count(call: str, option: str, number: Any, least: int = 1) -> None:
-    """Refuses what is no whole number, or too small a one.
+    """Reject what is no whole number, or too small a one.
 
     Raises:
         DTypeError: It is something else.
@@ -68,7 +68,7 @@ def check_count(call: str, option: str, number: Any, least: int = 1) -> None:
 
 
 def check_whole(call: str, option: str, number: Any) -> None:
-    """Refuses what is no whole number.
+    """Reject what is no whole number.
 
     Raises:
         DTypeError: It is something else.

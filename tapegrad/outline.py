@@ -114,7 +114,7 @@ class NamedSize(Dim):
 
 
 def answering(size: Size) -> Size:
-    """Returns a size that a program may ask as it asks a number."""
+    """Return a size that a program may ask as it asks a number."""
     return NamedSize(size.terms) if isinstance(size, Dim) and not isinstance(size, NamedSize) else size
 
 
@@ -225,7 +225,7 @@ class Outline(Value[Any, Any]):
 
 
 def ruled(name: str, *args: Any, **kwargs: Any) -> Outline:
-    """Returns the outline of what an op gives for raw values, by its rule.
+    """Return the outline of what an op gives for raw values, by its rule.
 
     Raises:
         ShapeError: The rule refuses the shapes.
@@ -331,7 +331,7 @@ def _outlined(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _dtype(result: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Returns the dtype of a result: what its annotation names, or what the same name stands for in a call."""
+    """Return the dtype of a result: what its annotation names, or what the same name stands for in a call."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
     annotations = {name: str(annotation) for name, annotation in function.__annotations__.items()}
@@ -349,7 +349,7 @@ _LAST = re.compile(r"([\w.]+)\]$")  # of `Tensor[Any, T, D]` the D
 
 
 def _dtype_of(value: Any) -> Any:
-    """Returns the dtype that an argument has, or is; of a sequence, that of the first."""
+    """Return the dtype that an argument has, or is; of a sequence, that of the first."""
     if isinstance(value, type):
         return value if issubclass(value, np.generic) else None
     if isinstance(value, np.dtype):

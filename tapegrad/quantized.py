@@ -56,7 +56,7 @@ class Steps:
         return self.values.nbytes + self.scale.nbytes + 1
 
     def value(self) -> Array:
-        """Returns the numbers, each within half a step of what it was."""
+        """Return the numbers, each within half a step of what it was."""
         steps = self.values.astype(self.dtype)
         if self.zero:
             steps -= np.asarray(self.zero, self.dtype)
@@ -72,7 +72,7 @@ class Scheme(ABC):
 
     @abstractmethod
     def steps(self, x: Array) -> Steps:
-        """Returns an array of finite floats as steps."""
+        """Return an array of finite floats as steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class Quantized(Lazy[S_co, D_co]):
 
 @public_api
 def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
-    """Rounds a tensor to whole numbers of 8 bits; no gradient goes through, whatever tape `x` has.
+    """Round a tensor to whole numbers of 8 bits; no gradient goes through, whatever tape `x` has.
 
     Args:
         x: Any shape, a float dtype, finite.
@@ -201,7 +201,7 @@ def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
 
 @public_api
 def dequantize(x: Quantized[S, Float]) -> Tensor[S, NoneTape, Float]:
-    """Returns the floats that a quantized tensor stands for, as a tensor that holds them.
+    """Return the floats that a quantized tensor stands for, as a tensor that holds them.
 
     Args:
         x: Any shape.
@@ -226,7 +226,7 @@ def _symmetric(x: Array, scheme: Scheme) -> Steps:
 
 
 def _peaks(flat: Array, scheme: Scheme) -> Array:
-    """Returns the largest number of each block."""
+    """Return the largest number of each block."""
     length = scheme.block if isinstance(scheme, BlockSymmetric) else max(flat.size, 1)
     blocks = max(-(-flat.size // length), 1)
     padded = np.pad(flat, (0, blocks * length - flat.size))
@@ -234,13 +234,13 @@ def _peaks(flat: Array, scheme: Scheme) -> Array:
 
 
 def _as_scale(scale: Array, dtype: np.dtype[Any]) -> Array:
-    """Rounds scales to a dtype: nothing is divided by 0, be a block all zeros or next to it."""
+    """Round scales to a dtype: nothing is divided by 0, be a block all zeros or next to it."""
     smallest = np.finfo(dtype).smallest_normal
     return np.where(scale > 0, np.maximum(scale, smallest), 1).astype(dtype)
 
 
 def _spread(scale: Array, shape: tuple[int, ...], scheme: Scheme) -> Array:
-    """Gives each element the scale of its block."""
+    """Return each element the scale of its block."""
     if not isinstance(scheme, BlockSymmetric):
         return scale.reshape((1,) * len(shape))
     return np.repeat(scale, scheme.block)[: math.prod(shape)].reshape(shape)

@@ -71,7 +71,7 @@ class Summary:
 
 @public_api
 def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32) -> Summary:
-    """Finds what each layer of a model gives for inputs of some shape, by the rules of the ops alone.
+    """Find what each layer of a model gives for inputs of some shape, by the rules of the ops alone.
 
     The model runs without a tape, with shapes in the place of its inputs: nothing that is made of them is computed or
     takes memory, and no parameter changes. A size may be a name, which stands for any number:
@@ -110,7 +110,7 @@ def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32
 
 
 def _noted(error: Exception, failed: list[str]) -> Exception:
-    """Notes the innermost of the layers that an error came through."""
+    """Note the innermost of the layers that an error came through."""
     if failed and failed[0]:
         error.add_note(failed[0])
     return error
@@ -124,7 +124,7 @@ class _Node(NamedTuple):
 
 
 def _tree(model: Module) -> Iterator[_Node]:
-    """Yields each module once, with those parameters of its own that no module before it has."""
+    """Yield each module once, with those parameters of its own that no module before it has."""
     seen: set[int] = set()
     waiting: list[tuple[Module, str, int]] = [(model, "", 0)]  # the next one last
     while waiting:
@@ -145,7 +145,7 @@ def _tree(model: Module) -> Iterator[_Node]:
 
 @contextmanager
 def _watched(tree: list[_Node], calls: dict[tuple[str, str], int], failed: list[str]) -> Iterator[None]:
-    """Counts the calls of each module's `forward`, by its path and by what it gave."""
+    """Count the calls of each module's `forward`, by its path and by what it gave."""
     # On the instances: a layer may be called as `layer(x)` or as `layer.forward(x)`, and a run pays for neither.
     before = [vars(branch.module).get("forward") for branch in tree]
     for branch in tree:
@@ -229,7 +229,7 @@ def _size(size: Any, shape: tuple[Any, ...], place: str) -> Any:
 
 
 def _shown(output: Any) -> str:
-    """Writes the shapes in what a layer gave."""
+    """Write the shapes in what a layer gave."""
     if isinstance(output, Tensor):
         return show(output.shape)
     if isinstance(output, tuple | list):
@@ -238,7 +238,7 @@ def _shown(output: Any) -> str:
 
 
 def _named(module: Module) -> str:
-    """Names a layer by how it is made, or by its class where that takes lines."""
+    """Name a layer by how it is made, or by its class where that takes lines."""
     if type(module).__repr__ is Module.__repr__ and children(module):
         return type(module).__name__
     shown = repr(module)

@@ -62,7 +62,7 @@ class Tape:
         *,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, Self, D]:
-        """Returns `out` with this tape on it, after noting how its gradient reaches `inputs`.
+        """Return `out` with this tape on it, after noting how its gradient reaches `inputs`.
 
         Args:
             out: The result.
@@ -160,11 +160,11 @@ class OwnedTape(Tape):
         return self.tape.checkpoint
 
     def join(self, other: OwnedTape) -> OwnedTape:
-        """Returns the tape of a result of operands on both; the two merge when the result is recorded."""
+        """Return the tape of a result of operands on both; the two merge when the result is recorded."""
         return self if self._tape is other._tape else JointTape((self, other))
 
     def merge(self, other: OwnedTape) -> OwnedTape:
-        """Joins two tapes into one that both operands share from now on; a tape merged with itself stays itself."""
+        """Join two tapes into one that both operands share from now on; a tape merged with itself stays itself."""
         if self._tape is not other._tape:
             with _MERGING:
                 into, away = self.tape, other.tape
@@ -207,7 +207,7 @@ class OwnedTape(Tape):
         return taped
 
     def _record_again(self, entry: Entry, saved: tuple[Node, ...] | None) -> None:
-        """Records an entry on the tape that another thread has merged this one into; whether it had it, time tells."""
+        """Record an entry on the tape that another thread has merged this one into; whether it had it, time tells."""
         with _MERGING:
             tape = self._opened()
             for x in entry[2]:
@@ -217,7 +217,7 @@ class OwnedTape(Tape):
             tape._shuffled = True
 
     def _opened(self) -> GradientTape:
-        """Returns the tape that this one was merged into."""
+        """Return the tape that this one was merged into."""
         tape = self.tape
         if not tape.is_open:
             tape._refuse()
@@ -364,7 +364,7 @@ class GradientTape:
         return len(self.entries)
 
     def add_backward_op(self, op: Pullback) -> None:
-        """Records a step of the way back that only its writer understands; it is never pruned.
+        """Record a step of the way back that only its writer understands; it is never pruned.
 
         Args:
             op: Takes the gradient of a result from the gradients it is given, and adds to those of its operands.
@@ -378,12 +378,12 @@ class GradientTape:
         self.entries.append((_now(), None, (), op))
 
     def release_unsaved(self, out: Node, saved: tuple[Node, ...]) -> None:
-        """Leaves the value of a result to whoever holds it, unless the way back reads it or computes it again."""
+        """Leave the value of a result to whoever holds it, unless the way back reads it or computes it again."""
         if self.checkpoint is None and not _is_among(out, saved):
             out.release_value()
 
     def take_note(self, x: Node, saved: tuple[Node, ...] | None) -> None:
-        """Notes the version of a parameter that is used, and fastens a value that the way back reads.
+        """Note the version of a parameter that is used, and fastens a value that the way back reads.
 
         Raises:
             TapeError: `x` was computed of parameters alone, before they met a tape: their gradient would be lost.
@@ -401,7 +401,7 @@ class GradientTape:
             x.save_value()
 
     def append(self, other: GradientTape) -> None:
-        """Moves all that `other` holds here and leaves it empty; the clock keeps the order.
+        """Move all that `other` holds here and leaves it empty; the clock keeps the order.
 
         Raises:
             TapeError: One of the tapes has been consumed.
@@ -424,7 +424,7 @@ class GradientTape:
         other.entries, other.leaves, other.watched, other._gradients = [], {}, {}, ()
 
     def execute(self, grads: Gradients | None = None) -> Gradients:
-        """Runs everything recorded, newest first, and consumes the tape.
+        """Run everything recorded, newest first, and consumes the tape.
 
         Args:
             grads: What the way back starts from: the gradient of a result at least. An empty one by default, with which
@@ -441,13 +441,13 @@ class GradientTape:
         return self._run(grads, self._default_targets(), tuple(grads.values_by_node))
 
     def backward(self, x: Node, seed: Any, wrt: Iterable[Node] | None) -> Gradients:
-        """Runs the tape backwards from `x`, whose own gradient is `seed`, and returns the gradients of `wrt`."""
+        """Run the tape backwards from `x`, whose own gradient is `seed`, and return the gradients of `wrt`."""
         grads = Gradients()
         grads.add(x, seed)
         return self._run(grads, self._default_targets() if wrt is None else wrt, ())
 
     def graph(self) -> str:
-        """Returns the tape as a Mermaid graph: each op with the shape of its result, and what flows into it.
+        """Return the tape as a Mermaid graph: each op with the shape of its result, and what flows into it.
 
         A leaf is a tensor that no op on the tape has made, and a number is one. A step of `add_backward_op` stands
         alone, for nobody knows what it reads.
@@ -460,11 +460,11 @@ class GradientTape:
         return picture.graph(self.entries)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """Lets a notebook draw the graph, by the name that JupyterLab has for Mermaid."""
+        """Let a notebook draw the graph, by the name that JupyterLab has for Mermaid."""
         return {"text/plain": repr(self)} if self.consumed_at is not None else bundle(repr(self), self.graph())
 
     def _absorb(self, other: GradientTape) -> None:
-        """Moves all that `other` holds here, and all that it will be asked to hold."""
+        """Move all that `other` holds here, and all that it will be asked to hold."""
         if other is not self:
             if self.consumed_at is None is other.consumed_at:
                 other.merged_into, other.is_open = self, False  # first, so that what comes too late is noticed
@@ -498,7 +498,7 @@ class GradientTape:
         return self._accumulated(grads)
 
     def _run_back(self, grads: Gradients) -> None:
-        """Runs newest first, and frees what the ops kept for it as it goes."""
+        """Run newest first, and frees what the ops kept for it as it goes."""
         values, entries, wanted = grads.values_by_node, self.entries, grads.wanted
         at_once = 1 if _extent(self.checkpoint) else _AT_ONCE  # who checkpoints gives time for memory
         self.leaves, self.watched = {}, {}
@@ -521,7 +521,7 @@ class GradientTape:
             entries.clear()
 
     def _accumulated(self, grads: Gradients) -> Gradients:
-        """Adds up what `trace(grads=...)` gave this tape, and those it was merged with, and what it has computed."""
+        """Add up what `trace(grads=...)` gave this tape, and those it was merged with, and what it has computed."""
         if not self._gradients:
             return grads
         (total, *others), self._gradients = self._gradients, ()
@@ -555,7 +555,7 @@ _MERGING: Final = open_in_children(Lock())  # two tapes become one at a time, wh
 
 
 def where_called() -> str:
-    """Returns file and line of the innermost caller outside tapegrad."""
+    """Return file and line of the innermost caller outside tapegrad."""
     frame = sys._getframe(3)  # `GradientTape._run` asks, whose own caller is inside as well
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
         frame = frame.f_back
@@ -563,7 +563,7 @@ def where_called() -> str:
 
 
 def strongest(*strategies: Checkpointing | None) -> Checkpointing | None:
-    """Returns the strategy that computes the most again, which is that of tapes that merge."""
+    """Return the strategy that computes the most again, which is that of tapes that merge."""
     return max(strategies, key=_extent)
 
 

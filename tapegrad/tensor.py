@@ -53,7 +53,7 @@ class HasParameters(Protocol):
     """A module, or whatever else has parameters to differentiate with respect to."""
 
     def parameters(self) -> Mapping[str, Any]:
-        """Returns each parameter by its path."""
+        """Return each parameter by its path."""
 
 
 class _Alias(GenericAlias):
@@ -149,7 +149,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         grads: Gradients | None = None,
         checkpoint: Checkpointing | None = None,
     ) -> Tensor[S, OwnedTape, D]:
-        """Returns the same tensor with a fresh tape: from here on operations are recorded.
+        """Return the same tensor with a fresh tape: from here on operations are recorded.
 
         Args:
             wrt: Tensors, or modules, that `backward` gives gradients of unless it names others; by default this tensor,
@@ -179,7 +179,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         grads: Gradients | None = None,
         checkpoint: Checkpointing | None = None,
     ) -> Tensor[S, OwnedTape, D]:
-        """Does what `trace` does for a tensor that is given up: mypy refuses to hear of `x` after `x.traced()`.
+        """Do what `trace` does for a tensor that is given up: mypy refuses to hear of `x` after `x.traced()`.
 
         So nothing can go on without the tape by mistake. At run time `x` stays what it is, for others may hold it.
 
@@ -196,13 +196,13 @@ class Tensor(Generic[S_co, T_co, D_co]):
             return self.trace(wrt, grads=grads, checkpoint=checkpoint)
 
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
-        """Returns the same tensor without its tape, and the tape: what an op computes with, and what it records on."""
+        """Return the same tensor without its tape, and the tape: what an op computes with, and what it records on."""
         plain: Any = self.node if self.owns_tape else self
         plain.save_value()
         return plain, self.tape
 
     def put_tape(self: Untaped[S, D], tape: T) -> Tensor[S, T, D]:
-        """Returns the same tensor carrying `tape`, which may be another's; who writes an op says `tape.record`.
+        """Return the same tensor carrying `tape`, which may be another's; who writes an op says `tape.record`.
 
         Raises:
             TapeError: The tensor has a tape already, or `tape` is none.
@@ -217,7 +217,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return carrying
 
     def with_empty_tape(self) -> Tensor[S_co, T_co, D_co]:
-        """Returns the same tensor with an empty tape of the same kind: a branch that starts to record here.
+        """Return the same tensor with an empty tape of the same kind: a branch that starts to record here.
 
         Where the branches meet their tapes become one. A branch run back by itself knows of no traced tensor but of
         parameters: `wrt=` names what else it is to reach.
@@ -226,7 +226,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return self.retaped(kind)
 
     def retaped(self, kind: type[T]) -> Tensor[S_co, T, D_co]:
-        """Returns the same tensor with a tape of the asked kind, an empty one: `x.retaped(OwnedTape)`.
+        """Return the same tensor with a tape of the asked kind, an empty one: `x.retaped(OwnedTape)`.
 
         Args:
             kind: `NoneTape` or `OwnedTape`; a function that leaves the tape open hands on the kind that it was given.
@@ -243,7 +243,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return retaped
 
     def _carrying(self, tape: T) -> Tensor[S_co, T, D_co]:
-        """Returns this tensor, which has none, with a tape on it."""
+        """Return this tensor, which has none, with a tape on it."""
         if self.__class__ is Derived:  # somebody knows that it begins here
             self.__class__ = Tensor  # type: ignore[assignment]  # back to what it would have been
         taped = _new(Tensor)
@@ -251,11 +251,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return taped
 
     def detach(self) -> Tensor[S_co, NoneTape, D_co]:
-        """Returns a new tensor of the same values that no tape knows."""
+        """Return a new tensor of the same values that no tape knows."""
         return Tensor(self.data)
 
     def derive(self, inputs: tuple[Tensor[Any, NoneTape, Any], ...]) -> None:
-        """Notes that this tensor, which no tape knows, was computed of parameters, of numbers, and of nothing else.
+        """Note that this tensor, which no tape knows, was computed of parameters, of numbers, and of nothing else.
 
         Where it met a tape, nobody would know that it has a gradient: that is refused.
         """
@@ -264,22 +264,22 @@ class Tensor(Generic[S_co, T_co, D_co]):
             plain.__class__ = Derived
 
     def discard_value(self) -> None:
-        """Gives up a value that can be computed again: that of most tensors cannot."""
+        """Return up a value that can be computed again: that of most tensors cannot."""
 
     def release_value(self) -> None:
-        """Holds the value from here on only for as long as somebody else does, which is the tensor with the tape."""
+        """Hold the value from here on only for as long as somebody else does, which is the tensor with the tape."""
         lazy: Any = importlib.import_module("tapegrad.lazy")  # by name, for that room stands on this one
         lazy.release_value(self)
 
     def save_value(self) -> None:
-        """Holds the value again, if it was let go of: somebody is going to read it."""
+        """Hold the value again, if it was let go of: somebody is going to read it."""
 
     def with_data(self, data: Value[S_co, D_co]) -> Tensor[S_co, NoneTape, D_co]:
-        """Returns a tapeless tensor of this shape and dtype around another array."""
+        """Return a tapeless tensor of this shape and dtype around another array."""
         return Tensor(data)
 
     def backward(self: Taped[S, D], wrt: Wrt | None = None, *, seed: Tensor[S, NoneTape, D] | None = None) -> Gradients:
-        """Runs the tape backwards and consumes it.
+        """Run the tape backwards and consumes it.
 
         Args:
             wrt: Tensors, or modules, whose gradients are asked for; by default the traced float tensors and parameters.
@@ -327,7 +327,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     # Leaving for NumPy
 
     def numpy(self, *, copy: bool = False) -> np.ndarray[S_co, np.dtype[D_co]]:
-        """Returns the values as a NumPy array: a read-only view, or a copy of your own."""
+        """Return the values as a NumPy array: a read-only view, or a copy of your own."""
         # A tensor of tensors gives up all its levels, whatever tapes they have.
         data = self.data.numpy() if isinstance(self.data, Tensor) else self.data
         with trim_on_exit:
@@ -356,7 +356,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     @overload
     def item(self) -> Any: ...
     def item(self) -> Any:
-        """Returns the only element as a Python number: a float, an int or a bool, as its dtype is."""
+        """Return the only element as a Python number: a float, an int or a bool, as its dtype is."""
         try:
             return self._only("item")
         except Exception as error:
@@ -364,7 +364,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             raise
 
     def tolist(self) -> Any:
-        """Returns nested lists of Python numbers."""
+        """Return nested lists of Python numbers."""
         return self.numpy().tolist()
 
     def __float__(self) -> float:
@@ -411,11 +411,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
                 yield CALLS["getitem"](self, row)
 
     def at_set(self, index: Index[T1], value: Operand[T2]) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
-        """Puts other values at the places that an index names, see `tapegrad.at_set`."""
+        """Put other values at the places that an index names, see `tapegrad.at_set`."""
         return CALLS["at_set"](self, index, value)
 
     def at_add(self, index: Index[T1], value: Operand[T2]) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
-        """Adds to the places that an index names, see `tapegrad.at_add`."""
+        """Add to the places that an index names, see `tapegrad.at_add`."""
         return CALLS["at_add"](self, index, value)
 
     @override
@@ -601,7 +601,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             raise
 
     def transpose(self, *axes: Int | tuple[Int, ...] | None) -> Tensor[Any, T_co, D_co]:
-        """Permutes the axes, a tuple or one by one, see `tapegrad.transpose`."""
+        """Permute the axes, a tuple or one by one, see `tapegrad.transpose`."""
         try:
             return CALLS["transpose"](self, _together(axes) if axes else None)
         except Exception as error:
@@ -609,7 +609,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             raise
 
     def reshape(self, *shape: Int | Sizes) -> Tensor[Any, T_co, D_co]:
-        """Gives the elements another shape, a tuple or its sizes one by one, see `tapegrad.reshape`."""
+        """Return the elements another shape, a tuple or its sizes one by one, see `tapegrad.reshape`."""
         try:
             return CALLS["reshape"](self, _together(shape))
         except Exception as error:
@@ -617,87 +617,87 @@ class Tensor(Generic[S_co, T_co, D_co]):
             raise
 
     def astype(self, dtype: type[G] | np.dtype[G]) -> Tensor[S_co, T_co, G]:
-        """Converts to another dtype, see `tapegrad.astype`."""
+        """Convert to another dtype, see `tapegrad.astype`."""
         return CALLS["astype"](self, dtype)
 
     def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Adds up along axes, see `tapegrad.sum`."""
+        """Add up along axes, see `tapegrad.sum`."""
         return CALLS["sum"](self, axis, keepdims=keepdims)
 
     def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Averages along axes, see `tapegrad.mean`."""
+        """Average along axes, see `tapegrad.mean`."""
         return CALLS["mean"](self, axis, keepdims=keepdims)
 
     def max(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Finds the largest along axes, see `tapegrad.max`."""
+        """Find the largest along axes, see `tapegrad.max`."""
         return CALLS["max"](self, axis, keepdims=keepdims)
 
     def min(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Finds the smallest along axes, see `tapegrad.min`."""
+        """Find the smallest along axes, see `tapegrad.min`."""
         return CALLS["min"](self, axis, keepdims=keepdims)
 
     def prod(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Multiplies along axes, see `tapegrad.prod`."""
+        """Multiply along axes, see `tapegrad.prod`."""
         return CALLS["prod"](self, axis, keepdims=keepdims)
 
     def var(self, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Computes the variance along axes, see `tapegrad.var`."""
+        """Compute the variance along axes, see `tapegrad.var`."""
         return CALLS["var"](self, axis, correction=correction, keepdims=keepdims)
 
     def std(self, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Computes the standard deviation along axes, see `tapegrad.std`."""
+        """Compute the standard deviation along axes, see `tapegrad.std`."""
         return CALLS["std"](self, axis, correction=correction, keepdims=keepdims)
 
     def all(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.bool_]:
-        """Says whether every element along axes is true, see `tapegrad.all`."""
+        """Return whether every element along axes is true, see `tapegrad.all`."""
         return CALLS["all"](self, axis, keepdims=keepdims)
 
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.bool_]:
-        """Says whether some element along axes is true, see `tapegrad.any`."""
+        """Return whether some element along axes is true, see `tapegrad.any`."""
         return CALLS["any"](self, axis, keepdims=keepdims)
 
     def argmax(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
-        """Finds the index of the largest along an axis, see `tapegrad.argmax`."""
+        """Find the index of the largest along an axis, see `tapegrad.argmax`."""
         return CALLS["argmax"](self, axis, keepdims=keepdims)
 
     def argmin(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
-        """Finds the index of the smallest along an axis, see `tapegrad.argmin`."""
+        """Find the index of the smallest along an axis, see `tapegrad.argmin`."""
         return CALLS["argmin"](self, axis, keepdims=keepdims)
 
     def cumsum(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
-        """Adds up all elements to each one along an axis, see `tapegrad.cumsum`."""
+        """Add up all elements to each one along an axis, see `tapegrad.cumsum`."""
         return CALLS["cumsum"](self, axis)
 
     def nonzero(self) -> tuple[Tensor[Any, NoneTape, np.int64], ...]:
-        """Finds the indices of what is not zero, see `tapegrad.nonzero`."""
+        """Find the indices of what is not zero, see `tapegrad.nonzero`."""
         return CALLS["nonzero"](self)
 
     def cumprod(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
-        """Multiplies all elements up to each one along an axis, see `tapegrad.cumprod`."""
+        """Multiply all elements up to each one along an axis, see `tapegrad.cumprod`."""
         return CALLS["cumprod"](self, axis)
 
     def argsort(self, axis: Int = -1, *, descending: bool = False) -> Tensor[S_co, NoneTape, np.int64]:
-        """Finds the indices that put an axis in order, see `tapegrad.argsort`."""
+        """Find the indices that put an axis in order, see `tapegrad.argsort`."""
         return CALLS["argsort"](self, axis, descending=descending)
 
     def flatten(self, start_axis: Int = 0, end_axis: Int = -1) -> Tensor[Any, T_co, D_co]:
-        """Joins neighbouring axes into one, see `tapegrad.flatten`."""
+        """Join neighbouring axes into one, see `tapegrad.flatten`."""
         return CALLS["flatten"](self, start_axis, end_axis)
 
     def repeat(self, repeats: int, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
-        """Repeats each element, see `tapegrad.repeat`."""
+        """Repeat each element, see `tapegrad.repeat`."""
         return CALLS["repeat"](self, repeats, axis)
 
     def squeeze(self, axis: Axis = None) -> Tensor[Any, T_co, D_co]:
-        """Drops axes of size one, see `tapegrad.squeeze`."""
+        """Drop axes of size one, see `tapegrad.squeeze`."""
         return CALLS["squeeze"](self, axis)
 
     def swapaxes(self, axis1: Int, axis2: Int) -> Tensor[Any, T_co, D_co]:
-        """Exchanges two axes, see `tapegrad.swapaxes`."""
+        """Exchange two axes, see `tapegrad.swapaxes`."""
         return CALLS["swapaxes"](self, axis1, axis2)
 
     def take(self, indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        """Picks slices by index, see `tapegrad.take`."""
+        """Pick slices by index, see `tapegrad.take`."""
         return CALLS["take"](self, indices, axis)
 
 
@@ -720,7 +720,7 @@ class Constant(Tensor[S_co, NoneTape, D_co]):
 
 
 def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
-    """Returns a tapeless tensor around what an op computed."""
+    """Return a tapeless tensor around what an op computed."""
     out = _new(Tensor)
     out.data, out.tape = data, NONE
     return out
@@ -734,12 +734,12 @@ def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape
 
 
 def from_array(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
-    """Returns a tapeless tensor around a fresh array, which may be of half precision."""
+    """Return a tapeless tensor around a fresh array, which may be of half precision."""
     return node(as_compute_dtype(data))
 
 
 def as_compute_dtype(data: Any) -> Any:
-    """Returns an array of half precision as one that computes in float32; all else as it is."""
+    """Return an array of half precision as one that computes in float32; all else as it is."""
     if data.dtype.char not in HALF:
         return data
     half: Any = importlib.import_module("tapegrad.backend.half")  # which few programs need
@@ -747,19 +747,19 @@ def as_compute_dtype(data: Any) -> Any:
 
 
 def values_of(x: Any) -> Any:
-    """Returns the values of a tensor or of a raw value, off all tapes: an array, or what stands for one under `jit`."""
+    """Return the values of a tensor or of a raw value, off all tapes: an array, or what stands for one under `jit`."""
     while isinstance(x, Tensor):
         x = x.data
     return x if hasattr(x, "__array_function__") else np.asarray(x)
 
 
 def described(value: Any) -> str:
-    """Says what a value is that should have been a tensor, or which dtype a tensor has."""
+    """Say what a value is that should have been a tensor, or which dtype a tensor has."""
     return str(value.dtype) if isinstance(value, Tensor) else messages.with_article(type(value).__name__)
 
 
 def _together(sizes: tuple[Any, ...]) -> Any:
-    """Returns the tuple that was given, or that of what was given one by one."""
+    """Return the tuple that was given, or that of what was given one by one."""
     first = sizes[0] if len(sizes) == 1 else 0
     return first if type(first) is tuple or not is_int(first) else sizes
 
@@ -769,7 +769,7 @@ def _refuse(error: Exception) -> NoReturn:
 
 
 def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
-    """Returns the tensors that a tensor, a module, a dictionary or a list of them names, without their tapes."""
+    """Return the tensors that a tensor, a module, a dictionary or a list of them names, without their tapes."""
     if isinstance(wrt, Tensor):
         if not wrt.is_float:
             message = f"wrt names a tensor of dtype {wrt.dtype}, which has no gradient"

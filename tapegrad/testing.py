@@ -44,7 +44,7 @@ def check_gradients(
     atol: float = 1e-7,
     seed: int = 0,
 ) -> None:
-    r"""Compares the gradients that the tape gives with central finite differences.
+    r"""Compare the gradients that the tape gives with central finite differences.
 
     $$\left\langle v, \partial_j f(x) \right\rangle \approx
     \left\langle v, \frac{f(x + \varepsilon e_j) - f(x - \varepsilon e_j)}{2 \varepsilon} \right\rangle$$
@@ -85,7 +85,7 @@ def check_gradients(
 
 @public_api
 def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
-    """Holds a shape rule to its law: what it says of sizes it is not told is true of the sizes they stand for.
+    """Hold a shape rule to its law: what it says of sizes it is not told is true of the sizes they stand for.
 
     In each case all subsets of the sizes are hidden, once behind names, once behind unknowns, beside sizes that stand
     open, and beside one another; and whole operands behind an unknown rank. Equal sizes go by one name, 0 and 1 by
@@ -160,7 +160,7 @@ def _way_back(y: Tensor[Any, Any, Any], inputs: list[Tensor[Any, Any, Any]], dir
 
 
 def _compare_strategies(saved: Any, computed: Any, inputs: list[Tensor[Any, Any, Any]], label: str) -> None:
-    """Holds gradients of values computed again to those of values saved, to the last bit."""
+    """Hold gradients of values computed again to those of values saved, to the last bit."""
     for position, x in enumerate(inputs):
         if x not in saved and x not in computed:
             continue
@@ -176,7 +176,7 @@ def _compare_strategies(saved: Any, computed: Any, inputs: list[Tensor[Any, Any,
 
 
 def _compare_levels(f: Function, points: list[Array], label: str, *, rtol: float, atol: float, seed: int) -> None:
-    """Holds gradients where one value alone is lifted, each input in turn and last the direction, to those of none."""
+    """Hold gradients where one value alone is lifted, each input in turn and last the direction, to those of none."""
     expected = _mixed(f, points, None, seed)
     for lifted in range(len(points) + 1 if expected else 0):
         what = f"input {lifted}" if lifted < len(points) else "the direction"
@@ -192,7 +192,7 @@ def _compare_levels(f: Function, points: list[Array], label: str, *, rtol: float
 
 
 def _mixed(f: Function, points: list[Array], lifted: int | None, seed: int) -> dict[int, Array]:
-    """Returns the gradients by position, where one value is of another engine than the rest."""
+    """Return the gradients by position, where one value is of another engine than the rest."""
     level = Autodiff()
     inputs = [_at(level, node(point.copy()), is_lifted=place == lifted) for place, point in enumerate(points)]
     y = f(*(x.trace() for x in inputs))
@@ -222,7 +222,7 @@ def _compare_results(plain: Tensor[Any, Any, Any], taped: Tensor[Any, Any, Any],
 
 
 def _differences(f: Function, points: list[Array], position: int, weights: Array, eps: float) -> Array:
-    """Returns the gradient of input `position` by central differences."""
+    """Return the gradient of input `position` by central differences."""
     gradient = np.empty(points[position].shape)
     for index in np.ndindex(gradient.shape):
         near = [[node(point.copy()) for point in points] for _ in range(2)]
@@ -235,7 +235,7 @@ def _differences(f: Function, points: list[Array], position: int, weights: Array
 
 
 def _slope(f: Function, seed: int) -> Function:
-    """Returns the function whose value is the gradient of `f`, added up in random directions."""
+    """Return the function whose value is the gradient of `f`, added up in random directions."""
 
     def slope(*inputs: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
         level, rng = Autodiff(), np.random.default_rng(seed)
@@ -290,7 +290,7 @@ def _check_case(name: str, rule: Callable[..., Any], arguments: dict[str, Any], 
 
 
 def _hidden(shapes: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the shapes with sizes open or named, open or unknown, named or unknown; then with ranks unknown."""
+    """Yield the shapes with sizes open or named, open or unknown, named or unknown; then with ranks unknown."""
     sizes = [n for value in shapes.values() for n in _sizes(value)]
     kinds = (sizes, [named(f"N{n}") if n > 1 else n for n in sizes], [UNKNOWN] * len(sizes))
     for first, second in combinations(kinds, 2):

@@ -26,7 +26,7 @@ _DUNDER_METHODS: Final = {"__init__", "__call__", "__getitem__", "__setitem__", 
 
 
 def trim_traceback(error: BaseException | None) -> None:
-    """Takes the library's own frames out of the traceback of an error of its own, which leaves it by a bare `raise`.
+    """Take the library's own frames out of the traceback of an error of its own, which leaves it by a bare `raise`.
 
     For a frame that raises so is not entered into the traceback again, as it is by `raise error`.
     """
@@ -48,7 +48,7 @@ trim_on_exit: Final = _TrimOnExit()
 
 
 def public_api(thing: F) -> F:
-    """Lets the traceback of an error end at whoever called a function of the library, or a public method of a class."""
+    """Let the traceback of an error end at whoever called a function of the library, or a public method of a class."""
     if isinstance(thing, type):
         for name, member in list(vars(thing).items()):
             if isinstance(member, FunctionType) and (name in _DUNDER_METHODS or not name.startswith("_")):
@@ -72,7 +72,7 @@ def public_api(thing: F) -> F:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Says whether the library itself refuses: by an error of its own, by one of Python's that it raises, by a call.
+    """Return whether the library itself refuses: by an error of its own, by one of Python's that it raises, by a call.
 
     An error of Python's is tapegrad's own where it has an `op`, if only an empty one: it goes by the frame that raised
     it, which the innermost edge takes away, and on its way out it may meet others.
@@ -93,7 +93,7 @@ def _is_raised_inside(error: BaseException) -> bool:
 
 
 def _raises(frame: FrameType, at: int) -> bool:
-    """Says whether an error began with a `raise` there, and not in what was called there."""
+    """Return whether an error began with a `raise` there, and not in what was called there."""
     import opcode
 
     return opcode.opname[frame.f_code.co_code[at]] == "RAISE_VARARGS"
@@ -108,7 +108,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _outside(trace: TracebackType | None) -> TracebackType | None:
-    """Returns a traceback without the frames of the library, and of the packages that it called."""
+    """Return a traceback without the frames of the library, and of the packages that it called."""
     kept: list[TracebackType] = []
     inside = False
     while trace is not None:

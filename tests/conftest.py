@@ -221,7 +221,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Takes over from a process of pytest-xdist what it has seen."""
+    """Take over from a process of pytest-xdist what it has seen."""
     output = getattr(node, "workeroutput", {})
     for name, facts in output.get("seen", {}).items():
         noted(name, set(facts))

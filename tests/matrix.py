@@ -50,12 +50,12 @@ class Place(NamedTuple):
 
 
 def ran(*command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Runs a command to its end."""
+    """Run a command to its end."""
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 def failed(place: Place, folder: Path) -> str:
-    """Returns what goes wrong in an environment, which is made for it."""
+    """Return what goes wrong in an environment, which is made for it."""
     environment = folder / "venv"
     python = str(environment / "bin" / "python")
     uv = (sys.executable, "-m", "uv")
@@ -86,7 +86,7 @@ def failed(place: Place, folder: Path) -> str:
 
 
 def unsaid(python: str, folder: Path) -> str:
-    """Returns the extras whose absence is not told in one line that says how to install them."""
+    """Return the extras whose absence is not told in one line that says how to install them."""
     wrong = ""
     (folder / "run.jsonl").write_text('{"epoch": 1, "loss": 0.5}\n', "utf-8")
     for extra, command in MISSING.items():
@@ -98,7 +98,7 @@ def unsaid(python: str, folder: Path) -> str:
 
 
 def main() -> None:
-    """Tries every place, and ends with an error if one fails."""
+    """Try every place, and end with an error if one fails."""
     chosen = sys.argv[2:] or PYTHONS
     places = [
         Place(python, resolution, extras)

@@ -69,19 +69,19 @@ class Part(NamedTuple):
 
 
 def is_rule(around: list[Any]) -> bool:
-    """Says whether a function answers with sizes, as rules and what they share do."""
+    """Return whether a function answers with sizes, as rules and what they share do."""
     returns = around[0].returns
     text = "" if returns is None else cst.Module([]).code_for_node(returns.annotation)
     return text in {"Dims", "Size", "tuple[Dims, ...]"} or around[0].name.value.endswith(("_shape", "_shapes"))
 
 
 def is_closure(around: list[Any]) -> bool:
-    """Says whether a function stands in another: the way back of an op."""
+    """Return whether a function stands in another: the way back of an op."""
     return len(around) > 1
 
 
 def tests_of(family: str) -> list[str]:
-    """Returns the tests of a family, and for a room that several share those of all of them."""
+    """Return the tests of a family, and for a room that several share those of all of them."""
     shared = {
         "_broadcast": ["arithmetic", "division"],
         "_index": ["index", "places"],
@@ -97,7 +97,7 @@ def tests_of(family: str) -> list[str]:
 
 
 def everywhere(_: list[Any]) -> bool:
-    """Chooses all functions."""
+    """Choose all functions."""
     return True
 
 
@@ -161,7 +161,7 @@ class Mutant:
 
 
 def mutants_of(file: str, chosen: Callable[[list[Any]], bool]) -> Iterator[Mutant]:
-    """Yields all mutants of the chosen functions but of decorators, annotations, what `zip` insists on, and speed."""
+    """Yield all mutants of the chosen functions but of decorators, annotations, what `zip` insists on, and speed."""
     wrapper = positions.MetadataWrapper(cst.parse_module((HOUSE / file).read_text("utf-8")))
     module, places = wrapper.module, wrapper.resolve(positions.PositionProvider)
     source, spans = module.code, wrapper.resolve(positions.WhitespaceInclusivePositionProvider)
@@ -192,22 +192,22 @@ def mutants_of(file: str, chosen: Callable[[list[Any]], bool]) -> Iterator[Mutan
 
 
 def is_strict(node: Any) -> bool:
-    """Says whether an argument lets `zip` insist on one length: who drops that changes only what is wrong already."""
+    """Return whether an argument lets `zip` insist on one length: who drops that changes only what is wrong already."""
     return isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value == "strict"
 
 
 def is_of_speed(node: Any) -> bool:
-    """Says whether a place only asks which of two ways to the same numbers is the faster one."""
+    """Return whether a place only asks which of two ways to the same numbers is the faster one."""
     return isinstance(node, cst.Comparison) and cst.Module([]).code_for_node(node).endswith(" LARGE")
 
 
 def chooses_speed(node: Any) -> bool:
-    """Says whether an expression takes one way or the other for no more than that; each way has its own mutants."""
+    """Return whether an expression takes one way or the other for no more than that; each way has its own mutants."""
     return isinstance(node, cst.IfExp) and is_of_speed(node.test)
 
 
 def is_looser(node: Any, other: Any) -> bool:
-    """Says whether a call differs from another in no more than that."""
+    """Return whether a call differs from another in no more than that."""
     if not isinstance(node, cst.Call) or not isinstance(other, cst.Call) or not any(map(is_strict, node.args)):
         return False
     plain, loose = ([one.value for one in call.args if not is_strict(one)] for call in (node, other))
@@ -218,7 +218,7 @@ def is_looser(node: Any, other: Any) -> bool:
 
 
 def codes(source: str) -> Codes:
-    """Compiles all functions of a file, by name and by number among those of one name."""
+    """Compile all functions of a file, by name and by number among those of one name."""
     found: Codes = {}
     names = Counter[str]()
     waiting = [compile(source, "mutant", "exec", dont_inherit=True)]
@@ -232,7 +232,7 @@ def codes(source: str) -> Codes:
 
 
 def take_the_place(mutant: Mutant, whole: Codes, living: list[FunctionType]) -> bool:
-    """Gives the functions that live the code of a mutant, and says whether all of them could take it."""
+    """Return the functions that live the code of a mutant, and say whether all of them could take it."""
     broken = codes(mutant.code)
     changed = {whole[key]: broken[key] for key in whole.keys() & broken.keys() if whole[key] != broken[key]}
     old = [function for function in living if function.__code__ in changed]
@@ -252,11 +252,11 @@ class Broken(SourceFileLoader):
         self.source = code
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compiles the other source; the cache of the file is not read."""
+        """Compile the other source; the cache of the file is not read."""
         return compile(self.source, self.get_filename(fullname), "exec", dont_inherit=True)
 
     def find_spec(self, name: str, _: Any = None, __: Any = None) -> Any:
-        """Answers for the one module, as a finder."""
+        """Answer for the one module, as a finder."""
         return spec_from_file_location(name, self.path, loader=self) if name == self.name else None
 
 
@@ -264,7 +264,7 @@ class Broken(SourceFileLoader):
 
 
 def forked(work: Callable[[], int], *, silent: bool = True) -> int:
-    """Does work in a process of its own, which exits with what it returns, and returns the number of the process."""
+    """Do work in a process of its own, which exits with what it returns, and return the number of the process."""
     child = os.fork()
     if child:
         return child
@@ -281,7 +281,7 @@ def forked(work: Callable[[], int], *, silent: bool = True) -> int:
 
 
 def raced(jobs: Iterable[tuple[Callable[[], int], float]]) -> Iterator[tuple[int, str]]:
-    """Does work in forks, one for each core, each with its limit in seconds; yields its number and what came of it."""
+    """Do work in forks, one for each core, each with its limit in seconds; yields its number and what came of it."""
     running: dict[int, tuple[int, float]] = {}
     for number, (work, limit) in enumerate(jobs):
         running[forked(work)] = number, time.monotonic() + limit
@@ -292,7 +292,7 @@ def raced(jobs: Iterable[tuple[Callable[[], int], float]]) -> Iterator[tuple[int
 
 
 def ended(running: dict[int, tuple[int, float]]) -> Iterator[tuple[int, str]]:
-    """Yields what came to an end, and ends what is late."""
+    """Yield what came to an end, and end what is late."""
     time.sleep(0.002)
     for child, (number, deadline) in list(running.items()):
         is_late = time.monotonic() > deadline
@@ -317,13 +317,13 @@ class Warm:
         self.coverage.start()  # before the library is imported
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Notes how long a test took, and what went wrong."""
+        """Note how long a test took, and what went wrong."""
         self.seconds[report.nodeid] += report.duration
         if report.failed:
             self.failure = f"{report.nodeid}\n{report.longreprtext}"
 
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Writes down what came of each mutant, and ends the process."""
+        """Write down what came of each mutant, and end the process."""
         session.config.pluginmanager.unregister(name="terminalreporter")
         os.waitpid(forked(partial(self.look, session.items)), 0)
         self.coverage.stop()
@@ -339,7 +339,7 @@ class Warm:
         os._exit(0)
 
     def look(self, items: list[pytest.Item]) -> int:
-        """Runs all tests of what is whole, and writes down which lines each reaches, and how long it takes."""
+        """Run all tests of what is whole, and write down which lines each reaches, and how long it takes."""
         self.run(items)
         self.coverage.stop()
         data = self.coverage.get_data()
@@ -348,7 +348,7 @@ class Warm:
         return 0
 
     def run(self, items: list[pytest.Item]) -> bool:
-        """Runs tests until one fails, and says whether none did."""
+        """Run tests until one fails, and say whether none did."""
         for item, following in zip(items, [*items[1:], None], strict=True):
             if self.coverage._started:
                 self.coverage.switch_context(item.nodeid)
@@ -358,7 +358,7 @@ class Warm:
         return True
 
     def jobs(self, items: list[pytest.Item], seen: dict[str, Any]) -> Iterator[tuple[Callable[[], int], float]]:
-        """Yields for each mutant the tests that reach it, the shortest first, with their limit in seconds."""
+        """Yield for each mutant the tests that reach it, the shortest first, with their limit in seconds."""
         living = defaultdict[str, list[FunctionType]](list)
         for one in gc.get_objects():
             if type(one) is FunctionType:
@@ -374,7 +374,7 @@ class Warm:
             yield partial(self.status, mutant, whole[mutant.file], living[str(HOUSE / mutant.file)], chosen), limit
 
     def status(self, mutant: Mutant, whole: Codes, living: list[FunctionType], items: list[pytest.Item]) -> int:
-        """Runs tests of a mutant."""
+        """Run tests of a mutant."""
         try:
             is_whole = take_the_place(mutant, whole, living)
         except SyntaxError:
@@ -385,24 +385,24 @@ class Warm:
 
 
 def session(mutants: list[Mutant], part: Part, kept: Path) -> int:
-    """Collects the tests of a part, and breaks its files."""
+    """Collect the tests of a part, and break its files."""
     tests = list(dict.fromkeys(test for file in part.files for test in part.tests(file)))
     return int(pytest.main([*OPTIONS, *SETTINGS, *tests], [Warm(mutants, part, kept)]))
 
 
 def imported(mutant: Mutant, tests: list[str]) -> int:
-    """Runs tests that import a mutant."""
+    """Run tests that import a mutant."""
     sys.meta_path.insert(0, Broken(mutant.file, mutant.code))
     return int(pytest.main([*OPTIONS, *SETTINGS, *tests]))
 
 
 def imports(reach: dict[str, list[str]], mutant: Mutant) -> bool:
-    """Says whether the place of a mutant is reached outside of tests."""
+    """Return whether the place of a mutant is reached outside of tests."""
     return any("" in reach.get(str(line), ()) for line in mutant.lines)
 
 
 def outcomes_of(mutants: list[Mutant], part: Part, folder: Path) -> list[str]:
-    """Returns what came of each mutant."""
+    """Return what came of each mutant."""
     kept = folder / "seen.json"
     kept.unlink(missing_ok=True)
     os.waitpid(forked(partial(session, mutants, part, kept), silent=False), 0)
@@ -430,18 +430,18 @@ def outcomes_of(mutants: list[Mutant], part: Part, folder: Path) -> list[str]:
 
 
 def equivalents() -> dict[tuple[str, str, str], str]:
-    """Returns why mutants change nothing, by file, function and change."""
+    """Return why mutants change nothing, by file, function and change."""
     entries = tomllib.loads(KNOWN.read_text("utf-8"))["mutant"]
     return {(one["file"], one["function"], one["change"].strip()): one["reason"] for one in entries}
 
 
 def has_function(file: str, name: str) -> bool:
-    """Says whether a file has a function of that name, which may be of another part."""
+    """Return whether a file has a function of that name, which may be of another part."""
     return f"def {name.rpartition('.')[2]}(" in (HOUSE / file).read_text("utf-8")
 
 
 def table(mutants: list[Mutant], outcomes: list[str]) -> list[str]:
-    """Counts by file, with the share that survived of those that are not equivalent."""
+    """Count by file, with the share that survived of those that are not equivalent."""
     counts = defaultdict[str, Counter[str]](Counter)
     for mutant, outcome in zip(mutants, outcomes, strict=True):
         for name in (mutant.file, "all"):
@@ -456,7 +456,7 @@ def table(mutants: list[Mutant], outcomes: list[str]) -> list[str]:
 
 
 def listed(title: str, entries: dict[str, list[Mutant]]) -> list[str]:
-    """Lists mutants under what they have in common."""
+    """List mutants under what they have in common."""
     lines = [f"### {title}", ""] if entries else []
     for heading, mutants in entries.items():
         lines += [heading, "", "```diff"]
@@ -467,7 +467,7 @@ def listed(title: str, entries: dict[str, list[Mutant]]) -> list[str]:
 
 
 def tested(part: Part, options: argparse.Namespace, dice: random.Random) -> list[str]:
-    """Breaks a part, and returns the lines of its report."""
+    """Break a part, and return the lines of its report."""
     files = [file for file in part.files if options.only is None or Path(file).stem in options.only]
     part = part._replace(files=files)
     mutants = [mutant for file in files for mutant in mutants_of(file, part.chosen)]
@@ -506,7 +506,7 @@ def tested(part: Part, options: argparse.Namespace, dice: random.Random) -> list
 
 
 def main() -> None:
-    """Breaks the parts that are asked for."""
+    """Break the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--only", nargs="*", help="files of the parts, by the names of their modules")

@@ -102,7 +102,7 @@ def test_absurd_sizes_are_refused_or_cost_what_they_hold() -> None:
 
 
 def wrong(name: str, written: str, size: int, program: Any) -> str:
-    """Returns what is wrong with what a call says."""
+    """Return what is wrong with what a call says."""
     names = {"tg": tg, "h": size, "x": tg.ones((3, 1)), "q": tg.ones((1, 2, 4))}
     began, before = time.perf_counter(), peak()
     try:
@@ -125,12 +125,12 @@ def wrong(name: str, written: str, size: int, program: Any) -> str:
 
 
 def peak() -> int:
-    """Returns the most memory that this process has held, in bytes."""
+    """Return the most memory that this process has held, in bytes."""
     return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) << 10
 
 
 def main() -> None:
-    """Tries all calls."""
+    """Try all calls."""
     resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM))
     said = []
     for name, calls in CALLS.items():

@@ -55,7 +55,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 def slope(f: Any, x: Any) -> Any:
-    """Returns the derivative of `f` at `x`, on the tape of `x`."""
+    """Return the derivative of `f` at `x`, on the tape of `x`."""
     inner: Any = LEVEL.from_inner(x)
     return LEVEL.inner(f(inner.trace()).backward(wrt=inner)[inner])
 

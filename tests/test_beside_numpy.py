@@ -135,7 +135,7 @@ def of_numpy(text: str) -> Any:
 
 
 def compare_shapes(calls: int, seed: int) -> tuple[int, int]:
-    """Compares so many calls of each op; counts those of which both say the shape, and those that both refuse."""
+    """Compare so many calls of each op; counts those of which both say the shape, and those that both refuse."""
     dice, valid, refused = Random(seed), 0, 0  # noqa: S311  # draws calls, not secrets
     for name in NUMPY:
         for _ in range(calls):

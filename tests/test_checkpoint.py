@@ -159,7 +159,7 @@ def test_a_segment_runs_every_op_once_more() -> None:
 
 @op(kept_shape)
 def heated(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
-    """Holds more on its way back than operand and result: x squared."""
+    """Hold more on its way back than operand and result: x squared."""
     x, tape = split_tape(x)
     square = node(x.data * x.data + counted("heated"))
     squares.append(ref(square.data))
@@ -236,7 +236,7 @@ def test_a_chain_may_be_longer_than_the_stack() -> None:
 
 
 def network(x: Any) -> Any:
-    """Touches a bit of everything: broadcasting, views, gathers, norms, parts, masks."""
+    """Touch a bit of everything: broadcasting, views, gathers, norms, parts, masks."""
     w, v = real(5, 5, seed=1), real(5, seed=2)
     h = layer_norm(gelu(x @ w + v), v, v * 0.5) + x
     left, right = split(h, 2)
@@ -590,7 +590,7 @@ class Block(Module):
 
 
 def peak(f: Any) -> int:
-    """Returns the bytes that a call needs at once, the second time: the first may load kernels."""
+    """Return the bytes that a call needs at once, the second time: the first may load kernels."""
     f()
     gc.collect()
     ROOMS.clear()

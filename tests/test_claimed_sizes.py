@@ -48,7 +48,7 @@ Shape = tuple[Size, ...]
 
 
 def numbers(sizes: Any, names: dict[Name, int], unknown: list[int]) -> Any:
-    """Returns the sizes with numbers for the names, and the next of the numbers for each unknown one."""
+    """Return the sizes with numbers for the names, and the next of the numbers for each unknown one."""
     if isinstance(sizes, tuple):
         return tuple(numbers(one, names, unknown) for one in sizes)
     if not isinstance(sizes, Dim):
@@ -71,7 +71,7 @@ def is_true(claimed: Any, actual: Any, names: dict[Name, int]) -> bool:
 
 
 def check_claims(rule: Callable[..., Any], *arguments: Any) -> None:
-    """Compares what a rule says of sizes with what it says of all the numbers that these may be."""
+    """Compare what a rule says of sizes with what it says of all the numbers that these may be."""
     try:
         claimed = rule(*arguments)
     except (ShapeError, RankUnknownError, ZeroDivisionError):

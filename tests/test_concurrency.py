@@ -55,7 +55,7 @@ def trained(seed: int) -> dict[str, bytes]:
 
 
 def in_threads(work: Callable[[int], Any]) -> list[Any]:
-    """Runs one function in all threads at once, and returns what each has to say, an error included."""
+    """Run one function in all threads at once, and return what each has to say, an error included."""
     gate, said = threading.Barrier(COUNT), [None] * COUNT
 
     def run(number: int) -> None:

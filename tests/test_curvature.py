@@ -26,7 +26,7 @@ def energy(x: Any) -> Any:
 
 
 def difference(f: Any, x: Any, v: Any, eps: float = 1e-5) -> Any:
-    """Returns how the gradient changes along `v`."""
+    """Return how the gradient changes along `v`."""
     near = [node(x.numpy() + step * v.numpy()) for step in (eps, -eps)]
     high, low = (f(point.trace()).backward()[point].numpy() for point in near)
     return (high - low) / (2 * eps)

@@ -115,7 +115,7 @@ def test_sizes_that_do_not_differ_are_equal_whatever_the_names_stand_for(
 
 
 def on_the_grid(*trees_to_compute: Tree) -> list[tuple[int, ...]]:
-    """Returns what the trees come to for every assignment of small numbers under which none divides by zero."""
+    """Return what the trees come to for every assignment of small numbers under which none divides by zero."""
     rows = []
     for values in GRID:
         with suppress(ZeroDivisionError):
@@ -124,7 +124,7 @@ def on_the_grid(*trees_to_compute: Tree) -> list[tuple[int, ...]]:
 
 
 def symbolic(tree: Tree) -> Size:
-    """Computes a tree over names; a tree that surely divides by zero is no example."""
+    """Compute a tree over names; a tree that surely divides by zero is no example."""
     try:
         size: Size = computed(tree, named)
     except (ShapeError, ZeroDivisionError):

@@ -81,7 +81,7 @@ class Program(NamedTuple):
         return "".join(block.source for block in self.blocks)
 
     def place(self, line: int) -> tuple[int, int]:
-        """Returns the block that a line of the file is in, and its line there."""
+        """Return the block that a line of the file is in, and its line there."""
         for position, block in enumerate(self.blocks):
             length = block.source.count("\n")
             if line <= length:
@@ -90,12 +90,12 @@ class Program(NamedTuple):
         raise LookupError(line)
 
     def report(self, line: int, kind: str, text: str) -> Report:
-        """Returns what is said of a line of the file, in the lines of its block."""
+        """Return what is said of a line of the file, in the lines of its block."""
         inside = re.sub(r"(?<=on line )\d+", lambda match: str(self.place(int(match[0]))[1]), text)
         return Report(*self.place(line), kind, inside)
 
     def quoted(self, who: str) -> list[Report]:
-        """Returns what a checker is quoted with."""
+        """Return what a checker is quoted with."""
         lines = [
             (position, REPORT.match(line))
             for position, block in enumerate(self.blocks)
@@ -107,7 +107,7 @@ class Program(NamedTuple):
 
 @cache
 def programs() -> list[Program]:
-    """Returns the programs of all pages, those that the build writes of error texts among them."""
+    """Return the programs of all pages, those that the build writes of error texts among them."""
     pages = [(page.name, page.read_text("utf-8")) for page in PAGES]
     found: list[Program] = []
     for page, content in [*pages, *error_pages.pages().items()]:
@@ -157,7 +157,7 @@ def assert_quoted(who: str, found: dict[str, list[tuple[int, str, str]]], pages:
 
 
 def mypy(folder: Path, options: dict[str, Any]) -> dict[str, list[tuple[int, str, str]]]:
-    """Returns what mypy says of each program, under the settings that the README tells its reader to write."""
+    """Return what mypy says of each program, under the settings that the README tells its reader to write."""
     write(folder)
     lines = [f"{key} = {','.join(value) if isinstance(value, list) else value}" for key, value in options.items()]
     (folder / "mypy.ini").write_text("\n".join(["[mypy]", *lines]), "utf-8")
@@ -172,7 +172,7 @@ def mypy(folder: Path, options: dict[str, Any]) -> dict[str, list[tuple[int, str
 
 
 def settings() -> dict[str, Any]:
-    """Returns mypy's settings, as the README has them."""
+    """Return mypy's settings, as the README has them."""
     (toml,) = [text for language, _, text in BLOCK.findall(README.read_text("utf-8")) if language == "toml"]
     tool: dict[str, Any] = tomllib.loads(toml)["tool"]["mypy"]
     return tool
@@ -206,7 +206,7 @@ def test_python_does_what_is_quoted(program: Program, tmp_path: Path, monkeypatc
 
 
 def execute(source: str, module: ModuleType) -> tuple[str, list[Exception]]:
-    """Runs a block statement by statement, so that what follows a mistake runs as well."""
+    """Run a block statement by statement, so that what follows a mistake runs as well."""
     printed, raised = io.StringIO(), []
     file = f"{module.__name__.rpartition('_')[0]}.py"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # a layer's name is read off it
@@ -255,7 +255,7 @@ def test_the_page_of_examples_shows_each_with_its_own_lines_and_a_picture() -> N
 
 @pytest.fixture(scope="module", params=["mkdocs", "zensical"])
 def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """Builds a copy of the pages as `make docs` does, and by its successor: two workers may be here at a time."""
+    """Build a copy of the pages as `make docs` does, and by its successor: two workers may be here at a time."""
     folder = tmp_path_factory.mktemp("house")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api", "errors", "__pycache__"))
     for name in ("mkdocs.yml", "pyproject.toml", "CHANGELOG.md"):
@@ -280,7 +280,7 @@ def test_every_public_name_is_on_a_page(site: Path) -> None:
 
 
 def public(face: ModuleType) -> list[str]:
-    """Returns the names a face hands on; a room without one shows what it defines."""
+    """Return the names a face hands on; a room without one shows what it defines."""
     is_face = str(face.__file__).endswith("__init__.py")
     return [
         name

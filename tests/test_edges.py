@@ -61,7 +61,7 @@ def differential() -> Any:
 
 @cache
 def drawn(name: str, count: int = 8) -> list[str]:
-    """Returns calls of an op that are right, and draw nothing at random."""
+    """Return calls of an op that are right, and draw nothing at random."""
     dice = random.Random(name)  # noqa: S311  # draws programs, not secrets
     calls = differential()._of_one_op(OPS[name], dice, count)
     return [call.written for call in calls if call.valid and "rng" not in call.written]
@@ -93,7 +93,7 @@ class Face:
 
 
 def filler(pool: Any, seed: int = 0) -> Callable[[Any, Any], Any]:
-    """Fills floats from a pool of numbers; indices stay 0, which all ops take."""
+    """Fill floats from a pool of numbers; indices stay 0, which all ops take."""
     dice = np.random.default_rng(seed)
 
     def fill(shape: Any, dtype: Any) -> Any:
@@ -111,7 +111,7 @@ def parts(result: Any) -> list[Any]:
 
 
 def way_back(result: Any) -> Any:
-    """Runs the first taped part of a result backwards."""
+    """Run the first taped part of a result backwards."""
     for part in parts(result):
         if part.owns_tape and part.is_float:
             with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):

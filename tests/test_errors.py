@@ -41,7 +41,7 @@ def refused(call: Callable[[], Any]) -> Any:
 
 
 def drawn(call: Callable[[], Any]) -> list[str]:
-    """Returns the pictures that an error draws, each without what indents it."""
+    """Return the pictures that an error draws, each without what indents it."""
     notes: list[str] = getattr(refused(call), "__notes__", [])
     return ["\n".join(line.removeprefix("    ") for line in note.splitlines()) for note in notes]
 

@@ -29,7 +29,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def short(name: str, folder: Path) -> list[str]:
-    """Runs an example in its short form, and returns what it prints; its picture has something on it."""
+    """Run an example in its short form, and return what it prints; its picture has something on it."""
     picture = folder / "plots" / f"{name}.png"
 
     finished = run(f"examples/{name}.py", "--short", "--plot", str(picture))
@@ -43,14 +43,14 @@ def short(name: str, folder: Path) -> list[str]:
 
 
 def numbers(pattern: str, line: str) -> list[float]:
-    """Returns the numbers in a line, whose words are as expected."""
+    """Return the numbers in a line, whose words are as expected."""
     match = re.fullmatch(pattern.replace("#", r"([\d.e-]+)"), line)
     assert match is not None, line
     return [float(one) for one in match.groups()]
 
 
 def loaded(name: str) -> Any:
-    """Returns an example as a module; what it shares is found beside it, as when it is run."""
+    """Return an example as a module; what it shares is found beside it, as when it is run."""
     sys.path.insert(0, str(ROOT / "examples"))
     try:
         return importlib.import_module(name)

@@ -45,14 +45,14 @@ Array = np.ndarray[Any, Any]
 
 
 def some(*shape: int, dtype: Any = np.float32, taped: bool = False) -> Tensor[Any, Any, Any]:
-    """Returns a tensor of which mypy knows nothing, so that it lets pass what the guard must refuse."""
+    """Return a tensor of which mypy knows nothing, so that it lets pass what the guard must refuse."""
     data: Any = np.zeros(shape, dtype)
     x: Tensor[Any, Any, Any] = Tensor(data)
     return x.trace() if taped else x
 
 
 def refuses(error: type[Exception], message: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Asserts that a call raises exactly this."""
+    """Assert that a call raises exactly this."""
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         call(*args, **kwargs)
 
@@ -1035,7 +1035,7 @@ def test_only_functions_are_guarded() -> None:
 
 def test_the_wrapper_looks_like_the_function() -> None:
     def f(x: Tensor[tuple[N], Any], *, k: int = 3) -> None:
-        """Says what it does."""
+        """Say what it does."""
 
     wrapper: Any = guarded(f)
     wrapper(some(3))
@@ -1149,7 +1149,7 @@ def test_exactly_the_shapes_that_fit_are_let_through(tensors: list[list[Axis]], 
 def test_a_size_whose_default_is_0_may_be_0_and_no_less() -> None:
     @guarded
     def sized(x: Tensor[Shape[Add[N, Padding]], NoneTape], n: N, before: Padding) -> None:
-        """Takes a padded vector."""
+        """Take a padded vector."""
 
     sized(some(3), 3, 0)
     sized(some(5), 3, 2)

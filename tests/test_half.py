@@ -109,7 +109,7 @@ def drawn(name: str) -> list[str]:
 
 
 def assert_near(x: Any, y: Any, written: str, dtype: Any, least: int = 0) -> None:
-    """Asserts that `y` is what `x` is to within a few units of a dtype, if `x` is of float32, and else is `x`."""
+    """Assert that `y` is what `x` is to within a few units of a dtype, if `x` is of float32, and else is `x`."""
     assert y.dtype == (dtype if x.dtype == np.float32 else x.dtype), written
     assert isinstance(y.data, Halves) == (y.dtype == dtype), written
     if y.dtype != dtype:
@@ -123,7 +123,7 @@ def assert_near(x: Any, y: Any, written: str, dtype: Any, least: int = 0) -> Non
 
 
 def assert_rounded(x: Any, y: Any, written: str, dtype: Any) -> None:
-    """Asserts that `y` is what `x` is in a dtype, if `x` is of float32, and else is `x`."""
+    """Assert that `y` is what `x` is in a dtype, if `x` is of float32, and else is `x`."""
     assert y.dtype == (dtype if x.dtype == np.float32 else x.dtype), written
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(x.numpy().astype(y.dtype).tolist(), y.tolist(), written)

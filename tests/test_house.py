@@ -41,7 +41,7 @@ def family(name: str) -> str:
 
 @cache
 def accepted() -> set[str]:
-    """Returns what the programs that mypy accepts call, by name or as a method."""
+    """Return what the programs that mypy accepts call, by name or as a method."""
     functions = [
         function
         for file in PROGRAMS.rglob("*.py")
@@ -54,7 +54,7 @@ def accepted() -> set[str]:
 
 @cache
 def refused() -> set[str]:
-    """Returns the ops that speak in the sentences which programs expect."""
+    """Return the ops that speak in the sentences which programs expect."""
     text = "\n".join(file.read_text("utf-8") for file in PROGRAMS.rglob("*.py"))
     return set(re.findall(r"# E(?:\(mypy\))?: (\w+): ", text))
 

@@ -52,7 +52,7 @@ class Editor:
         self._send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
 
     def over(self, name: str) -> tuple[str, str]:
-        """Returns the signature and the words that are shown over the first place where a name stands."""
+        """Return the signature and the words that are shown over the first place where a name stands."""
         found = re.search(rf"\b{name}\b", self._source)
         assert found, name
         above = self._source[: found.start()].split("\n")
@@ -94,7 +94,7 @@ class Editor:
 
 
 def is_alias(signature: str) -> bool:
-    """Says whether a name is a type under another name, whose definition says it all."""
+    """Return whether a name is a type under another name, whose definition says it all."""
     return signature.startswith(("(type)", "class Shape"))
 
 

@@ -49,7 +49,7 @@ def refuses(message: str, call: Callable[..., Any], *args: Any, error: type[Exce
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Package]:
-    """Writes a package, and forgets all that was imported of it."""
+    """Write a package, and forget all that was imported of it."""
     before, finders = set(sys.modules), list(sys.meta_path)
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -69,7 +69,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Package
 
 
 def imported(package: str, *submodules: str) -> Any:
-    """Imports a package under the hook."""
+    """Import a package under the hook."""
     with install_import_hook(package):
         for submodule in submodules:
             importlib.import_module(f"{package}.{submodule}")
@@ -77,7 +77,7 @@ def imported(package: str, *submodules: str) -> Any:
 
 
 def defined(package: Package, source: str, *, future: bool = False) -> Any:
-    """Imports one module under the hook."""
+    """Import one module under the hook."""
     return imported(package(("from __future__ import annotations\n" if future else "") + HEAD + source))
 
 

@@ -61,7 +61,7 @@ sys.meta_path.insert(0, Hidden())
 
 
 def without_extras(program: str) -> str:
-    """Runs a program where no extra seems to be installed, and returns what it prints."""
+    """Run a program where no extra seems to be installed, and return what it prints."""
     run = subprocess.run([sys.executable, "-c", HIDDEN + program], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     return run.stdout

@@ -49,7 +49,7 @@ class Interrupter:
         return self.trace
 
     def run(self, action: Callable[[], object]) -> bool:
-        """Returns whether the action was interrupted."""
+        """Return whether the action was interrupted."""
         before = sys.gettrace()
         sys.settrace(self.trace)
         try:
@@ -62,7 +62,7 @@ class Interrupter:
 
 
 def moments(action: Callable[[], object], count: int) -> list[int]:
-    """Returns the moments of an action, or so many of them, and the last ones, for it is there that things change."""
+    """Return the moments of an action, or so many of them, and the last ones, for it is there that things change."""
     counter = Interrupter()
     counter.run(action)
     count *= 10 if MANY else 1
@@ -77,7 +77,7 @@ def model(seed: int = 0) -> Any:
 
 
 def bits(*things: Any) -> dict[str, bytes]:
-    """Returns all that training changes."""
+    """Return all that training changes."""
     found: dict[str, Any] = {}
     for number, thing in enumerate(things):
         if isinstance(thing, nn.Module):
@@ -270,7 +270,7 @@ def test_batches_go_on_after_an_interrupt() -> None:
 
 
 def struck(action: Callable[[], object], after: float) -> bool:
-    """Sends this process a SIGINT some seconds into an action; returns whether it was interrupted."""
+    """Send this process a SIGINT some seconds into an action; returns whether it was interrupted."""
     before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         signal.setitimer(signal.ITIMER_REAL, after)
@@ -350,7 +350,7 @@ def test_a_run_that_is_interrupted_again_and_again_ends_in_the_same_bits(tmp_pat
 
 @pytest.fixture(autouse=True)
 def _python_interrupts() -> Iterator[None]:
-    """Lets Python's own handler answer, whoever has set another."""
+    """Let Python's own handler answer, whoever has set another."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -93,7 +93,7 @@ def run(folder: Path, settings: dict[str, str], *command: str) -> subprocess.Com
 
 
 def german(folder: Path) -> str:
-    """Makes the locale of Germany, whose decimals have a comma, where the system has what it takes."""
+    """Make the locale of Germany, whose decimals have a comma, where the system has what it takes."""
     maker = shutil.which("localedef")
     path = folder / "de_DE.UTF-8"
     if maker is None or subprocess.run([maker, "-i", "de_DE", "-f", "UTF-8", path], check=False).returncode:

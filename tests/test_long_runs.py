@@ -57,5 +57,5 @@ def test_nothing_grows_over_ten_thousand_steps() -> None:
 
 
 def _resident() -> int:
-    """Returns how many pages of memory the process has."""
+    """Return how many pages of memory the process has."""
     return int(Path("/proc/self/statm").read_text("ascii").split()[1])

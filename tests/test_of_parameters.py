@@ -41,7 +41,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("program", "sentence"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("program", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_comes_of_parameters_alone_meets_no_tape(program: Any, message: str) -> None:
     x, w = tg.ones((2, 3)), parameter(3, 5)
 

@@ -20,7 +20,7 @@ from tapegrad.tensor import Tensor, node
 
 
 def pair_shape(x: Dims, y: Dims) -> Dims:
-    """Refuses all but equal ranks."""
+    """Reject all but equal ranks."""
     if len(x) != len(y):
         message = f"x has rank {len(x)} but y has rank {len(y)}"
         raise ShapeError(message)
@@ -64,7 +64,7 @@ def test_a_rule_with_its_parameters_in_another_order_is_an_error_at_import() -> 
 def test_a_rule_may_leave_out_what_does_not_matter_to_shapes() -> None:
     @op(untried_shape)
     def scaled_once(x: Tensor[Any, Any, Any], *, by: float = 2.0) -> Any:
-        """Scales."""
+        """Scale."""
         return x * by
 
     assert scaled_once(ones((2, 3)), by=3).shape == (2, 3)
@@ -117,7 +117,7 @@ def test_an_eager_rule_speaks_where_numpy_is_silent() -> None:
 def test_a_rule_that_contradicts_its_op_is_found_while_testing() -> None:
     @op(untried_shape)
     def summed_wrongly(x: Tensor[Any, Any, Any]) -> Any:
-        """Forgets that it dropped an axis."""
+        """Forget that it dropped an axis."""
         return x.sum(0)
 
     if not os.environ["TAPEGRAD_CHECK_RULES"]:
@@ -175,7 +175,7 @@ def test_every_refusal_reads_the_same_without_checked_rules() -> None:
 
 
 def unchecked(*shape: int) -> Any:
-    """Makes a tensor of which the type checker knows nothing."""
+    """Make a tensor of which the type checker knows nothing."""
     return ones(shape)
 
 

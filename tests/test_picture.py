@@ -113,7 +113,7 @@ def test_a_step_by_hand_goes_by_its_own_name() -> None:
     tape = GradientTape()
 
     def negate(_: Gradients) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     tape.add_backward_op(negate)
     tape.add_backward_op(lambda _: None)

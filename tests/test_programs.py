@@ -63,7 +63,7 @@ class Program:
     steps: dict[str, str] = field(default_factory=dict)
 
     def run(self, words: Any, made: Callable[[Any], Any]) -> dict[str, Any]:
-        """Returns the value of each name, in the words of a library and from leaves that it made of arrays."""
+        """Return the value of each name, in the words of a library and from leaves that it made of arrays."""
         values = {name: made(array) for name, array in self.leaves.items()}
         for name, expression in self.steps.items():
             values[name] = eval(expression, {"tg": words, "np": np, **values})  # noqa: S307  # written below
@@ -103,7 +103,7 @@ class Step(Drawn):
         return name
 
     def written(self) -> str:
-        """Returns the call as a function; what stands between brackets is an operator."""
+        """Return the call as a function; what stands between brackets is an operator."""
         operands, options = self.arguments()
         if self.op.name == "getitem":
             return f"{operands[0]}[{options[0].removeprefix('index=')}]"
@@ -111,7 +111,7 @@ class Step(Drawn):
 
 
 def composed(dice: Random, names: Sequence[str], tries: int = 40) -> Program:
-    """Composes a program of these ops in this order, leaving out what chance does not make fit."""
+    """Compose a program of these ops in this order, leaving out what chance does not make fit."""
     program = Program()
     known: dict[str, Any] = {}  # what names stand for
     values: dict[str, Any] = {}  # what may be built on, by how it is written
@@ -137,7 +137,7 @@ def composed(dice: Random, names: Sequence[str], tries: int = 40) -> Program:
 
 @st.composite
 def programs(draw: st.DrawFn, known: list[str] = NAMES) -> Program:
-    """Draws programs whose every step can be run, of numbers neither large nor lost."""
+    """Draw programs whose every step can be run, of numbers neither large nor lost."""
     names = draw(st.lists(st.one_of(st.sampled_from(known), st.sampled_from(TWO)), min_size=1, max_size=LONGEST))
     with np.errstate(all="ignore"):
         program = composed(draw(st.randoms(use_true_random=False)), names)
@@ -167,7 +167,7 @@ def direction(shape: tuple[int, ...], place: int) -> Any:
 
 
 def total(results: list[Any]) -> Any:
-    """Adds up all floats that a program gives, weighed."""
+    """Add up all floats that a program gives, weighed."""
     floats = [(place, y) for place, y in enumerate(results) if y.dtype == np.float64]
     return sum((y * direction(y.shape, place)).sum() for place, y in floats)
 
@@ -177,7 +177,7 @@ def plain(program: Program, leaves: dict[str, Any]) -> list[Any]:
 
 
 def gradients(program: Program, checkpoint: Any = None) -> tuple[list[Any], dict[str, Any]]:
-    """Returns the results with a tape, and the gradient of each float leaf."""
+    """Return the results with a tape, and the gradient of each float leaf."""
     leaves = {name: node(array) for name, array in program.leaves.items()}
     inputs = iter([x if is_fixed(name) else x.trace(checkpoint=checkpoint) for name, x in leaves.items()])
     results = flat(program.run(tg, lambda _: next(inputs)), program.steps)
@@ -195,7 +195,7 @@ def is_fixed(name: str) -> bool:
 
 
 def slope(program: Program, towards: dict[str, Any], step: float = 1e-4) -> tuple[float, float] | None:
-    """Returns the slope of all results along a direction, by differences, and how far it is to be trusted.
+    """Return the slope of all results along a direction, by differences, and how far it is to be trusted.
 
     None where there is a kink or a jump nearby, or the numbers are too rough.
     """
@@ -219,7 +219,7 @@ def slope(program: Program, towards: dict[str, Any], step: float = 1e-4) -> tupl
 
 
 def check(program: Program) -> bool:
-    """Holds a program to itself with and without a tape, to a tape that computes again, and to differences."""
+    """Hold a program to itself with and without a tape, to a tape that computes again, and to differences."""
     try:
         results, grads = gradients(program)
     except SingularError:  # there is no gradient

@@ -45,7 +45,7 @@ def reports() -> dict[Path, list[Report]]:
 
 
 def refused(path: Path) -> set[int]:
-    """Returns the lines of the functions that mypy refuses."""
+    """Return the lines of the functions that mypy refuses."""
     functions = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)]
     return {
         line

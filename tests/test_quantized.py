@@ -19,7 +19,7 @@ any_scheme = pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 
 
 def step_of(q: Quantized[Any, Any]) -> Any:
-    """Returns the size of a step for each element."""
+    """Return the size of a step for each element."""
     scale = q.steps.scale.astype(np.float64)
     if isinstance(q.steps.scheme, BlockSymmetric):
         scale = np.repeat(scale, q.steps.scheme.block)[: q.size].reshape(q.shape)

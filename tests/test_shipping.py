@@ -56,7 +56,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def build(source: Path, target: Path) -> tuple[Path, Path]:
-    """Builds in this environment, whose back end is the locked one; a front end would fetch its own."""
+    """Build in this environment, whose back end is the locked one; a front end would fetch its own."""
     built = run(source, sys.executable, "-m", "hatchling", "build", "--directory", str(target))
 
     assert built.returncode == 0, built.stderr
@@ -215,7 +215,7 @@ def test_mypy_reads_a_package_that_is_built_on_it(place: Place, tmp_path: Path) 
 
 
 def tutorial(title: str, end: str) -> str:
-    """Returns the first program under a title of the tutorial, down to where it begins to be used."""
+    """Return the first program under a title of the tutorial, down to where it begins to be used."""
     page = (ROOT / "docs" / "guide" / "tutorial.md").read_text("utf-8")
     program = re.search(r"```python\n(.*?)```", page.partition(title)[2], re.DOTALL)
     assert program, title

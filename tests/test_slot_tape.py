@@ -30,7 +30,7 @@ def gradients(tape: SlotTape, loss_grad: Any) -> list[np.ndarray[Any, np.dtype[A
 
 
 def typed(function: Callable[..., Any], seed: Any, *operands: Any) -> list[np.ndarray[Any, np.dtype[Any]]]:
-    """Returns the gradients of all operands by typed tapes, flat."""
+    """Return the gradients of all operands by typed tapes, flat."""
     tensors = [node(np.array(operand)) for operand in operands]
     y: Any = function(*(x.trace() for x in tensors))
     grads = y.backward(wrt=tensors, seed=node(np.reshape(seed, y.shape)))
@@ -378,7 +378,7 @@ REFUSED: list[tuple[Callable[[SlotTape], Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "sentence"), REFUSED, ids=[case[2] for case in REFUSED])
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED, ids=[case[2] for case in REFUSED])
 def test_what_does_not_fit_is_refused_and_not_recorded(
     call: Callable[[SlotTape], Any], error: type[Exception], message: str
 ) -> None:

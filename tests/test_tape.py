@@ -44,7 +44,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 def parameter(*values: float) -> Any:
-    """Makes what a tape takes for a parameter: a tensor with a version."""
+    """Make what a tape takes for a parameter: a tensor with a version."""
 
     class Versioned(Tensor[Any, NoneTape, Any]):
         has_plain_state, version, frozen = False, 0, False

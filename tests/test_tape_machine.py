@@ -63,14 +63,14 @@ class Model:
         return self if self.into is None else self.into.root()
 
     def take(self, other: Model) -> None:
-        """Moves all that the other has here."""
+        """Move all that the other has here."""
         self.steps, self.leaves = self.steps + other.steps, self.leaves | other.leaves
         self.totals += [total for total in other.totals if total not in self.totals]
         other.steps, other.leaves, other.totals = [], set(), []
 
 
 def way_back(steps: list[Step], node: Node, seed: Any) -> dict[Node, Any]:
-    """Returns the gradient of each node that is reached, newest step first."""
+    """Return the gradient of each node that is reached, newest step first."""
     found = {node: seed}
     for step in sorted(steps, key=lambda step: -step.time):
         if step.out is None:
@@ -120,7 +120,7 @@ class Typed(RuleBasedStateMachine):
             pool.shutdown()
 
     def run(self, function: Callable[[], Any], *, is_refused: bool = False) -> Any:
-        """Calls a function in the thread whose turn it is; where it has to refuse, it has to say so."""
+        """Call a function in the thread whose turn it is; where it has to refuse, it has to say so."""
         result = self.pools[next(self.turn) % len(self.pools)].submit(function)
         if is_refused:
             with pytest.raises(TapeError):
@@ -129,7 +129,7 @@ class Typed(RuleBasedStateMachine):
         return result.result()
 
     def pick(self, place: int) -> Pair:
-        """Returns the newest for 0; mostly one whose tape goes on, for of the others there are soon more."""
+        """Return the newest for 0; mostly one whose tape goes on, for of the others there are soon more."""
         alive = [pair for pair in self.made if not pair.is_consumed]
         chosen = self.made if place % 8 == 7 or not alive else alive
         return chosen[-1 - place // 8 % len(chosen)]

@@ -25,7 +25,7 @@ lifted = tapem.lift(times)
 
 
 def typed(x: Any, length: int) -> Any:
-    """Multiplies `x` by 1 so many times; what comes of it is run back by a call."""
+    """Multiply `x` by 1 so many times; what comes of it is run back by a call."""
     y = x.trace()
     for _ in range(length):
         y = times(y, 1.0)
@@ -110,7 +110,7 @@ every_system = pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
 
 @contextmanager
 def shallow() -> Iterator[None]:
-    """Leaves little of the stack: who recursed would not get far."""
+    """Leave little of the stack: who recursed would not get far."""
     depth, frame = 0, sys._getframe()
     while frame.f_back is not None:
         depth, frame = depth + 1, frame.f_back

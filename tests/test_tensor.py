@@ -385,7 +385,7 @@ def test_a_method_has_the_parameters_of_its_op(name: str) -> None:
 
 
 def declared(name: str) -> Callable[..., Any]:
-    """Returns a method as the class writes it, for checkers: at run time the op has taken its place."""
+    """Return a method as the class writes it, for checkers: at run time the op has taken its place."""
     source = sys.modules[Tensor.__module__]
     (written,) = (one for one in ast.walk(ast.parse(inspect.getsource(Tensor))) if getattr(one, "name", "") == name)
     names = dict(vars(source))

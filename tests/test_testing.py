@@ -22,7 +22,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 def scaled(x: Any, *, forward: float = 3.0, back: float = 3.0) -> Any:
-    """Scales there by one number and back by another."""
+    """Scale there by one number and back by another."""
     x, tape = unwrap(x)
     out = node(x.data * forward)
 
@@ -100,7 +100,7 @@ def test_an_engine_that_is_asked_of_one_value_alone_is_found(asked: str, lifted:
 
 
 def grown(x: Any, asked: str) -> Any:
-    """Takes e to each element; its way back asks the engine of one value for what it does with both."""
+    """Take e to each element; its way back asks the engine of one value for what it does with both."""
     x, tape = unwrap(x)
     out = node(engine(x.data).exp(x.data))
 

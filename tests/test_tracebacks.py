@@ -85,7 +85,7 @@ OPS: list[tuple[Callable[[], Any], str]] = [
 
 
 def entries() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Gives every public function and class, and every public method of what can be made here."""
+    """Return every public function and class, and every public method of what can be made here."""
     for name in names():
         if name.short in GLOBAL or name.path.startswith(BEHIND_A_DOOR):
             continue
@@ -105,7 +105,7 @@ def method_of(kind: str, method: str) -> Any:
 
 
 def given(call: Any, rng: random.Random) -> tuple[list[Any], dict[str, Any]]:
-    """Draws arguments for a call, right in their number and in nothing else."""
+    """Draw arguments for a call, right in their number and in nothing else."""
     args, kwargs = [], {}
     for one in inspect.signature(call).parameters.values():
         if one.kind is one.VAR_POSITIONAL:
@@ -120,7 +120,7 @@ def given(call: Any, rng: random.Random) -> tuple[list[Any], dict[str, Any]]:
 
 
 def tried(call: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
-    """Calls, and goes through what comes of it as far as a loop would."""
+    """Call, and go through what comes of it as far as a loop would."""
     try:
         result = call(*args, **kwargs)
         if inspect.isgenerator(result):
@@ -131,7 +131,7 @@ def tried(call: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | Non
 
 
 def frames(error: BaseException) -> list[FrameType]:
-    """Returns the frames under the one that called; those of conftest.py, which wraps all ops, are not ours."""
+    """Return the frames under the one that called; those of conftest.py, which wraps all ops, are not ours."""
     under = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][1:]
     return [frame for frame in under if not frame.f_code.co_filename.endswith("conftest.py")]
 
@@ -146,7 +146,7 @@ def is_raised_inside(error: BaseException) -> bool:
 
 
 def main() -> None:
-    """Prints every entry that a refusal leaves with frames of the library on it."""
+    """Print every entry that a refusal leaves with frames of the library on it."""
     rng, refused, long = random.Random(0), set(), {}  # noqa: S311  # no secrets
     for path, get in entries():
         for _ in range(12):

@@ -157,7 +157,7 @@ def test_python_raises_what_mypy_refuses(path: Path, name: str) -> None:
 
 
 def assert_real_type(value: object, annotation: Any) -> None:
-    """Compares a value with the type it was claimed to have; what the type leaves open fits anything."""
+    """Compare a value with the type it was claimed to have; what the type leaves open fits anything."""
     if get_origin(annotation) is Node:
         assert isinstance(value, Node)
         value, annotation = value.value, tensor_of(annotation)
@@ -176,7 +176,7 @@ def assert_real_type(value: object, annotation: Any) -> None:
 
 
 def tensor_of(node: Any) -> Any:
-    """Returns the type of the tensor in a node of a type."""
+    """Return the type of the tensor in a node of a type."""
     shape, dtype = (*get_args(node), Any)[:2]
     tensor: Any = Tensor
     return tensor[shape, NoneTape, dtype]

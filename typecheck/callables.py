@@ -25,7 +25,7 @@ w = tg.ones((3, 5))
 def batched(
     f: Callable[[Tensor[Shape[N], T]], Tensor[Shape[M], T]],
 ) -> Callable[[Tensor[Shape[K, N], T]], Tensor[Shape[K, M], T]]:
-    """Maps the rows of a matrix."""
+    """Map the rows of a matrix."""
 
     def all_rows(rows: Tensor[Shape[K, N], T]) -> Tensor[Shape[K, M], T]:
         wide: Any = tg.stack([f(rows[i]) for i in range(rows.shape[0])])

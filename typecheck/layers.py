@@ -29,7 +29,7 @@ class From(Protocol[A, B]):
     """Any module from one shape to another."""
 
     def forward(self, x: A) -> B:
-        """Computes the module's result."""
+        """Compute the module's result."""
         ...
 
 
@@ -37,7 +37,7 @@ class Widths(Protocol[In, Out]):
     """Any layer, or anything else with a `forward`, from one width to another."""
 
     def forward(self, x: Tensor[Shape[N, In], T]) -> Tensor[Shape[N, Out], T]:
-        """Computes the result."""
+        """Compute the result."""
         ...
 
 

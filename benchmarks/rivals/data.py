@@ -15,23 +15,23 @@ EPS = 1e-5
 
 
 def numbers(*shape: int, seed: int = 0, scale: float = 1.0) -> Any:
-    """Draws float32 numbers with a mean of zero."""
+    """Draw float32 numbers with a mean of zero."""
     return np.random.default_rng(seed).normal(0, scale, shape).astype(np.float32)
 
 
 def layers(sizes: tuple[int, ...]) -> list[tuple[Any, Any]]:
-    """Returns a weight, `(In, Out)`, and a bias for each layer."""
+    """Return a weight, `(In, Out)`, and a bias for each layer."""
     return [(numbers(n, m, seed=n + m, scale=n**-0.5), np.zeros(m, np.float32)) for n, m in pairwise(sizes)]
 
 
 def parameters_and_gradients(sizes: tuple[int, ...]) -> list[tuple[Any, Any]]:
-    """Returns each weight and bias with a gradient."""
+    """Return each weight and bias with a gradient."""
     arrays = [array for layer in layers(sizes) for array in layer]
     return [(array, numbers(*array.shape, seed=place)) for place, array in enumerate(arrays)]
 
 
 def batch(sizes: tuple[int, ...]) -> tuple[Any, Any]:
-    """Returns inputs, and classes or, where there is one output, a number to hit."""
+    """Return inputs, and classes or, where there is one output, a number to hit."""
     x = numbers(BATCHES[sizes], sizes[0], seed=1)
     if sizes[-1] == 1:
         return x, x.sum(1, keepdims=True)
@@ -39,7 +39,7 @@ def batch(sizes: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def block(seed: int = 0) -> dict[str, Any]:
-    """Returns the parameters of a transformer block, weights as `(In, Out)`."""
+    """Return the parameters of a transformer block, weights as `(In, Out)`."""
     d = WIDTH
     sizes = {"qkv": (d, 3 * d), "out": (d, d), "up": (d, 4 * d), "down": (4 * d, d)}
     found: dict[str, Any] = {}
@@ -52,17 +52,17 @@ def block(seed: int = 0) -> dict[str, Any]:
 
 
 def tokens() -> Any:
-    """Returns what a block reads, `(batch, tokens, width)`."""
+    """Return what a block reads, `(batch, tokens, width)`."""
     return numbers(BLOCK_BATCH, TOKENS, WIDTH, seed=3)
 
 
 def images() -> tuple[Any, Any]:
-    """Returns 64 images of one channel, and their classes."""
+    """Return 64 images of one channel, and their classes."""
     return numbers(64, 1, 28, 28, seed=4), np.random.default_rng(5).integers(0, 10, 64)
 
 
 def cnn() -> dict[str, Any]:
-    """Returns the parameters of a small convolutional network without biases but one."""
+    """Return the parameters of a small convolutional network without biases but one."""
     return {
         "first": numbers(16, 1, 3, 3, seed=6, scale=1 / 3),
         "second": numbers(32, 16, 3, 3, seed=7, scale=1 / 12),
@@ -72,7 +72,7 @@ def cnn() -> dict[str, Any]:
 
 
 def rows() -> tuple[Any, Any]:
-    """Returns scores, `(4096, 1024)`, and what their probabilities are weighed with."""
+    """Return scores, `(4096, 1024)`, and what their probabilities are weighed with."""
     return numbers(4096, 1024, seed=9), numbers(4096, 1024, seed=10)
 
 

@@ -9,19 +9,19 @@ Made = Callable[[], Callable[[], float]]
 
 
 def layer_norm(np: Any, x: Any, weight: Any, bias: Any) -> Any:
-    """Normalizes each row."""
+    """Normalize each row."""
     centred = x - np.mean(x, axis=-1, keepdims=True)
     return centred / np.sqrt(np.mean(centred * centred, axis=-1, keepdims=True) + data.EPS) * weight + bias
 
 
 def softmax(np: Any, x: Any) -> Any:
-    """Turns scores into probabilities."""
+    """Turn scores into probabilities."""
     e = np.exp(x - np.max(x, axis=-1, keepdims=True))
     return e / np.sum(e, axis=-1, keepdims=True)
 
 
 def run_block(np: Any, p: Any, x: Any) -> Any:
-    """Adds what the heads of a transformer block find, then what its two layers make of it."""
+    """Add what the heads of a transformer block find, then what its two layers make of it."""
     b, n, d = x.shape
     h = np.matmul(layer_norm(np, x, p["norm1_w"], p["norm1_b"]), p["qkv_w"]) + p["qkv_b"]
     h = np.transpose(np.reshape(h, (b, n, 3, data.HEADS, d // data.HEADS)), (2, 0, 3, 1, 4))
@@ -55,7 +55,7 @@ def mean_square(np: Any, layers: Any, x: Any, y: Any) -> Any:
 
 
 def entropy_of(np: Any, scores: Any, classes: Any) -> Any:
-    """Returns the mean cross-entropy."""
+    """Return the mean cross-entropy."""
     shifted = scores - np.max(scores, axis=-1, keepdims=True)
     of_class = shifted[np.arange(len(classes)), classes]
     return np.mean(np.log(np.sum(np.exp(shifted), axis=-1)) - of_class)

@@ -9,7 +9,7 @@ from tapegrad import Tensor, nn, optim
 
 
 def parameter(array: Any) -> Any:
-    """Returns a parameter of these numbers."""
+    """Return a parameter of these numbers."""
     return nn.Param(tg.tensor(array))
 
 
@@ -21,7 +21,7 @@ class Block(nn.Module):
             setattr(self, name, parameter(array))
 
     def forward(self, x: Any) -> Any:
-        """Adds what its heads find, then what its two layers make of it."""
+        """Add what its heads find, then what its two layers make of it."""
         p: Any = self
         b, n, d = x.shape
         h = tg.layer_norm(x, p.norm1_w, p.norm1_b) @ p.qkv_w + p.qkv_b
@@ -41,7 +41,7 @@ class CNN(nn.Module):
             setattr(self, name, parameter(array))
 
     def forward(self, x: Any) -> Any:
-        """Scores each image for ten classes."""
+        """Score each image for ten classes."""
         p: Any = self
         h = tg.max_pool2d(tg.relu(tg.conv2d(x, p.first)), 2)
         h = tg.max_pool2d(tg.relu(tg.conv2d(h, p.second)), 2)

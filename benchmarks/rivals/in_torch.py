@@ -11,17 +11,17 @@ F: Any = torch.nn.functional
 
 
 def parameters(arrays: dict[str, Any]) -> Any:
-    """Returns parameters by name."""
+    """Return parameters by name."""
     return torch.nn.ParameterDict({name: torch.nn.Parameter(torch.tensor(array)) for name, array in arrays.items()})
 
 
 def linear(x: Any, p: Any, name: str) -> Any:
-    """Applies a layer whose weight is `(In, Out)`, as it is in all programs."""
+    """Apply a layer whose weight is `(In, Out)`, as it is in all programs."""
     return torch.addmm(p[f"{name}_b"], x.reshape(-1, x.shape[-1]), p[f"{name}_w"]).reshape(*x.shape[:-1], -1)
 
 
 def run_block(p: Any, x: Any) -> Any:
-    """Adds what the heads of a transformer block find, then what its two layers make of it."""
+    """Add what the heads of a transformer block find, then what its two layers make of it."""
     b, n, d = x.shape
     h = linear(F.layer_norm(x, (d,), p["norm1_w"], p["norm1_b"]), p, "qkv")
     q, k, v = h.reshape(b, n, 3, data.HEADS, d // data.HEADS).permute(2, 0, 3, 1, 4)
@@ -32,7 +32,7 @@ def run_block(p: Any, x: Any) -> Any:
 
 
 def step(loss_of: Callable[..., Any], params: list[Any], *inputs: Any) -> Callable[[], float]:
-    """Returns one step of training."""
+    """Return one step of training."""
     opt = torch.optim.SGD(params, lr=data.LR)
 
     def run() -> float:
@@ -46,7 +46,7 @@ def step(loss_of: Callable[..., Any], params: list[Any], *inputs: Any) -> Callab
 
 
 def gradient(f: Callable[..., Any], *inputs: Any) -> Callable[[], float]:
-    """Returns the first number of the first input's gradient."""
+    """Return the first number of the first input's gradient."""
     leaves = [x.requires_grad_() for x in inputs]
 
     def run() -> float:
@@ -57,7 +57,7 @@ def gradient(f: Callable[..., Any], *inputs: Any) -> Callable[[], float]:
 
 
 def programs(compiled: Callable[..., Any]) -> dict[str, Callable[[], Callable[[], float]] | None]:
-    """Returns how to make each workload; `compiled` is what becomes of each function that computes a loss."""
+    """Return how to make each workload; `compiled` is what becomes of each function that computes a loss."""
 
     def chain() -> Callable[[], float]:
         w = torch.tensor(data.numbers(8, seed=1))

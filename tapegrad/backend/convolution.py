@@ -35,7 +35,7 @@ _EVERY: Final = slice(None)
 
 
 def convolve(x: Array, w: Array, slide: Slide) -> Array:
-    r"""Slides kernels over cells, see `Backend.convolve`.
+    r"""Slide kernels over cells, see `Backend.convolve`.
 
     $$y_{ngo,i} = \\sum_{ck} x_{ngc,\\,(si + dk - b) / r} \\, w_{gock}$$
 
@@ -60,7 +60,7 @@ def convolve(x: Array, w: Array, slide: Slide) -> Array:
 
 
 def _by_places(x: Array, w: Array, slide: Slide) -> Array:
-    """Multiplies the windows at all places with the kernels."""
+    """Multiply the windows at all places with the kernels."""
     (n, g, *_), (_, o, _, *kernel) = x.shape, w.shape
     plan = _planned(x.shape, x.itemsize, tuple(kernel), *slide, o)
     filters = w.transpose(0, 1, *(3 + axis for axis in plan.order), 2).reshape(g, o, -1).swapaxes(1, 2)
@@ -76,7 +76,7 @@ def _by_places(x: Array, w: Array, slide: Slide) -> Array:
 
 
 def _by_elements(x: Array, w: Array, slide: Slide, *, is_exact: bool = False) -> Array:
-    """Multiplies the cells that the elements of all kernels meet with the kernels."""
+    """Multiply the cells that the elements of all kernels meet with the kernels."""
     (g, o, _, *kernel), sizes, rank = w.shape, slide.sizes, len(slide.sizes)
     x = x.swapaxes(0, 2)
     turned = (tuple(kernel), slide.dilation, slide.stride)
@@ -96,7 +96,7 @@ def _by_elements(x: Array, w: Array, slide: Slide, *, is_exact: bool = False) ->
 
 
 def _exchanged(x: Array, w: Array, slide: Slide) -> Array:
-    """Lets what was kernels be cells and what was cells be kernels; seen from them, the places run the other way."""
+    """Let what was kernels be cells and what was cells be kernels; seen from them, the places run the other way."""
     before = tuple((m - 1) * s - b for m, s, b in zip(slide.sizes, slide.stride, slide.before, strict=True))
     back = Slide(slide.sizes, slide.stride, slide.spread, slide.dilation, before)
     y = convolve(w.swapaxes(0, 1), x.swapaxes(0, 1), back)
@@ -105,7 +105,7 @@ def _exchanged(x: Array, w: Array, slide: Slide) -> Array:
 
 
 def _interleaved(x: Array, w: Array, slide: Slide) -> Array:
-    """Computes apart the places that meet the same elements, for which the cells do not stand apart any more."""
+    """Compute apart the places that meet the same elements, for which the cells do not stand apart any more."""
     sizes, rank = slide.sizes, len(slide.sizes)
     y = np.zeros((len(x), *sizes, x.shape[1], w.shape[1]), x.dtype).transpose(0, -2, -1, *range(1, 1 + rank))
     x = _channels_last(x).transpose(1, 0, -1, *range(2, 2 + rank))
@@ -119,7 +119,7 @@ def _interleaved(x: Array, w: Array, slide: Slide) -> Array:
 
 
 def _every_other(i: int, k: int, m: int, d: int, r: int, b: int) -> tuple[Any, ...] | None:
-    """Returns the places i, i + r, ... of m, the elements of k that they meet if any, and how these slide."""
+    """Return the places i, i + r, ... of m, the elements of k that they meet if any, and how these slide."""
     apart = r // gcd(d, r)
     first = next((element for element in range(min(apart, k)) if (i + d * element - b) % r == 0), None)
     if first is None or i >= m:
@@ -146,7 +146,7 @@ class _Axis(NamedTuple):
     before: int  # b
 
     def met(self, element: int, places: slice) -> tuple[slice, slice] | None:
-        """Returns which of some places see a cell with an element, counted from the first of them, and which cells."""
+        """Return which of some places see a cell with an element, counted from the first of them, and which cells."""
         offset = self.step * places.start + self.reach * element - self.before
         apart = self.spread // gcd(self.spread, self.step)
         place = next((i for i in range(apart) if (self.step * i + offset) % self.spread == 0), None)
@@ -189,7 +189,7 @@ def _planned(
     *,
     is_exact: bool = False,
 ) -> _Plan:
-    """Plans for windows of `few` elements, `reach` apart, at `many` places, `step` apart, and so many columns."""
+    """Plan for windows of `few` elements, `reach` apart, at `many` places, `step` apart, and so many columns."""
     n, g, c, *cells = shape
     *others, run = few
     behind = -(-(run - 1) // step[-1])  # windows of a row that reach into the next
@@ -222,12 +222,12 @@ def _planned(
 
 
 def _pays(behind: float, run: int, c: int, columns: int) -> bool:
-    """Says whether products with windows that mean nothing take less time than gathering along the last axis would."""
+    """Return whether products with unused windows take less time than gathering along the last axis."""
     return behind * columns * c <= (1 - 1 / run) * (6 * c + 40)  # as measured; 40 is for beginning a copy
 
 
 def _moves(axes: list[_Axis], rows: slice, few: tuple[int, ...], *, is_all: bool) -> tuple[Move, ...]:
-    """Returns for each element of a window what it must clear, where it goes and from where, for these rows."""
+    """Return for each element of a window what it must clear, where it goes and from where, for these rows."""
     found: list[Move] = []
     for element in product(*map(range, few)):
         parts = (rows, *(slice(0, axis.places) for axis in axes[1:]))
@@ -243,7 +243,7 @@ def _moves(axes: list[_Axis], rows: slice, few: tuple[int, ...], *, is_all: bool
 
 
 def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[slice, slice, list[Array]]]:
-    """Gives images, rows, and of the windows in them a stack of matrices, `(G, places, window)`, for each phase."""
+    """Return images, rows, and of the windows in them a stack of matrices, `(G, places, window)`, for each phase."""
     cells = _channels_last(x)
     if plan.is_plain:
         yield _EVERY, _EVERY, [cells.reshape(len(cells), -1, plan.window)]
@@ -266,14 +266,14 @@ def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[slice, slice, list[Array]
 
 
 def _phase(room: Array, first: int, count: int, plan: _Plan) -> Array:
-    """Returns every so many of all windows, of which none overlap, as a matrix."""
+    """Return every so many of all windows, of which none overlap, as a matrix."""
     shape = (len(room), -((first - count) // plan.phases), plan.window)
     strides = (room.strides[0], plan.phases * plan.hop * room.itemsize, room.itemsize)
     return np.ndarray(shape, room.dtype, room, first * plan.hop * room.itemsize, strides)
 
 
 def _pitched(values: Array, pitch: int) -> Array:
-    """Puts zeros behind each row, `(G, N, *S, O)`, which is so long then."""
+    """Put zeros behind each row, `(G, N, *S, O)`, which is so long then."""
     if values.shape[-2] == pitch:
         return values
     out = ROOMS.empty((*values.shape[:-2], pitch, values.shape[-1]), values.dtype)
@@ -283,7 +283,7 @@ def _pitched(values: Array, pitch: int) -> Array:
 
 
 def _channels_last(x: Array) -> Array:
-    """Returns cells `(N, G, C, *S)` as `(G, N, *S, C)`, a view if that is how they stand in memory."""
+    """Return cells `(N, G, C, *S)` as `(G, N, *S, C)`, a view if that is how they stand in memory."""
     if x.shape[2] > 1 and x.strides[2] != x.itemsize:
         x = np.ascontiguousarray(x.transpose(0, *range(3, x.ndim), 1, 2)).transpose(
             0, x.ndim - 2, x.ndim - 1, *range(1, x.ndim - 2)

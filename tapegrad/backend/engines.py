@@ -21,14 +21,14 @@ _rooms = {
 
 
 def register(backend: Backend[Any], *types: type) -> None:
-    """Makes `backend` the engine of all values of these types."""
+    """Make `backend` the engine of all values of these types."""
     _by_type.update(dict.fromkeys(types, backend))
     if backend.name == "numpy":
         _numpy_types.update(types)
 
 
 def engine(value: Any, *others: Any) -> Backend[Any]:
-    """Returns the engine that computes with these values: of several, the one that is not NumPy.
+    """Return the engine that computes with these values: of several, the one that is not NumPy.
 
     Of two such it is that of tensors, which know what to do with a value below them.
 
@@ -48,7 +48,7 @@ def engine(value: Any, *others: Any) -> Backend[Any]:
 
 
 def _enter(kind: type) -> None:
-    """Enters a type beside the nearest of its bases in the table."""
+    """Enter a type beside the nearest of its bases in the table."""
     for base in kind.__mro__:
         room = _rooms.get(f"{base.__module__}.{base.__qualname__}")
         if room is not None:

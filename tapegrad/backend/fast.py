@@ -43,7 +43,7 @@ _PROGRAMS: Final = 1 if _SETTING == "all" else 1 << 16  # elements that are wort
 
 
 def _compiler(program: Program, given: Sequence[Array]) -> Kernel | None:
-    """Returns the kernel of a program, if it has one and the arrays are large."""
+    """Return the kernel of a program, if it has one and the arrays are large."""
     if max(array.size for array in given) < _LARGE:
         return None
     found: Kernel | None = import_module("tapegrad.backend.generated").kernel(program, given)
@@ -162,7 +162,7 @@ class Fast(numpy.NumPy):
 
 @public_api
 def use_fast(*, is_on: bool) -> None:
-    """Turns the compiled kernels of the extra `fast` on or off, for the whole process.
+    """Turn the compiled kernels of the extra `fast` on or off, for the whole process.
 
     They are on where Numba is installed, unless the variable TAPEGRAD_FAST is 0 when the first tensor is made. Results
     differ in the last digits, and a kernel does not warn of overflow as NumPy does.
@@ -187,13 +187,13 @@ def _has_numba() -> bool:
 
 
 def _are_for_one_pass(rows: Sequence[Sequence[Array]]) -> bool:
-    """Says whether sets of arrays are large enough for what goes through them once."""
+    """Return whether sets of arrays are large enough for what goes through them once."""
     is_whole = all(one.shape == first.shape for first, *others in rows for one in others)
     return is_whole and sum(first.size for first, *_ in rows) >= _UPDATES
 
 
 def _are_rows(axis: Axis, *arrays: Array) -> bool:
-    """Says whether arrays are large, of one float dtype, and lie row behind row along the axis."""
+    """Return whether arrays are large, of one float dtype, and lie row behind row along the axis."""
     first = arrays[0]
     return (
         first.size >= _LARGE
@@ -206,14 +206,14 @@ def _are_rows(axis: Axis, *arrays: Array) -> bool:
 
 
 def _filled(name: str, y: Array, *others: Array, options: tuple[Any, ...] = ()) -> Array:
-    """Returns what a kernel writes into a room like its first array."""
+    """Return what a kernel writes into a room like its first array."""
     out = ROOMS.empty(y.shape, y.dtype)
     _run(name, y, *others, out, options=options)
     return out
 
 
 def _in_place(name: str, y: Array, dy: Array, *, is_free: bool) -> Array:
-    """Returns what a kernel makes of a gradient: in its place if it is free, else in that of a copy."""
+    """Return what a kernel makes of a gradient: in its place if it is free, else in that of a copy."""
     dx, kernel = dy if is_free else ROOMS.empty(y.shape, y.dtype), _kernel(name)
 
     def work(_: int, y: Array, dy: Array, dx: Array) -> None:
@@ -226,12 +226,12 @@ def _in_place(name: str, y: Array, dy: Array, *, is_free: bool) -> Array:
 
 
 def _bits(x: Array) -> Array:
-    """Returns floats as the whole numbers that have their bits."""
+    """Return floats as the whole numbers that have their bits."""
     return x.view(np.int32 if x.dtype.char == "f" else np.int64)
 
 
 def _run(name: str, *arrays: Array, options: tuple[Any, ...] = ()) -> None:
-    """Runs a kernel over the rows of some arrays."""
+    """Run a kernel over the rows of some arrays."""
     kernel = _kernel(name)
     _over_rows(lambda _, *rows: kernel(*rows, *options), *arrays)
 
@@ -242,7 +242,7 @@ def _kernel(name: str, room: str = "kernels") -> Callable[..., None]:
 
 
 def _over_rows(work: Callable[..., None], *arrays: Array) -> None:
-    """Works on a block of rows at a time, which has a number, on several threads."""
+    """Work on a block of rows at a time, which has a number, on several threads."""
     matrices, step = [array.reshape(-1, array.shape[-1]) for array in arrays], _in_block(arrays[0])
 
     def part(first: int, last: int) -> None:
@@ -253,7 +253,7 @@ def _over_rows(work: Callable[..., None], *arrays: Array) -> None:
 
 
 def _kind_of_image(x: Array, windows: Windows) -> str | None:
-    """Says how a large array of floats lies: plane behind plane, or with the channels of a cell together."""
+    """Say how a large array of floats lies: plane behind plane, or with the channels of a cell together."""
     if prod(windows.shape) < _LARGE or x.dtype.char not in "fd" or prod(windows.shape[-2:]) >= _FAR:
         return None
     if x.flags.c_contiguous:
@@ -266,7 +266,7 @@ def _channels_last(x: Array, rank: int) -> Array:
 
 
 def _image(x: Array, sizes: Sequence[int], kind: str) -> Array:
-    """Returns an array of any values with other sizes along its last axes, which lies as `x` does."""
+    """Return an array of any values with other sizes along its last axes, which lies as `x` does."""
     *batch, channels = x.shape[: x.ndim - len(sizes)]
     if kind == "planes":
         return ROOMS.empty((*batch, channels, *sizes), x.dtype)
@@ -274,7 +274,7 @@ def _image(x: Array, sizes: Sequence[int], kind: str) -> Array:
 
 
 def _over_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any, ...] = ()) -> None:
-    """Runs a kernel over images, which lie as the last of them does, on several threads."""
+    """Run a kernel over images, which lie as the last of them does, on several threads."""
     kind, rank = name.rpartition("_")[2], len(windows.sizes)
     # A line is an image of one row.
     over = tuple((1,) * (2 - rank) + tuple(one) for one in (windows.kernel, windows.stride))
@@ -294,7 +294,7 @@ def _over_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any
 
 
 def _in_block(x: Array) -> int:
-    """Returns how many rows of an array make a block."""
+    """Return how many rows of an array make a block."""
     return max(1, _BLOCK // int(x.shape[-1]))
 
 

@@ -54,7 +54,7 @@ Q: Final = (
 
 
 def erf(x: Array) -> Array:
-    """Computes the error function, to a few units in the last place."""
+    """Compute the error function, to a few units in the last place."""
     if x.dtype.itemsize < 4:  # half a float would overflow on the way
         return np.asarray(erf(x.astype(np.float32)).astype(x.dtype))
     positive = np.minimum(np.abs(x), 6)  # erf(6) rounds to 1
@@ -65,13 +65,13 @@ def erf(x: Array) -> Array:
 
 
 def ldexp(x: Array, y: Array) -> Array:
-    """Multiplies `x` by two to the power `y`, of ints of any dtype: NumPy takes some on some platforms only."""
+    """Multiply `x` by two to the power `y`, of ints of any dtype: NumPy takes some on some platforms only."""
     exponents = np.clip(y.astype(np.float64), -10_000, 10_000).astype(np.int32)  # beyond, all is 0 or infinite
     return np.asarray(np.ldexp(x, exponents))
 
 
 def power(x: Array, y: Array) -> Array:
-    """Raises `x` to the power `y`."""
+    """Raise `x` to the power `y`."""
     if y.ndim > 0:
         return np.asarray(x**y)
     exponent = y.item()  # NumPy's short ways to squares and roots are for Python's numbers only
@@ -81,7 +81,7 @@ def power(x: Array, y: Array) -> Array:
 
 
 def sigmoid(x: Array, out: Array | None = None) -> Array:
-    """Computes `1 / (1 + exp(-x))`; by `tanh(x / 2)` what is far below zero would lose all its digits."""
+    """Compute `1 / (1 + exp(-x))`; by `tanh(x / 2)` what is far below zero would lose all its digits."""
     out = np.asarray(np.negative(x, out=out))
     with np.errstate(over="ignore"):  # 1 / inf is the 0 that is meant
         np.exp(out, out)
@@ -90,12 +90,12 @@ def sigmoid(x: Array, out: Array | None = None) -> Array:
 
 
 def softplus(x: Array) -> Array:
-    """Computes `log(1 + exp(x))`, in a tenth of the time of `np.logaddexp`."""
+    """Compute `log(1 + exp(x))`, in a tenth of the time of `np.logaddexp`."""
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
 def _polynomial(coefficients: Sequence[float], x: Array) -> Array:
-    """Evaluates a polynomial, highest power first, in the dtype of `x`; `np.polyval` would widen it."""
+    """Evaluate a polynomial, highest power first, in the dtype of `x`; `np.polyval` would widen it."""
     total: Any = coefficients[0]
     for coefficient in coefficients[1:]:
         total = total * x + coefficient

@@ -71,11 +71,11 @@ class Kernel(NamedTuple):
     operands: list[tuple[Any, Any]]  # slots, with the dtype that a number of Python's takes
 
     def taken(self, numbers: Sequence[Any]) -> list[Any]:
-        """Returns the numbers of a sheet as the function takes them."""
+        """Return the numbers of a sheet as the function takes them."""
         return [_number(number_of(operand, numbers), dtype) for operand, dtype in self.operands]
 
     def run(self, given: Sequence[Any], taken: Sequence[Any], results: Sequence[Any], first: int, last: int) -> None:
-        """Computes some elements; what is the same for all is of rank 0."""
+        """Compute some elements; what is the same for all is of rank 0."""
         arrays = [array[first:last] if array.ndim else array[()] for array in given]
         self.function(last - first, *arrays, *taken, *(result[first:last] for result in results))
 
@@ -88,7 +88,7 @@ class Text(NamedTuple):
 
 
 def kernel(program: Program, given: Sequence[Any], into: Mapping[Place, int] = _NOWHERE) -> Kernel | None:
-    """Returns the kernel of a program, or None where NumPy is as good.
+    """Return the kernel of a program, or None where NumPy is as good.
 
     Args:
         program: What to compute.
@@ -119,7 +119,7 @@ def _kernel(program: Program, given: Sequence[Any], into: Mapping[Place, int]) -
 
 
 def _meaning(one: Instruction) -> tuple[Any, ...]:
-    """Returns what tells an instruction apart from others, whatever numbers are in it."""
+    """Return what tells an instruction apart from others, whatever numbers are in it."""
     if one.function is power:
         x, exponent = one.operands
         return power, x, exponent if isinstance(exponent, Place) else (float(exponent),), one.place, one.dtype
@@ -153,7 +153,7 @@ def _text(program: Program, given: Sequence[Any], into: Mapping[Place, int]) -> 
 def _expression(
     number: int, one: Instruction, dtypes: dict[Place, Any], numbers: list[tuple[int, int, Any]]
 ) -> str | None:
-    """Writes what an instruction computes, and notes the numbers in it."""
+    """Write what an instruction computes, and note the numbers in it."""
     steps = [dtypes[operand] for operand in one.operands if isinstance(operand, Place)]
     if one.function is power:
         exponent = one.operands[1]
@@ -179,7 +179,7 @@ def _expression(
 
 
 def _number(number: Any, dtype: Any) -> Any:
-    """Returns a number as a kernel takes it: one of Python's in the dtype that it stands beside, as in NumPy."""
+    """Return a number as a kernel takes it: one of Python's in the dtype that it stands beside, as in NumPy."""
     return dtype(number) if isinstance(number, float | int) else np.asarray(number)[()]
 
 

@@ -87,14 +87,14 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
 
 
 def halves(array: Any) -> Any:
-    """Returns an array of half precision as one that computes in float32; all else as it is."""
+    """Return an array of half precision as one that computes in float32; all else as it is."""
     if isinstance(array, np.ndarray | np.generic) and array.dtype.char in HALF:
         return np.asarray(array).view(Halves)
     return array
 
 
 def widened(value: Any) -> Any:
-    """Returns what is of half precision or is its dtype, alone or in containers, in float32; all else as it is."""
+    """Return what is of half precision or is its dtype, alone or in containers, in float32; all else as it is."""
     if isinstance(value, np.ndarray | np.generic):
         return converted(np.asarray(value), np.float32) if value.dtype.char in HALF else value
     if isinstance(value, np.dtype):
@@ -103,14 +103,14 @@ def widened(value: Any) -> Any:
 
 
 def halved(value: Any, dtype: np.dtype[Any] | None) -> Any:
-    """Returns floats, alone or several, rounded to a dtype of half precision, if there is one; all else as it is."""
+    """Return floats, alone or several, rounded to a dtype of half precision, if there is one; all else as it is."""
     if isinstance(value, np.ndarray | np.generic):
         return halves(rounded(value, dtype) if dtype is not None and value.dtype.kind == "f" else value)
     return _each(partial(halved, dtype=dtype), value)
 
 
 def rounded(x: Any, dtype: np.dtype[Any]) -> Array:
-    """Returns numbers in a dtype of half precision: `x.astype(dtype)`."""
+    """Return numbers in a dtype of half precision: `x.astype(dtype)`."""
     x = np.asarray(x)
     if dtype.char != "e" or x.dtype.kind != "f" or x.size < _SMALL or not x.flags.c_contiguous:
         return x.astype(dtype)
@@ -123,7 +123,7 @@ def _round_blocks(x: Array, out: Array) -> None:
 
 
 def _round(x: Array, out: Array) -> None:
-    """Writes floats as float16, and what is below its normal numbers as a whole multiple of the least number.
+    """Write floats as float16, and what is below its normal numbers as a whole multiple of the least number.
 
     NumPy says of each of these that it underflows, which takes forty times as long as to convert it.
     """
@@ -138,7 +138,7 @@ def _round(x: Array, out: Array) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Returns what is of half precision, alone or in containers, as NumPy's own arrays."""
+    """Return what is of half precision, alone or in containers, as NumPy's own arrays."""
     return value.view(np.ndarray) if isinstance(value, Halves) else _each(_plain, value)
 
 
@@ -183,7 +183,7 @@ def _rounding(name: str) -> Callable[..., Any]:
 
 
 def _half_of(values: Iterable[Any]) -> np.dtype[Any] | None:
-    """Returns the dtype of half precision that is among some values, alone or in containers; None without."""
+    """Return the dtype of half precision that is among some values, alone or in containers; None without."""
     for value in values:
         if isinstance(value, Halves):
             return value.dtype

@@ -23,7 +23,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 def changes(
     function: Callable[..., Any], rows: Sequence[Sequence[Array]], places: Sequence[int]
 ) -> list[tuple[Any, ...]] | None:
-    """Returns the calls that put what a function gives into the place of what it is given, see `Backend.changes`."""
+    """Return the calls that put what a function gives into the place of what it is given, see `Backend.changes`."""
     if not all(is_of_its_own(row[place]) for row in rows for place in places):
         return None
     written, numbers, _ = program_of(function, rows[0])
@@ -43,7 +43,7 @@ def changes(
 
 
 def _fits(written: Program, value: Place, array: Array, place: int) -> bool:
-    """Says whether a value of a program may take the place of one of its arguments."""
+    """Return whether a value of a program may take the place of one of its arguments."""
     return value in written.computed and written.computed[value] == array.dtype and place in written.arguments
 
 

@@ -52,7 +52,7 @@ summed: Final[Decorator] = _compiler(fastmath={"reassoc", "contract", "nsz"}, **
 
 @compiled
 def power32(x: Any) -> Any:
-    """Returns n and q, where `e ** x = 2 ** n * (1 + q)` and n is whole.
+    """Return n and q, where `e ** x = 2 ** n * (1 + q)` and n is whole.
 
     Source:
         Moshier, Cephes 2.8, single/expf.c.
@@ -70,7 +70,7 @@ def power32(x: Any) -> Any:
 
 @compiled
 def power64(x: Any) -> Any:
-    """Returns n, p and q, where `e ** x = 2 ** n * (q + p) / (q - p)` and n is whole.
+    """Return n, p and q, where `e ** x = 2 ** n * (q + p) / (q - p)` and n is whole.
 
     Source:
         Moshier, Cephes 2.8, double/exp.c.
@@ -85,19 +85,19 @@ def power64(x: Any) -> Any:
 
 @compiled
 def two32(n: Any) -> Any:
-    """Returns 2 to a power that is whole, from -126 to 128, where it is infinite."""
+    """Return 2 to a power that is whole, from -126 to 128, where it is infinite."""
     return np.int32((np.int32(n) + 127) << 23).view(np.float32)
 
 
 @compiled
 def two64(n: Any) -> Any:
-    """Returns 2 to a power that is whole, from -1022 to 1024, where it is infinite."""
+    """Return 2 to a power that is whole, from -1022 to 1024, where it is infinite."""
     return np.int64((np.int64(n) + 1023) << 52).view(np.float64)
 
 
 @compiled
 def exp32(x: Any) -> Any:
-    """Computes e to the power `x`, to a unit in the last place."""
+    """Compute e to the power `x`, to a unit in the last place."""
     # Outside, e ** x is 0 or infinite.
     x = F(-104) if x < F(-104) else x  # noqa: FURB136  # NaN stays one
     x = F(89) if x > F(89) else x  # noqa: FURB136  # NaN stays one
@@ -109,7 +109,7 @@ def exp32(x: Any) -> Any:
 
 @compiled
 def exp64(x: Any) -> Any:
-    """Computes e to the power `x`, to a unit in the last place."""
+    """Compute e to the power `x`, to a unit in the last place."""
     # Outside, e ** x is 0 or infinite.
     x = -746.0 if x < -746.0 else x  # noqa: FURB136  # NaN stays one
     x = 710.0 if x > 710.0 else x  # noqa: FURB136  # NaN stays one
@@ -120,7 +120,7 @@ def exp64(x: Any) -> Any:
 
 @compiled
 def sigmoid32(x: Any) -> Any:
-    """Computes `1 / (1 + e ** -x)`, to three units in the last place."""
+    """Compute `1 / (1 + e ** -x)`, to three units in the last place."""
     # Beyond 87 it rounds to 1, and below -88.4 it is 0 or no normal number.
     x = F(87) if x > F(87) else x  # noqa: FURB136  # NaN stays one
     x = F(-89) if x < F(-89) else x  # noqa: FURB136  # NaN stays one
@@ -130,7 +130,7 @@ def sigmoid32(x: Any) -> Any:
 
 @compiled
 def sigmoid64(x: Any) -> Any:
-    """Computes `1 / (1 + e ** -x)`, to three units in the last place."""
+    """Compute `1 / (1 + e ** -x)`, to three units in the last place."""
     # Beyond 708 it rounds to 1, and below -709.4 it is 0 or no normal number.
     x = 708.0 if x > 708.0 else x  # noqa: FURB136  # NaN stays one
     x = -710.0 if x < -710.0 else x  # noqa: FURB136  # NaN stays one
@@ -140,7 +140,7 @@ def sigmoid64(x: Any) -> Any:
 
 @compiled
 def tanh32(x: Any) -> Any:
-    """Computes the hyperbolic tangent, `e / (e + 2)` of `e = e ** 2x - 1`, to three units in the last place."""
+    """Compute the hyperbolic tangent, `e / (e + 2)` of `e = e ** 2x - 1`, to three units in the last place."""
     a = abs(x) + abs(x)
     n, q = power32(F(20) if a > F(20) else a)  # noqa: FURB136  # NaN stays one; tanh(10) rounds to 1
     e = two32(n) * q + (two32(n) - F(1))  # near 0 all of it is q
@@ -150,7 +150,7 @@ def tanh32(x: Any) -> Any:
 
 @compiled
 def tanh64(x: Any) -> Any:
-    """Computes the hyperbolic tangent, `(e - 1) / (e + 1)` of `e = e ** 2x`, to four units in the last place."""
+    """Compute the hyperbolic tangent, `(e - 1) / (e + 1)` of `e = e ** 2x`, to four units in the last place."""
     a = abs(x) + abs(x)
     n, p, q = power64(40.0 if a > 40.0 else a)  # noqa: FURB136  # NaN stays one; tanh(20) rounds to 1
     less, more = two64(n) - 1.0, two64(n) + 1.0
@@ -162,7 +162,7 @@ def tanh64(x: Any) -> Any:
 
 @compiled
 def erf32(x: Any) -> Any:
-    """Computes the error function, see `formulas.erf`."""
+    """Compute the error function, see `formulas.erf`."""
     a = min(abs(x), F(6))
     z = a * a
     t, u, p, q = F(0), F(0), F(0), F(0)
@@ -181,7 +181,7 @@ def erf32(x: Any) -> Any:
 
 @compiled
 def erf64(x: Any) -> Any:
-    """Computes the error function, see `formulas.erf`."""
+    """Compute the error function, see `formulas.erf`."""
     a = min(abs(x), 6.0)
     z = a * a
     t, u, p, q = 0.0, 0.0, 0.0, 0.0
@@ -199,7 +199,7 @@ def erf64(x: Any) -> Any:
 
 
 def exp(x: Any) -> Any:
-    """Computes e to the power of a float of either width; for kernels, which know the width."""
+    """Compute e to the power of a float of either width; for kernels, which know the width."""
     raise NotImplementedError
 
 
@@ -210,7 +210,7 @@ def _of_width(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Num
 
 @compiled
 def highest(bits: Any, row: Any) -> Any:
-    """Returns the bits of the largest of a row of floats, which have an order even if there is a NaN.
+    """Return the bits of the largest of a row of floats, which have an order even if there is a NaN.
 
     Whole numbers of the same bits stand as floats from 0 up do, and below 0 the other way round. Where there is a NaN
     this is one of the floats, or that NaN.
@@ -222,7 +222,7 @@ def highest(bits: Any, row: Any) -> Any:
 
 
 def largest(bits: Any, row: Any) -> Any:
-    """Returns the largest of a row of floats, given by their bits."""
+    """Return the largest of a row of floats, given by their bits."""
     raise NotImplementedError
 
 
@@ -235,7 +235,7 @@ def _of_bits(bits, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 @summed
 def softmax(x: Any, bits: Any, y: Any) -> None:
-    """Turns rows of scores into probabilities; `bits` are those of the scores."""
+    """Turn rows of scores into probabilities; `bits` are those of the scores."""
     one = x.dtype.type(1)
     for row in range(x.shape[0]):
         total, peak = one - one, largest(bits, row)
@@ -250,7 +250,7 @@ def softmax(x: Any, bits: Any, y: Any) -> None:
 
 @summed
 def softmax_back(y: Any, slope: Any) -> None:
-    """Turns the gradients of rows of probabilities into those of their scores, in their place."""
+    """Turn the gradients of rows of probabilities into those of their scores, in their place."""
     for row in range(y.shape[0]):
         total = y.dtype.type(0)
         for column in range(y.shape[1]):
@@ -261,13 +261,13 @@ def softmax_back(y: Any, slope: Any) -> None:
 
 @compiled
 def _less(x: Any, peak: Any, total: Any) -> Any:
-    """Takes the larger one away first: beside it the other would lose its digits."""
+    """Take the larger one away first: beside it the other would lose its digits."""
     return (x - peak) - total
 
 
 @summed
 def log_softmax(x: Any, bits: Any, y: Any) -> None:
-    """Turns rows of scores into logarithms of probabilities; `bits` are those of the scores."""
+    """Turn rows of scores into logarithms of probabilities; `bits` are those of the scores."""
     for row in range(x.shape[0]):
         total, peak = x.dtype.type(0), largest(bits, row)
         for column in range(x.shape[1]):
@@ -279,7 +279,7 @@ def log_softmax(x: Any, bits: Any, y: Any) -> None:
 
 @summed
 def log_softmax_back(y: Any, slope: Any) -> None:
-    """Turns the gradients of rows of logarithms of probabilities into those of their scores, in their place."""
+    """Turn the gradients of rows of logarithms of probabilities into those of their scores, in their place."""
     for row in range(y.shape[0]):
         total = y.dtype.type(0)
         for column in range(y.shape[1]):
@@ -290,7 +290,7 @@ def log_softmax_back(y: Any, slope: Any) -> None:
 
 @summed
 def standardize(x: Any, y: Any, factor: Any, eps: Any, centred: Any) -> None:
-    """Divides rows by the root of their mean square, `centred` ones by that of their distance from the mean."""
+    """Divide rows by the root of their mean square, `centred` ones by that of their distance from the mean."""
     n, one = x.dtype.type(x.shape[1]), x.dtype.type(1)
     for row in range(x.shape[0]):
         mean = one - one
@@ -309,7 +309,7 @@ def standardize(x: Any, y: Any, factor: Any, eps: Any, centred: Any) -> None:
 
 @summed
 def standardize_back(y: Any, factor: Any, dy: Any, dx: Any, centred: Any) -> None:
-    """Turns the gradients of standardized rows into those of the rows as they were."""
+    """Turn the gradients of standardized rows into those of the rows as they were."""
     n, zero = y.dtype.type(y.shape[1]), y.dtype.type(0)
     for row in range(y.shape[0]):
         along, total = zero, zero
@@ -323,7 +323,7 @@ def standardize_back(y: Any, factor: Any, dy: Any, dx: Any, centred: Any) -> Non
 
 @summed
 def _mean_and_factor(x: Any, row: Any, eps: Any) -> Any:
-    """Returns the mean of a row, and one over the root of its variance."""
+    """Return the mean of a row, and one over the root of its variance."""
     n, one = x.dtype.type(x.shape[1]), x.dtype.type(1)
     mean, total = one - one, one - one
     for column in range(x.shape[1]):
@@ -336,7 +336,7 @@ def _mean_and_factor(x: Any, row: Any, eps: Any) -> Any:
 
 @summed
 def layer_norm(x: Any, y: Any, factor: Any, w: Any, b: Any, eps: Any) -> None:
-    """Standardizes rows, then scales and shifts columns."""
+    """Standardize rows, then scale and shifts columns."""
     for row in range(x.shape[0]):
         mean, share = _mean_and_factor(x, row, eps)
         factor[row, 0] = share
@@ -346,13 +346,13 @@ def layer_norm(x: Any, y: Any, factor: Any, w: Any, b: Any, eps: Any) -> None:
 
 @unfused
 def _rounded(x: Any, y: Any) -> Any:
-    """Multiplies, and rounds before anything is added: what is computed twice is the same twice."""
+    """Multiply, and round before anything is added: what is computed twice is the same twice."""
     return x * y
 
 
 @summed
 def layer_norm_back(x: Any, dy: Any, dx: Any, factor: Any, w: Any, eps: Any, sums: Any) -> None:
-    """Turns gradients into those of the rows as they were, and adds up those of the scales and the shifts."""
+    """Turn gradients into those of the rows as they were, and add up those of the scales and the shifts."""
     n, zero = x.dtype.type(x.shape[1]), x.dtype.type(0)
     for row in range(x.shape[0]):
         mean, share = _mean_and_factor(x, row, eps)

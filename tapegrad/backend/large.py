@@ -20,7 +20,7 @@ _BLOCK: Final = 1 << 18  # elements that are added up at a time, however many th
 
 
 def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> Array:
-    """Returns what a ufunc of one result gives: `function(*operands, out=out)`.
+    """Return what a ufunc of one result gives: `function(*operands, out=out)`.
 
     Args:
         function: The ufunc.
@@ -43,14 +43,14 @@ def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> A
 
 
 def converted(x: Array, dtype: Any) -> Array:
-    """Returns an array of another dtype: `x.astype(dtype)`."""
+    """Return an array of another dtype: `x.astype(dtype)`."""
     if x.size < PARALLEL_MIN_ELEMENTS or not x.flags.c_contiguous:
         return x.astype(dtype)
     return written(x, dtype, _convert, least=PARALLEL_MIN_ELEMENTS)
 
 
 def written(x: Array, dtype: Any, write: Callable[[Array, Array], None], *, least: int) -> Array:
-    """Returns an array of another dtype, into which a function writes what it makes of parts of a contiguous one.
+    """Return an array of another dtype, into which a function writes what it makes of parts of a contiguous one.
 
     Args:
         x: What is read.
@@ -73,7 +73,7 @@ def _convert(x: Array, out: Array) -> None:
 
 
 def added(x: Array) -> Array:
-    """Adds up all elements of an array, block by block: whatever the threads, the sum is the same."""
+    """Add up all elements of an array, block by block: whatever the threads, the sum is the same."""
     flat = x.reshape(-1)
     sums = np.empty(-(-x.size // _BLOCK), x.dtype)
 
@@ -86,7 +86,7 @@ def added(x: Array) -> Array:
 
 
 def scale_in_place(values: dict[Any, Any], key: Any, x: Any) -> Any:
-    """Returns the product of `values[key]` and `x`, in the place of the first where nobody else sees it."""
+    """Return the product of `values[key]` and `x`, in the place of the first where nobody else sees it."""
     if isinstance(x, np.ndarray) and is_one(x) and one_number(x) == 1 and x.dtype == values[key].dtype:
         return values[key]  # the gradient of a sum is 1
     out = values[key] if may_become(values, key, x) else None
@@ -98,17 +98,17 @@ def scale_in_place(values: dict[Any, Any], key: Any, x: Any) -> Any:
 
 
 def is_one(x: Array) -> bool:
-    """Says whether an array is one number everywhere, as the gradient of a sum is."""
+    """Return whether an array is one number everywhere, as the gradient of a sum is."""
     return x.size == 1 or not (x.size == 0 or any(x.strides))
 
 
 def one_number(x: Array) -> Array:
-    """Returns the number that an array is everywhere, with rank 0."""
+    """Return the number that an array is everywhere, with rank 0."""
     return x[(slice(1),) * x.ndim].reshape(())
 
 
 def _fill(function: np.ufunc, operands: Sequence[Array], out: Array) -> None:
-    """Writes what a ufunc gives, a part of the first axis on each thread."""
+    """Write what a ufunc gives, a part of the first axis on each thread."""
 
     def work(first: int, last: int) -> None:
         function(*(one[first:last] if one.ndim else one for one in operands), out=out[first:last])
@@ -118,5 +118,5 @@ def _fill(function: np.ufunc, operands: Sequence[Array], out: Array) -> None:
 
 @lru_cache(maxsize=1024)
 def _result(function: np.ufunc, *dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns the dtype of what a ufunc gives for some dtypes."""
+    """Return the dtype of what a ufunc gives for some dtypes."""
     return function.resolve_dtypes((*dtypes, None))[-1]

@@ -383,24 +383,24 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
 @lru_cache(maxsize=16)
 def _zero(dtype: Any) -> Array:
-    """Returns a zero that a ufunc takes as it is; to convert the number takes as long as a small ufunc itself."""
+    """Return a zero that a ufunc takes as it is; to convert the number takes as long as a small ufunc itself."""
     return _fixed(np.zeros((), dtype))
 
 
 @lru_cache(maxsize=64)
 def _ones(count: int, dtype: Any) -> Array:
-    """Returns ones, whose product with a matrix is the sum of its rows, in half the time of a sum."""
+    """Return ones, whose product with a matrix is the sum of its rows, in half the time of a sum."""
     return _fixed(np.ones(count, dtype))
 
 
 def _fixed(array: Array) -> Array:
-    """Lets nobody write to an array that many share."""
+    """Let nobody write to an array that many share."""
     array.flags.writeable = False
     return array
 
 
 def _last_equal(x: Array, running: Array, axis: Int) -> Array:
-    """Returns for each running extreme the last index where it was met."""
+    """Return for each running extreme the last index where it was met."""
     met = (x == running) | np.isnan(x)
     indices: Array = np.indices(x.shape, sparse=True)[axis]
     found: Array = np.maximum.accumulate(np.where(met, indices, 0), axis)
@@ -408,7 +408,7 @@ def _last_equal(x: Array, running: Array, axis: Int) -> Array:
 
 
 def _singular(x: Array) -> str:
-    """Says which matrix of a stack has no inverse."""
+    """Say which matrix of a stack has no inverse."""
     if x.ndim == 2:
         return f"x {x.shape} is singular"
     place = next(index for index in np.ndindex(x.shape[:-2]) if not _is_invertible(x[index]))
@@ -425,7 +425,7 @@ def _is_invertible(x: Array) -> bool:
 
 @lru_cache(maxsize=1024)
 def _planned(subscripts: str, *shapes: tuple[int, ...]) -> Any:
-    """Returns the order that takes the fewest multiplications; of one value there is nothing to order."""
+    """Return the order that takes the fewest multiplications; of one value there is nothing to order."""
     if len(shapes) == 1:
         return False
     stand_ins = [np.broadcast_to(np.float32(0), shape) for shape in shapes]
@@ -434,7 +434,7 @@ def _planned(subscripts: str, *shapes: tuple[int, ...]) -> Any:
 
 
 def _kept(condition: Array, x: Array) -> Array:
-    """Zeroes the elements for which a condition does not hold, as bits: `np.where` branches at each, ten times as long.
+    """Zero the elements for which a condition does not hold, as bits: `np.where` branches at each, ten times as long.
 
     A product with the condition would be as fast, but make NaN of an infinity.
     """
@@ -445,12 +445,12 @@ def _kept(condition: Array, x: Array) -> Array:
 
 
 def _is_basic(index: Any) -> bool:
-    """Says whether an index names no place twice, for it has no arrays in it."""
+    """Return whether an index names no place twice, for it has no arrays in it."""
     return not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))
 
 
 def _are_apart(places: Sequence[Any]) -> bool:
-    """Says whether places, which name every so many elements of the last axes, surely have none in common."""
+    """Return whether places, which name every so many elements of the last axes, surely have none in common."""
     slices = [[one for one in place if isinstance(one, slice)] for place in places]
     steps = {tuple(one.step for one in each) for each in slices}
     starts = {tuple(one.start % one.step for one in each) for each in slices}

@@ -18,7 +18,7 @@ at = np.uintp
 
 @compiled
 def _met(found: Any, x: Any, way: Any) -> Any:
-    """Adds a cell, `way` 0, or keeps the larger, 1, or the smaller, -1, of it and what was found; NaN stays."""
+    """Add a cell, `way` 0, or keep the larger, 1, or the smaller, -1, of it and what was found; NaN stays."""
     if way == 0:
         return found + x
     if way > 0:
@@ -28,25 +28,25 @@ def _met(found: Any, x: Any, way: Any) -> Any:
 
 @compiled
 def _nothing(like: Any, way: Any) -> Any:
-    """Returns what any cell takes the place of."""
+    """Return what any cell takes the place of."""
     return like.dtype.type(0) if way == 0 else like.dtype.type(-np.inf) if way > 0 else like.dtype.type(np.inf)
 
 
 @compiled
 def _inside(start: Any, kernel: Any, size: Any) -> Any:
-    """Returns which places of a window that starts there lie inside, from the first to before the last."""
+    """Return which places of a window that starts there lie inside, from the first to before the last."""
     return max(0, -start), min(kernel, size - start)
 
 
 @compiled
 def _reached(place: Any, stride: Any, before: Any, size: Any, windows: Any) -> Any:
-    """Returns which windows have a cell of the line at a place, from the first to before the last."""
+    """Return which windows have a cell of the line at a place, from the first to before the last."""
     return max(0, -((place - before) // stride)), min(windows, (size - 1 - place + before) // stride + 1)
 
 
 @compiled
 def _gathered(line: Any, y: Any, place: Any, stride: Any, before: Any, way: Any) -> None:
-    """Lets each window of a line meet its cell at a place."""
+    """Let each window of a line meet its cell at a place."""
     first, last = _reached(place, stride, before, line.shape[0], y.shape[0])
     shift = place - before
     if stride == 1:
@@ -62,13 +62,13 @@ def _gathered(line: Any, y: Any, place: Any, stride: Any, before: Any, way: Any)
 
 @compiled
 def _first(x: Any, y: Any, place: Any, found: Any) -> Any:
-    """Returns the place of a cell if it equals the extreme, as NaN does NaN; else what was found."""
+    """Return the place of a cell if it equals the extreme, as NaN does NaN; else what was found."""
     return place if (x == y) | (x != x) else found  # noqa: PLR0124  # NaN is not itself
 
 
 @compiled
 def _noted(line: Any, y: Any, found: Any, base: Any, place: Any, stride: Any, before: Any) -> None:
-    """Notes of each window of a line where its cell at a place is, if it equals `y`."""
+    """Note of each window of a line where its cell at a place is, if it equals `y`."""
     first, last = _reached(place, stride, before, line.shape[0], y.shape[0])
     shift = place - before
     if stride == 1:
@@ -86,7 +86,7 @@ def _noted(line: Any, y: Any, found: Any, base: Any, place: Any, stride: Any, be
 
 @compiled
 def pool_planes(x: Any, y: Any, kernel: Any, stride: Any, before: Any, way: Any) -> None:
-    """Pools planes `x`, `(P, H, W)`, to `y`, `(P, I, J)`."""
+    """Pool planes `x`, `(P, H, W)`, to `y`, `(P, I, J)`."""
     line, nothing = np.empty(x.shape[2], x.dtype), _nothing(x, way)
     for p in range(x.shape[0]):
         for i in range(y.shape[1]):
@@ -103,7 +103,7 @@ def pool_planes(x: Any, y: Any, kernel: Any, stride: Any, before: Any, way: Any)
 
 @compiled
 def pool_channels(x: Any, y: Any, kernel: Any, stride: Any, before: Any, way: Any) -> None:
-    """Pools images `x`, `(N, H, W, C)`, to `y`, `(N, I, J, C)`."""
+    """Pool images `x`, `(N, H, W, C)`, to `y`, `(N, I, J, C)`."""
     nothing = _nothing(x, way)
     for n in range(x.shape[0]):
         for i in range(y.shape[1]):
@@ -121,7 +121,7 @@ def pool_channels(x: Any, y: Any, kernel: Any, stride: Any, before: Any, way: An
 
 @compiled
 def extreme_back_planes(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
-    """Gives each gradient of a plane to the first cell of its window that equals the extreme."""
+    """Return each gradient of a plane to the first cell of its window that equals the extreme."""
     found = np.empty(y.shape[2], np.int32)
     for p in range(x.shape[0]):
         dx[p] = 0
@@ -142,7 +142,7 @@ def extreme_back_planes(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: A
 
 @compiled
 def extreme_back_channels(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
-    """Gives each gradient of images to the first cell of its window that equals the extreme."""
+    """Return each gradient of images to the first cell of its window that equals the extreme."""
     rest = np.empty(x.shape[3], x.dtype)
     zero = x.dtype.type(0)
     for n in range(x.shape[0]):
@@ -166,7 +166,7 @@ def extreme_back_channels(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride:
 
 @compiled
 def sum_back_planes(dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
-    """Gives each number of a plane to all cells of its window."""
+    """Return each number of a plane to all cells of its window."""
     line, windows = np.empty(dy.shape[2], dy.dtype), np.int64(dy.shape[1])
     for p in range(dx.shape[0]):
         for h in range(dx.shape[1]):
@@ -194,7 +194,7 @@ def sum_back_planes(dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> 
 
 @compiled
 def sum_back_channels(dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
-    """Gives each number of images to all cells of its window."""
+    """Return each number of images to all cells of its window."""
     for n in range(dx.shape[0]):
         dx[n] = 0
         for i in range(dy.shape[1]):

@@ -113,7 +113,7 @@ class Program:
         shape: tuple[int, ...],
         compiler: Compiler | None = None,
     ) -> list[Array]:
-        """Returns the values for some arguments.
+        """Return the values for some arguments.
 
         Args:
             arrays: The arguments that the program has, in their order; they broadcast to `shape`.
@@ -161,7 +161,7 @@ class Program:
         shared_out(work, len(tiles), is_worth_it=size >= PROGRAM_PARALLEL_MIN_ELEMENTS)
 
     def _in_tile(self, given: list[Array], size: int) -> int:
-        """Returns how many elements are in a tile, which is to stay in a cache and to be worth its calls."""
+        """Return how many elements are in a tile, which is to stay in a cache and to be worth its calls."""
         dtypes = [*(array.dtype for array in given), *self.computed.values(), *self.buffers]
         each, (least, most) = sum(dtype.itemsize for dtype in dtypes), _TILE
         return max(1, min(max(least, size * each // _TILES), most) // each)
@@ -175,7 +175,7 @@ class Program:
             function(*operands(arrays))
 
     def _arranged(self, lines: Sequence[Line], places: Sequence[Place]) -> list[Instruction]:
-        """Gives each result a buffer, which is free again behind its last reader."""
+        """Return each result a buffer, which is free again behind its last reader."""
         last_read = {one: place for place in places for one in lines[place].operands if isinstance(one, Place)}
         held: dict[Place, int] = {}
         free: list[int] = []
@@ -196,7 +196,7 @@ class Program:
         return arranged
 
     def _linked(self) -> list[Call]:
-        """Says of each instruction where its arrays stand: among arguments, results, buffers and numbers."""
+        """Say of each instruction where its arrays stand: among arguments, results, buffers and numbers."""
         stand = {place: index for index, place in enumerate((*self.arguments, *self.computed))}
         first = len(stand)
         stand |= {one.place: first + one.buffer for one in self.instructions if one.buffer is not None}
@@ -229,7 +229,7 @@ def _whole(array: Array, shape: tuple[int, ...]) -> Array:
 
 
 def program(values: Sequence[Step]) -> Program:
-    """Returns what computes some steps of one sheet; the same one for a sheet that says the same of other numbers."""
+    """Return what computes some steps of one sheet; the same one for a sheet that says the same of other numbers."""
     sheet, places = values[0].sheet, tuple(value.place for value in values)
     key = (places, sheet.key)
     found = _programs.get(key)
@@ -244,7 +244,7 @@ def program(values: Sequence[Step]) -> Program:
 def computed(
     function: Callable[..., Any], rows: Sequence[Sequence[Array]], compiler: Compiler | None = None
 ) -> list[Any]:
-    """Returns what an elementwise function gives of sets of arrays, each of one shape: one result or a tuple."""
+    """Return what an elementwise function gives of sets of arrays, each of one shape: one result or a tuple."""
     written, numbers, is_tuple = program_of(function, rows[0])
     each = [
         written.run([values[place] for place in written.arguments], numbers, values[0].shape, compiler)
@@ -254,7 +254,7 @@ def computed(
 
 
 def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[Program, list[Number], bool]:
-    """Returns the program of an elementwise function of arrays like these, its numbers, and whether it gives a tuple.
+    """Return the program of an elementwise function of arrays like these, its numbers, and whether it gives a tuple.
 
     Its arguments stand where the arrays do.
     """
@@ -266,14 +266,14 @@ def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[P
 
 
 def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
-    """Returns an array of any values that begins with a line of the cache, which saves a tenth."""
+    """Return an array of any values that begins with a line of the cache, which saves a tenth."""
     memory = ROOMS.empty((size * dtype.itemsize + _LINE,), np.uint8)
     first = -memory.ctypes.data % _LINE
     return memory[first : first + size * dtype.itemsize].view(dtype)
 
 
 def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:
-    """Returns in order the lines that some values need."""
+    """Return in order the lines that some values need."""
     needed = {*places}
     for place in range(len(lines) - 1, -1, -1):
         if place in needed:
@@ -282,7 +282,7 @@ def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:
 
 
 def _writing(function: Any) -> Any:
-    """Returns a function that writes what another gives into its last operand."""
+    """Return a function that writes what another gives into its last operand."""
     if not can_write(function):
         return lambda *operands: np.copyto(operands[-1], function(*operands[:-1]))
     if function in (np.maximum, np.minimum):  # which want it by name
@@ -291,14 +291,14 @@ def _writing(function: Any) -> Any:
 
 
 def _beside(number: Any, one: Instruction, lines: Sequence[Line]) -> Any:
-    """Returns a number as an array of the dtype that it takes beside floats, of which NumPy makes one at each call."""
+    """Return a number as an array of the dtype that it takes beside floats, of which NumPy makes one at each call."""
     kinds = {lines[operand].dtype for operand in one.operands if isinstance(operand, Place)}
     is_like_them = isinstance(one.function, np.ufunc) and type(number) in (int, float) and len(kinds) == 1
     return np.asarray(number, kinds.pop()) if is_like_them and {*"efdg"} >= {kind.char for kind in kinds} else number
 
 
 def _tiles(shape: tuple[int, ...], count: int) -> list[Tile]:
-    """Cuts an array into tiles of so many elements at most: some rows of the first axis whose rows are small enough."""
+    """Cut an array into tiles of so many elements at most: some rows of the first axis whose rows are small enough."""
     axis = next(axis for axis in range(len(shape)) if prod(shape[axis + 1 :]) <= count)
     rows = max(1, count // max(1, prod(shape[axis + 1 :])))
     return [

@@ -43,7 +43,7 @@ class Rooms:
         self.nbytes = 0
 
     def empty(self, shape: Sequence[int], dtype: Any) -> Array:
-        """Returns an array of any values, as `np.empty` does."""
+        """Return an array of any values, as `np.empty` does."""
         size = prod(shape) * np.dtype(dtype).itemsize
         if not POOL_MIN_BYTES <= size <= _ALL or not _COUNTS:
             return np.empty(shape, dtype)
@@ -52,7 +52,7 @@ class Rooms:
             return np.empty(shape, dtype) if room is None else np.ndarray(shape, dtype, room)
 
     def empty_like(self, x: Array, dtype: Any = None, shape: Sequence[int] | None = None) -> Array:
-        """Returns an array of any values whose axes stand in memory as those of `x` do, as `np.empty_like` does."""
+        """Return an array of any values whose axes stand in memory as those of `x` do, as `np.empty_like` does."""
         dtype, shape = x.dtype if dtype is None else dtype, x.shape if shape is None else shape
         if x.flags.c_contiguous:
             return self.empty(shape, dtype)
@@ -61,13 +61,13 @@ class Rooms:
         return self.empty([shape[axis] for axis in order], dtype).transpose(back)
 
     def clear(self) -> None:
-        """Gives all rooms up; arrays that stand in one keep it."""
+        """Return all rooms up; arrays that stand in one keep it."""
         with self._lock:
             self._rows.clear()
             self.nbytes = 0
 
     def _unseen(self, size: int) -> _Room | None:
-        """Returns a room of so many bytes, or up to an eighth more, into which nobody sees."""
+        """Return a room of so many bytes, or up to an eighth more, into which nobody sees."""
         step = 1 << max(0, size.bit_length() - 4)
         size = -(-size // step) * step
         row = self._rows.pop(size, [])
@@ -81,7 +81,7 @@ class Rooms:
         return room
 
     def _has_space(self, size: int) -> bool:
-        """Says whether there may be another room, for which the row that was not used for longest makes space."""
+        """Return whether there may be another room, for which the row that was not used for longest makes space."""
         other = next(iter(self._rows))
         while self.nbytes + size > _ALL and _taken(self._rows[other]) is not None:
             self.nbytes -= other
@@ -89,7 +89,7 @@ class Rooms:
 
 
 def accumulate(values: dict[Any, Any], key: Any, x: Any) -> Any:
-    """Returns the sum of `values[key]` and `x`, in the place of the first where it is large and nobody else sees it.
+    """Return the sum of `values[key]` and `x`, in the place of the first where it is large and nobody else sees it.
 
     The sum needs no memory of its own then.
     """
@@ -97,14 +97,14 @@ def accumulate(values: dict[Any, Any], key: Any, x: Any) -> Any:
 
 
 def may_become(values: dict[Any, Any], key: Any, x: Any) -> bool:
-    """Says whether `values[key]` is like `x`, and nobody else sees it."""
+    """Return whether `values[key]` is like `x`, and nobody else sees it."""
     return (
         type(x) is np.ndarray and (values[key].shape, values[key].dtype) == (x.shape, x.dtype) and is_free(values, key)
     )
 
 
 def is_free(values: dict[Any, Any], key: Any) -> bool:
-    """Says whether nobody else sees `values[key]`, so that what becomes of it may stand in its place.
+    """Return whether nobody else sees `values[key]`, so that what becomes of it may stand in its place.
 
     Whoever holds an array, or a view of it, holds a reference to it or to what it stands in, and Python counts them.
     """
@@ -119,7 +119,7 @@ def is_free(values: dict[Any, Any], key: Any) -> bool:
 
 
 def is_of_its_own(array: Array) -> bool:
-    """Says whether an array may be changed where it stands, row behind row, once `unseen` says that nobody looks."""
+    """Return whether an array may be changed where it stands, row behind row, once `unseen` says that nobody looks."""
     return (
         type(array) is np.ndarray
         and _COUNTS
@@ -129,7 +129,7 @@ def is_of_its_own(array: Array) -> bool:
 
 
 def unseen(values: Iterable[Any], references: Iterable[int]) -> Iterator[None]:
-    """Raises a KeyError, while it is gone through, at a value that has not so many references as its holders know of.
+    """Raise a KeyError, while it is gone through, at a value that has not so many references as its holders know of.
 
     Nothing here is written in Python, so that no other thread runs meanwhile.
 
@@ -141,7 +141,7 @@ def unseen(values: Iterable[Any], references: Iterable[int]) -> Iterator[None]:
 
 
 def _is_owned(array: Array) -> bool:
-    """Says whether no other array stands in the memory of this one, which is its own or a room."""
+    """Return whether no other array stands in the memory of this one, which is its own or a room."""
     memory: Any = array.base
     if memory is None:
         return True
@@ -153,7 +153,7 @@ def _is_owned(array: Array) -> bool:
 
 
 def _taken(row: list[_Room]) -> _Room | None:
-    """Takes a room out of a row into which nobody sees, the last used if it can be, which may still be in cache."""
+    """Take a room out of a row into which nobody sees, the last used if it can be, which may still be in cache."""
     last = len(row) - 1
     for place in (*range(last, max(last - _LOOKS, -1), -1), *range(min(_LOOKS, max(0, last - _LOOKS + 1)))):
         if _references(row, place) == _UNSEEN:

@@ -31,27 +31,27 @@ _ROWS: Final = (1,)  # the axis that is left where the arrays have been made mat
 
 
 def softmax(x: Array, axis: Axis) -> Array:
-    """Turns scores into probabilities, see `Backend.softmax`."""
+    """Turn scores into probabilities, see `Backend.softmax`."""
     return _filled(_softmax, axis, x)
 
 
 def softmax_back(y: Array, dy: Array, axis: Axis, *, is_free: bool = False) -> Array:
-    """Returns the gradient of scores, see `Backend.softmax_back`."""
+    """Return the gradient of scores, see `Backend.softmax_back`."""
     return _filled(_softmax_back, axis, y, dy, is_free=is_free)
 
 
 def log_softmax(x: Array, axis: Axis) -> Array:
-    """Turns scores into logarithms of probabilities, see `Backend.log_softmax`."""
+    """Turn scores into logarithms of probabilities, see `Backend.log_softmax`."""
     return _filled(_log_softmax, axis, x)
 
 
 def log_softmax_back(y: Array, dy: Array, axis: Axis, *, is_free: bool = False) -> Array:
-    """Returns the gradient of scores, see `Backend.log_softmax_back`."""
+    """Return the gradient of scores, see `Backend.log_softmax_back`."""
     return _filled(_log_softmax_back, axis, y, dy, is_free=is_free)
 
 
 def standardize(x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
-    """Divides by the root of the mean square, see `Backend.standardize`."""
+    """Divide by the root of the mean square, see `Backend.standardize`."""
     y = _room(x, axis)
     factor = np.empty(_left(x.shape, axis), x.dtype)
     work = partial(_standardize, eps=eps, centred=centred)
@@ -63,14 +63,14 @@ def standardize(x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array
 
 
 def standardize_back(y: Array, factor: Array, dy: Array, axis: Axis, *, centred: bool) -> Array:
-    """Returns the gradient of what was standardized, see `Backend.standardize_back`."""
+    """Return the gradient of what was standardized, see `Backend.standardize_back`."""
     dx = _room(y, axis)
     _in_parts(partial(_standardize_back, centred=centred), axis, y, factor, dy, dx)
     return dx
 
 
 def layer_norm(x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
-    """Standardizes rows, scales and shifts columns, see `Backend.layer_norm`."""
+    """Standardize rows, scales and shifts columns, see `Backend.layer_norm`."""
     y, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
     work = partial(_layer_norm, w=w, b=b, eps=eps)
     if isinstance(eps, float):
@@ -81,7 +81,7 @@ def layer_norm(x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
 
 
 def layer_norm_back(x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bool]) -> tuple[Any, Any, Any, Array]:
-    """Returns the gradients of rows, scales and shifts, see `Backend.layer_norm_back`."""
+    """Return the gradients of rows, scales and shifts, see `Backend.layer_norm_back`."""
     dx, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
     work = partial(_layer_norm_back, w=w, eps=eps, wanted=wanted)
     parts = _in_parts(work, -1, x, dy, dx, factor) if isinstance(eps, float) else [work(-1, x, dy, dx, factor)]
@@ -90,7 +90,7 @@ def layer_norm_back(x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bo
 
 
 def _filled(work: Callable[..., Any], axis: Axis, *arrays: Array, is_free: bool = False) -> Array:
-    """Returns what some work writes into a room like the last array, or into that array itself if it is free."""
+    """Return what some work writes into a room like the last array, or into that array itself if it is free."""
     last = arrays[-1]
     out = last if is_free and last.flags.c_contiguous else ROOMS.empty(last.shape, last.dtype)
     _in_parts(work, axis, *arrays, out)
@@ -132,7 +132,7 @@ def _standardize(axis: Axis, x: Array, y: Array, factor: Array, *, eps: Any, cen
 
 
 def _with_factor(axis: Axis, x: Array, y: Array, factor: Array, *, eps: Any, centred: bool) -> Array:
-    """Writes the factor that makes a mean square 1; returns what it is for: `x`, or its distance from the mean."""
+    """Write the factor that makes a mean square 1; returns what it is for: `x`, or its distance from the mean."""
     share = factor.size / x.size if x.size else nan
     if centred:
         x = np.subtract(x, _sum(x, axis) * share, out=y)
@@ -173,19 +173,19 @@ def _layer_norm_back(
 
 
 def _sum(x: Array, axis: Axis) -> Array:
-    """Adds up along axes, which stay with size one."""
+    """Add up along axes, which stay with size one."""
     if _is_short(x, axis):
         return _dot(x, np.ones(x.shape[1], x.dtype), axis)
     return _added(x, axis)
 
 
 def _dot(x: Array, y: Array, axis: Axis) -> Array:
-    """Adds up products along axes, which stay with size one."""
+    """Add up products along axes, which stay with size one."""
     return np.vecdot(x, y)[:, None] if _is_short(x, axis) else _added(x * y, axis)
 
 
 def _added(x: Array, axis: Axis) -> Array:
-    """Adds up along axes, which stay with size one."""
+    """Add up along axes, which stay with size one."""
     if x.flags.c_contiguous or axis == _ROWS:
         return np.add.reduce(x, axis=axis, keepdims=True)
     # Along several axes that are not the last in memory NumPy adds each element to one sum, which loses digits.
@@ -195,17 +195,17 @@ def _added(x: Array, axis: Axis) -> Array:
 
 
 def _room(x: Array, axis: Axis) -> Array:
-    """Returns an array of any values for as many as `x` has: in its order in memory unless rows are to be parted."""
+    """Return an array of any values for as many as `x` has: in its order in memory unless rows are to be parted."""
     return ROOMS.empty(x.shape, x.dtype) if _stand_last(_spanned(x.shape, axis), x.ndim) else ROOMS.empty_like(x)
 
 
 def _is_short(x: Array, axis: Axis) -> bool:
-    """Says whether these are rows that BLAS adds up as exactly as NumPy, which takes five times as long."""
+    """Return whether these are rows that BLAS adds up as exactly as NumPy, which takes five times as long."""
     return axis == _ROWS and x.ndim == 2 and x.shape[1] <= _SHORT and x.dtype.char in "fd"
 
 
 def _in_parts(work: Callable[..., Any], axis: Axis, *arrays: Array) -> list[Any]:
-    """Works on some rows of all arrays at a time, where rows are what the axes span; returns what each time gave."""
+    """Work on some rows of all arrays at a time, where rows are what the axes span; returns what each time gave."""
     shape, size = arrays[0].shape, arrays[0].size
     if size <= _SMALL or not _stand_last(_spanned(shape, axis), len(shape)):
         return [work(axis, *arrays)]
@@ -223,7 +223,7 @@ def _in_parts(work: Callable[..., Any], axis: Axis, *arrays: Array) -> list[Any]
 
 
 def _left(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
-    """Returns a shape whose axes are collapsed to size one."""
+    """Return a shape whose axes are collapsed to size one."""
     spanned = _spanned(shape, axis)
     return tuple(1 if place in spanned else n for place, n in enumerate(shape))
 

@@ -72,18 +72,18 @@ class Sheet:
         return tuple(self._said)
 
     def argument(self, dtype: np.dtype[Any]) -> Step:
-        """Returns a value that is given when the program runs."""
+        """Return a value that is given when the program runs."""
         key = None, len(self.lines), dtype
         return self._written(key, key, Line(None, (), dtype))
 
     def number(self, number: Array) -> Step:
-        """Returns a float that is the same for all elements, an array of rank 0."""
+        """Return a float that is the same for all elements, an array of rank 0."""
         step = self._noted(np.positive, (number,), number.dtype)
         self._numbers[step.place] = number
         return step
 
     def note(self, function: Function, *operands: Any) -> Step:
-        """Returns the value of a function of steps and of numbers.
+        """Return the value of a function of steps and of numbers.
 
         Raises:
             ShapeError: An operand has elements of its own.
@@ -100,7 +100,7 @@ class Sheet:
         return self._noted(function, found, dtype)
 
     def _found(self, value: Any) -> Place | Number:
-        """Returns where a value is written, or which number it is."""
+        """Return where a value is written, or which number it is."""
         if not isinstance(value, Step):
             return _number(value)
         if value.sheet is not self:
@@ -266,7 +266,7 @@ class Step(Value[Any, Any]):
 
 
 def mixed(*_: Any, **__: Any) -> NoReturn:
-    """Refuses what gives an element that hangs on others."""
+    """Reject what gives an element that hangs on others."""
     message = "mixes elements, and a fused function computes each by itself"
     raise ShapeError(message)
 
@@ -365,39 +365,39 @@ class Steps(Backend[Step]):
 
 
 def chosen(condition: Any, x: Any, y: Any) -> Array:
-    """Picks from `x` where the condition holds, else from `y`."""
+    """Pick from `x` where the condition holds, else from `y`."""
     return np.asarray(np.where(condition, x, y))
 
 
 def number_of(operand: Slot | Number, numbers: Sequence[Number]) -> Number:
-    """Returns the number that an operand is, or that its slot holds."""
+    """Return the number that an operand is, or that its slot holds."""
     return numbers[operand.number] if isinstance(operand, Slot) else operand
 
 
 def can_write(function: Function | None) -> bool:
-    """Says whether a function takes `out=`, and may be given one of its operands there."""
+    """Return whether a function takes `out=`, and may be given one of its operands there."""
     return isinstance(function, np.ufunc) or function is sigmoid
 
 
 def converter(dtype: np.dtype[Any]) -> Function:
-    """Returns what converts to a dtype, the same function each time."""
+    """Return what converts to a dtype, the same function each time."""
     if dtype not in _CONVERTERS:
         _CONVERTERS[dtype] = operator.methodcaller("astype", dtype)
     return _CONVERTERS[dtype]
 
 
 def converted_to(function: Function | None) -> np.dtype[Any] | None:
-    """Returns the dtype that a function converts to, if it is a converter."""
+    """Return the dtype that a function converts to, if it is a converter."""
     return next((dtype for dtype, one in _CONVERTERS.items() if one is function), None)
 
 
 def _sheet(*operands: Any) -> Sheet:
-    """Returns what the steps among some operands are written on."""
+    """Return what the steps among some operands are written on."""
     return next(one.sheet for one in operands if isinstance(one, Step))
 
 
 def _number(value: Any) -> Number:
-    """Returns the one number that a value is, however often."""
+    """Return the one number that a value is, however often."""
     if isinstance(value, np.ndarray) and value.ndim:
         if any(value.strides) and value.size > 1:
             message = f"reads an array of shape {value.shape} that is not among the arguments of the fused function"
@@ -412,14 +412,14 @@ def _has_one(operands: Sequence[Place | Number]) -> bool:
 
 
 def _bits(number: Number) -> Any:
-    """Returns what tells numbers apart: 0 is not -0, and NaN is itself."""
+    """Return what tells numbers apart: 0 is not -0, and NaN is itself."""
     if isinstance(number, float | int):
         return type(number), number.hex() if isinstance(number, float) else number
     return number.dtype, number.tobytes()
 
 
 def _dtype(function: Function, operands: Sequence[Any]) -> np.dtype[Any]:
-    """Returns the dtype of what a function gives for steps of some dtypes, and for numbers: NumPy knows best."""
+    """Return the dtype of what a function gives for steps of some dtypes, and for numbers: NumPy knows best."""
     kinds = (function, *[one if isinstance(one, np.dtype) else getattr(one, "dtype", type(one)) for one in operands])
     if kinds not in _DTYPES:
         probes = [np.ones((), one)[()] if isinstance(one, np.dtype) else one for one in operands]

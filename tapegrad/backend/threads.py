@@ -20,7 +20,7 @@ _limit: int | None = None
 
 
 def threads() -> int:
-    """Returns how many threads tapegrad's own work on large arrays takes: as many as there are cores, unless set."""
+    """Return how many threads tapegrad's own work on large arrays takes: as many as there are cores, unless set."""
     if _limit is not None:
         return _limit
     has_affinity = hasattr(os, "sched_getaffinity")  # Linux alone
@@ -29,7 +29,7 @@ def threads() -> int:
 
 @public_api
 def set_threads(count: int | None) -> None:
-    """Sets how many threads tapegrad's own work on large arrays takes.
+    """Set how many threads tapegrad's own work on large arrays takes.
 
     The products of matrices are BLAS's, which has threads of its own and reads its variables when the process starts.
 
@@ -47,7 +47,7 @@ def set_threads(count: int | None) -> None:
 
 
 def shared_out(work: Callable[[int, int], None], count: int, *, is_worth_it: bool) -> None:
-    """Works on the numbers below `count`, part by part on several threads, and raises what the first failure raised.
+    """Work on the numbers below `count`, part by part on several threads, and raise what the first failure raised.
 
     Each thread takes the next part when it is done with one, so that none waits long for another that is held up.
     Threads are made anew, in a fiftieth of a millisecond: a pool that waits would not survive a fork.
@@ -86,7 +86,7 @@ class _Parts:
         self._failures: list[BaseException] = []
 
     def work_on(self) -> None:
-        """Works on one part after the other until none is left, or one has failed."""
+        """Work on one part after the other until none is left, or one has failed."""
         while (bounds := self._next()) is not None:
             try:
                 self._work(*bounds)
@@ -95,7 +95,7 @@ class _Parts:
             self._note()
 
     def wait(self) -> None:
-        """Returns when all parts are done, or raises what the first that failed has raised."""
+        """Return when all parts are done, or raise what the first that failed has raised."""
         self._all_done.acquire()
         del self._work  # a thread that ends, or has not begun, is not to hold the arrays: who counts would see it
         if self._failures:
@@ -106,7 +106,7 @@ class _Parts:
             return self._left.pop() if self._left else None
 
     def _note(self) -> None:
-        """Notes that a part is done; after a failure there is no sense in those that are left."""
+        """Note that a part is done; after a failure there is no sense in those that are left."""
         with self._lock:
             self._undone -= 1
             if self._failures:

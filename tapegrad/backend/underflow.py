@@ -13,7 +13,7 @@ _AS_IT_IS: Final[AbstractContextManager[object]] = nullcontext()
 
 
 def vanishing() -> AbstractContextManager[object]:
-    """Lets numbers vanish without a word, as they do unless somebody has asked NumPy for more.
+    """Let numbers vanish without a word, as they do unless somebody has asked NumPy for more.
 
     Asked first, for a setting of its own costs each ufunc under it a tenth.
     """
@@ -21,14 +21,14 @@ def vanishing() -> AbstractContextManager[object]:
 
 
 def _vanish() -> bool:
-    """Says whether underflow is ignored; `np.geterr` takes twenty times as long as to see that nobody has set it."""
+    """Return whether underflow is ignored; `np.geterr` takes twenty times as long as to see that nobody has set it."""
     variable = _setting()
     return (variable is not None and variable.get(None) is None) or np.geterr()["under"] == "ignore"
 
 
 @cache  # asked when the first tape runs back: a rule that mypy reads does without NumPy
 def _setting() -> ContextVar[Any] | None:
-    """Returns the context variable in which NumPy keeps how errors are treated: the one that a setting changes."""
+    """Return the context variable in which NumPy keeps how errors are treated: the one that a setting changes."""
 
     def changed() -> ContextVar[Any] | None:
         before = copy_context()

@@ -170,181 +170,181 @@ class Backend(ABC, Generic[V, I, B, Q]):
 
     @abstractmethod
     def exp(self, x: V) -> V:
-        """Computes `e ** x`."""
+        """Compute `e ** x`."""
 
     @abstractmethod
     def log(self, x: V) -> V:
-        """Computes the natural logarithm."""
+        """Compute the natural logarithm."""
 
     @abstractmethod
     def tanh(self, x: V) -> V:
-        """Computes the hyperbolic tangent."""
+        """Compute the hyperbolic tangent."""
 
     @abstractmethod
     def relu(self, x: V) -> V:
-        """Computes `max(x, 0)`."""
+        """Compute `max(x, 0)`."""
 
     @abstractmethod
     def map(self, name: Elementwise, *operands: V) -> V:
-        """Applies an elementwise function, which goes by the name of its op, NumPy's where NumPy has it."""
+        """Apply an elementwise function, which goes by the name of its op, NumPy's where NumPy has it."""
 
     @abstractmethod
     def pair(self, name: Pairwise, *operands: V) -> tuple[V, V]:
-        """Applies an elementwise function of two results, which goes by the name of its op, NumPy's."""
+        """Apply an elementwise function of two results, which goes by the name of its op, NumPy's."""
 
     @abstractmethod
     def sum(self, x: V, axis: Axis, *, keepdims: bool) -> V:
-        """Adds up along axes."""
+        """Add up along axes."""
 
     @abstractmethod
     def max(self, x: V, axis: Axis, *, keepdims: bool) -> V:
-        """Finds the largest along axes; NaN wins."""
+        """Find the largest along axes; NaN wins."""
 
     @abstractmethod
     def min(self, x: V, axis: Axis, *, keepdims: bool) -> V:
-        """Finds the smallest along axes; NaN wins."""
+        """Find the smallest along axes; NaN wins."""
 
     @abstractmethod
     def prod(self, x: V, axis: Axis, *, keepdims: bool) -> V:
-        """Multiplies along axes."""
+        """Multiply along axes."""
 
     @abstractmethod
     def argmax(self, x: V, axis: Int | None, *, keepdims: bool) -> I:
-        """Finds the index of the first largest along an axis, or among all elements."""
+        """Find the index of the first largest along an axis, or among all elements."""
 
     @abstractmethod
     def argmin(self, x: V, axis: Int | None, *, keepdims: bool) -> I:
-        """Finds the index of the first smallest along an axis, or among all elements."""
+        """Find the index of the first smallest along an axis, or among all elements."""
 
     @abstractmethod
     def all(self, x: V, axis: Axis, *, keepdims: bool) -> B:
-        """Says whether every element along axes is true, or not zero."""
+        """Return whether every element along axes is true, or not zero."""
 
     @abstractmethod
     def any(self, x: V, axis: Axis, *, keepdims: bool) -> B:
-        """Says whether an element along axes is true, or not zero."""
+        """Return whether an element along axes is true, or not zero."""
 
     @abstractmethod
     def cumsum(self, x: V, axis: Int) -> V:
-        """Adds up all elements to each one along an axis."""
+        """Add up all elements to each one along an axis."""
 
     @abstractmethod
     def cumprod(self, x: V, axis: Int) -> V:
-        """Multiplies all elements up to each one along an axis."""
+        """Multiply all elements up to each one along an axis."""
 
     @abstractmethod
     def argcummax(self, x: V, axis: Int) -> I:
-        """Finds the index of the last largest among the elements up to each one along an axis; NaN wins."""
+        """Find the index of the last largest among the elements up to each one along an axis; NaN wins."""
 
     @abstractmethod
     def argcummin(self, x: V, axis: Int) -> I:
-        """Finds the index of the last smallest among the elements up to each one along an axis; NaN wins."""
+        """Find the index of the last smallest among the elements up to each one along an axis; NaN wins."""
 
     @abstractmethod
     def argsort(self, x: V, axis: Int, *, descending: bool) -> I:
-        """Finds the indices that put an axis in order, equal elements in theirs; NaN counts as largest."""
+        """Find the indices that put an axis in order, equal elements in theirs; NaN counts as largest."""
 
     @abstractmethod
     def concat(self, values: Sequence[V], axis: Int) -> V:
-        """Puts values one behind the other along an axis."""
+        """Put values one behind the other along an axis."""
 
     @abstractmethod
     def pad(self, x: V, pad_width: Sequence[tuple[int, int]], value: float) -> V:
-        """Surrounds `x` with a constant, so many elements before and behind along each axis."""
+        """Surround `x` with a constant, so many elements before and behind along each axis."""
 
     @abstractmethod
     def getitem(self, x: V, index: Any) -> V:
-        """Picks the elements that an index of numbers, slices and NumPy arrays names."""
+        """Pick the elements that an index of numbers, slices and NumPy arrays names."""
 
     @abstractmethod
     def at_set(self, x: V, index: Any, value: V | float) -> V:
-        """Copies `x` with other values at the places that an index names."""
+        """Copy `x` with other values at the places that an index names."""
 
     @abstractmethod
     def at_add(self, x: V, index: Any, value: V | float) -> V:
-        """Copies `x` with values added at the places that an index names; places named twice accumulate."""
+        """Copy `x` with values added at the places that an index names; places named twice accumulate."""
 
     @abstractmethod
     def place(self, shape: Sequence[int], index: Any, value: V) -> V:
-        """Adds values to a zero array at the places that an index names: the way back of `getitem`."""
+        """Add values to a zero array at the places that an index names: the way back of `getitem`."""
 
     @abstractmethod
     def softmax(self, x: V, axis: Int) -> V:
-        """Turns scores into probabilities along an axis that has elements."""
+        """Turn scores into probabilities along an axis that has elements."""
 
     @abstractmethod
     def equal(self, x: V, y: V) -> B:
-        """Compares element by element."""
+        """Compare element by element."""
 
     @abstractmethod
     def greater(self, x: V, y: V | float) -> B:
-        """Compares element by element."""
+        """Compare element by element."""
 
     @abstractmethod
     def where(self, condition: B, x: V, y: V | float) -> V:
-        """Picks from `x` where the condition holds, else from `y`."""
+        """Pick from `x` where the condition holds, else from `y`."""
 
     @abstractmethod
     def broadcast_to(self, x: V, shape: Sequence[int]) -> V:
-        """Repeats `x` along new axes and axes of size one."""
+        """Repeat `x` along new axes and axes of size one."""
 
     @abstractmethod
     def swap_last_axes(self, x: V) -> V:
-        """Transposes the matrices of a stack; a vector stays as it is."""
+        """Transpose the matrices of a stack; a vector stays as it is."""
 
     @abstractmethod
     def einsum(self, subscripts: str, *values: V) -> V:
-        """Sums products along axes by letter: a letter for each axis, one size for each letter, and an arrow."""
+        """Sum products along axes by letter: a letter for each axis, one size for each letter, and an arrow."""
 
     @abstractmethod
     def inv(self, x: V) -> V:
-        """Inverts the matrices of a stack; a singular one is a `SingularError`."""
+        """Invert the matrices of a stack; a singular one is a `SingularError`."""
 
     @abstractmethod
     def solve(self, x: V, y: V) -> V:
-        """Solves systems of linear equations, whose stacks broadcast; a singular matrix is a `SingularError`."""
+        """Solve systems of linear equations, whose stacks broadcast; a singular matrix is a `SingularError`."""
 
     @abstractmethod
     def det(self, x: V) -> V:
-        """Computes the determinants of the matrices of a stack."""
+        """Compute the determinants of the matrices of a stack."""
 
     @abstractmethod
     def cast(self, x: V, dtype: Any) -> V:
-        """Converts to another dtype."""
+        """Convert to another dtype."""
 
     @abstractmethod
     def take(self, x: V, indices: I, axis: Int) -> V:
-        """Picks slices by index."""
+        """Pick slices by index."""
 
     @abstractmethod
     def scatter_add(self, shape: Sequence[int], indices: I, updates: V, axis: Int) -> V:
-        """Adds each update to the slice of a zero array that its index names: the way back of `take`."""
+        """Add each update to the slice of a zero array that its index names: the way back of `take`."""
 
     @abstractmethod
     def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[V]) -> V:
-        """Adds to a zero array each value, at the elements that its index of numbers and slices names."""
+        """Add to a zero array each value, at the elements that its index of numbers and slices names."""
 
     @abstractmethod
     def convolve(self, x: V, w: V, slide: Slide) -> V:
-        """Slides kernels `w`, `(G, O, C, *K)`, over cells `x`, `(N, G, C, *S)`; gives `(N, G, O, *slide.sizes)`."""
+        """Slide kernels `w`, `(G, O, C, *K)`, over cells `x`, `(N, G, C, *S)`; gives `(N, G, O, *slide.sizes)`."""
 
     @abstractmethod
     def one_hot(self, indices: I, size: int, dtype: Any) -> V:
-        """Gives each index a row of zeros with a one at the index."""
+        """Return each index a row of zeros with a one at the index."""
 
     @abstractmethod
     def ones(self, shape: Sequence[int], dtype: Any) -> V:
-        """Makes an array of ones."""
+        """Make an array of ones."""
 
     @abstractmethod
     def zeros(self, shape: Sequence[int], dtype: Any) -> V:
-        """Makes an array of zeros."""
+        """Make an array of zeros."""
 
     # What follows is made of the primitives above; an engine that has a shorter way overrides it.
     # Any: values have operators, which the bound of V does not say.
 
     def fuse(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Computes an elementwise function of values of one shape, as large arrays are best gone through.
+        """Compute an elementwise function of values of one shape, as large arrays are best gone through.
 
         Args:
             function: Gives a value or a tuple of several, by operators and elementwise primitives alone; a sum, a
@@ -354,7 +354,7 @@ class Backend(ABC, Generic[V, I, B, Q]):
         return function(*values)
 
     def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Any]]) -> list[Any]:
-        """Computes an elementwise function, see `fuse`, of many sets of values that have their dtypes in common."""
+        """Compute an elementwise function, see `fuse`, of many sets of values that have their dtypes in common."""
         return [function(*values) for values in rows]
 
     def changes(
@@ -363,7 +363,7 @@ class Backend(ABC, Generic[V, I, B, Q]):
         rows: Sequence[Sequence[Any]],  # noqa: ARG002
         places: Sequence[int],  # noqa: ARG002
     ) -> list[tuple[Any, ...]] | None:
-        """Says how to put what an elementwise function gives into the place of what it is given.
+        """Say how to put what an elementwise function gives into the place of what it is given.
 
         Args:
             function: As `update` takes it, with a result for each of the places.
@@ -377,7 +377,7 @@ class Backend(ABC, Generic[V, I, B, Q]):
         return None
 
     def add_to(self, total: Any, x: Any) -> Any:
-        """Returns a sum, which may stand in the memory of `total`: nobody else has seen that.
+        """Return a sum, which may stand in the memory of `total`: nobody else has seen that.
 
         Args:
             total: A value of the result's shape and dtype.
@@ -386,46 +386,46 @@ class Backend(ABC, Generic[V, I, B, Q]):
         return total + x
 
     def is_free(self, values: dict[Any, Any], key: Any) -> bool:  # noqa: ARG002  # for engines that count
-        """Says whether nobody else sees `values[key]`, so that what becomes of it may stand in its place."""
+        """Return whether nobody else sees `values[key]`, so that what becomes of it may stand in its place."""
         return False
 
     def accumulate(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
-        """Returns the sum of `values[key]` and `x`, in the place of the first if nobody else sees it."""
+        """Return the sum of `values[key]` and `x`, in the place of the first if nobody else sees it."""
         return values[key] + x
 
     def scale_in_place(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
-        """Returns the product of `values[key]` and `x`, in the place of the first if nobody else sees it."""
+        """Return the product of `values[key]` and `x`, in the place of the first if nobody else sees it."""
         return values[key] * x
 
     def dot(self, x: Any, y: Any) -> Any:
-        """Multiplies two matrices."""
+        """Multiply two matrices."""
         return x @ y
 
     def relu_back(self, x: Any, dy: Any) -> Any:
-        """Turns the gradient of what `relu` gave of `x` into that of `x`: `[x > 0] dy`."""
+        """Turn the gradient of what `relu` gave of `x` into that of `x`: `[x > 0] dy`."""
         is_above: Any = self.greater(x, 0)
         return self.where(is_above, dy, 0)
 
     def mean(self, x: Any, axis: Axis) -> Any:
-        """Averages along axes, which stay with size one."""
+        """Average along axes, which stay with size one."""
         total: Any = self.sum(x, axis, keepdims=True)
         return total * (total.size / x.size if x.size else nan)
 
     def softmax_back(self, y: Any, dy: Any, axis: Int, *, is_free: bool = False) -> Any:  # noqa: ARG002  # as above
-        """Turns the gradient of probabilities into that of their scores: `y (dy - sum(y dy))`.
+        """Turn the gradient of probabilities into that of their scores: `y (dy - sum(y dy))`.
 
         That may stand in the place of `dy` if `is_free`.
         """
         return (dy - self.sum(dy * y, axis, keepdims=True)) * y
 
     def log_softmax(self, x: Any, axis: Int) -> Any:
-        """Turns scores into logarithms of probabilities along an axis that has elements."""
+        """Turn scores into logarithms of probabilities along an axis that has elements."""
         # Shift by the max first: exp(89) overflows float32.
         shifted: Any = x - self.max(x, axis, keepdims=True)
         return shifted - self.log(self.sum(self.exp(shifted), axis, keepdims=True))
 
     def log_softmax_back(self, y: Any, dy: Any, axis: Int, *, is_free: bool = False) -> Any:  # noqa: ARG002  # as above
-        """Turns the gradient of logarithms of probabilities into that of their scores: `dy - exp(y) sum(dy)`.
+        """Turn the gradient of logarithms of probabilities into that of their scores: `dy - exp(y) sum(dy)`.
 
         That may stand in the place of `dy` if `is_free`.
         """
@@ -433,7 +433,7 @@ class Backend(ABC, Generic[V, I, B, Q]):
         return dy - powers * self.sum(dy, axis, keepdims=True)
 
     def standardize(self, x: Any, axis: Axis, eps: Any, *, centred: bool) -> tuple[Any, Any]:
-        """Returns `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` takes the mean of `x` away first."""
+        """Return `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` takes the mean of `x` away first."""
         if centred:
             x = x - self.mean(x, axis)
         root: Any = self.map("sqrt", self.mean(x * x, axis) + eps)
@@ -441,12 +441,12 @@ class Backend(ABC, Generic[V, I, B, Q]):
         return x * factor, factor
 
     def standardize_back(self, y: Any, factor: Any, dy: Any, axis: Axis, *, centred: bool) -> Any:
-        """Turns the gradient of what `standardize` gave, `y` and `factor`, into that of what it was given."""
+        """Turn the gradient of what `standardize` gave, `y` and `factor`, into that of what it was given."""
         dx = dy - y * self.mean(dy * y, axis)
         return (dx - self.mean(dy, axis) if centred else dx) * factor
 
     def firsts(self, values: Sequence[Any], inside: Sequence[Any], y: Any) -> list[Any]:
-        """Says of each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN."""
+        """Say of each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN."""
         found: list[Any] = []
         still_open: Any = None
         for x, may_be in zip(values, inside, strict=True):
@@ -459,28 +459,28 @@ class Backend(ABC, Generic[V, I, B, Q]):
         return found
 
     def pool(self, x: Any, windows: Windows, name: Pooling) -> Any:
-        """Leaves one number of each window: the sum of its cells, or the largest or smallest; NaN wins."""
+        """Leave one number of each window: the sum of its cells, or the largest or smallest; NaN wins."""
         if name == "add":
             return reduce(add, windows.of(x, 0))
         return reduce(partial(self.map, name), windows.of(x, -inf if name == "maximum" else inf))
 
     def pool_sum_back(self, dy: Any, windows: Windows) -> Any:
-        """Gives each number to all cells of its window: the way back of sums."""
+        """Return each number to all cells of its window: the way back of sums."""
         return windows.back([dy] * len(windows.places))
 
     def pool_extreme_back(self, x: Any, y: Any, dy: Any, windows: Windows) -> Any:
-        """Gives each number to the first cell of its window that equals `y`: the way back of extremes."""
+        """Return each number to the first cell of its window that equals `y`: the way back of extremes."""
         cells = windows.of(x, nan)
         firsts = self.firsts(cells, windows.inside(), y)
         return windows.back([self.where(is_first, dy, 0) for is_first in firsts])
 
     def layer_norm(self, x: Any, w: Any, b: Any, eps: Any) -> tuple[Any, Any]:
-        """Returns `z w + b` and `1 / s`, where `standardize` gives `z` and `1 / s` of rows whose mean is taken away."""
+        """Return `z w + b` and `1 / s`, where `standardize` gives `z` and `1 / s` of rows whose mean is taken away."""
         z, factor = self.standardize(x, -1, eps, centred=True)
         return z * w + b, factor
 
     def layer_norm_back(self, x: Any, w: Any, dy: Any, eps: Any, wanted: Sequence[bool]) -> tuple[Any, Any, Any, Any]:
-        """Turns the gradient of what `layer_norm` gave into those of `x`, `w` and `b`; returns `1 / s` as well.
+        """Turn the gradient of what `layer_norm` gave into those of `x`, `w` and `b`; returns `1 / s` as well.
 
         In the place of a gradient that nobody wants there is None.
         """

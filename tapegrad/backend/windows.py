@@ -45,18 +45,18 @@ class Windows:
         ]
 
     def of(self, x: Any, outside: float) -> list[Any]:
-        """Returns the cells of `x` at each place, as views."""
+        """Return the cells of `x` at each place, as views."""
         if any(self.before):
             widths = [*((0, 0),) * (x.ndim - len(self.before)), *((p, p) for p in self.before)]
             x = engine(x).pad(x, widths, outside)
         return [engine(x).getitem(x, place) for place in self.places]
 
     def inside(self) -> list[Any]:
-        """Says of each place where its cells are those of `x`, not of the padding."""
+        """Say of each place where its cells are those of `x`, not of the padding."""
         return self.of(np.ones(self.shape[-len(self.before) :], np.bool_), 0)
 
     def back(self, cells: list[Any]) -> Any:
-        """Adds up what has come to the cells at each place: the way back of `of`."""
+        """Add up what has come to the cells at each place: the way back of `of`."""
         rank = len(self.before)
         padded = tuple(n + 2 * p for n, p in zip(self.shape[-rank:], self.before, strict=True))
         dx = engine(*cells).superpose((*self.shape[:-rank], *padded), self.places, cells)

@@ -43,10 +43,10 @@ class Dataset(Protocol[Item]):
     """
 
     def __len__(self) -> int:
-        """Returns how many examples there are."""
+        """Return how many examples there are."""
 
     def __getitem__(self, index: int, /) -> Item:
-        """Returns an example, from 0 on."""
+        """Return an example, from 0 on."""
 
 
 @public_api
@@ -103,7 +103,7 @@ class Batches(Generic[Item]):
         return rng.permutation(self.rows) if self.shuffle else np.arange(self.rows)
 
     def arrays(self) -> dict[str, Any]:
-        """Returns where the pass underway has come to, as `tapegrad.io.save` asks for it.
+        """Return where the pass underway has come to, as `tapegrad.io.save` asks for it.
 
         Raises:
             ValueError: The generator is not of the kind that `numpy.random.default_rng` makes.
@@ -117,7 +117,7 @@ class Batches(Generic[Item]):
         return {"rng": now, "began": began, "passed": np.arange(len(self)) < self._underway.passed}
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Takes over what `arrays` gave; the next pass is the rest of the one that was underway."""
+        """Take over what `arrays` gave; the next pass is the rest of the one that was underway."""
         began = np.random.default_rng(0)
         restore_generator(began, arrays["began"])
         restore_generator(self.rng, arrays["rng"])
@@ -137,7 +137,7 @@ class Underway:
 
 
 def _generator(state: Mapping[str, Any]) -> np.random.Generator:
-    """Returns a generator of NumPy's default kind in some state; one of another kind goes by its name."""
+    """Return a generator of NumPy's default kind in some state; one of another kind goes by its name."""
     bits = getattr(np.random, state["bit_generator"])()
     bits.state = state
     return np.random.Generator(bits)
@@ -281,7 +281,7 @@ def batches(
     drop_last: bool = True,
     rng: RNG = None,
 ) -> Batches[Any]:
-    """Cuts the rows of tensors into batches, the same rows of each; or puts the examples of a dataset into batches.
+    """Cut the rows of tensors into batches, the same rows of each; or puts the examples of a dataset into batches.
 
     Nothing is copied before a batch is asked for. Every pass over the result draws a new order from the one generator,
     which is chosen here.
@@ -324,7 +324,7 @@ def _taken(tensors: tuple[Tensor[Any, NoneTape, Any], ...], rows: Any) -> Any:
 
 
 def _stacked(data: Dataset[Any], rows: Any) -> Any:
-    """Puts examples side by side, each part beside its like."""
+    """Put examples side by side, each part beside its like."""
     places = [f"example {row}" for row in rows.tolist()]
     examples = [data[row] for row in rows.tolist()]
     parts = [example if isinstance(example, tuple) else (example,) for example in examples]
@@ -345,7 +345,7 @@ def _check_tensors(place: str, parts: tuple[Any, ...]) -> None:
 
 
 def _check_alike(place: str, parts: tuple[Any, ...], first: str, expected: tuple[Any, ...]) -> None:
-    """Refuses an example that is not of the kind of the first one."""
+    """Reject an example that is not of the kind of the first one."""
     for what, error in (("shape", ShapeError), ("dtype", DTypeError)):
         ours, theirs = (", ".join(str(getattr(part, what)) for part in one) for one in (parts, expected))
         if ours != theirs:

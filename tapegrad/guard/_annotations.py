@@ -71,7 +71,7 @@ class UnreadableError(Exception):
 
 
 def read(hint: Any) -> Check:
-    """Returns the check that an annotation asks for.
+    """Return the check that an annotation asks for.
 
     Raises:
         UnreadableError: A tensor is annotated with what is no shape, no tape, or no dtype.
@@ -243,7 +243,7 @@ def _read_dtype(hint: Any) -> DTypes:
 
 
 def _expanded(hint: Any) -> Any:
-    """Returns what an alias stands for; the size operators and `Merge` stand for themselves."""
+    """Return what an alias stands for; the size operators and `Merge` stand for themselves."""
     if hint in _BARE_TENSORS:
         return hint[tuple(variable.__default__ for variable in hint.__parameters__)]
     alias = get_origin(hint) or hint
@@ -256,7 +256,7 @@ def _expanded(hint: Any) -> Any:
 
 
 def _tensor_arguments(hint: Any) -> tuple[Any, Any, Any]:
-    """Returns shape, tape and dtype of a tensor type, which may be a class of its own."""
+    """Return shape, tape and dtype of a tensor type, which may be a class of its own."""
     origin = get_origin(hint) or hint
     parameters, arguments = origin.__parameters__, get_args(hint)
     if len(parameters) != len(arguments):
@@ -271,7 +271,7 @@ def _tensor_arguments(hint: Any) -> tuple[Any, Any, Any]:
 
 
 def _read_fields(hint: Any) -> Check:
-    """Reads a named tuple whose class is given its type arguments."""
+    """Read a named tuple whose class is given its type arguments."""
     origin = get_origin(hint)
     of_the_class = ClassCheck(with_article(origin.__name__), (origin,))
     if any(isinstance(one, TypeVarTuple) for one in origin.__parameters__):
@@ -295,7 +295,7 @@ def _field_types(hint: Any) -> dict[str, Any]:
 
 
 def _given(hint: Any, meaning: dict[Any, Any]) -> Any:
-    """Returns an annotation with the type arguments that a class was given."""
+    """Return an annotation with the type arguments that a class was given."""
     if isinstance(hint, TypeVar):
         return meaning.get(hint, hint)
     parameters = getattr(hint, "__parameters__", ())
@@ -330,14 +330,14 @@ def _is_unknown_size(hint: Any) -> bool:
 
 
 def _unpacked(hint: Any) -> Any:
-    """Returns what stands behind a star, or None where there is no star."""
+    """Return what stands behind a star, or None where there is no star."""
     if get_origin(hint) in _UNPACKS:
         return get_args(hint)[0]
     return hint if getattr(hint, "__unpacked__", False) else None
 
 
 def _has_names(check: Check) -> bool:
-    """Says whether a check is about tensors or sizes, so that beartype cannot do it."""
+    """Return whether a check is about tensors or sizes, so that beartype cannot do it."""
     if isinstance(check, UnionCheck):
         return any(map(_has_names, check.members))
     if isinstance(check, TupleCheck):

@@ -30,28 +30,28 @@ class Check(ABC):
 
     @abstractmethod
     def kind(self) -> str:
-        """Returns what a value has to be, sizes aside."""
+        """Return what a value has to be, sizes aside."""
 
     @abstractmethod
     def admits(self, value: Any) -> bool:
-        """Says whether a value is of the kind, whatever its sizes."""
+        """Return whether a value is of the kind, whatever its sizes."""
 
     def is_complete(self) -> bool:
-        """Says whether nothing is left for beartype."""
+        """Return whether nothing is left for beartype."""
         return True
 
     def check(self, value: Any, place: str, bound: Bindings) -> None:
-        """Raises the message that says why a value does not fit."""
+        """Raise the message that says why a value does not fit."""
         if self.admits(value):
             self.fit(value, place, bound)
         elif self.is_complete():
             raise DTypeError(f"{bound.call}: {place} is {kind_of(value)} but {self.kind()} is expected")
 
     def fit(self, value: Any, place: str, bound: Bindings) -> None:  # noqa: B027  # many ask for the kind alone
-        """Raises the message for a value of the kind."""
+        """Raise the message for a value of the kind."""
 
     def short(self, value: str, scope: Scope) -> str:  # noqa: ARG002  # for those that have a short form
-        """Returns an expression that is true only of what fits."""
+        """Return an expression that is true only of what fits."""
         raise NoShortFormError
 
 
@@ -233,7 +233,7 @@ def _wrong_number(call: str, place: str, number: int, expected: Size, value: obj
 
 
 def kind_of(value: object) -> str:
-    """Says what a value is."""
+    """Say what a value is."""
     if value is None:
         return "None"
     if isinstance(value, tuple):

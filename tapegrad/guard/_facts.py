@@ -21,7 +21,7 @@ def inform(
     values: Mapping[str, Any],
     check: Callable[[tuple[Any, ...], Bindings], None] | None = None,
 ) -> None:
-    """Tells a refusal what was given, and draws what does not fit.
+    """Tell a refusal what was given, and draw what does not fit.
 
     Args:
         error: What a check has raised.
@@ -63,7 +63,7 @@ def _tensors(value: Any, place: str) -> Iterator[tuple[str, Tensor[Any, Any, Any
 
 
 def _watched(value: Any, place: str, watch: Watch) -> Any:
-    """Returns what stands for a value while its sizes are watched."""
+    """Return what stands for a value while its sizes are watched."""
     if isinstance(value, Tensor):
         shadow: Any = object.__new__(type(value))
         shadow.data = SimpleNamespace(shape=watch.sizes(place, value.shape), dtype=value.dtype)

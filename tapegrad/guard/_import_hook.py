@@ -27,7 +27,7 @@ class ImportHook:
         self.packages = packages
 
     def uninstall(self) -> None:
-        """Lets what is imported from here on be; what was imported meanwhile stays guarded."""
+        """Let what is imported from here on be; what was imported meanwhile stays guarded."""
         if self in _hooks:
             _hooks.remove(self)
         if not _hooks:
@@ -45,7 +45,7 @@ class ImportHook:
 
 
 def install_import_hook(*packages: str) -> ImportHook:
-    """Guards every function of a package whose annotations name tensors, as `@guarded` would, from its import on.
+    """Guard every function of a package whose annotations name tensors, as `@guarded` would, from its import on.
 
         with tapegrad.install_import_hook("digits"):
             import digits
@@ -97,7 +97,7 @@ def _check_name(package: object) -> None:
 
 
 def _is_late(hook: ImportHook, name: str, module: ModuleType | None) -> bool:
-    """Says whether a module had been imported unguarded; one may install the hook while it runs itself."""
+    """Return whether a module had been imported unguarded; one may install the hook while it runs itself."""
     spec = getattr(module, "__spec__", None)
     initializing = getattr(spec, "_initializing", False)
     return _covers(hook, name) and spec is not None and not initializing and not is_guarding(spec.loader)
@@ -137,7 +137,7 @@ class _First:
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Finds a module of a package that has a hook."""
+        """Find a module of a package that has a hook."""
         found = _found_behind(name, path, target) if _is_covered(name) else iter(())
         return next(map(_guarded_spec, found), None)
 
@@ -170,7 +170,7 @@ _hooks: list[ImportHook] = []
 
 
 def _put_finders_in_place() -> None:
-    """Moves both finders to where they stand; a later hook may stand before the first of them."""
+    """Move both finders to where they stand; a later hook may stand before the first of them."""
     others = [finder for finder in sys.meta_path if finder not in _FINDERS]
     python = others.index(importlib.machinery.PathFinder) if importlib.machinery.PathFinder in others else len(others)
     sys.meta_path[:] = [_First, *others[:python], PathFinder, *others[python:]]

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 
 def with_beartype(function: FunctionType, hints: dict[str, Any]) -> Any:
-    """Returns a function that checks these annotations alone; with jaxtyping's names if one of them is jaxtyping's."""
+    """Return a function that checks these annotations alone; with jaxtyping's names if one of them is jaxtyping's."""
     from beartype import beartype
 
     copy = FunctionType(

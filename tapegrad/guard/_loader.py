@@ -21,14 +21,14 @@ _CACHE_TAG: Final = "tapegrad1"  # the next number with each change of what is p
 
 
 def with_guard(loader: Any) -> Any:
-    """Gives a loader of source files a guard; any other is left as it is."""
+    """Return a loader of source files a guard; any other is left as it is."""
     if isinstance(loader, SourceFileLoader) and not is_guarding(loader):
         loader.__class__ = _guarding(type(loader))
     return loader
 
 
 def is_guarding(loader: object) -> bool:
-    """Says whether a loader guards what it loads."""
+    """Return whether a loader guards what it loads."""
     return isinstance(loader, _Guarding)
 
 
@@ -56,7 +56,7 @@ def _guarding(kind: type[SourceFileLoader]) -> type[SourceFileLoader]:
 
 
 def _with_globals(method: Any, **names: Any) -> Callable[..., Any]:
-    """Returns a method that finds some of its global names elsewhere: another hook has no other door."""
+    """Return a method that finds some of its global names elsewhere: another hook has no other door."""
     function = method.__func__
     copy = FunctionType(
         function.__code__, function.__globals__ | names, function.__name__, function.__defaults__, function.__closure__
@@ -70,7 +70,7 @@ def _cache_from_source(plain: Callable[..., str], path: str) -> str:
 
 
 def _compile_guarded(source: Any, filename: Any, mode: str, flags: int = 0, *, optimize: int = -1, **_: bool) -> Any:
-    """Compiles as `compile` does, with a guard over each annotated function where it makes code."""
+    """Compile as `compile` does, with a guard over each annotated function where it makes code."""
     compiled: Any = partial(compile, filename=filename, mode=mode, dont_inherit=True, optimize=optimize)
     if flags & ast.PyCF_ONLY_AST:
         return compiled(source, flags=flags)
@@ -91,7 +91,7 @@ def _put_guards(module: ast.Module) -> None:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Goes through all statements; to go through all expressions as well would take three times as long."""
+    """Go through all statements; to go through all expressions as well would take three times as long."""
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for statement in getattr(node, block, ()):
             yield statement
@@ -110,6 +110,6 @@ def _is_annotated(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _stands_first(node: ast.stmt) -> bool:
-    """Says whether a statement is a docstring or an import from `__future__`."""
+    """Return whether a statement is a docstring or an import from `__future__`."""
     is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return is_docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")

@@ -21,7 +21,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def class_of(function: FunctionType, instance: object) -> type | None:
-    """Returns the class whose body has a function, found among those of an instance; None if there is none."""
+    """Return the class whose body has a function, found among those of an instance; None if there is none."""
     name = function.__qualname__.rpartition(".")[0]
     for cls in type(instance).__mro__:
         if cls.__qualname__ == name and cls.__module__ == function.__module__:
@@ -30,18 +30,18 @@ def class_of(function: FunctionType, instance: object) -> type | None:
 
 
 def remember(instance: object, owner: type, values: dict[str, Any]) -> None:
-    """Notes what the variables of a class stand for in an instance, by label."""
+    """Note what the variables of a class stand for in an instance, by label."""
     with suppress(AttributeError):  # slots leave no room for it
         instance.__dict__.setdefault(_MEMORY, Memory())[_key(owner)] = values
 
 
 def remembered(instance: object, owner: type) -> Mapping[str, Any]:
-    """Returns what an instance remembers of the variables of a class, by label."""
+    """Return what an instance remembers of the variables of a class, by label."""
     return recalling(owner)(instance)
 
 
 def recalling(owner: type | None) -> Callable[[object], Mapping[str, Any]]:
-    """Returns a function that does what `remembered` does of one class, or of none, in a third of the time."""
+    """Return a function that does what `remembered` does of one class, or of none, in a third of the time."""
     key = "" if owner is None else _key(owner)
 
     def recalled(instance: object) -> Mapping[str, Any]:

@@ -33,7 +33,7 @@ class Mentions:
 
 
 def mentions(annotation: Any, *names: Mapping[str, Any]) -> Mentions:
-    """Looks through an annotation, through its aliases and bounds, and through the words of what is a string.
+    """Look through an annotation, through its aliases and bounds, and through the words of what is a string.
 
     Args:
         annotation: As it is written, or resolved.
@@ -87,7 +87,7 @@ def _value_of(name: str, *names: Mapping[str, Any]) -> Any:
 
 
 def names_for_checkers(module: dict[str, Any]) -> dict[str, Any]:
-    """Returns what a module defines under `if TYPE_CHECKING:`, as far as that can be had when it runs.
+    """Return what a module defines under `if TYPE_CHECKING:`, as far as that can be had when it runs.
 
     Args:
         module: The globals of the module.

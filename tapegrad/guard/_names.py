@@ -17,7 +17,7 @@ Waiting: TypeAlias = "tuple[Dim, int, str, Callable[[int | None], ShapeError]]"
 
 
 def name_of(variable: Any) -> Name:
-    """Returns the name that a type variable goes by; two variables of one label have two.
+    """Return the name that a type variable goes by; two variables of one label have two.
 
     It stands for 1 and more, unless its default is 0, or that of the name which is its default.
     """
@@ -28,7 +28,7 @@ def name_of(variable: Any) -> Name:
 
 
 def substituted(size: Size, values: Mapping[Name, Any]) -> Size:
-    """Returns a size with the values of its names put in, a number if all are there."""
+    """Return a size with the values of its names put in, a number if all are there."""
     if isinstance(size, int) or size.terms is None or not values:
         return size
     total: Size = 0
@@ -44,7 +44,7 @@ def substituted(size: Size, values: Mapping[Name, Any]) -> Size:
 
 
 def only_name(size: Size) -> Name | None:
-    """Returns the name that is all there is to a size, or None for any other size."""
+    """Return the name that is all there is to a size, or None for any other size."""
     if isinstance(size, int) or size.terms is None or len(size.terms) != 1:
         return None
     ((monomial, coefficient),) = size.terms
@@ -54,7 +54,7 @@ def only_name(size: Size) -> Name | None:
 
 
 def is_open(size: Size, values: Mapping[Name, Any]) -> bool:
-    """Says whether a size has a name that stands for nothing yet."""
+    """Return whether a size has a name that stands for nothing yet."""
     if isinstance(size, int):
         return False
     factors = [factor for monomial, _ in size.terms or () for factor in monomial]
@@ -80,7 +80,7 @@ class Bindings:
         self._later: list[Waiting] = []
 
     def fit(self, size: Size, found: int, place: str, error: Callable[[int | None], ShapeError]) -> None:
-        """Holds a number against a declared size; a computed one waits until all names are bound."""
+        """Hold a number against a declared size; a computed one waits until all names are bound."""
         if isinstance(size, int):
             if found != size:
                 raise error(None)
@@ -90,26 +90,26 @@ class Bindings:
             self._later.append((size, found, place, error))
 
     def valued(self, size: Size, values: Mapping[Name, Any]) -> Size:
-        """Returns a size with the values of its names put in."""
+        """Return a size with the values of its names put in."""
         try:
             return substituted(size, values)
         except (ShapeError, ZeroDivisionError):
             raise ShapeError(f"{self.call}: {size} divides by zero") from None
 
     def bind_size(self, name: Name, value: int, place: str) -> None:
-        """Binds a name to a number that it may stand for."""
+        """Bind a name to a number that it may stand for."""
         if value < name.least and name not in self.values:
             raise ShapeError(too_small(self.call, name.label, value, place, name.least))
         self.bind(name, value, place)
 
     def bind(self, name: Name, value: Any, place: str) -> None:
-        """Binds a name, or compares with what it is bound to."""
+        """Bind a name, or compare with what it is bound to."""
         first, where = self.values.setdefault(name, (value, place))
         if first != value:
             raise ShapeError(conflict(self.call, name.label, first, where, value, place))
 
     def bind_dtype(self, name: Name, dtype: np.dtype[Any], place: str) -> None:
-        """Binds a name to a dtype, or compares."""
+        """Bind a name to a dtype, or compare."""
         if name in self.known:
             if self.known[name] != dtype:
                 raise DTypeError(wrong_dtype(self.call, place, dtype.name, self.known[name].name))
@@ -119,7 +119,7 @@ class Bindings:
             raise DTypeError(mixed_dtypes(self.call, first.name, where, dtype.name, place))
 
     def finish(self) -> None:
-        """Compares computed sizes; one with a single open name gives that name its value."""
+        """Compare computed sizes; one with a single open name gives that name its value."""
         waiting: list[Waiting] = []
         while self._later and len(waiting) != len(self._later):
             waiting, self._later = self._later, []
@@ -127,11 +127,11 @@ class Bindings:
                 self._settle(size, found, place, error)
 
     def saved(self) -> tuple[Any, ...]:
-        """Returns all that has been bound, for `restore`."""
+        """Return all that has been bound, for `restore`."""
         return dict(self.values), dict(self.tapes), list(self._later)
 
     def restore(self, saved: tuple[Any, ...]) -> None:
-        """Forgets what has been bound since `saved`."""
+        """Forget what has been bound since `saved`."""
         values, tapes, later = saved
         self.values, self.tapes, self._later = dict(values), dict(tapes), list(later)
 
@@ -175,22 +175,22 @@ class Scope:
         self._count = 0
 
     def constant(self, value: object) -> str:
-        """Returns what a value is called."""
+        """Return what a value is called."""
         name = f"__c{len(self.constants)}"
         self.constants[name] = value
         return name
 
     def fresh(self) -> str:
-        """Returns a local that nobody else has."""
+        """Return a local that nobody else has."""
         self._count += 1
         return f"__s{self._count}"
 
     def local(self, name: Name) -> str:
-        """Returns the local of a type variable."""
+        """Return the local of a type variable."""
         return self.locals.setdefault(name, f"__v{len(self.locals)}")
 
     def bind(self, name: Name, value: str, fits: str) -> str:
-        """Returns the binding of a name where it comes first, else the comparison with it."""
+        """Return the binding of a name where it comes first, else the comparison with it."""
         local = self.local(name)
         if name in self.bound:
             return f"{value} == {local}"
@@ -199,12 +199,12 @@ class Scope:
         return f"({value} == {local} if {local} is not None else {first})" if name in self.open else first
 
     def reopen(self, names: set[Name]) -> None:
-        """Takes back that these names are bound: what binds them may not run."""
+        """Take back that these names are bound: what binds them may not run."""
         self.bound -= names
         self.open |= names
 
     def fit(self, size: Size, found: str) -> list[str]:
-        """Returns the comparison of a number with a declared size, none where it waits or nothing is known."""
+        """Return the comparison of a number with a declared size, none where it waits or nothing is known."""
         if isinstance(size, int):
             return [f"{found} == {size}"]
         if name := only_name(size):
@@ -219,7 +219,7 @@ class Scope:
         return len(self._later)
 
     def finish(self) -> list[str]:
-        """Returns the comparisons with computed sizes."""
+        """Return the comparisons with computed sizes."""
         later, self._later = self._later, []
         return [f"{found} == {self._computed(size)}" for size, found in later]
 

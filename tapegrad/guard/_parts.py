@@ -29,7 +29,7 @@ class Sizes:
     within: Sizes | None = None  # what the bound of the name asks
 
     def fit(self, shape: tuple[int, ...], place: str, bound: Bindings) -> None:
-        """Raises where a shape does not fit."""
+        """Raise where a shape does not fit."""
         if self.within:
             self.within.fit(shape, place, bound)
         before = [bound.valued(size, bound.known) for size in self.before]
@@ -48,7 +48,7 @@ class Sizes:
             bound.bind(self.name, shape[len(before) : len(shape) - len(after)], place)
 
     def short(self, shape: str, scope: Scope) -> list[str]:
-        """Returns expressions that are all true of a shape that fits, and the first looks at the shape first."""
+        """Return expressions that are all true of a shape that fits, and the first looks at the shape first."""
         fixed = len(self.before) + len(self.after)
         if fixed and self.name in scope.class_names:
             raise NoShortFormError  # what is behind the star has another axis for each instance
@@ -75,7 +75,7 @@ class Tapes:
     merged: bool = False
 
     def fit(self, owns: bool, place: str, bound: Bindings) -> None:  # noqa: FBT001  # the value under test
-        """Raises where a tape does not fit."""
+        """Raise where a tape does not fit."""
         expected = self.owned
         if self.names and bound.returning:
             tapes = [bound.tapes.get(name) for name in self.names]
@@ -87,7 +87,7 @@ class Tapes:
             raise TapeError((tape_missing if expected else tape_unwanted)(bound.call, place))
 
     def short(self, owns: str, scope: Scope) -> list[str]:
-        """Returns expressions that are all true of a tape that fits."""
+        """Return expressions that are all true of a tape that fits."""
         if not self.names:
             return [] if self.owned is None else [owns if self.owned else f"not {owns}"]
         if scope.returning:
@@ -111,7 +111,7 @@ class DTypes:
     name: Name | None = None
 
     def fit(self, dtype: np.dtype[Any], place: str, bound: Bindings) -> None:
-        """Raises where a dtype does not fit."""
+        """Raise where a dtype does not fit."""
         if self.types and not any(_is_a(dtype, one) for one in self.types):
             expected = " or ".join(map(_name_of, self.types))
             raise DTypeError(wrong_dtype(bound.call, place, dtype.name, expected))
@@ -119,7 +119,7 @@ class DTypes:
             bound.bind_dtype(self.name, dtype, place)
 
     def short(self, dtype: str, scope: Scope) -> list[str]:
-        """Returns expressions that are all true of a dtype that fits."""
+        """Return expressions that are all true of a dtype that fits."""
         parts = []
         if len(self.types) == 1 and is_concrete(self.types[0]):
             parts.append(f"{dtype}.type is {scope.constant(self.types[0])}")

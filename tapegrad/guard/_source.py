@@ -35,11 +35,11 @@ class Parameters:
         return [*self._positional, *self._keyword_only, *(name for name in (self._star, self._two_stars) if name)]
 
     def takes_self(self, annotations: Mapping[str, Any]) -> bool:
-        """Says whether the first parameter is the instance, as far as it is named or annotated like one."""
+        """Return whether the first parameter is the instance, as far as it is named or annotated like one."""
         return bool(self._positional) and (self._positional[0] == "self" or self._positional[0] not in annotations)
 
     def check(self, name: str, declared: Check | None) -> Check:
-        """Returns the check of what a parameter holds: of a starred one, a tuple or a dict of what is declared."""
+        """Return the check of what a parameter holds: of a starred one, a tuple or a dict of what is declared."""
         if declared is None:
             return Anything()
         if name == self._star:
@@ -47,7 +47,7 @@ class Parameters:
         return KeywordsCheck(declared) if name == self._two_stars else declared
 
     def declaration(self) -> str:
-        """Writes the parameters of the wrapper; it gets its defaults as objects."""
+        """Write the parameters of the wrapper; it gets its defaults as objects."""
         positional = self._positional.copy()
         if self._positional_only:
             positional.insert(self._positional_only, "/")
@@ -55,12 +55,12 @@ class Parameters:
         return ", ".join([*positional, *star, *self._keyword_only, *self._packed()])
 
     def passed_on(self) -> str:
-        """Writes the arguments of the call."""
+        """Write the arguments of the call."""
         star = [f"*{self._star}"] if self._star else []
         return ", ".join([*self._positional, *star, *(f"{x}={x}" for x in self._keyword_only), *self._packed()])
 
     def values(self) -> str:
-        """Writes the values of all parameters, in the order of `names`."""
+        """Write the values of all parameters, in the order of `names`."""
         return "".join(f"{name}, " for name in self.names)
 
     def _packed(self) -> list[str]:
@@ -68,7 +68,7 @@ class Parameters:
 
 
 def wrapper_source(parameters: Parameters, awaits: str, short: str) -> str:
-    """Writes the definition of the wrapper: the short form if there is one, then the half that explains.
+    """Write the definition of the wrapper: the short form if there is one, then the half that explains.
 
     Args:
         parameters: Those of the function.
@@ -91,7 +91,7 @@ def wrapper_source(parameters: Parameters, awaits: str, short: str) -> str:
 
 
 def short_form(parameters: Parameters, checks: dict[str, Check], result: Check, scope: Scope, awaits: str) -> str:
-    """Writes what comes first in a wrapper: call and return if all fits; empty if that is no matter of one expression.
+    """Write what comes first in a wrapper: call and return if all fits; empty if that is no matter of one expression.
 
     Args:
         parameters: Those of the function.

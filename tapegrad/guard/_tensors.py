@@ -18,14 +18,14 @@ C = TypeVar("C", bound=type)
 
 
 def guard_function(function: F) -> F:
-    """Guards a function whose annotations name a tensor, or may do so once they are resolved."""
+    """Guard a function whose annotations name a tensor, or may do so once they are resolved."""
     names = mentioned(function, sys._getframe(1)) if isinstance(function, FunctionType) else {}
     guarded: F = _guarded(function, names, generated=False)
     return guarded
 
 
 def guard_class(cls: C) -> C:
-    """Guards the `__init__` that a decorator has written into a class from its fields."""
+    """Guard the `__init__` that a decorator has written into a class from its fields."""
     initializer = vars(cls).get("__init__")
     if isinstance(initializer, FunctionType) and _is_generated(initializer):
         names = mentioned(initializer, sys._getframe(1))

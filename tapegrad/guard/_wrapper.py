@@ -38,7 +38,7 @@ _GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 def guarded(function: F) -> F:
-    """Holds every call of a function against its annotations, in the words in which mypy refuses it.
+    """Hold every call of a function against its annotations, in the words in which mypy refuses it.
 
     Tensors are held against their shape, tape and dtype. Within one call a type variable stands for one size, one shape
     or one dtype, and a size that has a name is at least 1; a parameter `n: N` names one too. `Add[N, L[1]]` and its kin
@@ -78,7 +78,7 @@ def guarded(function: F) -> F:
 
 
 def is_guarded(function: FunctionType) -> bool:
-    """Says whether a function is a wrapper of ours."""
+    """Return whether a function is a wrapper of ours."""
     return isinstance(getattr(function.__globals__.get("_compiled"), "__self__", None), Guard)
 
 
@@ -134,7 +134,7 @@ class Guard:
         functools.update_wrapper(self.wrapper, function)
 
     def compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Returns the wrapper, its code exchanged for one that guards, for its first call."""
+        """Return the wrapper, its code exchanged for one that guards, for its first call."""
         definition = self.definition
         parameters = Parameters(definition.__code__)
         first = [*args[:1], *(kwargs[name] for name in parameters.names[:1] if name in kwargs)]
@@ -165,7 +165,7 @@ class Guard:
         return self.wrapper
 
     def check_arguments(self, values: tuple[Any, ...]) -> Bindings:
-        """Explains what does not fit, or returns what the names stand for."""
+        """Explain what does not fit, or return what the names stand for."""
         bound = Bindings(self.call, self._known(values))
         try:
             self._check(values, bound)
@@ -182,7 +182,7 @@ class Guard:
         bound.finish()
 
     def _found(self, owner: type, bound: Bindings) -> dict[str, Any]:
-        """Returns what the class's variables stand for; a size that is left out stands for what its default does."""
+        """Return what the class's variables stand for; a size that is left out stands for what its default does."""
         found = {label: bound.values[name][0] for name, label in self.class_names.items() if name in bound.values}
         for one in getattr(owner, "__parameters__", ()):
             default = getattr(getattr(one, "__default__", None), "__name__", "")
@@ -195,7 +195,7 @@ class Guard:
         return found
 
     def check_result(self, result: Any, bound: Bindings) -> Any:
-        """Explains why a result does not fit, or returns it."""
+        """Explain why a result does not fit, or return it."""
         bound.returning = True
         try:
             self.result.check(result, RESULT, bound)
@@ -219,7 +219,7 @@ class Guard:
         return self.function.__name__ == "__init__"
 
     def _read(self, parameters: Parameters) -> dict[str, Any]:
-        """Turns annotations into checks, and returns those that are left to beartype."""
+        """Turn annotations into checks, and return those that are left to beartype."""
         hints = self._hints()
         if self.sparing and not self._concerns_tensors(hints):
             hints, self.class_names = {}, {}
@@ -262,7 +262,7 @@ class Guard:
         return next(constant for constant in module.co_consts if isinstance(constant, CodeType))
 
     def _hints(self) -> dict[str, Any]:
-        """Resolves the annotations, save that of `self` and that of a generator's result."""
+        """Resolve the annotations, save that of `self` and that of a generator's result."""
         hints = dict(self.function.__annotations__)
         hints.pop("self", None)
         if self.definition.__code__.co_flags & _GENERATOR:
@@ -313,7 +313,7 @@ class Guard:
 
 
 def mentioned(function: FunctionType, frame: FrameType | None) -> dict[str, Any]:
-    """Returns those locals around a definition that its annotations may mention, which are gone at the first call."""
+    """Return those locals around a definition that its annotations may mention, which are gone at the first call."""
     found: dict[str, Any] = {}
     if frame and frame.f_locals is frame.f_globals:
         return found

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Puts what `write` writes in the place of a file, at once.
+    """Put what `write` writes in the place of a file, at once.
 
     A file that is replaced keeps its mode, so that a private one stays private. A process killed meanwhile leaves a
     hidden file `.name.<hex>.tmp` beside it; any error leaves nothing.
@@ -65,14 +65,14 @@ def check_folder(call: str, path: Path) -> None:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Removes what processes that were killed while they wrote a file have left beside it."""
+    """Remove what processes that were killed while they wrote a file have left beside it."""
     path = Path(os.path.realpath(path))
     for temporary in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 8}.tmp"):
         temporary.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes the renaming itself outlive a power cut."""
+    """Make the renaming itself outlive a power cut."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows opens no folder
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

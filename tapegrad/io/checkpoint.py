@@ -24,10 +24,10 @@ class HasState(Protocol):
     """What an optimizer is to a file, or batches: arrays by name that they give and take."""
 
     def arrays(self) -> dict[str, Any]:
-        """Returns the arrays that are there."""
+        """Return the arrays that are there."""
 
     def restore(self, arrays: Mapping[str, Any], /) -> None:
-        """Takes over arrays of the same names, shapes and dtypes."""
+        """Take over arrays of the same names, shapes and dtypes."""
 
 
 Layout: TypeAlias = Literal["tapegrad", "torch"]
@@ -179,7 +179,7 @@ def _check_copies(parts: list[Part], arrays: dict[str, Array], file: str) -> Non
 
 
 def _restore(parts: list[Part], found: dict[str, Array], refused: str) -> None:
-    """Hands each part its arrays; if one refuses, or an interrupt comes in between, all have what they had."""
+    """Hand each part its arrays; if one refuses, or an interrupt comes in between, all have what they had."""
     begun: list[Part] = []
     try:
         for part in parts:
@@ -305,7 +305,7 @@ def _described(array: Array | Header) -> str:
 
 
 def _plain(array: Any) -> Array:
-    """Returns the values in NumPy, row by row; unlike `ascontiguousarray`, a scalar stays one."""
+    """Return the values in NumPy, row by row; unlike `ascontiguousarray`, a scalar stays one."""
     return np.asarray(array, order="C")
 
 

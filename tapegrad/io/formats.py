@@ -58,7 +58,7 @@ class Format(NamedTuple):
 
 
 def format_of(call: str, path: Path) -> Format:
-    """Returns the format that the suffix of a path names.
+    """Return the format that the suffix of a path names.
 
     Raises:
         FileError: No format has this suffix.
@@ -99,7 +99,7 @@ def write(call: str, path: Path, arrays: dict[str, Array], metadata: dict[str, s
 def read(
     call: str, path: Path, accept: Callable[[dict[str, Header], dict[str, str]], Iterable[str]]
 ) -> dict[str, Array]:
-    """Returns arrays of a file, once what is said of them has been accepted.
+    """Return arrays of a file, once what is said of them has been accepted.
 
     So a file that says it holds more than there is room for takes no memory, and one that does not fit takes no time.
 
@@ -124,7 +124,7 @@ def read(
 
 
 def headers(call: str, path: Path) -> dict[str, Header]:
-    """Returns what a file says of its arrays.
+    """Return what a file says of its arrays.
 
     Raises:
         FileError: The file is damaged, or of another format than its suffix says.
@@ -137,7 +137,7 @@ def headers(call: str, path: Path) -> dict[str, Header]:
 
 
 def legible(name: str) -> str:
-    """Returns a name as it stands, but for what a terminal would take as an order."""
+    """Return a name as it stands, but for what a terminal would take as an order."""
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in name)
 
 
@@ -148,7 +148,7 @@ def _check_name(name: str) -> None:
 
 
 def _believed(name: str, array: Array) -> Array:
-    """Refuses truth values that are neither: NumPy would count a byte of 2 as two."""
+    """Reject truth values that are neither: NumPy would count a byte of 2 as two."""
     if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         message = f"{name} has a truth value that is neither 0 nor 1"
         raise ValueError(message)
@@ -157,7 +157,7 @@ def _believed(name: str, array: Array) -> Array:
 
 @contextmanager
 def _blaming(call: str, path: Path) -> Iterator[None]:
-    """Says of whatever fails that the file is damaged: a damaged header may fail in any way."""
+    """Say of whatever fails that the file is damaged: a damaged header may fail in any way."""
     try:
         with warnings.catch_warnings(action="ignore"):  # of Python's parser, which reads a header of NumPy's
             yield
@@ -219,7 +219,7 @@ class _Member(NamedTuple):
     is_turned: bool
 
     def values(self, archive: zipfile.ZipFile) -> Array:
-        """Reads the values to their end, where the checksum is compared."""
+        """Read the values to their end, where the checksum is compared."""
         dtype, shape = self.header
         flat = np.empty(math.prod(shape), dtype)
         room = memoryview(flat.view(np.uint8).data)
@@ -234,7 +234,7 @@ class _Member(NamedTuple):
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> _Member:
-    """Reads what stands in front of the values, and holds it against the length of the member."""
+    """Read what stands in front of the values, and hold it against the length of the member."""
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # the others ask for memory as they like
         message = f"{name} is compressed by method {info.compress_type}, not 0 or 8"
         raise ValueError(message)

@@ -70,12 +70,12 @@ class Place(NamedTuple):
     is_vector: bool = False  # one number there, which is a number here
 
     def array(self) -> Array:
-        """Returns what the tensors are in the file."""
+        """Return what the tensors are in the file."""
         parts: list[Any] = [tensor.data.T if self.is_turned else tensor.data for tensor in self.tensors]
         return np.stack(parts) if self.is_vector else np.concatenate(parts) if len(parts) > 1 else np.asarray(*parts)
 
     def restore(self, array: Array) -> None:
-        """Takes the tensors over from an array of the same shape."""
+        """Take the tensors over from an array of the same shape."""
         parts = np.split(array, len(self.tensors)) if len(self.tensors) > 1 else [array]
         for tensor, part in zip(self.tensors, parts, strict=True):
             values: Any = np.asarray(part.T if self.is_turned else part, order="C").reshape(tensor.shape)
@@ -102,7 +102,7 @@ def _walk(model: Module) -> Iterator[Place]:
 
 
 def _inside(prefix: str, modules: tuple[Module, ...]) -> list[Place | tuple[str, tuple[Module, ...]]]:
-    """Returns the places that the last of modules, each in the one before, has of its own, and what is inside it."""
+    """Return the places that the last of modules, each in the one before, has of its own, and what is inside it."""
     module = modules[-1]
     if isinstance(module, RNN | GRU | LSTM):
         return [*_recurrent(module, prefix, "_l0")]
@@ -130,7 +130,7 @@ def _inside(prefix: str, modules: tuple[Module, ...]) -> list[Place | tuple[str,
 
 
 def _projections(attention: MultiHeadAttention[Any, Any], prefix: str) -> Iterator[Place]:
-    """Yields what makes queries, keys and values, which is one array there."""
+    """Yield what makes queries, keys and values, which is one array there."""
     layers = [attention.query, attention.key, attention.value]
     yield Place(f"{prefix}in_proj_weight", tuple(layer.weight for layer in layers), is_turned=True)
     biases = tuple(layer.bias for layer in layers if layer.bias is not None)

@@ -33,11 +33,11 @@ class Access:
         self._error: NotGivenError | None = None
 
     def add(self, made: Any) -> None:
-        """Lets the step read a parameter, a buffer or an optimizer that it has made."""
+        """Let the step read a parameter, a buffer or an optimizer that it has made."""
         self._made[id(made)] = made
 
     def check(self, read: Any) -> None:
-        """Rejects what is read and neither given nor made by the step.
+        """Reject what is read and neither given nor made by the step.
 
         Raises:
             NotGivenError: It is not the step's to read.
@@ -60,7 +60,7 @@ class Access:
         raise self._error
 
     def finish(self) -> None:
-        """Raises the error again that the step may have caught."""
+        """Raise the error again that the step may have caught."""
         if self._error is not None:
             raise self._error
 
@@ -101,7 +101,7 @@ class _Memory:
 
 
 def watch() -> None:
-    """Lets the step that is being traced in this thread read only what it may; its shapes are anyone's to read."""
+    """Let the step that is being traced in this thread read only what it may; its shapes are anyone's to read."""
     for name in ("shape", "dtype", "ndim", "size"):
         setattr(State, name, property(partial(_of_layout, name)))
     for kind, name, reads in ((State, "data", _Data()), (Optimizer, "state", _Memory())):
@@ -109,7 +109,7 @@ def watch() -> None:
 
 
 def unwatch() -> list[tuple[Any, ...]]:
-    """Returns calls, of functions that are not written in Python, that end what `watch` has begun."""
+    """Return calls, of functions that are not written in Python, that end what `watch` has begun."""
     names = ("data", "shape", "dtype", "ndim", "size")
     return [*((setattr, State, name, vars(Tensor)[name]) for name in names), (setattr, Optimizer, "state", None)]
 
@@ -119,7 +119,7 @@ def _of_layout(name: str, state: Any) -> Any:
 
 
 def _layout(state: Any) -> Any:
-    """Returns an array of a parameter or a buffer, for its shape; None of one that is only being made."""
+    """Return an array of a parameter or a buffer, for its shape; None of one that is only being made."""
     try:
         return _SLOT.__get__(state)
     except AttributeError:

@@ -246,7 +246,7 @@ class Survey:
             self.reads.add_function(value)
 
     def _attributes(self, value: Any, path: str) -> None:
-        """Enters the attributes of an object; of a container those that it has beside what it contains."""
+        """Enter the attributes of an object; of a container those that it has beside what it contains."""
         kind: Any = type(value)
         if kind in _WITHOUT_ATTRIBUTES:
             return
@@ -264,7 +264,7 @@ class Survey:
             self._parts(path, value, {name: slots[name] for name in slots})
 
     def _other(self, value: Any, path: str) -> None:
-        """Enters an object of a class written in C, or of Python's own library, which counts as itself if it must."""
+        """Enter an object of a class written in C, or of Python's own library, which counts as itself if it must."""
         names = next((names for kind, names in _PARTS_OF.items() if isinstance(value, kind)), ())
         if isinstance(value, BuiltinMethodType) and isinstance(value.__self__, ModuleType | type | None):
             self._hold(value, path)  # a function, and no method
@@ -312,7 +312,7 @@ class Argument(NamedTuple):
 
 
 def _arguments_of(step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Argument]:
-    """Goes over the arguments of a call, in the order of the parameters.
+    """Go over the arguments of a call, in the order of the parameters.
 
     Raises:
         TypeError: The call does not fit the signature.
@@ -338,18 +338,18 @@ def _signature(step: Callable[..., Any]) -> inspect.Signature:
 
 
 def parts_of(state: Any) -> list[tuple[str, Any]]:
-    """Returns what an optimizer remembers of one parameter, by the name of the field."""
+    """Return what an optimizer remembers of one parameter, by the name of the field."""
     return [] if state is None else [(field.name, getattr(state, field.name)) for field in fields(state)]
 
 
 def layout_of(state: State[Any, Any]) -> tuple[Any, Any]:
-    """Returns the shape and the dtype of a parameter or a buffer, which is not copied from a device for that."""
+    """Return the shape and the dtype of a parameter or a buffer, which is not copied from a device for that."""
     values = state.data if state.on_device is None else state.on_device
     return values.shape, values.dtype
 
 
 def rebuilt(value: Any, replace: Callable[[Any], Any]) -> Any:
-    """Returns an argument with other tensors in the place of its own; what has a place to put them is left as it is."""
+    """Return an argument with other tensors in the place of its own; what has a place to put them is left as it is."""
     if isinstance(value, Tensor):
         return replace(value)
     if isinstance(value, tuple):
@@ -369,7 +369,7 @@ def rebuilt(value: Any, replace: Callable[[Any], Any]) -> Any:
 
 
 def _is_constant(value: Any) -> bool:
-    """Tells whether a value that a step reads without being given it is a part of the program."""
+    """Tell whether a value that a step reads without being given it is a part of the program."""
     return isinstance(value, Tensor) and not isinstance(value, State)
 
 

@@ -75,18 +75,18 @@ class Binding:
         self._arguments(args, kwargs)
 
     def layout(self) -> tuple[Any, ...]:
-        """Returns what a program is compiled for: shapes, dtypes, and on several devices who has which part."""
+        """Return what a program is compiled for: shapes, dtypes, and on several devices who has which part."""
         return tuple(
             (array.shape, array.dtype, array.weak_type, None if self.home is None else array.sharding)
             for array in self.carried()
         )
 
     def carried(self) -> list[Any]:
-        """Returns every input of the program but the seeds, which come between the numbers and the tensors."""
+        """Return every input of the program but the seeds, which come between the numbers and the tensors."""
         return [*self._held(), *self._rates_there, *self._there]
 
     def structs(self) -> tuple[list[Any], int]:
-        """Returns what stands for each input, its shape, its dtype, and where it lies; and which seed is the first.
+        """Return what stands for each input, its shape, its dtype, and where it lies; and which seed is the first.
 
         Behind the seeds stands what holds the numbers, if there are any.
         """
@@ -106,7 +106,7 @@ class Binding:
         return [*found[:first], *seeds, *words, *found[first:]], first
 
     def take(self, program: Program) -> None:
-        """Binds the objects to a program."""
+        """Bind the objects to a program."""
         self.program = program
         self._changed = [self.states[place] for place in program.changed]
         self._moved = [self.cells[place] for place in program.moved]
@@ -122,7 +122,7 @@ class Binding:
             opt._layout = Layout()  # lets go of what parameters had here
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        """Runs the program, takes over what it has changed, and returns its result.
+        """Run the program, takes over what it has changed, and return its result.
 
         Returns:
             `MISS` instead, with nothing done, unless the call has the same objects, unchanged but for the numbers of
@@ -152,7 +152,7 @@ class Binding:
         return self.run()
 
     def run(self) -> Any:
-        """Runs the program with the tensors that it has, takes over what it has changed, and returns its result."""
+        """Run the program with the tensors that it has, takes over what it has changed, and return its result."""
         if self._has_tensors_alone:
             outs = self.program.call(*self._there)
         elif self.states:
@@ -164,7 +164,7 @@ class Binding:
         return self.program.result(outs, self)
 
     def _carried_over(self) -> list[Any]:
-        """Runs the program and takes over what it has changed at once, for JAX gives away the memory of the old."""
+        """Run the program and takes over what it has changed at once, for JAX gives away the memory of the old."""
         outs: list[Any] = []
         arrays, draws = self._inputs()
         versions = map(add, map(_VERSION, self._changed), repeat(1))
@@ -182,13 +182,13 @@ class Binding:
         return outs
 
     def _here(self) -> list[State[Any, Any]]:
-        """Returns what changes and has values in this memory, which are then those of before."""
+        """Return what changes and has values in this memory, which are then those of before."""
         is_new = self._checked != Binding.latest  # another one may have uploaded some, which leaves their values here
         known = {id(reference()) for reference in fetched}
         return [state for state in self._changed if (is_new or id(state) in known) and _has_data(state)]
 
     def _inputs(self) -> tuple[list[Any], Iterable[object]]:
-        """Returns every array that the program takes, and what draws those among them that are seeds."""
+        """Return every array that the program takes, and what draws those among them that are seeds."""
         arrays = [*map(_ON_DEVICE, self.states)]
         if self.cells:
             arrays += map(_ARRAY, self.cells)
@@ -211,14 +211,14 @@ class Binding:
         return arrays, draws
 
     def _fits(self, leaf: int, tensor: Any) -> bool:
-        """Tells whether another tensor may take the place of one: without a tape, and no other argument as well."""
+        """Tell whether another tensor may take the place of one: without a tape, and no other argument as well."""
         if type(tensor) not in _PLAIN or tensor.tape is not NONE or any(one is tensor for one in self.tensors):
             return False
         before, now = self._there[leaf], tensor.node if type(tensor) is Landed else tensor.data
         return bool(now.shape == before.shape and now.dtype == before.dtype)
 
     def _take_tensor(self, leaf: int, tensor: Any) -> None:
-        """Puts another tensor in the place of one."""
+        """Put another tensor in the place of one."""
         array = self._tensor_there(tensor)
         self.tensors[leaf] = _END  # an interrupt leaves no tensor with the numbers of another
         self._there[leaf] = array
@@ -233,7 +233,7 @@ class Binding:
         return seeds if self.home is None else map(jax.device_put, seeds, repeat(self.home))
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Sorts the arguments of a call: which are tensors, if no tensor is anywhere else, numbers, and the rest."""
+        """Sort the arguments of a call: which are tensors, if no tensor is anywhere else, numbers, and the rest."""
         values = [*args, *kwargs.values()]
         self.names = tuple(kwargs)
         at: dict[int | str, int] = {name: len(args) + place for place, name in enumerate(kwargs)}
@@ -246,7 +246,7 @@ class Binding:
         self._count = len(values) if is_plain else -1
 
     def _numbers(self, given: list[Any]) -> bool:
-        """Takes over numbers, unless the program is not the one for these."""
+        """Take over numbers, unless the program is not the one for these."""
         if all(map(is_, given, self.given)):
             if type(self._words) is np.ndarray and self._has_words:
                 self._words = jax.device_put(self._words)  # from now on, for they seem to stay
@@ -276,13 +276,13 @@ class Binding:
             return jax.device_put(tensor.data if array is None else array, self.home)
 
     def _uploaded(self, value: Any, sharding: Any = None) -> Any:
-        """Returns a copy on the device, for the program is given its memory; of a number one that takes any dtype."""
+        """Return a copy on the device, for the program is given its memory; of a number one that takes any dtype."""
         with exact():
             array = jnp.asarray(value) if isinstance(value, int | float) else jnp.array(value, copy=True)
             return array if self.home is None else jax.device_put(array, sharding or self.home)
 
     def _beside(self, survey: Survey) -> Iterator[tuple[OnDevice, Any]]:
-        """Gives what optimizers remember of an element the place of the parameter's own."""
+        """Return what optimizers remember of an element the place of the parameter's own."""
         cells = iter(self.cells)
         for opt in survey.optimizers:
             for parameter, state in opt.state.items():
@@ -293,7 +293,7 @@ class Binding:
 
 
 def _cells(survey: Survey) -> list[OnDevice]:
-    """Lets all that optimizers remember be held on the device."""
+    """Let all that optimizers remember be held on the device."""
     found: list[OnDevice] = []
     for opt in survey.optimizers:
         for parameter, state in opt.state.items():
@@ -305,7 +305,7 @@ def _cells(survey: Survey) -> list[OnDevice]:
 
 
 def _home(arrays: list[Any]) -> Any:
-    """Returns where arrays go whose place nobody has said, beside those whose place somebody has."""
+    """Return where arrays go whose place nobody has said, beside those whose place somebody has."""
     placed = [array.sharding for array in arrays if array is not None and array.committed]
     several = next((one for one in placed if len(one.device_set) > 1), None)
     if several is None:

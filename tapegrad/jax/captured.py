@@ -42,11 +42,11 @@ class Captured:
         self._names: set[str] = set()
 
     def add_function(self, function: FunctionType) -> None:
-        """Lets `read` read a function, once, and what it may call."""
+        """Let `read` read a function, once, and what it may call."""
         self._unread.append(function)
 
     def add_class(self, kind: type, *, is_called: bool) -> None:
-        """Lets `read` read the members of a class that code names, or that a library calls.
+        """Let `read` read the members of a class that code names, or that a library calls.
 
         Args:
             kind: The class of an object, or one that code may call.
@@ -68,7 +68,7 @@ class Captured:
                     self._unnamed.setdefault(name, []).append((path, member))
 
     def read(self) -> None:
-        """Reads whatever is found, until nothing is left."""
+        """Read whatever is found, until nothing is left."""
         while self._unread or self._found:
             if self._unread:
                 self._read(self._unread.pop())
@@ -103,7 +103,7 @@ class Captured:
                 self._visit(defaults, function.__name__)
 
     def _read_module(self, module: ModuleType, path: str, paths: Iterable[tuple[str, ...]]) -> None:
-        """Reads attributes of a module, if it is one of the user's."""
+        """Read attributes of a module, if it is one of the user's."""
         if is_of_a_library(module.__name__):
             return
         rest: dict[str, list[tuple[str, ...]]] = {}
@@ -118,12 +118,12 @@ class Captured:
 
 
 def module_of(function: FunctionType) -> str:
-    """Returns the name of the module in which a function is written."""
+    """Return the name of the module in which a function is written."""
     return str(function.__globals__.get("__name__", ""))
 
 
 def contents_of(cell: CellType) -> Any:
-    """Returns what a variable of a function around another one holds."""
+    """Return what a variable of a function around another one holds."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -139,7 +139,7 @@ def _is_special(name: str) -> bool:
 
 
 def _functions_of(member: Any) -> list[FunctionType]:
-    """Returns the functions that are a member of a class: a method, or what a property reads."""
+    """Return the functions that are a member of a class: a method, or what a property reads."""
     if isinstance(member, property):
         found = [member.fget, member.fset]
     elif isinstance(member, classmethod | staticmethod):

@@ -24,7 +24,7 @@ NO_SEED: Final = np.zeros(SEED_BYTES // 4, np.uint32)
 
 
 def seeds_of(generators: Sequence[np.random.Generator]) -> Iterator[np.ndarray[Any, Any]]:
-    """Draws what `jax.random` starts from, once a call; so a generator that is saved and loaded goes on as it would.
+    """Draw what `jax.random` starts from, once a call; so a generator that is saved and loaded goes on as it would.
 
     They are drawn as they are asked for, by no Python between them.
     """
@@ -40,15 +40,15 @@ class Draws:
         self.is_used = False
 
     def random(self, shape: tuple[int, ...], dtype: Any = np.float32) -> Traced:
-        """Draws uniformly from 0 to below 1."""
+        """Draw uniformly from 0 to below 1."""
         return self._drawn(lambda key: jax.random.uniform(key, shape, dtype))
 
     def uniform(self, low: float, high: float, shape: tuple[int, ...], dtype: Any = np.float32) -> Traced:
-        """Draws uniformly between two limits."""
+        """Draw uniformly between two limits."""
         return self.random(shape, dtype) * (high - low) + low
 
     def normal(self, mean: float, std: float, shape: tuple[int, ...], dtype: Any = np.float32) -> Traced:
-        """Draws from a normal distribution."""
+        """Draw from a normal distribution."""
         return self._drawn(lambda key: jax.random.normal(key, shape, dtype)) * std + mean
 
     def _drawn(self, draw: Callable[[Any], Any]) -> Traced:
@@ -74,7 +74,7 @@ class StandIns:
         self.around = current()
 
     def __call__(self, rng: RNG) -> Draws | None:
-        """Returns what draws for `rng`; None for what draws the same numbers at each call, a seed.
+        """Return what draws for `rng`; None for what draws the same numbers at each call, a seed.
 
         Raises:
             TapeError: `rng` is a generator that is no argument of the step.

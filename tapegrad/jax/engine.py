@@ -204,14 +204,14 @@ class JAX(Backend[Traced]):
 
 
 def _last_equal(x: Any, axis: Int, extreme: Any) -> Any:
-    """Returns for each running extreme the last index where it was met."""
+    """Return for each running extreme the last index where it was met."""
     met = (x == extreme.accumulate(x, axis)) | jnp.isnan(x)
     indices = jnp.arange(x.shape[axis]).reshape([-1 if place == axis % x.ndim else 1 for place in range(x.ndim)])
     return jax.lax.cummax(jnp.where(met, indices, 0), axis % x.ndim)
 
 
 def _parted(x: Any) -> tuple[Any, Any]:
-    """Returns what stands behind the point, 0 of an infinity, with its sign, and what stands before it."""
+    """Return what stands behind the point, 0 of an infinity, with its sign, and what stands before it."""
     whole = jnp.trunc(x)
     return jnp.copysign(jnp.where(jnp.isinf(x), 0, x - whole), x), whole
 

@@ -30,7 +30,7 @@ def jit(step: F, *, static: Collection[str] = ()) -> F: ...
 @overload
 def jit(step: None = None, *, static: Collection[str] = ()) -> Callable[[F], F]: ...
 def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
-    r"""Compiles a function of tensors, modules, optimizers and generators with JAX, as a whole: tape, way back and all.
+    r"""Compile a function of tensors, modules, optimizers and generators with JAX, as a whole: tape, way back and all.
 
         @tg.jit
         def step(model, opt, x, y):
@@ -122,12 +122,12 @@ class Programs:
         self._by_key: dict[Any, list[Program]] = {}
 
     def find(self, key: Any, numbers: list[Any]) -> Program | None:
-        """Returns the program for a call, if there is one."""
+        """Return the program for a call, if there is one."""
         found = self._by_key.get(key, [])
         return next((one for one in found if one.numbers.values(numbers) is not None), None)
 
     def add(self, key: Any, program: Program) -> None:
-        """Keeps a program, in the place of the oldest where there are too many."""
+        """Keep a program, in the place of the oldest where there are too many."""
         self._by_key[key] = [program, *self._by_key.pop(key, [])][:_MOST_PROGRAMS]
         while sum(map(len, self._by_key.values())) > _MOST_PROGRAMS:
             del self._by_key[next(iter(self._by_key))]
@@ -140,7 +140,7 @@ def _bound(
     kwargs: dict[str, Any],
     static: Collection[str],
 ) -> Binding:
-    """Binds the arguments of a call to the program for them, which is traced unless it is there."""
+    """Bind the arguments of a call to the program for them, which is traced unless it is there."""
     survey = Survey(step, args, kwargs, static)
     binding = Binding(survey, args, kwargs)
     key = (survey.key, binding.layout())
@@ -154,7 +154,7 @@ def _bound(
 
 
 def _check(step: Any, static: Collection[str]) -> None:
-    """Rejects what is no step: what is no function, or a function that goes on after it has returned.
+    """Reject what is no step: what is no function, or a function that goes on after it has returned.
 
     Raises:
         DTypeError: It is none.
@@ -180,7 +180,7 @@ def _check(step: Any, static: Collection[str]) -> None:
 
 
 def _without_partial(step: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Returns a function, and the arguments that a partial or an object that is called gives it first."""
+    """Return a function, and the arguments that a partial or an object that is called gives it first."""
     if isinstance(step, functools.partial):
         return step.func, step.args, step.keywords
     return step if inspect.isroutine(step) else step.__call__, (), {}

@@ -30,12 +30,12 @@ class Same:
 
 
 def counts_by_value(value: object) -> bool:
-    """Tells whether a value counts by what it is, and not as the object that it is."""
+    """Tell whether a value counts by what it is, and not as the object that it is."""
     return type(value) in _BY_TYPE or isinstance(value, np.generic | np.dtype)
 
 
 def key_of(value: Any) -> tuple[Any, ...]:
-    """Returns a key that equals that of every value of the same type which no program can tell from this one.
+    """Return a key that equals that of every value of the same type which no program can tell from this one.
 
     0.0 and -0.0 have two keys, and a NaN has one. Tuples and frozensets of values count by their elements, in order.
     Every other object counts as itself.
@@ -53,7 +53,7 @@ def key_of(value: Any) -> tuple[Any, ...]:
 
 
 def content_of(value: Any) -> tuple[Any, ...]:
-    """Returns what an array of NumPy's, or another block of memory, holds now."""
+    """Return what an array of NumPy's, or another block of memory, holds now."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.shape, value.tobytes()
     view = memoryview(value)

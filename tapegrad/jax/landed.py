@@ -23,7 +23,7 @@ class Landed(Lazy[S_co, D_co]):
 
     @classmethod
     def of(cls, array: Any) -> Self:
-        """Returns the tensor of an array of JAX's."""
+        """Return the tensor of an array of JAX's."""
         tensor = _new(cls)
         tensor.tape, tensor.node = NONE, array
         return tensor  # type: ignore[no-any-return]  # what `object.__new__` makes is of the class it is given
@@ -53,7 +53,7 @@ class LandedWithTape(Lazy[S_co, D_co]):
 
     @classmethod
     def of(cls, array: Any, tape: OwnedTape) -> Self:
-        """Returns the tensor of an array of JAX's, with the tape."""
+        """Return the tensor of an array of JAX's, with the tape."""
         tensor = _new(cls)
         tensor.tape, tensor.node = tape, Landed.of(array)
         return tensor  # type: ignore[no-any-return]  # what `object.__new__` makes is of the class it is given
@@ -69,7 +69,7 @@ class LandedWithTape(Lazy[S_co, D_co]):
 
 
 def here(array: Any) -> Any:
-    """Returns the numbers of an array of JAX's, a view where they are in this memory.
+    """Return the numbers of an array of JAX's, a view where they are in this memory.
 
     Raises:
         TapeError: Another process has a part of them.

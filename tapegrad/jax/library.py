@@ -7,7 +7,7 @@ from typing import Any
 
 
 def _library() -> Any:
-    """Imports JAX, or says which extra has it."""
+    """Import JAX, or say which extra has it."""
     try:
         return import_module("jax")
     except ModuleNotFoundError as error:
@@ -21,5 +21,5 @@ jnp: Any = import_module("jax.numpy")
 
 
 def exact() -> Any:
-    """Lets JAX keep 64 bits for as long as it is entered: so every dtype is the one that the types say."""
+    """Let JAX keep 64 bits for as long as it is entered: so every dtype is the one that the types say."""
     return jax.enable_x64(True)  # noqa: FBT003  # JAX's signature

@@ -17,7 +17,7 @@ _signals: Any = import_module("_signal")
 
 
 def at_once(*calls: Iterable[object]) -> None:
-    """Goes through what calls functions that are not written in Python, in one instruction of Python's.
+    """Go through what calls functions that are not written in Python, in one instruction of Python's.
 
     JAX has Python of its own, so that Ctrl-C has to wait until all is done, and comes then.
     """

@@ -32,7 +32,7 @@ class Slots:
         self.members[name].__set__(self.value, part)  # also where the class is frozen
 
     def values(self) -> list[Any]:
-        """Returns what each slot holds."""
+        """Return what each slot holds."""
         held: list[Any] = []
         for member in self.members.values():
             try:
@@ -44,7 +44,7 @@ class Slots:
 
 @lru_cache(maxsize=4096)
 def slots_of(kind: Any) -> Mapping[str, Any]:
-    """Returns the slots of a class and of the classes above it, by name."""
+    """Return the slots of a class and of the classes above it, by name."""
     found: dict[str, Any] = {}
     for one in reversed(kind.__mro__):
         for name, member in vars(one).items() if "__slots__" in vars(one) else ():
@@ -54,7 +54,7 @@ def slots_of(kind: Any) -> Mapping[str, Any]:
 
 
 def is_its_attributes(value: Any) -> bool:
-    """Tells whether an object is no more than its attributes, as one of a class written in Python is.
+    """Tell whether an object is no more than its attributes, as one of a class written in Python is.
 
     Objects of Python's own library count as themselves, because a logger leads to all others. The exceptions are those
     that only hold what they were given.
@@ -66,7 +66,7 @@ def is_its_attributes(value: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def has_python_layout(kind: Any) -> bool:
-    """Tells whether instances of a class have attributes and slots, and no memory of another kind."""
+    """Tell whether instances of a class have attributes and slots, and no memory of another kind."""
     if issubclass(kind, SimpleNamespace):
         return True
     names = [f"slot{place}" for place in range(len(slots_of(kind)))]

@@ -26,7 +26,7 @@ P = TypeVar("P", bound=Module | Tensor[Any, Any, Any])
 
 @public_api
 def place(target: P, devices: Any, *axes: Axis) -> P:
-    """Says on which devices a tensor lies, or the parameters and buffers of a module.
+    """Say on which devices a tensor lies, or the parameters and buffers of a module.
 
     A step under `jit` computes where its arguments lie, and leaves what it changes there: with parameters whole on
     every device of a mesh and a batch in parts along one axis of it, each device computes with its part, and JAX adds
@@ -72,7 +72,7 @@ def place(target: P, devices: Any, *axes: Axis) -> P:
 
 @public_api
 def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor[Any, NoneTape, D]:
-    """Makes one tensor of what every process has of it, such as its own images of a batch.
+    """Make one tensor of what every process has of it, such as its own images of a batch.
 
     Args:
         x: The part of this process, as long as that of every other.
@@ -106,7 +106,7 @@ def _placed(x: Tensor[Any, Any, Any], name: str, sharding: Any) -> Any:
 
 
 def _sharding(devices: Any, axes: tuple[Axis, ...]) -> Any:
-    """Returns what JAX calls it, with a mesh for which it finds out by itself how results are divided."""
+    """Return what JAX calls it, with a mesh for which it finds out by itself how results are divided."""
     if isinstance(devices, jax.sharding.Mesh):
         devices = jax.sharding.NamedSharding(devices, jax.sharding.PartitionSpec(*axes))
     if not isinstance(devices, jax.sharding.NamedSharding):

@@ -75,7 +75,7 @@ def traced_program(
     binding: Binding,
     static: Collection[str],
 ) -> Program:
-    """Runs a step once, on what stands for its arrays, and compiles what it has computed."""
+    """Run a step once, on what stands for its arrays, and compile what it has computed."""
     outcome = _Outcome()
     structs, first = binding.structs()
     with exact():
@@ -108,7 +108,7 @@ class _StoppedError(Exception):
 
 
 def _noted(run: Callable[..., Any], structs: list[Any]) -> Any:
-    """Returns what a function computes; its errors are its own, for JAX would add to them."""
+    """Return what a function computes; its errors are its own, for JAX would add to them."""
     raised: list[Exception] = []
 
     def guarded(*arrays: Any) -> Any:
@@ -131,7 +131,7 @@ def _noted(run: Callable[..., Any], structs: list[Any]) -> Any:
 
 
 def _without(function: Callable[..., Any], unused: dict[int, Any]) -> Callable[..., Any]:
-    """Returns a function that is not given the seeds which it does not use: each would cost a call microseconds."""
+    """Return a function that is not given the seeds which it does not use: each would cost a call microseconds."""
 
     def pruned(*arrays: Any) -> Any:
         inputs = list(arrays)
@@ -149,7 +149,7 @@ def _same_memory(given: Any, found: Any) -> bool:
 def _unharmed(
     note: Callable[[], Any], again: Callable[[], Survey], survey: Survey, binding: Binding
 ) -> tuple[Any, bool]:
-    """Notes a step, leaves everything as it was, and refuses a step that sets attributes to what cannot be carried.
+    """Note a step, leaves everything as it was, and reject a step that sets attributes to what cannot be carried.
 
     Wherever an interrupt comes in, it is behind this or puts back once more.
 
@@ -216,7 +216,7 @@ def _run(
     arrays: tuple[Any, ...],
     outcome: _Outcome,
 ) -> list[Any]:
-    """Runs a step on traced values, notes what it has changed, and returns the arrays of that and of its result."""
+    """Run a step on traced values, notes what it has changed, and return the arrays of that and of its result."""
 
     def carries(state: object) -> bool:
         return id(state) in survey.states
@@ -274,12 +274,12 @@ def _run(
 
 
 def _copied(array: Any, arrays: Sequence[Any]) -> Any:
-    """Returns an array of its own for what is an input: whoever gives that away must not give away the result."""
+    """Return an array of its own for what is an input: whoever gives that away must not give away the result."""
     return jnp.copy(array) if any(array is one for one in arrays) else array
 
 
 def _remember(optimizers: list[Optimizer[Any]], cells: list[Traced]) -> None:
-    """Lets traced values stand for what optimizers remember."""
+    """Let traced values stand for what optimizers remember."""
     rest = iter(cells)
     for opt in optimizers:
         for parameter, state in opt.state.items():

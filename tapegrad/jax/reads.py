@@ -32,7 +32,7 @@ class Variable(NamedTuple):
     is_log: bool
 
     def is_log_of(self, value: Any) -> bool:
-        """Tells whether a value of this variable is only written to."""
+        """Tell whether a value of this variable is only written to."""
         return self.is_log and type(value) in _LOGS
 
 
@@ -44,12 +44,12 @@ class Reads(NamedTuple):
 
 
 def reads_of(function: FunctionType) -> Reads:
-    """Returns what a function reads, and the functions that are written inside it."""
+    """Return what a function reads, and the functions that are written inside it."""
     return _reads_of(Same(function.__code__))
 
 
 def is_of_a_library(module: str) -> bool:
-    """Tells whether code of a module is taken as it is: that of Python itself, of tapegrad, of installed packages."""
+    """Tell whether code of a module is taken as it is: that of Python itself, of tapegrad, of installed packages."""
     if module.partition(".")[0] in _LIBRARIES:
         return True
     file = getattr(sys.modules.get(module), "__file__", None) or ""
@@ -87,7 +87,7 @@ def _with_nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _path(after: Sequence[Instruction]) -> tuple[str, ...]:
-    """Returns the names of the attributes that instructions read of what has just been loaded."""
+    """Return the names of the attributes that instructions read of what has just been loaded."""
     names: list[str] = []
     for instruction in after:
         if instruction.opname not in _ATTRIBUTES:
@@ -97,7 +97,7 @@ def _path(after: Sequence[Instruction]) -> tuple[str, ...]:
 
 
 def _is_added_to(name: str, after: Sequence[Instruction]) -> bool:
-    """Tells whether a variable that has just been loaded is added to: `x.append(…)`, `x += 1`, `x[0] += 1`."""
+    """Tell whether a variable that has just been loaded is added to: `x.append(…)`, `x += 1`, `x[0] += 1`."""
     if after and after[0].opname in _ATTRIBUTES:
         return after[0].argval in _ADDING
     names = [instruction.opname for instruction in after]

@@ -37,7 +37,7 @@ class Keeper:
         self.outs = outs
 
     def maker(self, result: Any) -> Maker:
-        """Returns what makes a result like this one of the arrays of a call."""
+        """Return what makes a result like this one of the arrays of a call."""
         if type(result) is TracedNumber:
             number = result.place
             return lambda _, binding: binding.values[number]

@@ -57,7 +57,7 @@ class NumberPlan:
     layout: str
 
     def values(self, given: Sequence[Any]) -> list[Any] | None:
-        """Returns all numbers, or None where the program is not the one for these."""
+        """Return all numbers, or None where the program is not the one for these."""
         values = [*given]
         for function, operands, kind in self.computed:
             try:
@@ -72,7 +72,7 @@ class NumberPlan:
         return values if all(is_input(values[place]) for place in self.inputs) else None
 
     def packed(self, values: Sequence[Any]) -> np.ndarray[Any, Any]:
-        """Returns the numbers that are inputs as the words that the program takes."""
+        """Return the numbers that are inputs as the words that the program takes."""
         words = np.zeros(2 * MOST_INPUTS, np.uint32)
         if self.inputs:
             numbers = [values[place] for place in self.inputs]
@@ -98,19 +98,19 @@ class Numbers:
         self._rounded: dict[tuple[int, np.dtype[Any]], int | None] = {}
 
     def plan(self) -> NumberPlan:
-        """Ends the tracing, and returns what was done with the numbers."""
+        """End the tracing, and return what was done with the numbers."""
         self.is_open = False
         layout = "".join("q" if is_whole(self.values[place]) else "d" for place in self._inputs)
         return NumberPlan(tuple(self._computed), tuple(self._fixed.items()), tuple(self._inputs), f"<{layout}")
 
     def fix(self, place: int) -> Any:
-        """Returns the value of a number; from here on the program is for this value alone."""
+        """Return the value of a number; from here on the program is for this value alone."""
         if self.is_open:
             self._fixed.setdefault(place, key_of(self.values[place]))
         return self.values[place]
 
     def compute(self, function: Callable[..., Any], *operands: Any) -> Any:
-        """Computes with numbers on the host, now and at each call."""
+        """Compute with numbers on the host, now and at each call."""
         refs: list[Any] = []
         for one in operands:
             is_own = type(one) is TracedNumber and one.numbers is self
@@ -130,7 +130,7 @@ class Numbers:
         return TracedNumber(self, place) if is_input(value) else self.fix(place)
 
     def traced(self, place: int, dtype: np.dtype[Any]) -> Traced | None:
-        """Returns a number, rounded to a dtype by the host, as an input of the program; None where it cannot be one."""
+        """Return a number, rounded to a dtype by the host, as an input of the program; None where it cannot be one."""
         if self._words is None or not self.is_open:
             return None
         if (place, dtype) not in self._rounded:
@@ -175,7 +175,7 @@ class TracedNumber(Number):
         return self.numbers.values[self.place]
 
     def beside(self, constant: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
-        """Returns a tensor that an op computes with: that of the value, or one of an input of the program."""
+        """Return a tensor that an op computes with: that of the value, or one of an input of the program."""
         traced: Any = self.numbers.traced(self.place, constant.dtype)
         if traced is None:
             self.fix()
@@ -217,12 +217,12 @@ class TracedNumber(Number):
 
 
 def value_of(number: Any) -> Any:
-    """Returns the value of what stands for a number, and all else as it is."""
+    """Return the value of what stands for a number, and all else as it is."""
     return number.fix() if type(number) is TracedNumber else number
 
 
 def is_input(value: Any) -> bool:
-    """Tells whether a value can be an input: a float, or an int of 64 bits. A bool decides what is computed."""
+    """Tell whether a value can be an input: a float, or an int of 64 bits. A bool decides what is computed."""
     if type(value) is float:
         return True
     if is_whole(value):
@@ -234,12 +234,12 @@ def is_input(value: Any) -> bool:
 
 
 def is_whole(value: Any) -> bool:
-    """Tells whether a value is an int, of Python or of NumPy."""
+    """Tell whether a value is an int, of Python or of NumPy."""
     return type(value) is int or (isinstance(value, np.integer) and value.dtype.kind in "iu")
 
 
 def _rounded(dtype: np.dtype[Any], value: Any) -> Any:
-    """Rounds as an op does that computes with a number beside a tensor of a dtype."""
+    """Round as an op does that computes with a number beside a tensor of a dtype."""
     return np.array(value, dtype)[()]
 
 
@@ -248,7 +248,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _install_operators() -> None:
-    """Gives numbers the operators, which are all alike."""
+    """Return numbers the operators, which are all alike."""
 
     def operators(function: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
         def of_both(x: TracedNumber, y: Any, *modulus: Any) -> Any:

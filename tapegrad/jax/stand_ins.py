@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def as_before(survey: Survey, binding: Binding) -> list[tuple[Any, ...]]:
-    """Returns calls, of functions that are not written in Python, that put back whatever traced values stand for."""
+    """Return calls, of functions that are not written in Python, that put back whatever traced values stand for."""
     calls: list[tuple[Any, ...]] = [*unwatch(), (stand_in.set, stand_in.get())]
     for state in binding.states:
         calls += _values_before(state)
@@ -40,7 +40,7 @@ def _values_before(state: State[Any, Any]) -> list[tuple[Any, ...]]:
 
 
 def held_before(container: Any) -> list[tuple[Any, ...]]:
-    """Returns calls that put back what a container holds now, as those of `as_before` do."""
+    """Return calls that put back what a container holds now, as those of `as_before` do."""
     if isinstance(container, Slots):
         return [
             call
@@ -58,7 +58,7 @@ def _slot_before(member: Any, value: Any, held: Any) -> list[tuple[Any, ...]]:
 
 
 def put_in(survey: Survey, replace: Callable[[Any], Any]) -> None:
-    """Puts what stands for tensors in their place, wherever attributes, lists and dictionaries hold them."""
+    """Put what stands for tensors in their place, wherever attributes, lists and dictionaries hold them."""
     for container in survey.containers:
         places = range(len(container)) if isinstance(container, list | deque) else list(container)
         for place in places:
@@ -70,7 +70,7 @@ def put_in(survey: Survey, replace: Callable[[Any], Any]) -> None:
 
 
 def put_back(survey: Survey) -> None:
-    """Puts the tensors back, save where the step has put something else."""
+    """Put the tensors back, save where the step has put something else."""
     for container, place, before, there in survey.replaced:
         with suppress(LookupError):  # the place itself is gone
             if container[place] is there:

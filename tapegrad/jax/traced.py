@@ -35,11 +35,11 @@ class Number(ABC):
 
     @abstractmethod
     def fix(self) -> Any:
-        """Returns the value; from here on the program is for this value alone."""
+        """Return the value; from here on the program is for this value alone."""
 
     @abstractmethod
     def in_dtype_of(self, x: Traced) -> Any:
-        """Returns what an operator computes with beside a value: an input of the program, or the number itself."""
+        """Return what an operator computes with beside a value: an input of the program, or the number itself."""
 
 
 class Traced(Value[Any, Any]):
@@ -226,43 +226,43 @@ class Traced(Value[Any, Any]):
         return computed(jnp.transpose, self, axes[0] if len(axes) == 1 else axes or None)
 
     def astype(self, dtype: Any, *, copy: bool = True) -> Traced:
-        """Converts to another dtype."""
+        """Convert to another dtype."""
         return computed(jnp.astype, self, dtype) if copy or self.dtype != dtype else self
 
     def sum(self, axis: Any = None, *, keepdims: bool = False) -> Traced:
-        """Adds up along axes."""
+        """Add up along axes."""
         return computed(jnp.sum, self, axis, keepdims=keepdims)
 
     def mean(self, axis: Any = None, *, keepdims: bool = False) -> Traced:
-        """Averages along axes."""
+        """Average along axes."""
         return computed(jnp.mean, self, axis, keepdims=keepdims)
 
     def var(self, axis: Any = None, *, ddof: int = 0, keepdims: bool = False) -> Traced:
-        """Computes the variance along axes."""
+        """Compute the variance along axes."""
         return computed(jnp.var, self, axis, ddof=ddof, keepdims=keepdims)
 
     def max(self, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Traced:
-        """Finds the largest along axes."""
+        """Find the largest along axes."""
         return computed(jnp.max, self, axis, keepdims=keepdims, initial=initial)
 
     def min(self, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Traced:
-        """Finds the smallest along axes."""
+        """Find the smallest along axes."""
         return computed(jnp.min, self, axis, keepdims=keepdims, initial=initial)
 
     def all(self, axis: Any = None, *, keepdims: bool = False) -> Traced:
-        """Says whether every element along axes is true."""
+        """Return whether every element along axes is true."""
         return computed(jnp.all, self, axis, keepdims=keepdims)
 
     def any(self, axis: Any = None, *, keepdims: bool = False) -> Traced:
-        """Says whether an element along axes is true."""
+        """Return whether an element along axes is true."""
         return computed(jnp.any, self, axis, keepdims=keepdims)
 
     def like(self, value: Any) -> Traced:
-        """Returns a constant as a traced value."""
+        """Return a constant as a traced value."""
         return Traced(jnp.asarray(_bare(value, [])), self.carries)
 
     def either(self, values: tuple[Any, ...], others: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Returns values if this one bool is true, else others, which are computed only then."""
+        """Return values if this one bool is true, else others, which are computed only then."""
         dtypes = [value.dtype for value in values]
 
         def computed_others() -> list[Any]:
@@ -272,12 +272,12 @@ class Traced(Value[Any, Any]):
         return tuple(_wrapped(jax.lax.cond(self.array, lambda: bare, computed_others), self.carries))
 
     def clip(self, low: Any, high: Any) -> Traced:
-        """Keeps each element between two limits."""
+        """Keep each element between two limits."""
         return computed(jnp.clip, self, low, high)
 
 
 def computed(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Lets JAX compute with traced values, which may lie in tuples and lists, and gives traced values back.
+    """Let JAX compute with traced values, which may lie in tuples and lists, and return traced values back.
 
     Raises:
         TapeError: It takes numbers, such as those of a mask; or a value is of a step that has been traced before.
@@ -311,7 +311,7 @@ def _wrapped(found: Any, carries: Callable[[object], bool]) -> Any:
 
 
 def _binary(function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    """Computes with two operands, unless one is a tensor, which knows better."""
+    """Compute with two operands, unless one is a tensor, which knows better."""
     if hasattr(x, "tape") or hasattr(y, "tape"):
         return NotImplemented
     if isinstance(x, Number):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def unchanged(survey: Survey) -> Callable[[], bool]:
-    """Returns a function that tells whether everything that a survey has found is still the same.
+    """Return a function that tells whether everything that a survey has found is still the same.
 
     Raises:
         AttributeError: In a call of the function: an attribute is gone. A `KeyError` or a `ValueError` is raised where
@@ -63,13 +63,13 @@ class _Check:
         self._names: dict[str, Any] = {"is_": is_, "content_of": content_of, "contents_of": contents_of, "UNSET": UNSET}
 
     def name_of(self, value: Any) -> str:
-        """Returns a name for an object."""
+        """Return a name for an object."""
         name = f"v{len(self._names)}"
         self._names[name] = value
         return name
 
     def add_container(self, container: Any) -> None:
-        """Compares what a container holds, in order."""
+        """Compare what a container holds, in order."""
         if isinstance(container, dict) or hasattr(container, "items"):
             self.add_mapping(container)
             return
@@ -81,7 +81,7 @@ class _Check:
             self.terms.append(f"all(map(is_, {name}, {self.name_of([*container])}))")
 
     def add_mapping(self, mapping: Any) -> None:
-        """Compares the keys of a mapping and what they lead to, in order."""
+        """Compare the keys of a mapping and what they lead to, in order."""
         name, keys = self.name_of(mapping), self.name_of([*mapping])
         if all(type(key) is str for key in mapping):
             self.terms.append(f"[*{name}] == {keys}")
@@ -93,7 +93,7 @@ class _Check:
             self.terms.append(f"all(map(is_, {name}.values(), {self.name_of([*mapping.values()])}))")
 
     def add_variables(self, variables: dict[str, Any], names: tuple[str, ...]) -> None:
-        """Compares variables of a module, and which of them there are."""
+        """Compare variables of a module, and which of them there are."""
         module = self.name_of(variables)
         for name in names:
             value = variables.get(name, UNSET)
@@ -101,12 +101,12 @@ class _Check:
             self.terms.append(there)
 
     def function(self) -> Callable[[], bool]:
-        """Returns the function."""
+        """Return the function."""
         return FunctionType(_code_of(" and ".join(self.terms) or "True"), self._names)
 
 
 @lru_cache(maxsize=256)
 def _code_of(expression: str) -> CodeType:
-    """Compiles an expression; that of two models of one kind is the same, since its names only count."""
+    """Compile an expression; that of two models of one kind is the same, since its names only count."""
     code: CodeType = eval(f"lambda: {expression}", {}).__code__  # noqa: S307  # of names that are numbered here
     return code

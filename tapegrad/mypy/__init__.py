@@ -222,7 +222,7 @@ class Tapegrad(Plugin):
         return self._chained("get_attribute_hook", fullname, ours)
 
     def _chained(self, lookup: str, fullname: str, ours: Callable[[Any], Any]) -> Callable[[Any], Any] | None:
-        """Returns a hook that asks the plugins behind this one first: mypy itself asks no plugin behind a hook."""
+        """Return a hook that asks the plugins behind this one first: mypy itself asks no plugin behind a hook."""
         key = lookup, fullname
         if key not in self._hooks:
             if fullname in _numbers and lookup in _RESULTS:
@@ -251,12 +251,12 @@ class Tapegrad(Plugin):
 
 
 def plugin(version: str) -> type[Plugin]:  # noqa: ARG001  # mypy's entry point; an unknown version is welcome
-    """Returns the plugin to mypy."""
+    """Return the plugin to mypy."""
     return Tapegrad
 
 
 def __getattr__(name: str) -> str:
-    """Computes `__version__` from all files, so that mypy drops its cache when any rule was edited."""
+    """Compute `__version__` from all files, so that mypy drops its cache when any rule was edited."""
     if name != "__version__":
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
@@ -274,7 +274,7 @@ def _version() -> str:
 
 
 def _files_in(folder: str) -> list[str]:
-    """Returns the Python files in a folder and in those inside it, in order; pathlib takes ten times as long."""
+    """Return the Python files in a folder and in those inside it, in order; pathlib takes ten times as long."""
     found: list[str] = []
     pending = [folder]
     while pending:
@@ -329,7 +329,7 @@ def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
 
 
 def _unless_known(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Asks a hook only where mypy itself has no answer."""
+    """Ask a hook only where mypy itself has no answer."""
     return lambda ctx: (
         hook(ctx) if isinstance(get_proper_type(ctx.default_return_type), AnyType) else ctx.default_return_type
     )
@@ -342,13 +342,13 @@ def _lazy_note_defaults(ctx: ClassDefContext) -> None:
 
 
 def _computed_attribute(ctx: AttributeContext) -> Type:
-    """Passes on what an object of known sizes may have computed from them: its class is generic."""
+    """Pass on what an object of known sizes may have computed from them: its class is generic."""
     holder = getattr(ctx.type, "partial_fallback", ctx.type)  # the class of a named tuple
     return _settled_attribute(ctx) if getattr(holder, "args", ()) else ctx.default_attr_type
 
 
 def _tensor_sum(ctx: FunctionContext) -> Type:
-    """Types `sum` where it adds tensors; any other loads nothing."""
+    """Type `sum` where it adds tensors; any other loads nothing."""
     iterable = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
     parts = iterable.items if isinstance(iterable, TupleType) else getattr(iterable, "args", ())
     if not any(isinstance(one, Instance) and one.type.has_base(_TENSOR) for one in map(get_proper_type, parts)):

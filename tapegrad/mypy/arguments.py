@@ -64,7 +64,7 @@ class Parts(NamedTuple):
 
 
 def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[str, list[Argument]]:
-    """Returns the actual arguments by parameter; of one that hides behind a star nothing is known."""
+    """Return the actual arguments by parameter; of one that hides behind a star nothing is known."""
     return {
         name: [_argument(*one, ctx.api) for one in zip(types, expressions, kinds, keywords, strict=True)]
         for name, types, expressions, kinds, keywords in zip(
@@ -92,7 +92,7 @@ def _is_array_of_any(t: Type) -> bool:
 
 
 def together(ctx: MethodContext) -> Argument | None:
-    """Returns as one tuple what a method was given one by one, as those of NumPy take sizes; None of what is not."""
+    """Return as one tuple what a method was given one by one, as those of NumPy take sizes; None of what is not."""
     types: dict[tuple[Expression, int], Type] = {}  # mypy repeats a star for each item of what stands behind it
     for t, expression, kind in zip(ctx.arg_types[0], ctx.args[0], ctx.arg_kinds[0], strict=True):
         p = get_proper_type(t)
@@ -111,7 +111,7 @@ def _is_count(t: Type) -> bool:
 
 
 def refined(argument: Argument, api: Any) -> Type:
-    """Returns an argument's type, with the size that its expression still knows where the type forgot it."""
+    """Return an argument's type, with the size that its expression still knows where the type forgot it."""
     p = get_proper_type(argument.type)
     if isinstance(p, Instance) and p.last_known_value is None and is_whole(p):
         size = size_value(p, argument.expression, api)
@@ -120,7 +120,7 @@ def refined(argument: Argument, api: Any) -> Type:
 
 
 def known_value(actuals: list[Argument], api: Any) -> Any:
-    """Returns the numbers or the word that an argument is.
+    """Return the numbers or the word that an argument is.
 
     Raises:
         ValueUnknownError: It is left out, or some of it is unknown.
@@ -134,7 +134,7 @@ def known_value(actuals: list[Argument], api: Any) -> Any:
 
 
 def listed(op: Op, name: str, actuals: list[Argument], api: Any) -> list[Parts]:
-    """Returns the tensors that stand in one argument, or one by one in the place of a parameter with a star."""
+    """Return the tensors that stand in one argument, or one by one in the place of a parameter with a star."""
     if name != op.star:
         return [_parts(argument, api) for argument in actuals]
     return [Parts([argument.type for argument in actuals], counted=True)]
@@ -161,7 +161,7 @@ def _newest_item(t: Type, expression: Expression | None, api: Any) -> Type:
 
 
 def _items(p: ProperType) -> list[Type]:
-    """Returns the type of whatever is in a sequence."""
+    """Return the type of whatever is in a sequence."""
     if isinstance(p, Instance):
         for base in p.type.mro:
             if base.fullname == "typing.Sequence":
@@ -175,7 +175,7 @@ def _tells_nothing(items: list[Type]) -> bool:
 
 
 def operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | None:
-    """Returns the sizes of whatever stands where a tensor may: a number has none."""
+    """Return the sizes of whatever stands where a tensor may: a number has none."""
     if parts is not None:
         return shape_items(parts.shape)
     p = get_proper_type(t)
@@ -185,7 +185,7 @@ def operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | Non
 
 
 def numbers_in(t: Type) -> list[Instance]:
-    """Returns the classes of a number, of which a union has several; none of what may be no number.
+    """Return the classes of a number, of which a union has several; none of what may be no number.
 
     A number may be known by its value, by a name of the program, or as a member of an enum.
     """
@@ -200,7 +200,7 @@ def numbers_in(t: Type) -> list[Instance]:
 
 
 def class_name(number: Instance) -> str:
-    """Returns what Python calls the class of a number: `NewType` makes none."""
+    """Return what Python calls the class of a number: `NewType` makes none."""
     if number.type.has_base("numpy.generic"):
         return dtype_name(number)
     return next(base.name for base in number.type.mro if not base.is_newtype)

@@ -31,7 +31,7 @@ _CONCRETE = re.compile(r"bool|b?float\d+|u?int\d+")
 
 
 def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> list[Any] | None:
-    """Returns the sizes that the op's rule gives, or None where it needs to know more or mypy itself has refused.
+    """Return the sizes that the op's rule gives, or None where it needs to know more or mypy itself has refused.
 
     Raises:
         ShapeError: The rule refuses.
@@ -72,7 +72,7 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
 
 
 def _takes(formal: Type, actual: Type) -> bool:
-    """Says whether a rule can do with an argument: without strict optionals mypy lets None stand for anything."""
+    """Return whether a rule can do with an argument: without strict optionals mypy lets None stand for anything."""
     actual = without_stars(actual)
     if state.strict_optional:
         return accepts(formal, actual)
@@ -81,7 +81,7 @@ def _takes(formal: Type, actual: Type) -> bool:
 
 
 def refuse_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:
-    """Asks the dtype rule of an op, unless something that it looks at is unknown."""
+    """Ask the dtype rule of an op, unless something that it looks at is unknown."""
     from tapegrad.op import Typed
 
     given: dict[str, Any] = {}
@@ -107,7 +107,7 @@ def refuse_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[A
 
 
 def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] | None:
-    """Asks the rule of an op; None where what it needs is unknown.
+    """Ask the rule of an op; None where what it needs is unknown.
 
     Raises:
         ShapeError: The rule refuses.
@@ -133,7 +133,7 @@ def _answer(op: Op, arguments: dict[str, Any]) -> list[Any] | None:
 
 
 def _for_any_count(op: Op, shapes: dict[str, Any], values: dict[str, Any], name: str) -> list[Any] | None:
-    """Asks the rule what becomes of one, two and three tensors, and keeps what does not depend on their number."""
+    """Ask the rule what becomes of one, two and three tensors, and keep what does not depend on their number."""
     answers: list[list[Any] | None] = []
     errors: list[ShapeError] = []
     for count in range(1, 4):
@@ -158,7 +158,7 @@ def _is_one(n: Size | Many, m: Size | Many) -> bool:
 def _for_any_rank(
     op: Op, shapes: dict[str, Any], values: dict[str, Any], many: dict[Many, None]
 ) -> list[Size | Many] | None:
-    """Asks the rule what becomes of none, one and two sizes in the place of `*Sizes`, and folds the answers again."""
+    """Ask the rule what becomes of none, one and two sizes in the place of `*Sizes`, and folds the answers again."""
     answers: list[Dims | None] = []
     errors: list[ShapeError] = []
     spelled: list[dict[Many, Dims]] = []
@@ -197,7 +197,7 @@ def _folded(dims: Dims, stand_ins: dict[Many, Dims]) -> list[Size | Many]:
 
 
 def _agreed(folded: list[Size | Many], stand_ins: dict[Many, Dims], answer: Dims) -> list[Size | Many] | None:
-    """Returns a shape with the sizes unknown that an answer leaves open; None where the answer has others, or more."""
+    """Return a shape with the sizes unknown that an answer leaves open; None where the answer has others, or more."""
     agreed: list[Size | Many] = []
     rest = list(answer)
     is_spread = any(isinstance(item, Many) for item in folded)  # then a size that differs may stand at another axis
@@ -233,5 +233,5 @@ def _as_dims(shape: Any, stand_ins: dict[Many, Dims] | None = None) -> Any:
 
 
 def is_several(answer: Sequence[Any]) -> bool:
-    """Says whether a rule gave the shapes of several tensors."""
+    """Return whether a rule gave the shapes of several tensors."""
     return any(isinstance(one, tuple) and not isinstance(one, Many) for one in answer)

@@ -107,7 +107,7 @@ class Bindings:
         self._floors: dict[Floor, Size] = {}
 
     def bind(self, variable: TypeVarType, given: ProperType, where: str) -> None:
-        """Binds a name of whichever kind.
+        """Bind a name of whichever kind.
 
         Raises:
             Refusal: It stands for something else.
@@ -125,7 +125,7 @@ class Bindings:
             self.bind_flag(variable, given)
 
     def bind_size(self, variable: TypeVarType, size: Size, where: str) -> None:
-        """Binds a size.
+        """Bind a size.
 
         Raises:
             Refusal: Another size was bound.
@@ -137,7 +137,7 @@ class Bindings:
             self.sizes[variable.id] = size, where
 
     def bind_many(self, many: Size | Many, items: list[Size | Many], where: str) -> None:
-        """Binds any number of sizes.
+        """Bind any number of sizes.
 
         Raises:
             Refusal: Others were bound.
@@ -154,7 +154,7 @@ class Bindings:
             )
 
     def bind_shape(self, variable: TypeVarType, shape: ProperType, where: str) -> None:
-        """Binds a whole shape.
+        """Bind a whole shape.
 
         Raises:
             Refusal: Another shape was bound.
@@ -179,7 +179,7 @@ class Bindings:
             )
 
     def bind_dtype(self, variable: TypeVarType, dtype: ProperType, where: str) -> None:
-        """Binds a dtype, and remembers to ask for its bound.
+        """Bind a dtype, and remember to ask for its bound.
 
         Raises:
             Refusal: Another dtype was bound.
@@ -193,27 +193,27 @@ class Bindings:
         self._bounded[variable.id] = None
 
     def bind_flag(self, variable: TypeVarType, given: Type) -> None:
-        """Binds a bool that is known, as far as all that are given agree."""
+        """Bind a bool that is known, as far as all that are given agree."""
         p = literal(given)
         value = p if isinstance(p, LiteralType | TypeVarType) else unknown()
         self.flags[variable.id] = value if self.flags.get(variable.id, value) == value else unknown()
 
     def bind_tape(self, variable: TypeVarType, tape: Type) -> None:
-        """Adds one to the tapes that a name stands for: what comes of them is on all."""
+        """Add one to the tapes that a name stands for: what comes of them is on all."""
         self.tapes.setdefault(variable.id, []).append(tape)
 
     def note_tape_of_call(self, declared: Type, given: Type, function: CallableType) -> None:
-        """Notes the tape that a function takes or gives where a name is declared: it counts if no tensor binds it."""
+        """Note the tape that a function takes or gives where a name is declared: it counts if no tensor binds it."""
         variable, tape = get_proper_type(declared), get_proper_type(given)
         if isinstance(variable, TypeVarType) and variable.id in self.own:
             self.called.setdefault(variable.id, set()).add((tape, tape in function.variables))
 
     def is_open(self, declared: Type) -> bool:
-        """Says whether a declared type names anything that this call decides on."""
+        """Return whether a declared type names anything that this call decides on."""
         return any(_mentions(declared, variable) for variable in self.own)
 
     def finish(self, *, raw: bool = False) -> None:
-        """Compares computed sizes and bounds of dtypes, now that all names are bound.
+        """Compare computed sizes and bounds of dtypes, now that all names are bound.
 
         Args:
             raw: Whether values without a tensor around them are computed with, whose dtypes are NumPy's affair.
@@ -240,7 +240,7 @@ class Bindings:
                 raise CallError(messages.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
 
     def refuse_too_small(self, variables: Sequence[TypeVarLikeType]) -> None:
-        """Refuses a number below the least that its name may stand for, as the guard of a constructor does.
+        """Reject a number below the least that its name may stand for, as the guard of a constructor does.
 
         Raises:
             Refusal: One is.
@@ -252,7 +252,7 @@ class Bindings:
                 raise CallError(messages.too_small(self.name, variable.name, size, where, least))
 
     def size(self, t: Type, unbound: Callable[[TypeVarType], Size] = lambda _: UNKNOWN) -> Size:
-        """Reads a declared size with the names bound."""
+        """Read a declared size with the names bound."""
         p = get_proper_type(t)
         if isinstance(p, TypeVarType) and p.id in self.own:
             bound, _ = self.sizes.get(p.id, (UNKNOWN, ""))
@@ -265,7 +265,7 @@ class Bindings:
         return size_of(p)
 
     def applied(self, declared: Type, default: Type | None) -> Type:
-        """Returns a declared type with everything bound; `default`, mypy's own answer, fills in the rest."""
+        """Return a declared type with everything bound; `default`, mypy's own answer, fills in the rest."""
         if isinstance(declared, TypeAliasType) and is_endless(declared):
             return default if default is not None else declared
         p, answer = get_proper_type(declared), get_proper_type(default) if default is not None else None
@@ -286,7 +286,7 @@ class Bindings:
         return default if default is not None else p
 
     def _applied_call(self, p: CallableType, answer: CallableType) -> CallableType:
-        """Returns a function that a call gives, with what it leaves open itself."""
+        """Return a function that a call gives, with what it leaves open itself."""
         if len(answer.arg_types) != len(p.arg_types):
             return answer
         kept = self._open_tapes(p)
@@ -298,18 +298,18 @@ class Bindings:
         return answer.copy_modified(arg_types=types, ret_type=result, variables=variables)
 
     def _open_tapes(self, p: CallableType) -> list[TypeVarType]:
-        """Returns the tapes of a function that a call gives, which are open because those of its arguments are."""
+        """Return the tapes of a function that a call gives, which are open because those of its arguments are."""
         declared = [parts.tape for parts in map(tensor_parts, [*p.arg_types, p.ret_type]) if parts is not None]
         names = {t.id: t for t in map(get_proper_type, declared) if isinstance(t, TypeVarType)}
         return [variable for variable in names.values() if self._tape_of_calls(variable)[1]]
 
     def _tape_of_calls(self, variable: TypeVarType) -> tuple[Type, bool]:
-        """Returns the one tape of all functions that are handed over, and whether each call of them chooses it."""
+        """Return the one tape of all functions that are handed over, and whether each call of them chooses it."""
         tapes = self.called.get(variable.id, set())
         return next(iter(tapes)) if variable.id not in self.tapes and len(tapes) == 1 else (unknown(), False)
 
     def applied_beside(self, shape: Type, declared: Type) -> Type:
-        """Returns a declared tensor with tape and dtype bound, beside a shape that is known."""
+        """Return a declared tensor with tape and dtype bound, beside a shape that is known."""
         p = get_proper_type(declared)
         if not isinstance(p, Instance):
             return p
@@ -378,7 +378,7 @@ class Bindings:
         return p.copy_modified(items=items, fallback=self._applied_fallback(p, answer))
 
     def _applied_fallback(self, p: TupleType, answer: ProperType | None) -> Instance:
-        """Returns the class of a tuple with everything bound: a generic `NamedTuple` types its fields by it."""
+        """Return the class of a tuple with everything bound: a generic `NamedTuple` types its fields by it."""
         fallback = p.partial_fallback
         if fallback.type.fullname == "builtins.tuple":
             return fallback
@@ -400,7 +400,7 @@ class Bindings:
         return p.copy_modified(args=args)
 
     def _refuse_negative(self, shape: Type) -> None:
-        """Refuses a result with a size below 0, which no tensor has, whatever the body would say."""
+        """Reject a result with a size below 0, which no tensor has, whatever the body would say."""
         p = get_proper_type(shape)
         for axis, item in enumerate(p.items if isinstance(p, TupleType) else ()):
             if isinstance(item, LiteralType) and isinstance(item.value, int) and item.value < 0:
@@ -413,7 +413,7 @@ class Bindings:
         return [self.applied(p, None)]
 
     def _settle(self, computed: Computed) -> None:
-        """Compares a computed size, or solves it for its one open name; with several it waits on."""
+        """Compare a computed size, or solve it for its one open name; with several it waits on."""
         equation = linear(self.size(computed.declared, self._left_open))
         if equation is None:
             value = self.size(computed.declared)
@@ -437,7 +437,7 @@ class Bindings:
         self.bind_size(variable, solution, computed.where)
 
     def _settle_floor(self, computed: Computed) -> None:
-        """Takes a floor division whose name stays open for what it comes to: `M // 2` is 3, be M 6 or 7."""
+        """Take a floor division whose name stays open for what it comes to: `M // 2` is 3, be M 6 or 7."""
         size = self.size(computed.declared, self._left_open)
         value = replaced(size, self._floors)
         if surely_differ(value, computed.actual):
@@ -453,7 +453,7 @@ class Bindings:
             self._floors[equation.name] = solution
 
     def _closed(self, t: Type) -> Size:
-        """Reads a computed size with all that is known of its names, and of what they are divided by."""
+        """Read a computed size with all that is known of its names, and of what they are divided by."""
         size = self.size(t)
         return replaced(self.size(t, self._left_open), self._floors) if self._floors and is_unknown(size) else size
 
@@ -464,7 +464,7 @@ class Bindings:
         return named(name.label, name.scope)
 
     def _refuse_number(self, number: Beside) -> None:
-        """Refuses a number that the dtype it would be turned into cannot hold."""
+        """Reject a number that the dtype it would be turned into cannot hold."""
         dtype, place = self.dtypes.get(number.dtype, (unknown(), number.where))
         p = get_proper_type(dtype)
         if not isinstance(p, Instance) or number.kind == "builtins.bool":
@@ -487,7 +487,7 @@ def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
 
 
 def shape_name(shape: Type) -> str:
-    """Writes a shape, of which its name may be all that is known."""
+    """Write a shape, of which its name may be all that is known."""
     p = get_proper_type(shape)
     if isinstance(p, TypeVarType):
         return p.name
@@ -508,5 +508,5 @@ def _mentions(t: Type, variable: TypeVarId) -> bool:
 
 
 def _kept_size(answer: ProperType | None) -> Type:
-    """Keeps what mypy itself inferred for a size, unless it forgot which."""
+    """Keep what mypy itself inferred for a size, unless it forgot which."""
     return unknown() if answer is None or is_unknown(size_of(answer)) else answer

@@ -77,7 +77,7 @@ class OfScope(Generic[V]):
         self._kept: dict[bool, tuple[Node | None, object, V]] = {}
 
     def of(self, scope: Node | None, *, anew: bool = False) -> V:
-        """Returns what is known of a scope."""
+        """Return what is known of a scope."""
         place = isinstance(scope, MypyFile)
         # A daemon gives the node of an edited function, or of a file, other statements.
         statements = getattr(scope, "defs" if place else "body", None)
@@ -88,7 +88,7 @@ class OfScope(Generic[V]):
 
 
 def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
-    """Returns the expression a name stands for, None where a statement computes it, and whether it is the only one."""
+    """Return the expression a name stands for, None where a statement computes it, and whether it is the only one."""
     scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
     bindings = _bound.of(scope)
     if variable not in bindings:  # a tree that is analysed anew has new names
@@ -98,7 +98,7 @@ def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
 
 
 def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
-    """Returns what a name that is bound more than once may stand for where it is used; nothing where that is unclear.
+    """Return what a name that is bound more than once may stand for where it is used; nothing where that is unclear.
 
     Straight lines are followed back, and branches that bind it on every side; nothing that a loop binds again.
     """
@@ -117,7 +117,7 @@ def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
 
 
 def _binds_around(statement: Any, name: Node | None) -> bool:
-    """Says whether a statement may bind a name before, or in another turn than, the use that is inside it."""
+    """Return whether a statement may bind a name before, or in another turn than, the use that is inside it."""
     match statement:
         case IfStmt(expr=conditions):
             return _binds(conditions, name)
@@ -127,7 +127,7 @@ def _binds_around(statement: Any, name: Node | None) -> bool:
 
 
 def _blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any], int]]:
-    """Returns the statement lists around an expression, outermost first, and where in each it stands."""
+    """Return the statement lists around an expression, outermost first, and where in each it stands."""
     pending: list[tuple[Any, list[tuple[list[Any], int]]]] = [(scope, [])]
     while pending:
         node, chain = pending.pop()
@@ -144,7 +144,7 @@ def _blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any],
 
 
 def _last_in(statements: list[Any], name: Node | None) -> tuple[list[Expression], bool]:
-    """Returns what the last statement that binds a name gives it, and whether there is one that does so for sure."""
+    """Return what the last statement that binds a name gives it, and whether there is one that does so for sure."""
     for statement in reversed(statements):
         if isinstance(statement, AssignmentStmt):
             for target, value in _assigned(statement):
@@ -164,7 +164,7 @@ def _binds(statement: Any, name: Node | None) -> bool:
 
 
 def inside(scope: Node | None) -> Iterator[Any]:
-    """Yields a function or a file, and every statement and expression in it."""
+    """Yield a function or a file, and every statement and expression in it."""
     pending: list[Any] = [scope]
     while pending:
         node = pending.pop()
@@ -178,12 +178,12 @@ def inside(scope: Node | None) -> Iterator[Any]:
 
 
 def parts_of(node: Any) -> list[Any]:
-    """Returns the statements and expressions in another, or lists of them, roughly as they run."""
+    """Return the statements and expressions in another, or list of them, roughly as they run."""
     return [part for name in _parts_in(node.__class__) if (part := getattr(node, name, None)) is not None]
 
 
 def _parts_in(kind: type) -> list[str]:
-    """Returns which parts a kind of node has: one or two of all there are, and a number or a string has none."""
+    """Return which parts a kind of node has: one or two of all there are, and a number or a string has none."""
     known = _parts_of_kinds.get(kind)
     if known is None:
         known = [] if issubclass(kind, _VALUES) else [name for name in _PARTS if hasattr(kind, name)]
@@ -195,12 +195,12 @@ _parts_of_kinds: dict[type, list[str]] = {}
 
 
 def bound_in(scope: Node) -> set[Node | None]:
-    """Returns what a function or a file binds, functions inside it included."""
+    """Return what a function or a file binds, functions inside it included."""
     return set(_bindings(scope))
 
 
 def targets_in(target: Any) -> list[Expression]:
-    """Returns what an assignment binds: names, attributes and items, out of tuples and lists of them."""
+    """Return what an assignment binds: names, attributes and items, out of tuples and lists of them."""
     if isinstance(target, TupleExpr | ListExpr):
         return targets_in(target.items)
     if isinstance(target, StarExpr):
@@ -211,7 +211,7 @@ def targets_in(target: Any) -> list[Expression]:
 
 
 def receiver_of(call: Any, *, reflected: bool) -> Expression | None:
-    """Returns the expression whose method or operator is called; of a reflected operator it stands behind."""
+    """Return the expression whose method or operator is called; of a reflected operator it stands behind."""
     match call:
         case OpExpr(left=left, right=right):
             return right if reflected else left
@@ -221,7 +221,7 @@ def receiver_of(call: Any, *, reflected: bool) -> Expression | None:
 
 
 def targets_of(value: Expression, api: Checker) -> int | None:
-    """Returns among how many targets an assignment shares out a value; None for any other, and for `*rest`."""
+    """Return among how many targets an assignment shares out a value; None for any other, and for `*rest`."""
     return _shared.of(enclosing_function(api) or outermost_scope(api)).get(value)
 
 
@@ -239,7 +239,7 @@ _shared = OfScope(_shared_out)
 
 
 def targets_bound_to(value: Any, api: Checker) -> list[NameExpr]:
-    """Returns the names that an expression, or a conditional expression that it is part of, is assigned to."""
+    """Return the names that an expression, or a conditional expression that it is part of, is assigned to."""
     targets = _targets.of(enclosing_function(api) or outermost_scope(api))
     # Of `x += y` mypy makes an `x + y` of its own.
     return targets.get(value) or (targets.get(value.left, []) if isinstance(value, OpExpr) else [])
@@ -265,7 +265,7 @@ _targets = OfScope(_targets_by_value)
 
 
 def is_given_back(value: Expression, api: Checker) -> bool:
-    """Says whether the function in hand gives back a name that stands for an expression alone."""
+    """Return whether the function in hand gives back a name that stands for an expression alone."""
     return value in _given_back.of(enclosing_function(api))
 
 
@@ -291,7 +291,7 @@ _given_back = OfScope(_values_given_back)
 
 
 def captured(pattern: Any) -> list[Expression]:
-    """Returns the names that a pattern of `match` binds."""
+    """Return the names that a pattern of `match` binds."""
     found = [
         getattr(node, _BINDERS[type(node).__name__]) for node in inside(pattern) if type(node).__name__ in _BINDERS
     ]
@@ -299,7 +299,7 @@ def captured(pattern: Any) -> list[Expression]:
 
 
 def _bindings(scope: Node | None) -> Bindings:
-    """Lists what a function or module binds; a value is None where a statement computes it."""
+    """List what a function or module binds; a value is None where a statement computes it."""
     found: Bindings = {}
     for node in inside(scope):
         for name, value in _bound_by(node):
@@ -320,7 +320,7 @@ def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
 
 
 def _assigned(statement: AssignmentStmt) -> Iterator[tuple[NameExpr, Expression | None]]:
-    """Yields each name that is assigned to beside the expression it gets; None where a value is shared out."""
+    """Yield each name that is assigned to beside the expression it gets; None where a value is shared out."""
     for target in statement.lvalues:
         yield from _paired(target, statement.rvalue)
 

@@ -106,7 +106,7 @@ _MOST_LISTED: Final = 4096  # parts of a result that a type lists; behind that i
 
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
-    """Types the call of a function: an op by its rule, any other by its signature."""
+    """Type the call of a function: an op by its rule, any other by its signature."""
     signature = signature_of(declared)
     return _judged(ctx, signature, arguments_of(ctx, signature.names), _op_named(ctx, declared))
 
@@ -114,26 +114,26 @@ def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
 def method_call(
     ctx: MethodContext, declared: CallableType, rule: Rule | None = None, asked: Call | None = None
 ) -> Type:
-    """Types the call of a method by its signature; a rule says what of the first tensor's shape that leaves out."""
+    """Type the call of a method by its signature; a rule says what of the first tensor's shape that leaves out."""
     signature = Signature(declared)
     return _judged(ctx, signature, arguments_of(ctx, signature.names), None, rule, asked)
 
 
 def signed_call(ctx: MethodContext, declared: CallableType) -> Type:
-    """Types a call by the signature of the op that it stands for."""
+    """Type a call by the signature of the op that it stands for."""
     signature = Signature(declared)
     return _judged(ctx, signature, arguments_of(ctx, signature.names), _op_named(ctx, declared))
 
 
 def replaced(ctx: MethodContext, declared: CallableType) -> Type:
-    """Types `_replace` of a generic named tuple as a call of its class."""
+    """Type `_replace` of a generic named tuple as a call of its class."""
     signature = Signature(declared)
     fields = replaced_fields(ctx, arguments_of(ctx, signature.names), signature.names)
     return _judged(ctx, signature, fields, None)
 
 
 def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: TensorParts) -> Type:
-    """Types an operator, or a method that is an op, by the op of the same meaning."""
+    """Type an operator, or a method that is an op, by the op of the same meaning."""
     if name == "__iter__":
         return rows(ctx, declared)
     found = op_of_method(name)
@@ -159,7 +159,7 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
 
 
 def rows(ctx: MethodContext, declared: CallableType) -> Type:
-    """Types `iter(x)`, once it is clear that there are rows, and as many as an assignment shares them out to."""
+    """Type `iter(x)`, once it is clear that there are rows, and as many as an assignment shares them out to."""
     parts = tensor_parts(ctx.type)
     items = shape_items(parts.shape) if parts is not None else None
     if items == []:
@@ -172,7 +172,7 @@ def rows(ctx: MethodContext, declared: CallableType) -> Type:
 
 
 def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
-    """Types `x.T`, and `x.mT`."""
+    """Type `x.T`, and `x.mT`."""
     op = op_named("matrix_transpose" if getattr(ctx.context, "name", "") == "mT" else "transpose")
     if op is None:
         return ctx.default_attr_type
@@ -188,13 +188,13 @@ def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
 
 
 def is_reflected(declared: CallableType) -> bool:
-    """Says whether a method is an operator of the operand behind it, such as `__rmatmul__`."""
+    """Return whether a method is an operator of the operand behind it, such as `__rmatmul__`."""
     found = op_of_method(method_name(declared))
     return found is not None and found[1]
 
 
 def method_name(declared: CallableType) -> str:
-    """Returns the name a method was defined by."""
+    """Return the name a method was defined by."""
     return getattr(declared.definition, "name", "")
 
 
@@ -271,7 +271,7 @@ def _judged(
 def _asked(
     ctx: FunctionContext | MethodContext, signature: Signature, arguments: dict[str, list[Argument]], op: Op | None
 ) -> Call | None:
-    """Reads a call of an op, or of a class of the library, that may have been made before."""
+    """Read a call of an op, or of a class of the library, that may have been made before."""
     if op is not None:
         return _call(signature.answers, arguments, op.sequences, ctx.api) if signature.is_open else None
     definition = signature.declared.definition
@@ -281,7 +281,7 @@ def _asked(
 
 
 def layer_asked(ctx: MethodContext, declared: CallableType, layer: Instance) -> Call | None:
-    """Reads a call of a layer of the library that may have been made before."""
+    """Read a call of a layer of the library that may have been made before."""
     answers = answers_of(declared.definition) if layer.type.fullname.startswith("tapegrad.nn.") else None
     if answers is None:
         return None
@@ -297,7 +297,7 @@ def _call(
     layer: Instance | None = None,
     default: Type | None = None,
 ) -> Call | None:
-    """Reads a call; None where more than its types decides on the answer."""
+    """Read a call; None where more than its types decides on the answer."""
     if assumed():
         return None
     consumed = consumed_in(api)
@@ -313,7 +313,7 @@ def _call(
 
 
 def _bind_defaults(bindings: Bindings, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
-    """Binds the sizes and flags of a constructor that are left out to their defaults."""
+    """Bind the sizes and flags of a constructor that are left out to their defaults."""
     owner = _owner_of_init(signature.result)
     for name, value in defaults_of(owner).items() if owner is not None else ():
         if name not in arguments and name in signature.formals:
@@ -328,7 +328,7 @@ def _owner_of_init(made: Type) -> TypeInfo | None:
 
 
 def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> str | None:
-    """Returns what the rule of an op says against sizes that its signature refuses: Python will say that."""
+    """Return what the rule of an op says against sizes that its signature refuses: Python will say that."""
     try:
         if op is not None:
             ruled(op, signature, arguments, api)
@@ -338,7 +338,7 @@ def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Ar
 
 
 def _is_refused_lambda(argument: Argument, formal: Type) -> bool:
-    """Says whether mypy has refused an argument, which it reads by what it is expected to take, in its own words."""
+    """Return whether mypy has refused an argument, which it reads by what it is expected to take, in its own words."""
     if not isinstance(argument.expression, LambdaExpr):
         return False
     p = get_proper_type(formal)
@@ -352,7 +352,7 @@ def _refuse_by(rule: Rule, arguments: dict[str, list[Argument]]) -> None:
 
 
 def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[str, list[Argument]], api: Any) -> None:
-    """Refuses what the constructor of a layer does: sizes below the least, under a guard, and those that leave a rest.
+    """Reject what the constructor of a layer does: sizes below the least, under a guard, and those that leave a rest.
 
     Raises:
         Refusal: It does.
@@ -372,7 +372,7 @@ def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
 
 
 def _number(signature: Signature, arguments: dict[str, list[Argument]], name: str, api: Any) -> Any:
-    """Returns what the parameter of a layer's constructor is given.
+    """Return what the parameter of a layer's constructor is given.
 
     Raises:
         ValueUnknownError: It is left out, of a type that mypy itself refuses, or not known.
@@ -397,7 +397,7 @@ def _op_result(
 
 
 def _several(result: Type, items: list[Dims], make: Make) -> Type:
-    """Types a tuple of tensors, each by its own shape."""
+    """Type a tuple of tensors, each by its own shape."""
     p = get_proper_type(result)
     if isinstance(p, TupleType) and len(p.items) == len(items):
         shapes = (shape_type(dims, make) for dims in items)
@@ -411,7 +411,7 @@ def _several(result: Type, items: list[Dims], make: Make) -> Type:
 
 
 def _raw(ctx: FunctionContext | MethodContext, result: Type) -> Type:
-    """Makes a raw value of a tensor, where an operator was called on one."""
+    """Make a raw value of a tensor, where an operator was called on one."""
     receiver = _raw_receiver(ctx)
     if receiver is None:
         return result
@@ -425,7 +425,7 @@ def _raw_receiver(ctx: FunctionContext | MethodContext) -> Instance | None:
 
 
 def _constructed(signature: Signature, declared: Instance, bindings: Bindings, default: Type) -> Type:
-    """Gives an object's class variables the sizes its constructor was called with."""
+    """Return an object's class variables the sizes its constructor was called with."""
     if not declared.type.has_base(MODULE) and not any(map(has_type_vars, signature.formals.values())):
         return default  # as of a class whose fields another plugin reads
     answer = get_proper_type(default)
@@ -447,7 +447,7 @@ def _with_shape(t: Type, shape: Type) -> Type:
 
 
 def _unknown_result(ctx: FunctionContext | MethodContext, signature: Signature, make: Make) -> Type:
-    """Types what a refused call would have given, so that one mistake is one message."""
+    """Type what a refused call would have given, so that one mistake is one message."""
     bindings = Bindings("", signature, make)
     bindings.given = list(signature.formals.values())  # so that no dtype counts as left out
     return _raw(ctx, bindings.applied(signature.result, ctx.default_return_type))
@@ -478,12 +478,12 @@ def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None
 
 
 def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
-    """Says whether mypy tries an operator: of `1 + x` it would show what `int` refuses, not what the tensor does."""
+    """Return whether mypy tries an operator: of `1 + x` it would show what `int` refuses, not what the tensor does."""
     return op is not None and isinstance(ctx.context, OpExpr | ComparisonExpr | OperatorAssignmentStmt)
 
 
 def _refuse_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
-    """Refuses what mypy lets through because `==` takes any object, and is surely no operand."""
+    """Reject what mypy lets through because `==` takes any object, and is surely no operand."""
     if op.operator not in ("__eq__", "__ne__"):
         return
     for name in op.operands & arguments.keys():
@@ -495,7 +495,7 @@ def _refuse_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
 
 
 def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
-    """Refuses two operands each of which may be a number, where both are."""
+    """Reject two operands each of which may be a number, where both are."""
     if (
         len(op.operands) < 2
         or len([name for name in arguments if name in op.operands and arguments[name][0].tensor is None]) < 2

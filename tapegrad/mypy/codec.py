@@ -85,12 +85,12 @@ _ANY_PARTS = TensorParts(_UNKNOWN, _UNKNOWN, _UNKNOWN)
 
 
 def unknown() -> AnyType:
-    """Returns the type of what is not known, always the same: mypy keeps that of every expression."""
+    """Return the type of what is not known, always the same: mypy keeps that of every expression."""
     return _UNKNOWN
 
 
 def tensor_parts(declared: Type) -> TensorParts | None:
-    """Returns shape, tape and dtype of a tensor, a raw value or a node; None for any other type."""
+    """Return shape, tape and dtype of a tensor, a raw value or a node; None for any other type."""
     t = get_proper_type(declared)
     if not isinstance(t, Instance):
         t = bounded(t)
@@ -107,7 +107,7 @@ def tensor_parts(declared: Type) -> TensorParts | None:
 
 
 def joined(t: Type) -> Type:
-    """Returns a union of tensors as one tensor with what they agree on, any other type as it is."""
+    """Return a union of tensors as one tensor with what they agree on, any other type as it is."""
     p = get_proper_type(t)
     if not isinstance(p, UnionType):
         return t
@@ -120,7 +120,7 @@ def joined(t: Type) -> Type:
 
 
 def _common(one: Type, other: Type) -> Type:
-    """Returns what two types agree on; of two shapes of one rank, the sizes."""
+    """Return what two types agree on; of two shapes of one rank, the sizes."""
     p, q = get_proper_type(one), get_proper_type(other)
     if p == q:
         return p
@@ -132,7 +132,7 @@ def _common(one: Type, other: Type) -> Type:
 
 
 def bounded(t: Type) -> ProperType:
-    """Returns a type, or what bounds a type variable that is no size, shape, tape or dtype of its own."""
+    """Return a type, or what bounds a type variable that is no size, shape, tape or dtype of its own."""
     proper = get_proper_type(t)
     if isinstance(proper, TypeVarType):
         bound = get_proper_type(proper.upper_bound)
@@ -142,7 +142,7 @@ def bounded(t: Type) -> ProperType:
 
 
 def literal(t: Type) -> ProperType:
-    """Returns the literal that a value is known to be, that of a number or a word where it is one in an enum."""
+    """Return the literal that a value is known to be, that of a number or a word where it is one in an enum."""
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.last_known_value is not None:
         p = p.last_known_value
@@ -154,7 +154,7 @@ def literal(t: Type) -> ProperType:
 
 
 def size_of(t: Type) -> Size:
-    """Reads a size."""
+    """Read a size."""
     p = literal(t)
     if isinstance(p, TypeVarType):
         return _named(p)
@@ -169,7 +169,7 @@ def size_of(t: Type) -> Size:
 
 
 def is_size(t: Type) -> bool:
-    """Says whether a type is a size that is known: by number, by name or by arithmetic."""
+    """Return whether a type is a size that is known: by number, by name or by arithmetic."""
     return not is_unknown(size_of(t))
 
 
@@ -192,7 +192,7 @@ def _newly_named(variable: TypeVarType) -> Dim:
 
 
 def shape_items(shape: Type) -> list[Size | Many] | None:
-    """Reads a shape; None where the rank is unknown."""
+    """Read a shape; None where the rank is unknown."""
     p = get_proper_type(shape)
     if isinstance(p, TypeVarType):
         return [Many(p)]
@@ -214,7 +214,7 @@ def shape_items(shape: Type) -> list[Size | Many] | None:
 
 
 def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
-    """Writes a shape as a type."""
+    """Write a shape as a type."""
     if items is None or isinstance(items, UnknownDims):
         return unknown()
     for item in items:
@@ -225,12 +225,12 @@ def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
 
 
 def item_types(items: Sequence[Size | Many], make: Make) -> list[Type]:
-    """Writes the sizes of a shape as types, one by one."""
+    """Write the sizes of a shape as types, one by one."""
     return [UnpackType(item.variable) if isinstance(item, Many) else size_type(item, make) for item in items]
 
 
 def size_type(size: Size, make: Make) -> Type:
-    """Writes a size as a type, one form for each normal form."""
+    """Write a size as a type, one form for each normal form."""
     size = simplest(size)
     if isinstance(size, int):
         return LiteralType(size, make("builtins.int", []))
@@ -246,7 +246,7 @@ def size_type(size: Size, make: Make) -> Type:
 
 
 def settled(t: Type, make: Make) -> Type:
-    """Returns a type with each computed size in its normal form, the very type where that changes nothing."""
+    """Return a type with each computed size in its normal form, the very type where that changes nothing."""
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         return size_type(size_of(p), make)
@@ -260,7 +260,7 @@ def settled(t: Type, make: Make) -> Type:
 
 
 def merged_tape(tapes: list[Type], make: Make) -> Type:
-    """Returns the tape of a result: none if all are none, owned if any is, else what is still open."""
+    """Return the tape of a result: none if all are none, owned if any is, else what is still open."""
     if len(tapes) == 1 and isinstance(tapes[0], TypeVarType):
         return tapes[0]
     if all(isinstance(tape, Instance) and tape.type.fullname == NONE_TAPE for tape in tapes):
@@ -281,7 +281,7 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
 
 
 def is_tape(t: Type, fullname: str) -> bool:
-    """Says whether a type is that kind of tape."""
+    """Return whether a type is that kind of tape."""
     p = get_proper_type(t)
     return isinstance(p, Instance) and (
         p.type.fullname == fullname or (p.type.fullname == GIVEN_UP_TAPE and fullname == CONSUMED_TAPE)
@@ -289,22 +289,22 @@ def is_tape(t: Type, fullname: str) -> bool:
 
 
 def consumer_of(tape: Type) -> str:
-    """Names the method that consumed a tape."""
+    """Name the method that consumed a tape."""
     return "traced" if is_tape(tape, GIVEN_UP_TAPE) else "backward"
 
 
 def is_behind(tape: Type, reader: Context) -> bool:
-    """Says whether a tape was consumed above what reads it: mypy reads the arguments of an overloaded call twice."""
+    """Return whether a tape was consumed above what reads it: mypy reads the arguments of an overloaded call twice."""
     return (tape.line, tape.column) < (reader.line, reader.column)
 
 
 def is_endless(t: Type) -> bool:
-    """Says whether a type is an alias that contains itself: a tree of plain values, which no walk gets through."""
+    """Return whether a type is an alias that contains itself: a tree of plain values, which no walk gets through."""
     return isinstance(t, TypeAliasType) and t.is_recursive
 
 
 def expanded(t: Type) -> Type:
-    """Writes out the aliases in a type: mypy expands one each time that it is asked what stands behind it."""
+    """Write out the aliases in a type: mypy expands one each time that it is asked what stands behind it."""
     if is_endless(t):
         return t
     p = get_proper_type(t)
@@ -322,7 +322,7 @@ def _with_items(p: UnionType | TupleType, items: list[Type]) -> Type:
 
 
 def kind_of(variable: TypeVarLikeType) -> str:
-    """Says what a type variable stands for: a size, a flag, a shape, a tape, a dtype, or something else."""
+    """Say what a type variable stands for: a size, a flag, a shape, a tape, a dtype, or something else."""
     if isinstance(variable, TypeVarTupleType):
         return "sizes"
     bound = get_proper_type(variable.upper_bound)
@@ -343,7 +343,7 @@ def kind_of(variable: TypeVarLikeType) -> str:
 
 
 def dtype_name(t: Type) -> str:
-    """Writes a dtype as NumPy does."""
+    """Write a dtype as NumPy does."""
     p = get_proper_type(t)
     if isinstance(p, UnionType):
         return " or ".join(map(dtype_name, p.items))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def backward(ctx: MethodContext, result: Type) -> Type:
-    """Judges `x.backward()`, after which `x` is consumed."""
+    """Judge `x.backward()`, after which `x` is consumed."""
     parts = tensor_parts(ctx.type)
     if parts is None:
         return result
@@ -56,27 +56,27 @@ def backward(ctx: MethodContext, result: Type) -> Type:
 
 
 def trace(ctx: MethodContext, result: Type) -> Type:
-    """Judges `x.trace()`, for which `x` must have no tape."""
+    """Judge `x.trace()`, for which `x` must have no tape."""
     _begin("trace", ctx)
     return result
 
 
 def traced(ctx: MethodContext, result: Type) -> Type:
-    """Judges `x.traced()`, after which `x` is given up."""
+    """Judge `x.traced()`, after which `x` is given up."""
     _begin("traced", ctx)
     _consume(ctx, GIVEN_UP_TAPE)
     return result
 
 
 def put_tape(ctx: MethodContext, result: Type) -> Type:
-    """Judges `x.put_tape(tape)`, for which `x` must have no tape."""
+    """Judge `x.put_tape(tape)`, for which `x` must have no tape."""
     if not _is_given_up("put_tape", ctx) and _owns_tape(ctx):
         report(ctx.api, messages.tape_unwanted("put_tape", "x"), ctx.context, "tape")
     return result
 
 
 def with_empty_tape(ctx: MethodContext, result: Type) -> Type:
-    """Judges `x.with_empty_tape()`, which begins anew where the tape of `x` was consumed."""
+    """Judge `x.with_empty_tape()`, which begins anew where the tape of `x` was consumed."""
     tensor, parts = get_proper_type(result), tensor_parts(result)
     if _is_given_up("with_empty_tape", ctx) or parts is None or not isinstance(tensor, Instance):
         return result
@@ -86,7 +86,7 @@ def with_empty_tape(ctx: MethodContext, result: Type) -> Type:
 
 
 def owns_tape(ctx: AttributeContext) -> Type:
-    """Types `x.owns_tape`, by which mypy tells apart the tensors of a union: of each it asks by itself.
+    """Type `x.owns_tape`, by which mypy tells apart the tensors of a union: of each it asks by itself.
 
     Anywhere else it is a plain bool, or what stands under `if x.owns_tape:` would not be checked for some tensors.
     """
@@ -100,7 +100,7 @@ def owns_tape(ctx: AttributeContext) -> Type:
 
 
 def item_assigned(ctx: MethodContext) -> Type:
-    """Refuses `x[0] = ...`."""
+    """Reject `x[0] = ...`."""
     try:
         index = messages.written_index(index_of(ctx.arg_types[0][0], ctx.args[0][0], ctx.api))
     except (ValueUnknownError, DTypeError):  # of a tensor that is no index either the assignment is the first mistake
@@ -110,7 +110,7 @@ def item_assigned(ctx: MethodContext) -> Type:
 
 
 def gradient_taken(ctx: MethodContext, result: Type) -> Type:
-    """Judges `grads[x]`, for which `x` must be of a dtype that can change by a little."""
+    """Judge `grads[x]`, for which `x` must be of a dtype that can change by a little."""
     parts = tensor_parts(result)
     dtype = get_proper_type(parts.dtype) if parts is not None else None
     if isinstance(dtype, Instance) and any(map(dtype.type.has_base, ("numpy.integer", "numpy.bool"))):
@@ -128,7 +128,7 @@ METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {
 
 
 def _consume(ctx: MethodContext, kind: str = CONSUMED_TAPE) -> None:
-    """Narrows a name to a tensor whose tape is consumed, which other names that are bound to it then know as well."""
+    """Narrow a name to a tensor whose tape is consumed, which other names that are bound to it then know as well."""
     receiver, name = get_proper_type(ctx.type), _receiver(ctx)
     if not isinstance(name, NameExpr) or not isinstance(receiver, Instance) or len(receiver.args) != 3:
         return  # an attribute may be bound by any method: `paths` knows where
@@ -145,7 +145,7 @@ def _begin(call: str, ctx: MethodContext) -> None:
 
 
 def _end(ctx: MethodContext) -> End | None:
-    """Returns what may have consumed the receiver."""
+    """Return what may have consumed the receiver."""
     parts = tensor_parts(ctx.type)
     tape = None if parts is None else get_proper_type(parts.tape)
     if tape is not None and is_tape(tape, CONSUMED_TAPE) and is_behind(tape, ctx.context):
@@ -154,7 +154,7 @@ def _end(ctx: MethodContext) -> End | None:
 
 
 def _is_given_up(call: str, ctx: MethodContext) -> bool:
-    """Says whether the receiver may be given up, and refuses it if so."""
+    """Return whether the receiver may be given up, and reject it if so."""
     end = _end(ctx)
     if end is None or end.method != "traced":
         return False
@@ -191,12 +191,12 @@ def _written(ctx: MethodContext) -> str:
 
 
 def is_item(call: Context) -> bool:
-    """Says whether a call is `x.item()`, whose signature names no tensor."""
+    """Return whether a call is `x.item()`, whose signature names no tensor."""
     return isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name == "item"
 
 
 def item(ctx: MethodContext) -> Type:
-    """Judges `x.item()`, for which `x` must have one element."""
+    """Judge `x.item()`, for which `x` must have one element."""
     parts = tensor_parts(ctx.type)
     items = shape_items(parts.shape) if parts is not None else None
     count = UNKNOWN if items is None else product(UNKNOWN if isinstance(size, Many) else size for size in items)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
-    """Lets a tensor of any shape, tape and dtype through mypy's own check: the call is judged afterwards."""
+    """Let a tensor of any shape, tape and dtype through mypy's own check: the call is judged afterwards."""
     declared = ctx.default_signature
     drop_union_context(ctx.api, declared)
     if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
@@ -85,7 +85,7 @@ def _assigns_item(ctx: FunctionSigContext | MethodSigContext, declared: Function
 
 
 def function_result(ctx: FunctionContext) -> Type:
-    """Types the call of a function or a class."""
+    """Type the call of a function or a class."""
     declared = declared_for(ctx)
     ctx = with_newest(ctx)
     claimed = facts_for(ctx)
@@ -99,7 +99,7 @@ def function_result(ctx: FunctionContext) -> Type:
 
 
 def method_result(ctx: MethodContext) -> Type:
-    """Types the call of a method or an operator."""
+    """Type the call of a method or an operator."""
     if isinstance(ctx.context, IndexExpr) and len(ctx.args) == 2 and tensor_parts(ctx.type) is not None:
         return flow.item_assigned(ctx)
     declared = declared_for(ctx)
@@ -143,27 +143,27 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
 
 
 def number_result(ctx: FunctionContext | MethodContext) -> Type:
-    """Types `n + 1` and `len(x)` where a size is expected, see `_number`."""
+    """Type `n + 1` and `len(x)` where a size is expected, see `_number`."""
     return _number(ctx, ctx.default_return_type)
 
 
 def power_result(ctx: MethodContext) -> Type:
-    """Types `n ** 0.5`, of which typeshed says Any for the sake of negative numbers."""
+    """Type `n ** 0.5`, of which typeshed says Any for the sake of negative numbers."""
     return numbers.power(ctx, ctx.type, ctx.arg_types[0][0])
 
 
 def reflected_power_result(ctx: MethodContext) -> Type:
-    """Types `n ** 0.5` where mypy asks the exponent."""
+    """Type `n ** 0.5` where mypy asks the exponent."""
     return numbers.power(ctx, ctx.arg_types[0][0], ctx.type)
 
 
 def ufunc_result(ctx: MethodContext) -> Type:
-    """Types `np.sqrt(n)`, of which NumPy's stubs say Any."""
+    """Type `np.sqrt(n)`, of which NumPy's stubs say Any."""
     return numbers.ufunc(ctx)
 
 
 def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Type) -> Type:
-    """Types a number where a size is expected; anywhere else it stays an int, so that its name may be bound again."""
+    """Type a number where a size is expected; anywhere else it stays an int, so that its name may be bound again."""
     expected, expression = ctx.api.type_context[-1], ctx.context
     if not isinstance(expression, Expression):
         return default
@@ -178,7 +178,7 @@ def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Ty
 
 
 def _is_declared(size: Type) -> bool:
-    """Says whether a size is named or computed, out of names that are not yet to be inferred."""
+    """Return whether a size is named or computed, out of names that are not yet to be inferred."""
     p = get_proper_type(size)
     if isinstance(p, TypeVarType):
         return not p.id.is_meta_var()
@@ -190,19 +190,19 @@ def _is_declared(size: Type) -> bool:
 
 
 def _is_given_as_size(value: Expression, api: Checker) -> bool:
-    """Says whether a name stands for an expression, and for nothing else, that a function of sizes gives back."""
+    """Return whether a name stands for an expression, and for nothing else, that a function of sizes gives back."""
     given = returned_type(api)
     items = given.items if isinstance(given, TupleType) else [given] if given is not None else []
     return any(map(is_size, items)) and is_given_back(value, api)
 
 
 def owns_tape(ctx: AttributeContext) -> Type:
-    """Types the attribute `owns_tape` of a tensor."""
+    """Type the attribute `owns_tape` of a tensor."""
     return flow.owns_tape(ctx)
 
 
 def settled_attribute(ctx: AttributeContext) -> Type:
-    """Types an attribute whose sizes are computed from those of its object: where these are numbers, so are those."""
+    """Type an attribute whose sizes are computed from those of its object: where these are numbers, so are those."""
     name = getattr(ctx.context, "name", "")
     if name in ("ndim", "size", "shape") and tensor_parts(ctx.type) is not None:
         if name != "shape":
@@ -218,7 +218,7 @@ def _newest_receiver(ctx: AttributeContext) -> Type:
 
 
 def bias_type(ctx: AttributeContext) -> Type:
-    """Types the bias of a layer that knows whether it has one: a parameter, or None."""
+    """Type the bias of a layer that knows whether it has one: a parameter, or None."""
     has_bias = None if ctx.is_lvalue else layers.flag(ctx.type)
     if has_bias is None:
         return settled_attribute(ctx)
@@ -226,7 +226,7 @@ def bias_type(ctx: AttributeContext) -> Type:
 
 
 def attribute_type(ctx: AttributeContext) -> Type:
-    """Types the attributes `T` and `mT` of a tensor."""
+    """Type the attributes `T` and `mT` of a tensor."""
     receiver = get_proper_type(_newest_receiver(ctx))
     if isinstance(receiver, Instance) and (receiver.type.has_base(TENSOR) or receiver.type.fullname == VALUE):
         return calls.transposed(ctx, receiver)

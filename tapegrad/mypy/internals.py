@@ -54,7 +54,7 @@ Checker: TypeAlias = Any
 
 
 def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
-    """Returns what makes instances of classes by full name, whether or not the file being checked imports them."""
+    """Return what makes instances of classes by full name, whether or not the file being checked imports them."""
 
     def made(fullname: str, arguments: list[Type]) -> Instance:
         module, name = _split(fullname)
@@ -65,35 +65,35 @@ def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
 
 
 def plugins_behind(plugin: Plugin, api: Checker) -> list[Plugin]:
-    """Returns the plugins that mypy would ask after another one, its own among them."""
+    """Return the plugins that mypy would ask after another one, its own among them."""
     chain: list[Plugin] = getattr(api.plugin, "_plugins", [plugin])
     return chain[chain.index(plugin) + 1 :]
 
 
 def enclosing_function(api: Checker) -> FuncItem | None:
-    """Returns the function whose body is being checked."""
+    """Return the function whose body is being checked."""
     function: FuncItem | None = api.scope.current_function()
     return function
 
 
 def returned_type(api: Checker) -> ProperType | None:
-    """Returns what the function whose body is being checked is declared to give."""
+    """Return what the function whose body is being checked is declared to give."""
     return get_proper_type(api.return_types[-1]) if api.return_types else None
 
 
 def outermost_scope(api: Checker) -> Node:
-    """Returns the function at the top of the file, or the file itself, that is being checked."""
+    """Return the function at the top of the file, or the file itself, that is being checked."""
     scope: Node = api.scope.top_level_function() or api.scope.stack[0]
     return scope
 
 
 def note(api: Checker, words: str, context: Context) -> None:
-    """Says something that is no error."""
+    """Say something that is no error."""
     api.msg.note(words, context)
 
 
 def module_tree(api: Checker, variable: Var) -> MypyFile | None:
-    """Returns the file that a module-level name lives in, if it is the one being checked.
+    """Return the file that a module-level name lives in, if it is the one being checked.
 
     Any other may come from mypy's cache, which has no statements: what is read must not hang on that.
     """
@@ -102,13 +102,13 @@ def module_tree(api: Checker, variable: Var) -> MypyFile | None:
 
 
 def checked_file(api: Checker) -> MypyFile:
-    """Returns the file that is being checked."""
+    """Return the file that is being checked."""
     tree: MypyFile = api.tree
     return tree
 
 
 def scalar_type(api: Checker, name: str) -> Type | None:
-    """Returns a scalar type of NumPy, which may be an alias in its stubs; None where there is none."""
+    """Return a scalar type of NumPy, which may be an alias in its stubs; None where there is none."""
     tree = api.modules.get("numpy")
     symbol = tree.names.get(name) if tree is not None else None
     node = symbol.node if symbol is not None else None
@@ -118,7 +118,7 @@ def scalar_type(api: Checker, name: str) -> Type | None:
 
 
 def declared_function(api: Checker, fullname: str) -> CallableType | None:
-    """Returns the signature that a function, decorated or not, was written with."""
+    """Return the signature that a function, decorated or not, was written with."""
     module, name = _split(fullname)
     tree = api.modules.get(module)
     symbol = tree.names.get(name) if tree is not None else None
@@ -150,7 +150,7 @@ class Argument(NamedTuple):
 
 
 def tried_method(api: Checker, receiver: Type, name: str, arguments: list[Argument], context: Context) -> Trial:
-    """Tries a method on arguments of some types, with all hooks of a real call but without a word."""
+    """Try a method on arguments of some types, with all hooks of a real call but without a word."""
     expressions = [TempNode(one.given, context=context) for one in arguments]
     kinds, names = [one.kind for one in arguments], [one.name for one in arguments]
     checker = api.expr_checker
@@ -165,13 +165,13 @@ def tried_method(api: Checker, receiver: Type, name: str, arguments: list[Argume
 
 
 def is_of_library(declared: Type) -> bool:
-    """Says whether a type is a signature of tapegrad's own, which no edit of the program changes."""
+    """Return whether a type is a signature of tapegrad's own, which no edit of the program changes."""
     definition = declared.definition if isinstance(declared, CallableType) else None
     return definition is not None and definition.fullname.startswith("tapegrad.")
 
 
 def depend_on(api: Checker, declared: Type) -> None:
-    """Makes the file being checked depend on all modules whose classes and aliases a signature is written with.
+    """Make the file being checked depend on all modules whose classes and aliases a signature is written with.
 
     mypy reads these dependencies off the types of a file's expressions, and a signature whose parameters were opened no
     longer names them: a warm run would not check the file again after a change there.
@@ -181,7 +181,7 @@ def depend_on(api: Checker, declared: Type) -> None:
 
 
 def depend_on_method(api: Checker, receiver: Type, name: str, method: Type) -> None:
-    """Makes what is being checked depend on a method that is called nowhere in the file, as those of a model's layers.
+    """Make what is being checked depend on a method that is called nowhere in the file, as those of a model's layers.
 
     A daemon checks again what depends on a changed name, and reads these off the file's own calls; `alias_deps` is what
     it adds to them.
@@ -197,14 +197,14 @@ _modules = TypeIndirectionVisitor()
 
 @contextmanager
 def silenced(api: Checker) -> Iterator[None]:
-    """Reads expressions without a word: mypy reads them again, and then says what is wrong with them."""
+    """Read expressions without a word: mypy reads them again, and then says what is wrong with them."""
     with api.msg.filter_errors():
         yield
 
 
 @contextmanager
 def past_trial(api: Checker) -> Iterator[None]:
-    """Lets a word through although mypy only tries an overload or an operator, which is not dismissed for it."""
+    """Let a word through although mypy only tries an overload or an operator, which is not dismissed for it."""
     watchers = api.msg.errors._watchers
     trial = watchers.pop() if watchers else None
     try:
@@ -215,26 +215,26 @@ def past_trial(api: Checker) -> Iterator[None]:
 
 
 def method_signature(api: Checker, receiver: Instance, name: str) -> FunctionLike | None:
-    """Returns the bound signature of a method."""
+    """Return the bound signature of a method."""
     found = get_proper_type(api.expr_checker.analyze_external_member_access(name, receiver, TempNode(receiver)))
     depend_on_method(api, receiver, name, found)
     return found if isinstance(found, FunctionLike) else None
 
 
 def needs_others(api: Checker, layer: Type) -> bool:
-    """Says whether a layer takes more than one argument, and will not do with one."""
+    """Return whether a layer takes more than one argument, and will not do with one."""
     p = get_proper_type(layer)
     signature = method_signature(api, p, "forward") if isinstance(p, Instance) else None
     return isinstance(signature, CallableType) and sum(kind.is_required() for kind in signature.arg_kinds) > 1
 
 
 def called(t: Type) -> CallableType | None:
-    """Returns what calling a value of a type is declared as; None where it is no function, or an overloaded one."""
+    """Return what calling a value of a type is declared as; None where it is no function, or an overloaded one."""
     return method_of(t, "__call__")
 
 
 def method_of(t: Type, name: str) -> CallableType | None:
-    """Returns what calling a method of a value of a type is declared as, of a function the call itself."""
+    """Return what calling a method of a value of a type is declared as, of a function the call itself."""
     p = get_proper_type(t)
     if not isinstance(p, Instance):
         return p if isinstance(p, CallableType) and name == "__call__" else None
@@ -243,12 +243,12 @@ def method_of(t: Type, name: str) -> CallableType | None:
 
 
 def narrow(api: Checker, expression: Expression, t: Type) -> None:
-    """Narrows a name or an attribute from here on, as an `isinstance` would."""
+    """Narrow a name or an attribute from here on, as an `isinstance` would."""
     api.binder.put(expression, t)
 
 
 def named_in(api: Any, t: UnboundType) -> str:
-    """Returns the full name of what an annotation names; empty where that is nothing yet."""
+    """Return the full name of what an annotation names; empty where that is nothing yet."""
     symbol = api.lookup_qualified(t.name, t, suppress_errors=True)
     return symbol.fullname or "" if symbol is not None else ""
 
@@ -258,7 +258,7 @@ class NotReadyError(Exception):
 
 
 def wait_for(api: Any, fullname: str, arguments: list[Type]) -> Instance:
-    """Makes an instance while annotations are being read, when not every class need be known yet.
+    """Make an instance while annotations are being read, when not every class need be known yet.
 
     Raises:
         NotReadyError: It is not; mypy has been told to come back.
@@ -271,12 +271,12 @@ def wait_for(api: Any, fullname: str, arguments: list[Type]) -> Instance:
 
 
 def is_complete(t: Type) -> bool:
-    """Says whether all that a type names has been read; mypy will ask again where it has not."""
+    """Return whether all that a type names has been read; mypy will ask again where it has not."""
     return not has_placeholder(t)
 
 
 def default_argument(made: Instance, position: int, api: Any) -> Type:
-    """Returns the default of a class's type parameter.
+    """Return the default of a class's type parameter.
 
     Raises:
         NotReadyError: It has not been read yet; mypy has been told to come back.
@@ -290,13 +290,13 @@ def default_argument(made: Instance, position: int, api: Any) -> Type:
 
 
 def newest_binding(expression: NameExpr | MemberExpr, api: Checker) -> Type | None:
-    """Returns the type of what a name or an attribute was last bound or narrowed to, None where nothing is known."""
+    """Return the type of what a name or an attribute was last bound or narrowed to, None where nothing is known."""
     bound: Type | None = api.binder.get(expression)
     return bound
 
 
 def attribute_variable(expression: MemberExpr, api: Checker) -> SymbolNode | None:
-    """Returns what an attribute of an object is in its class, None where it has none."""
+    """Return what an attribute of an object is in its class, None where it has none."""
     if expression.node is not None:
         return expression.node
     owner = get_proper_type(api.get_expression_type(expression.expr))
@@ -305,12 +305,12 @@ def attribute_variable(expression: MemberExpr, api: Checker) -> SymbolNode | Non
 
 
 def simplified_union(items: list[Type]) -> Type:
-    """Returns the union of some types, each of which stands there once."""
+    """Return the union of some types, each of which stands there once."""
     return make_simplified_union(items)
 
 
 def drop_union_context(api: Checker, declared: FunctionLike) -> None:
-    """Lets a function of a `TypeVarTuple` be inferred from its arguments alone where a union is expected.
+    """Let a function of a `TypeVarTuple` be inferred from its arguments alone where a union is expected.
 
     mypy (2.4.1) would bind the `TypeVarTuple` to a union of what each item asks for, which it cannot expand: an
     INTERNAL ERROR. Items that are None ask for nothing.
@@ -324,5 +324,5 @@ def drop_union_context(api: Checker, declared: FunctionLike) -> None:
 
 
 def accepts(formal: Type, actual: Type) -> bool:
-    """Says whether a parameter takes an argument for some choice of its type variables."""
+    """Return whether a parameter takes an argument for some choice of its type variables."""
     return is_subtype(actual, erase_typevars(formal))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def called(ctx: MethodContext, declared: CallableType) -> Type:
-    """Types a call of a `forward`, or of a module, which is one of its `forward`."""
+    """Type a call of a `forward`, or of a module, which is one of its `forward`."""
     receiver = get_proper_type(ctx.type)
     if not isinstance(receiver, Instance) or not receiver.type.has_base(MODULE):
         return method_call(ctx, declared)
@@ -53,7 +53,7 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
 
 
 def wired(ctx: FunctionContext, result: Type) -> Type:
-    """Judges a model as it is made: what one layer gives must be what the next one takes."""
+    """Judge a model as it is made: what one layer gives must be what the next one takes."""
     made = get_proper_type(result)
     if not isinstance(made, Instance) or made.type.name not in WAYS:
         return result
@@ -70,7 +70,7 @@ def wired(ctx: FunctionContext, result: Type) -> Type:
 
 
 def _no_module(p: ProperType) -> str:
-    """Returns what an argument is that cannot be a layer, or nothing where it may be one."""
+    """Return what an argument is that cannot be a layer, or nothing where it may be one."""
     if isinstance(p, FunctionLike):
         return f"the class {p.type_object().name}" if p.is_type_obj() else "a function"
     if isinstance(p, NoneType):
@@ -81,7 +81,7 @@ def _no_module(p: ProperType) -> str:
 
 
 def item(ctx: MethodContext) -> Type:
-    """Types `model[1]`: the layer that stands there."""
+    """Type `model[1]`: the layer that stands there."""
     model, arguments = container(ctx.type), [t for types in ctx.arg_types for t in types]
     if model is None or model.type.name == "Repeated" or len(arguments) != 1:
         return ctx.default_return_type
@@ -92,7 +92,7 @@ def item(ctx: MethodContext) -> Type:
 
 
 def flag(layer: Type) -> bool | None:
-    """Returns whether a layer has a bias, None where that is unknown."""
+    """Return whether a layer has a bias, None where that is unknown."""
     p = get_proper_type(layer)
     if not isinstance(p, Instance) or not p.type.has_base(MODULE):
         return None
@@ -105,7 +105,7 @@ def flag(layer: Type) -> bool | None:
 
 
 def _without_int(result: Type, api: Any) -> Type:
-    """Makes unknown what was a size of one layer and of another in a list, where mypy has joined them to `int`."""
+    """Make unknown what was a size of one layer and of another in a list, where mypy has joined them to `int`."""
     p, parts = get_proper_type(result), tensor_parts(result)
     shape = get_proper_type(parts.shape) if parts is not None else None
     if not isinstance(p, Instance) or not isinstance(shape, TupleType):
@@ -117,7 +117,7 @@ def _without_int(result: Type, api: Any) -> Type:
 
 
 def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Type:
-    """Types a call of a model: what its layers make of the argument, and of what is given beside it."""
+    """Type a call of a model: what its layers make of the argument, and of what is given beside it."""
     arguments = [
         Argument(joined(t), kind, name)
         for types, kinds, names in zip(ctx.arg_types, ctx.arg_kinds, ctx.arg_names, strict=True)
@@ -140,13 +140,13 @@ def _report(refused: RefusedError | None, ctx: FunctionContext | MethodContext) 
 
 
 def _is_miswired(layer: Type, api: Any, context: Context) -> bool:
-    """Says whether a model fails by itself, whatever comes in."""
+    """Return whether a model fails by itself, whatever comes in."""
     p = get_proper_type(layer)
     return isinstance(p, Instance) and container(p) is not None and _miswiring(p, api, context) is not None
 
 
 def _miswiring(model: Instance, api: Any, context: Context) -> RefusedError | None:
-    """Returns how a model fails whatever comes in, of any rank."""
+    """Return how a model fails whatever comes in, of any rank."""
     x = _first_input(model, api)
     failures: list[RefusedError] = []
     for one in [x, *_of_each_rank(x)] if x is not None else []:
@@ -181,7 +181,7 @@ def _first_input(layer: Type, api: Any) -> Type | None:
 
 
 def _of_each_rank(x: Type) -> list[Type]:
-    """Returns a tensor of any rank with none to seven sizes in the place of `...`."""
+    """Return a tensor of any rank with none to seven sizes in the place of `...`."""
     p = get_proper_type(x)
     shape = get_proper_type(p.args[0]) if isinstance(p, Instance) and p.args else None
     if not isinstance(p, Instance) or not isinstance(shape, TupleType):

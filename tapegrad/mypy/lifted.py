@@ -20,7 +20,7 @@ PROGRAM = "tapegrad.tapem.program.TapeM"
 
 
 def op_of(t: Type, api: Any) -> CallableType | None:
-    """Returns the signature of the op that something was lifted from; None of anything else."""
+    """Return the signature of the op that something was lifted from; None of anything else."""
     p = get_proper_type(t)
     op = get_proper_type(p.args[0]) if isinstance(p, Instance) and p.type.fullname == LIFTED else None
     if not isinstance(op, CallableType):
@@ -32,19 +32,19 @@ def op_of(t: Type, api: Any) -> CallableType | None:
 
 
 def op_called(ctx: MethodSigContext) -> CallableType | None:
-    """Returns the signature of the op that is called by another name; None of any other call, such as a comparison."""
+    """Return the signature of the op that is called by another name; None of any other call, such as a comparison."""
     return op_of(ctx.type, ctx.api) if method_name(ctx.default_signature) == "__call__" else None
 
 
 def signature(ctx: MethodSigContext, op: CallableType) -> CallableType:
-    """Returns the op's own signature with any node for each tensor: mypy itself then counts and names the arguments."""
+    """Return the op's own signature with any node for each tensor: mypy itself then counts and names the arguments."""
     return op.copy_modified(
         arg_types=[_of_nodes(t, make(ctx.api)) for t in op.arg_types], ret_type=ctx.default_signature.ret_type
     )
 
 
 def call(ctx: MethodContext, op: CallableType) -> Type:
-    """Types the call by the op's rule: a program whose value is a node of the shape and dtype of the op's tensor."""
+    """Type the call by the op's rule: a program whose value is a node of the shape and dtype of the op's tensor."""
     parts = tensor_parts(signed_call(ctx, op))
     if parts is None:
         return ctx.default_return_type
@@ -53,7 +53,7 @@ def call(ctx: MethodContext, op: CallableType) -> Type:
 
 
 def bound(ctx: MethodContext) -> Type | None:
-    """Types `program.bind(tapem.exp)`, where an op is handed on by its name; None where any other function is."""
+    """Type `program.bind(tapem.exp)`, where an op is handed on by its name; None where any other function is."""
     receiver, function = get_proper_type(ctx.type), _only(ctx.arg_types)
     if not isinstance(receiver, Instance) or receiver.type.fullname != PROGRAM or op_of(function, ctx.api) is None:
         return None

@@ -49,7 +49,7 @@ class Answers:
         self._known: dict[Key, tuple[Names, Type]] = {}
 
     def of(self, call: Call) -> Type | None:
-        """Returns what a call gives, None where none like it was made before."""
+        """Return what a call gives, None where none like it was made before."""
         known = self._known.get(call.key)
         if known is None:
             return None
@@ -60,7 +60,7 @@ class Answers:
         return result
 
     def keep(self, call: Call, result: Type) -> None:
-        """Remembers what a call gave."""
+        """Remember what a call gave."""
         if len(self._known) >= _MOST:
             self._known.clear()
         self._known[call.key] = call.names, result
@@ -74,17 +74,17 @@ class Call(NamedTuple):
     answers: Answers
 
     def answer(self) -> Type | None:
-        """Returns what it gives, None where none like it was made before."""
+        """Return what it gives, None where none like it was made before."""
         return self.answers.of(self)
 
     def kept(self, result: Type) -> Type:
-        """Remembers what it gave, and returns that."""
+        """Remember what it gave, and return that."""
         self.answers.keep(self, result)
         return result
 
 
 def _spelt(t: Type, names: dict[TypeVarId, Type]) -> Type:
-    """Spells the sizes in a type by other names; of a tensor tape and dtype have none, and are not made anew."""
+    """Spell the sizes in a type by other names; of a tensor tape and dtype have none, and are not made anew."""
     p = get_proper_type(t)
     if not isinstance(p, Instance) or p.type.fullname != TENSOR:
         return expand_type(t, names)
@@ -101,7 +101,7 @@ def call_of(
     layer: Instance | None = None,
     default: Type | None = None,
 ) -> Call | None:
-    """Reads a call; None where its answer may hang on more than can be read here.
+    """Read a call; None where its answer may hang on more than can be read here.
 
     Args:
         answers: Where it is looked up.
@@ -129,7 +129,7 @@ def call_of(
 
 
 def answers_of(function: SymbolNode | None) -> Answers | None:
-    """Returns what a method of one of the library's own layers gave, for as long as it is declared the same."""
+    """Return what a method of one of the library's own layers gave, for as long as it is declared the same."""
     if not isinstance(function, FuncDef) or not function.fullname.startswith("tapegrad.nn."):
         return None
     written, answers = _answers.get(function, (None, None))
@@ -208,7 +208,7 @@ def _slice(written: SliceExpr) -> Form | None:
 
 
 def _is_known(t: ProperType) -> bool:
-    """Says whether a tape or a dtype is one of the libraries' own, and there to be used."""
+    """Return whether a tape or a dtype is one of the libraries' own, and there to be used."""
     known = _known.get(t)
     if known is None:
         if len(_known) >= _MOST:

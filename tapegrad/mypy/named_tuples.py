@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def replace_signature(ctx: MethodSigContext, declared: FunctionLike) -> CallableType | None:
-    """Returns `_replace` with the sizes of the class left open, as its constructor has them; None of any other call."""
+    """Return `_replace` with the sizes of the class left open, as its constructor has them; None of any other call."""
     receiver = get_proper_type(ctx.type)
     if not isinstance(receiver, TupleType) or not is_replace(declared):
         return None
@@ -35,13 +35,13 @@ def replace_signature(ctx: MethodSigContext, declared: FunctionLike) -> Callable
 
 
 def is_replace(declared: FunctionLike) -> TypeGuard[CallableType]:
-    """Says whether a signature is that of `_replace`, which mypy writes itself for each class."""
+    """Return whether a signature is that of `_replace`, which mypy writes itself for each class."""
     name = declared.name if isinstance(declared, CallableType) and declared.definition is None else None
     return name is not None and name.startswith("_replace of ")
 
 
 def field_names(t: TupleType) -> list[str]:
-    """Returns the names of the fields of a named tuple; none for any other tuple."""
+    """Return the names of the fields of a named tuple; none for any other tuple."""
     symbol = t.partial_fallback.type.get("__match_args__")
     names = get_proper_type(symbol.type) if symbol is not None else None
     if not isinstance(names, TupleType) or len(names.items) != len(t.items):
@@ -52,7 +52,7 @@ def field_names(t: TupleType) -> list[str]:
 def replaced_fields(
     ctx: MethodContext, given: dict[str, list[Argument]], names: list[str]
 ) -> dict[str, list[Argument]]:
-    """Returns the fields that `_replace` makes a tuple of: those given, and beside them those of the tuple itself."""
+    """Return the fields that `_replace` makes a tuple of: those given, and beside them those of the tuple itself."""
     receiver = get_proper_type(ctx.type)
     items = receiver.items if isinstance(receiver, TupleType) else []
     own = {name: [Argument(item, None, tensor_parts(item))] for name, item in zip(names, items, strict=True)}

@@ -41,7 +41,7 @@ _UFUNCS = frozenset(
 
 
 def power(ctx: MethodContext, base: Type, exponent: Type) -> Type:
-    """Types a power: a float where either is one, an int of two sizes.
+    """Type a power: a float where either is one, an int of two sizes.
 
     A negative number may have a complex root. Where the sign is not known it is taken for a real one, as it must be
     beside a tensor, but only in a file that imports tapegrad.
@@ -58,7 +58,7 @@ def power(ctx: MethodContext, base: Type, exponent: Type) -> Type:
 
 
 def ufunc(ctx: MethodContext) -> Type:
-    """Types a function of NumPy that gives a float, called with one number alone."""
+    """Type a function of NumPy that gives a float, called with one number alone."""
     function = get_proper_type(ctx.type)
     name = get_proper_type(function.args[0]) if isinstance(function, Instance) and function.args else None
     given = [t for types in ctx.arg_types for t in types]
@@ -75,7 +75,7 @@ def ufunc(ctx: MethodContext) -> Type:
 
 
 def _is_size(t: Type) -> bool:
-    """Says whether a number is known to be none below 0, by value or by name."""
+    """Return whether a number is known to be none below 0, by value or by name."""
     size = size_of(t)
     return not is_unknown(size) and surely_less(-1, size)
 

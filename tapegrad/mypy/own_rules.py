@@ -53,7 +53,7 @@ _registered = Registered((), ())
 
 
 def register(options: Options) -> list[Path]:
-    """Reads the section, and returns the files that rules stand in.
+    """Read the section, and return the files that rules stand in.
 
     Raises:
         SettingsError: A key is unknown, its value is no list of names, or a module is not there.
@@ -75,7 +75,7 @@ def register(options: Options) -> list[Path]:
 
 
 def op_at(fullname: str) -> Op | None:
-    """Returns the op that a function of a registered module is; None for any other function.
+    """Return the op that a function of a registered module is; None for any other function.
 
     Raises:
         RulesError: The module cannot be imported; of each this is raised once.
@@ -100,7 +100,7 @@ _told: set[str] = set()
 
 @cache
 def _loaded(module: str) -> str | None:
-    """Imports a module, and returns what went wrong."""
+    """Import a module, and return what went wrong."""
     ops()  # the library's own come first, without NumPy
     try:
         with _searching():
@@ -121,7 +121,7 @@ def _searching() -> Iterator[None]:
 
 
 def _section(config: Path) -> dict[str, Any]:
-    """Returns the section of the file that mypy was configured by."""
+    """Return the section of the file that mypy was configured by."""
     text = config.read_text("utf-8")
     if config.suffix == ".toml":
         section: dict[str, Any] = tomllib.loads(text).get("tool", {}).get(SECTION, {})
@@ -132,7 +132,7 @@ def _section(config: Path) -> dict[str, Any]:
 
 
 def _files(module: str, config: Path) -> list[Path]:
-    """Returns the file of a module, or all files of a package, without importing either."""
+    """Return the file of a module, or all files of a package, without importing either."""
     first, *rest = module.split(".")
     spec: ModuleSpec | None = find_spec(first)
     for name in rest:

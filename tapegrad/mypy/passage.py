@@ -61,7 +61,7 @@ class Passage:
         self._passed = 0
 
     def through(self, layer: Type, x: Type, place: str, others: Sequence[Argument] = ()) -> Type:
-        """Returns what a layer makes of `x`, and of what is given beside it.
+        """Return what a layer makes of `x`, and of what is given beside it.
 
         Raises:
             RefusedError: It refuses.
@@ -80,7 +80,7 @@ class Passage:
         return trial.result
 
     def refuse(self, place: str, layer: Type, message: str, kind: str) -> NoReturn:
-        """Refuses what a layer gives.
+        """Reject what a layer gives.
 
         Raises:
             RefusedError: Always.
@@ -91,7 +91,7 @@ class Passage:
 
 
 def container(t: Type) -> Instance | None:
-    """Returns a layer that passes its argument through others, as the class that says how; None for any other."""
+    """Return a layer that passes its argument through others, as the class that says how; None for any other."""
     p = get_proper_type(t)
     symbol = p.type.get("forward") if isinstance(p, Instance) else None
     owner = getattr(symbol.node, "info", None) if symbol is not None else None
@@ -102,7 +102,7 @@ def container(t: Type) -> Instance | None:
 
 @contextmanager
 def retold(told: Callable[[str], str]) -> Iterator[None]:
-    """Tells every message about a call with the place of its layer."""
+    """Tell every message about a call with the place of its layer."""
     outer, Thread.retold = Thread.retold, told
     try:
         yield
@@ -172,7 +172,7 @@ def _summed(passage: Passage, model: Instance, x: Type, place: str) -> Type:
 
 
 def _inputs(passage: Passage, model: Instance, x: Type, place: str) -> list[Type]:
-    """Returns what `AddInto` has for each of its layers."""
+    """Return what `AddInto` has for each of its layers."""
     p, count = get_proper_type(x), len(model.args)
     given, kind = "a Tensor" if tensor_parts(x) is not None else "", "dtype"
     if isinstance(p, TupleType) and not any(isinstance(one, UnpackType) for one in p.items):
@@ -198,7 +198,7 @@ WAYS: dict[str, Callable[[Passage, Instance, Type, str], Type]] = {
 
 
 def _kept(passage: Passage, layer: Type, x: Type, place: str, others: Sequence[Argument] = ()) -> Type:
-    """Returns what a layer makes of `x`, whose shape and dtype it must keep."""
+    """Return what a layer makes of `x`, whose shape and dtype it must keep."""
     y = passage.through(layer, x, place, others)
     change = _change(y, x)
     if change is not None:
@@ -207,7 +207,7 @@ def _kept(passage: Passage, layer: Type, x: Type, place: str, others: Sequence[A
 
 
 def _change(y: Type, x: Type) -> tuple[str, str] | None:
-    """Returns the message, and its kind, that says how `y` surely differs from `x` in shape or dtype."""
+    """Return the message, and its kind, that says how `y` surely differs from `x` in shape or dtype."""
     before, after = tensor_parts(x), tensor_parts(y)
     if before is None or after is None:
         return None
@@ -225,7 +225,7 @@ def _change(y: Type, x: Type) -> tuple[str, str] | None:
 
 
 def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
-    """Returns the message that says where a shape surely differs; behind a `...` axes count from the back."""
+    """Return the message that says where a shape surely differs; behind a `...` axes count from the back."""
     ours, theirs = _behind(shape), _behind(expected)
     whole = len(ours) == len(shape) and len(theirs) == len(expected)
     if whole and len(shape) != len(expected):
@@ -238,7 +238,7 @@ def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
 
 
 def _behind(shape: list[Size | Many]) -> list[Size]:
-    """Returns the sizes behind the last `...`, or all where there is none."""
+    """Return the sizes behind the last `...`, or all where there is none."""
     behind: list[Size] = []
     for n in shape:
         behind = [] if isinstance(n, Many) else [*behind, n]
@@ -246,14 +246,14 @@ def _behind(shape: list[Size | Many]) -> list[Size]:
 
 
 def _both(passage: Passage, x: Type, y: Type) -> Type:
-    """Returns the sum or the product of two tensors of one shape."""
+    """Return the sum or the product of two tensors of one shape."""
     known = _known(passage, x, y)
     tape = merged_tape([_parts(x).tape, _parts(y).tape], passage.make)
     return known.copy_modified(args=[known.args[0], tape, known.args[2]])
 
 
 def _known(passage: Passage, y: Type, x: Type) -> Instance:
-    """Returns `y`, which has the shape and the dtype of `x`, with what either knows of them."""
+    """Return `y`, which has the shape and the dtype of `x`, with what either knows of them."""
     ours, theirs = _parts(y), _parts(x)
     shape, other = shape_items(ours.shape), shape_items(theirs.shape)
     if shape is None or other is None or len(shape) != len(other):
@@ -265,7 +265,7 @@ def _known(passage: Passage, y: Type, x: Type) -> Instance:
 
 
 def _common(passage: Passage, y: Type, x: Type) -> Type:
-    """Returns a tensor that may be `y` or `x`, with what is the same of both."""
+    """Return a tensor that may be `y` or `x`, with what is the same of both."""
     if tensor_parts(y) is None or tensor_parts(x) is None or _change(y, x) is not None:
         return unknown()
     ours, theirs = _parts(y), _parts(x)

@@ -71,7 +71,7 @@ class End(NamedTuple):
 
 
 def consumed_by(expression: Expression | None, api: Checker) -> End | None:
-    """Returns the call that may have consumed what an expression names, None if there is none."""
+    """Return the call that may have consumed what an expression names, None if there is none."""
     if not isinstance(expression, NameExpr | MemberExpr):
         return None
     end = consumed_in(api).get(expression)
@@ -79,7 +79,7 @@ def consumed_by(expression: Expression | None, api: Checker) -> End | None:
 
 
 def may_be_renewed(expression: NameExpr | MemberExpr, api: Checker) -> bool:
-    """Says whether what is read may be another tensor at each read.
+    """Return whether what is read may be another tensor at each read.
 
     That is so of a property, which may compute it, and of a name that another function binds, at any call.
     """
@@ -93,7 +93,7 @@ def may_be_renewed(expression: NameExpr | MemberExpr, api: Checker) -> bool:
 
 
 def _is_property(node: SymbolNode | None) -> bool:
-    """Says whether an attribute is a property that is computed at each read."""
+    """Return whether an attribute is a property that is computed at each read."""
     if isinstance(node, OverloadedFuncDef):
         return node.is_property
     if not isinstance(node, Decorator) or not node.func.is_property:
@@ -102,7 +102,7 @@ def _is_property(node: SymbolNode | None) -> bool:
 
 
 def _bindings_of_outer_names(file: Node | None) -> dict[Node | None, list[FuncItem]]:
-    """Lists by name of a function, or of the file, the functions inside that bind it."""
+    """List by name of a function, or of the file, the functions inside that bind it."""
     owners: dict[GlobalDecl | NonlocalDecl, FuncItem] = {}
     for function in inside(file):
         if isinstance(function, FuncItem):  # one that is inside another comes after it
@@ -119,7 +119,7 @@ _outer_bindings = OfScope(_bindings_of_outer_names)
 
 
 def consumed_in(api: Checker) -> dict[Expression, End]:
-    """Returns by expression what may be consumed where, in the function or the file that is being checked."""
+    """Return by expression what may be consumed where, in the function or the file that is being checked."""
     return _consumed.of(enclosing_function(api) or outermost_scope(api))
 
 
@@ -143,7 +143,7 @@ class _Walk:
         self._tries: list[list[State]] = []  # states inside a `try`, any of which its handlers may start from
 
     def through(self, node: Any, state: State) -> State:
-        """Returns what may be consumed after a statement, or several."""
+        """Return what may be consumed after a statement, or several."""
         if state is None or node is None:
             return state
         if isinstance(node, list):
@@ -219,7 +219,7 @@ class _Walk:
         return entry
 
     def _turn(self, node: GeneratorExpr | DictionaryComprehension, state: State) -> State:
-        """Returns what may be consumed once a comprehension has come to its value."""
+        """Return what may be consumed once a comprehension has come to its value."""
         for position, index in enumerate(node.indices):
             sequence = node.sequences[position] if position else None  # the first was read before all turns
             state = self._read(node.condlists[position], self._bound(index, self._read(sequence, state)))
@@ -237,7 +237,7 @@ class _Walk:
         return self.through(node.finally_body, end)
 
     def _read(self, expression: Any, state: State) -> State:
-        """Returns what may be consumed after an expression, and notes each name that may be consumed before it."""
+        """Return what may be consumed after an expression, and note each name that may be consumed before it."""
         if state is None or expression is None:
             return state
         if isinstance(expression, list | tuple):
@@ -276,7 +276,7 @@ class _Walk:
         return state
 
     def _bound(self, target: Any, state: State) -> State:
-        """Returns what may be consumed once names are bound to something else."""
+        """Return what may be consumed once names are bound to something else."""
         if state is None:
             return None
         keys = [key for one in targets_in(target) if (key := _key(one)) is not None]
@@ -284,7 +284,7 @@ class _Walk:
 
 
 def _joined(states: list[State]) -> State:
-    """Returns what may be consumed where paths meet."""
+    """Return what may be consumed where paths meet."""
     reached = [state for state in states if state is not None]
     joined: dict[Key, End] = {}
     for state in reached:
@@ -294,7 +294,7 @@ def _joined(states: list[State]) -> State:
 
 
 def _key(expression: Any) -> Key | None:
-    """Returns what a name, or an attribute of a name, is known by."""
+    """Return what a name, or an attribute of a name, is known by."""
     attributes: list[str] = []
     while isinstance(expression, MemberExpr):
         attributes.append(expression.name)
@@ -311,14 +311,14 @@ def _root(expression: Any) -> Node | None:
 
 
 def _consumed_by(call: Any) -> Key | None:
-    """Returns what a call consumes: its receiver."""
+    """Return what a call consumes: its receiver."""
     if isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name in CONSUMERS:
         return _key(call.callee.expr)
     return None
 
 
 def _never_returns(call: CallExpr) -> bool:
-    """Says whether a function, or a method of a name whose class is known by now, is declared as NoReturn."""
+    """Return whether a function, or a method of a name whose class is known by now, is declared as NoReturn."""
     callee = call.callee
     node = callee.node if isinstance(callee, RefExpr) else None
     if node is None and isinstance(callee, MemberExpr) and isinstance(callee.expr, NameExpr):

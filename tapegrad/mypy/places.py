@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def called_as(ctx: MethodContext) -> str:
-    """Returns what a layer is called by, `self` by its class: `Net.layers[1]`; empty for what is no such path."""
+    """Return what a layer is called by, `self` by its class: `Net.layers[1]`; empty for what is no such path."""
     return _path(ctx.context.callee, ctx.api) if isinstance(ctx.context, CallExpr) else ""
 
 
 def shown(layer: Instance) -> str:
-    """Writes a layer by its class, with the sizes that a guarded `__init__` remembers at run time."""
+    """Write a layer by its class, with the sizes that a guarded `__init__` remembers at run time."""
     symbol = layer.type.names.get("__init__")
     # Of a decorator mypy's cache keeps only that there is one.
     guarded = symbol is not None and isinstance(symbol.node, Decorator)
@@ -53,7 +53,7 @@ def shown(layer: Instance) -> str:
 
 
 def _default(variable: TypeVarLikeType, sizes: dict[str, Size]) -> Size | None:
-    """Returns the size that a variable of a class has where it is left out, None where there is none."""
+    """Return the size that a variable of a class has where it is left out, None where there is none."""
     default = get_proper_type(variable.default)
     if isinstance(default, TypeVarType):
         return sizes.get(default.name)
@@ -61,7 +61,7 @@ def _default(variable: TypeVarLikeType, sizes: dict[str, Size]) -> Size | None:
 
 
 def is_forward(call: Context) -> bool:
-    """Says whether `forward` itself is called, and not the module."""
+    """Return whether `forward` itself is called, and not the module."""
     return (
         isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr | SuperExpr) and call.callee.name == "forward"
     )

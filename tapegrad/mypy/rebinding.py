@@ -39,7 +39,7 @@ AnyCall = TypeVar("AnyCall", FunctionContext, MethodContext)
 
 
 def with_newest(ctx: AnyCall, *, reflected: bool = False) -> AnyCall:
-    """Returns a call whose arguments, and whose receiver, are what their names were last bound to.
+    """Return a call whose arguments, and whose receiver, are what their names were last bound to.
 
     Args:
         ctx: A call as mypy tells of it.
@@ -61,7 +61,7 @@ def with_newest(ctx: AnyCall, *, reflected: bool = False) -> AnyCall:
 
 
 def newest(t: Type, expression: Expression | None, api: Checker) -> Type:
-    """Returns the type of an expression, unknown where the newest binding of the name or the attribute is."""
+    """Return the type of an expression, unknown where the newest binding of the name or the attribute is."""
     if not isinstance(expression, NameExpr | MemberExpr):
         return t
     bound = newest_binding(expression, api)
@@ -72,7 +72,7 @@ def newest(t: Type, expression: Expression | None, api: Checker) -> Type:
 
 
 def open_targets(value: Context, result: Type, api: Checker) -> None:
-    """Lets the names that the result of a call is bound to forget what it does not know and older bindings do."""
+    """Let the names that the result of a call is bound to forget what it does not know and older bindings do."""
     if _tells_all(result):
         return
     for name in targets_bound_to(value, api):
@@ -84,7 +84,7 @@ def open_targets(value: Context, result: Type, api: Checker) -> None:
 
 
 def _tells_all(t: Type) -> bool:
-    """Says whether a type is of a kind without parts, or a tensor of which nothing is unknown: most are."""
+    """Return whether a type is of a kind without parts, or a tensor of which nothing is unknown: most are."""
     p = get_proper_type(t)
     if not isinstance(p, Instance):
         return not isinstance(p, TupleType | UnionType)
@@ -96,7 +96,7 @@ def _tells_all(t: Type) -> bool:
 
 
 def opened(older: Type, newer: Type) -> Type:
-    """Returns a type with Any wherever a newer one of the same form has it, the very type where it has none."""
+    """Return a type with Any wherever a newer one of the same form has it, the very type where it has none."""
     p, q = get_proper_type(older), get_proper_type(newer)
     if isinstance(q, UnionType):
         for item in q.items:
@@ -134,6 +134,6 @@ def _receiver(call: Context, *, reflected: bool) -> Expression | None:
 
 
 def _is_rebindable(expression: NameExpr | MemberExpr, api: Checker) -> bool:
-    """Says whether a binding tells more than a declaration: an annotation holds for all values of a name."""
+    """Return whether a binding tells more than a declaration: an annotation holds for all values of a name."""
     variable = expression.node if isinstance(expression, NameExpr) else attribute_variable(expression, api)
     return isinstance(variable, Var) and (variable.is_inferred or variable.is_argument)

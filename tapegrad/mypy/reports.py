@@ -24,5 +24,5 @@ class Thread:
 
 
 def report(api: Any, message: str, context: Context, kind: str) -> None:
-    """Prints a message at the user's line."""
+    """Print a message at the user's line."""
     api.fail(message if Thread.retold is None else Thread.retold(message), context, code=CODES[kind])

@@ -30,7 +30,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 @cache
 def ops() -> dict[str, Op]:
-    """Returns the ops by name, of all files."""
+    """Return the ops by name, of all files."""
     with suppress(Exception), _numpy_by_name():
         importlib.import_module(OPS)
     importlib.import_module(OPS)  # what failed is tried with NumPy, and what fails again is the caller's
@@ -39,7 +39,7 @@ def ops() -> dict[str, Op]:
 
 @cache
 def op_in(room: str, name: str) -> Op | None:
-    """Returns an op out of the file that it stands in."""
+    """Return an op out of the file that it stands in."""
     with suppress(Exception), _numpy_by_name(), _without_face():
         importlib.import_module(room)
     importlib.import_module(room)  # as for all
@@ -47,14 +47,14 @@ def op_in(room: str, name: str) -> Op | None:
 
 
 def op_named(name: str) -> Op | None:
-    """Returns an op of the library by its name."""
+    """Return an op of the library by its name."""
     room = _rooms().get(name)
     return op_in(room, name) if room is not None else None
 
 
 @cache
 def op_of_method(name: str) -> tuple[Op, bool] | None:
-    """Returns the op that a method or an operator of a tensor calls, and whether its operands are swapped."""
+    """Return the op that a method or an operator of a tensor calls, and whether its operands are swapped."""
     called, reflected = _calls().get(name, (name, False))
     op = op_named(called)
     return None if op is None else (op, reflected)
@@ -65,13 +65,13 @@ def op_of_method(name: str) -> tuple[Op, bool] | None:
 
 @cache
 def _rooms() -> dict[str, str]:
-    """Returns the file of each op."""
+    """Return the file of each op."""
     return {name: room for room, name in _EXPORT.findall((_PACKAGE / "ops" / "__init__.py").read_text("utf-8"))}
 
 
 @cache
 def _calls() -> dict[str, tuple[str, bool]]:
-    """Returns the op that each method of a tensor calls, and whether with itself as the second operand."""
+    """Return the op that each method of a tensor calls, and whether with itself as the second operand."""
     methods = (_PACKAGE / "tensor.py").read_text("utf-8").split("\n    def ")
     calls = ((method.partition("(")[0], _CALL.search(method)) for method in methods)
     return {name: (call[1], call[2] != "self") for name, call in calls if call is not None}
@@ -85,7 +85,7 @@ def _table() -> dict[str, Op]:
 
 @contextmanager
 def _without_face() -> Iterator[None]:
-    """Lets a file of ops be imported without the others, which takes a tenth of the time that all of them take."""
+    """Let a file of ops be imported without the others, which takes a tenth of the time that all of them take."""
     if OPS in sys.modules:
         yield
         return
@@ -151,7 +151,7 @@ class _Named:
 
 @contextmanager
 def _numpy_by_name() -> Iterator[None]:
-    """Lets op files import names in the place of NumPy, unless something has imported it already."""
+    """Let op files import names in the place of NumPy, unless something has imported it already."""
     if "numpy" in sys.modules:
         yield
         return

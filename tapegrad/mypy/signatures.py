@@ -103,7 +103,7 @@ class Method(NamedTuple):
 
 
 def signature_of(declared: CallableType) -> Signature:
-    """Reads a signature; that of a function or of a class of the library is the same as often as it is called.
+    """Read a signature; that of a function or of a class of the library is the same as often as it is called.
 
     A signature of the program's own is read at each call: a daemon changes the aliases and the classes that it is
     written with in place, without making another signature.
@@ -119,7 +119,7 @@ def signature_of(declared: CallableType) -> Signature:
 
 
 def method_of_tensor(declared: CallableType) -> Method | None:
-    """Reads such a method, which is called again and again; None for anything else."""
+    """Read such a method, which is called again and again; None for anything else."""
     function = declared.definition
     if not isinstance(function, FuncDef) or not function.info or function.info.fullname != TENSOR:
         return None
@@ -149,7 +149,7 @@ _declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # a dict is
 
 
 def remember(context: Context, declared: FunctionLike) -> None:
-    """Keeps what a call was declared as until its result is asked for."""
+    """Keep what a call was declared as until its result is asked for."""
     # Of a `yield from` the context is a type, which equals that of any other; its call has nothing to judge.
     if not isinstance(declared, CallableType) or isinstance(context, Type):
         return
@@ -163,14 +163,14 @@ def remember(context: Context, declared: FunctionLike) -> None:
 
 
 def forget(context: Context, declared: FunctionLike) -> None:
-    """Drops what was called before at this place, as one layer is after another, save other overloads of the same."""
+    """Drop what was called before at this place, as one layer is after another, save other overloads of the same."""
     earlier = _declared.pop(context, None)
     if earlier is not None and isinstance(declared, CallableType) and is_overload(declared):
         _declared[context] = [one for one in earlier if _is_another(one, declared)]
 
 
 def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
-    """Returns the signature of the call in hand; of overloads, the first that takes the arguments, as mypy did."""
+    """Return the signature of the call in hand; of overloads, the first that takes the arguments, as mypy did."""
     remembered = _declared.get(ctx.context)
     if remembered is None:
         return None
@@ -182,7 +182,7 @@ def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
 
 
 def parameter_names(declared: CallableType) -> list[str]:
-    """Returns the names of a signature's parameters.
+    """Return the names of a signature's parameters.
 
     mypy leaves out those of parameters that take no keyword, and its cache does not hold them, so they are numbered;
     what stands behind an operator is always called y.
@@ -197,12 +197,12 @@ def parameter_names(declared: CallableType) -> list[str]:
 
 
 def is_overload(declared: CallableType) -> bool:
-    """Says whether a signature is one of several, which mypy must choose from by the very types."""
+    """Return whether a signature is one of several, which mypy must choose from by the very types."""
     return bool(getattr(declared.definition, "is_overload", False))
 
 
 def loosened(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext | None = None) -> FunctionLike:
-    """Opens every parameter that is a tensor, so that whatever does not fit is said in tapegrad's words."""
+    """Open every parameter that is a tensor, so that whatever does not fit is said in tapegrad's words."""
     if not isinstance(declared, CallableType) or is_overload(declared):
         return declared
     if _comes_anew(declared):
@@ -218,7 +218,7 @@ def loosened(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext 
 def with_numbers(
     opened: FunctionLike, declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext
 ) -> FunctionLike:
-    """Takes any int for a size that stands in a name: mypy knows `d = n * m` as an int, whatever size is expected."""
+    """Take any int for a size that stands in a name: mypy knows `d = n * m` as an int, whatever size is expected."""
     if not isinstance(opened, CallableType) or not isinstance(declared, CallableType) or not declared.variables:
         return opened
     is_named = [bool(actuals) and not any(isinstance(one, _WRITTEN) for one in actuals) for actuals in ctx.args]
@@ -232,20 +232,20 @@ def with_numbers(
 
 
 def _comes_anew(declared: CallableType) -> bool:
-    """Says whether each call has a signature of its own, as that of a method which mypy binds to its object."""
+    """Return whether each call has a signature of its own, as that of a method which mypy binds to its object."""
     if not is_of_library(declared):
         return True
     return bool(getattr(declared.definition, "info", None)) and not declared.is_type_obj()
 
 
 def is_op(declared: CallableType) -> bool:
-    """Says whether a signature is that of an op, as a function."""
+    """Return whether a signature is that of an op, as a function."""
     definition = declared.definition
     return definition is not None and definition.fullname.startswith("tapegrad.ops.")
 
 
 def _merged_in(tape: Type, kinds: dict[TypeVarId, str]) -> list[TypeVarId] | None:
-    """Returns the tapes that make that of a result, where each is one of the signature's own."""
+    """Return the tapes that make that of a result, where each is one of the signature's own."""
     p = get_proper_type(tape)
     parts = p.args if isinstance(p, Instance) and p.type.fullname == MERGED else [p]
     own = [one.id for one in map(get_proper_type, parts) if isinstance(one, TypeVarType) and one.id in kinds]
@@ -253,7 +253,7 @@ def _merged_in(tape: Type, kinds: dict[TypeVarId, str]) -> list[TypeVarId] | Non
 
 
 def _class_of_any_bits(bound: Type) -> str | None:
-    """Returns the class of a bound such as `floating[Any]`, of which a dtype is without mypy being asked."""
+    """Return the class of a bound such as `floating[Any]`, of which a dtype is without mypy being asked."""
     p = get_proper_type(bound)
     if not isinstance(p, Instance) or not all(isinstance(get_proper_type(argument), AnyType) for argument in p.args):
         return None
@@ -261,7 +261,7 @@ def _class_of_any_bits(bound: Type) -> str | None:
 
 
 def opened_call(function: CallableType) -> CallableType:
-    """Opens the tensors that a function takes and gives, wherever nothing is left to infer from them."""
+    """Open the tensors that a function takes and gives, wherever nothing is left to infer from them."""
     return function.copy_modified(
         arg_types=[_open_parts(t) for t in function.arg_types], ret_type=_open_parts(function.ret_type)
     )
@@ -279,7 +279,7 @@ def _open_parts(t: Type) -> Type:
 
 
 def _open_calls(declared: CallableType, ctx: FunctionSigContext | MethodSigContext) -> list[Type]:
-    """Opens the parameters that are called, where what is handed over tells by itself what it takes and gives."""
+    """Open the parameters that are called, where what is handed over tells by itself what it takes and gives."""
     return [
         opened_call(p)
         if isinstance(p := get_proper_type(t), CallableType)
@@ -310,7 +310,7 @@ def _loosened(declared: CallableType, ctx: FunctionSigContext | MethodSigContext
 
 
 def _taking_any(t: Type, parts: dict[TypeVarId, Type]) -> Type:
-    """Opens what a function takes: a lambda is read before it is known what its sizes and its dtype stand for."""
+    """Open what a function takes: a lambda is read before it is known what its sizes and its dtype stand for."""
     if not parts or is_endless(t):
         return t
     p = get_proper_type(t)
@@ -320,7 +320,7 @@ def _taking_any(t: Type, parts: dict[TypeVarId, Type]) -> Type:
 
 
 def is_concerned(declared: FunctionLike) -> bool:
-    """Says whether a signature speaks of tensors or of their sizes."""
+    """Return whether a signature speaks of tensors or of their sizes."""
     if isinstance(declared, CallableType):
         known = _signatures.get(declared.definition)
         if known is not None and known.declared is declared:
@@ -329,7 +329,7 @@ def is_concerned(declared: FunctionLike) -> bool:
 
 
 def concerns(t: Type) -> bool:
-    """Says whether a type speaks of tensors or of their sizes."""
+    """Return whether a type speaks of tensors or of their sizes."""
     if is_endless(t):
         return False
     p = get_proper_type(t)
@@ -353,7 +353,7 @@ def concerns(t: Type) -> bool:
 
 
 def _is_another(one: CallableType, declared: CallableType) -> bool:
-    """Says whether two signatures are two overloads of one function."""
+    """Return whether two signatures are two overloads of one function."""
     first, second = one.definition, declared.definition
     return first is not second and getattr(first, "fullname", None) == getattr(second, "fullname", None)
 
@@ -366,7 +366,7 @@ def _takes(declared: CallableType, arguments: list[list[Type]]) -> bool:
 
 
 def _tensor_of(formal: Type) -> TensorParts | None:
-    """Returns the parts of a parameter that is a tensor, or a tensor or something else; None of one of several."""
+    """Return the parts of a parameter that is a tensor, or a tensor or something else; None of one of several."""
     p = get_proper_type(formal)
     items = [item for item in map(get_proper_type, p.items if isinstance(p, UnionType) else [p]) if tensor_parts(item)]
     parts = tensor_parts(items[0]) if len(items) == 1 and isinstance(items[0], Instance) else None
@@ -380,7 +380,7 @@ def _any_dtype(variable: TypeVarType) -> Instance:
 
 
 def _dtype_named(t: Type) -> TypeVarType | None:
-    """Returns the variable of a parameter that is a scalar type of NumPy, which a dtype is called by."""
+    """Return the variable of a parameter that is a scalar type of NumPy, which a dtype is called by."""
     p = get_proper_type(t)
     return (
         p.item if isinstance(p, TypeType) and isinstance(p.item, TypeVarType) and kind_of(p.item) == "dtype" else None
@@ -421,7 +421,7 @@ def _open(t: Type) -> Type:
 
 
 def _open_tuple(p: TupleType) -> TupleType:
-    """Opens the tensors in a tuple; of a generic `NamedTuple` also the sizes and the tapes that its class is given."""
+    """Open the tensors in a tuple; of a generic `NamedTuple` also the sizes and the tapes that its class is given."""
     fallback, is_class = p.partial_fallback, p.partial_fallback.type.fullname != "builtins.tuple"
     items = [unknown() if is_class and _is_size_name(item) else _open(item) for item in p.items]
     args = fallback.args

@@ -19,7 +19,7 @@ _KEY: Final = "tapegrad"
 
 
 def note_defaults(ctx: ClassDefContext) -> None:
-    """Notes the numbers that the sizes of a constructor are where they are left out, and lets mypy pass them."""
+    """Note the numbers that the sizes of a constructor are where they are left out, and let mypy pass them."""
     found: dict[str, int] = {}
     for function in map(_function, ctx.cls.defs.body):
         for argument in function.arguments if function is not None and function.name == "__init__" else ():
@@ -34,7 +34,7 @@ def note_defaults(ctx: ClassDefContext) -> None:
 
 
 def defaults_of(owner: TypeInfo) -> dict[str, int]:
-    """Returns the numbers that the sizes of a class's constructor are where they are left out, by parameter."""
+    """Return the numbers that the sizes of a class's constructor are where they are left out, by parameter."""
     known: dict[str, int] = owner.metadata.get(_KEY, {}).get("defaults", {})
     return known
 
@@ -51,7 +51,7 @@ def _number(value: Expression | None) -> int | None:
 
 
 def _is_of(kind: type[int], annotation: object, ctx: ClassDefContext) -> bool:
-    """Says whether a parameter is annotated with a type variable alone, of a size or of a flag."""
+    """Return whether a parameter is annotated with a type variable alone, of a size or of a flag."""
     if not isinstance(annotation, UnboundType) or annotation.args:
         return False
     own = {variable.name: variable.upper_bound for variable in ctx.cls.type_args or ()}
@@ -64,7 +64,7 @@ def _is_of(kind: type[int], annotation: object, ctx: ClassDefContext) -> bool:
 
 
 def _passed(value: Expression) -> CastExpr:
-    """Returns an expression of unknown type, which mypy takes for any parameter."""
+    """Return an expression of unknown type, which mypy takes for any parameter."""
     passed = CastExpr(value, AnyType(TypeOfAny.special_form))
     passed.set_line(value)
     return passed

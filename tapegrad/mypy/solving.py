@@ -25,13 +25,13 @@ class Linear(NamedTuple):
 
 
 def linear(size: Size) -> Linear | None:
-    """Returns a size by its open name; None where that is none, one of several, squared or under a floor."""
+    """Return a size by its open name; None where that is none, one of several, squared or under a floor."""
     names = _open(names_in(size))
     return _by(names.pop(), size) if len(names) == 1 else None
 
 
 def linear_in_floor(size: Size) -> Linear | None:
-    """Returns a size by its one floor division with an open name in it, which is one number whatever the name is."""
+    """Return a size by its one floor division with an open name in it, which is one number whatever the name is."""
     floors = {
         factor
         for monomial, _ in (size.terms or () if isinstance(size, Dim) else ())
@@ -58,7 +58,7 @@ def _by(name: Name | Floor, size: Size) -> Linear | None:
 
 
 def solved(equation: Linear, value: Size) -> Size | None:
-    """Returns what the name is where the whole comes to `value`; None where that cannot be told.
+    """Return what the name is where the whole comes to `value`; None where that cannot be told.
 
     Raises:
         LeavesRestError: No size is.
@@ -72,7 +72,7 @@ def solved(equation: Linear, value: Size) -> Size | None:
 
 
 def _surely_leaves_rest(size: Size, divisor: int) -> bool:
-    """Says whether a division comes out uneven whatever the names stand for."""
+    """Return whether a division comes out uneven whatever the names stand for."""
     if isinstance(size, int):
         return size % divisor != 0
     rests = {monomial: coefficient % divisor for monomial, coefficient in size.terms or ()}
@@ -80,7 +80,7 @@ def _surely_leaves_rest(size: Size, divisor: int) -> bool:
 
 
 def replaced(size: Size, known: Mapping[Floor, Size]) -> Size:
-    """Returns a size with what floor divisions have come to; unknown where a name is still open."""
+    """Return a size with what floor divisions have come to; unknown where a name is still open."""
     if not isinstance(size, Dim) or size.terms is None:
         return size
     total: Size = 0

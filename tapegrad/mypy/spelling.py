@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
-    """Reads an annotation that the plugin has a meaning of its own for."""
+    """Read an annotation that the plugin has a meaning of its own for."""
 
     def make(name: str, arguments: list[Type]) -> Instance:
         return wait_for(ctx.api, name, arguments)
@@ -31,13 +31,13 @@ def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
 
 
 def _analyzed(t: Type, api: Any, make: Make) -> Type:
-    """Reads a type argument, without aliases: when one is changed, a daemon remembers what fitted it before."""
+    """Read a type argument, without aliases: when one is changed, a daemon remembers what fitted it before."""
     read: Type = api.analyze_type(_with_literals(t, api, make))
     return expanded(read) if is_complete(read) else read
 
 
 def _with_literals(t: Type, api: Any, make: Make) -> Type:
-    """Reads a number that stands where a size does, `Shape[3, N]`, as the literal that it means."""
+    """Read a number that stands where a size does, `Shape[3, N]`, as the literal that it means."""
     if isinstance(t, RawExpressionType) and t.base_type_name == "builtins.int" and isinstance(t.literal_value, int):
         return LiteralType(t.literal_value, make("builtins.int", []), t.line, t.column)
     if not isinstance(t, UnboundType) or not t.args or not named_in(api, t).startswith(("builtins.tuple", "tapegrad.")):
@@ -67,7 +67,7 @@ def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make)
 
 
 def _tensor(arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:
-    """Reads `Tensor`: alone it is any tensor, and with a shape only it has no tape and the default dtype."""
+    """Read `Tensor`: alone it is any tensor, and with a shape only it has no tape and the default dtype."""
     if len(arguments) > 3:
         ctx.api.fail(f"Tensor takes a shape, a tape and a dtype, not {len(arguments)} arguments", ctx.context)
         return AnyType(TypeOfAny.from_error)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sum_result(ctx: FunctionContext) -> Type:
-    """Types `sum(losses)` and `sum(losses, start)`."""
+    """Type `sum(losses)` and `sum(losses, start)`."""
     (iterable, *_), (expression, *_) = ctx.arg_types[0], ctx.args[0]
     terms = _terms(iterable, expression, ctx.api)
     if not terms or any(tensor_parts(one) is None for one in terms):
@@ -41,7 +41,7 @@ def sum_result(ctx: FunctionContext) -> Type:
 
 
 def _terms(iterable: Type, expression: Expression, api: Any) -> list[Type]:
-    """Returns what is added; of any number of terms two, which say what becomes of one and of many."""
+    """Return what is added; of any number of terms two, which say what becomes of one and of many."""
     p = get_proper_type(iterable)
     if isinstance(expression, ListExpr) and not any(isinstance(item, StarExpr) for item in expression.items):
         return [api.get_expression_type(item) for item in expression.items]

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 def unify(bindings: Bindings, formal: Type, actual: Type, where: str) -> None:
-    """Binds what `formal` names to what `actual` has in its place.
+    """Bind what `formal` names to what `actual` has in its place.
 
     Raises:
         Refusal: They do not fit.
@@ -94,7 +94,7 @@ def unify(bindings: Bindings, formal: Type, actual: Type, where: str) -> None:
 
 
 def unify_tensor(bindings: Bindings, formal: TensorParts, actual: TensorParts, where: str) -> None:
-    """Binds what a parameter that is a tensor names.
+    """Bind what a parameter that is a tensor names.
 
     Raises:
         Refusal: They do not fit.
@@ -107,7 +107,7 @@ def unify_tensor(bindings: Bindings, formal: TensorParts, actual: TensorParts, w
 
 
 def _unify_tuple(bindings: Bindings, declared: TupleType, given: TupleType, where: str) -> None:
-    """Binds what the items of a tuple name, and what the class of a generic `NamedTuple` is given."""
+    """Bind what the items of a tuple name, and what the class of a generic `NamedTuple` is given."""
     is_shape = all(map(_is_count, declared.items))
     names = field_names(declared)
     for position, (one, other) in enumerate(zip(declared.items, given.items, strict=True)):
@@ -126,7 +126,7 @@ def _unify_tuple(bindings: Bindings, declared: TupleType, given: TupleType, wher
 
 
 def _is_count(item: Type) -> bool:
-    """Says whether an item of a tuple is a size, so that the tuple is a shape."""
+    """Return whether an item of a tuple is a size, so that the tuple is a shape."""
     p = get_proper_type(item)
     return kind_of(p) == "size" if isinstance(p, TypeVarType) else is_size(p)
 
@@ -160,7 +160,7 @@ def _unify_union(bindings: Bindings, declared: UnionType, given: ProperType, whe
 
 
 def _refuse_unless_sizes(bindings: Bindings, declared: UnionType, given: ProperType, where: str) -> None:
-    """Refuses what is no size and not as many sizes as are asked for.
+    """Reject what is no size and not as many sizes as are asked for.
 
     mypy takes anything there if a size left open is Any: what it cannot solve is left open.
     """
@@ -184,7 +184,7 @@ def _is_open_size(bindings: Bindings, item: ProperType) -> bool:
 
 
 def _unify_scalar_type(bindings: Bindings, declared: Type, given: ProperType, where: str) -> None:
-    """Binds a dtype that is given as such, or by its scalar type."""
+    """Bind a dtype that is given as such, or by its scalar type."""
     if isinstance(given, UnionType) or (isinstance(given, Instance) and given.type.fullname == "builtins.type"):
         return
     if isinstance(given, Instance) and given.type.has_base("numpy.dtype"):
@@ -201,7 +201,7 @@ def _unify_scalar_type(bindings: Bindings, declared: Type, given: ProperType, wh
 
 
 def _takes(bindings: Bindings, item: ProperType, given: ProperType) -> bool:
-    """Says whether it is this one of several that is given, where that can be told."""
+    """Return whether it is this one of several that is given, where that can be told."""
     if isinstance(given, TupleType):
         if isinstance(item, TupleType):
             return len(item.items) == len(given.items)
@@ -214,7 +214,7 @@ def _takes(bindings: Bindings, item: ProperType, given: ProperType) -> bool:
 
 
 def _unify_unions(bindings: Bindings, declared: UnionType, given: UnionType, where: str) -> None:
-    """Binds tape and dtype where one of several may be a tensor; its shape only the run time knows."""
+    """Bind tape and dtype where one of several may be a tensor; its shape only the run time knows."""
     formals = [parts for parts in map(tensor_parts, declared.items) if parts is not None]
     actuals = [parts for parts in map(tensor_parts, given.items) if parts is not None]
     for formal in formals:
@@ -228,7 +228,7 @@ def _unify_unions(bindings: Bindings, declared: UnionType, given: UnionType, whe
 
 
 def _tape_of_one_in(bindings: Bindings, given: UnionType) -> Type:
-    """Returns the tape of one of several: a number has none, and where it stands a name of a tape stands for none."""
+    """Return the tape of one of several: a number has none, and where it stands a name of a tape stands for none."""
     items = list(map(get_proper_type, given.items))
     tapes = [parts.tape for parts in map(tensor_parts, items) if parts is not None]
     if any(isinstance(item, AnyType) for item in items):
@@ -239,7 +239,7 @@ def _tape_of_one_in(bindings: Bindings, given: UnionType) -> Type:
 
 
 def _tape_of_no_tensor(bindings: Bindings, tape: ProperType) -> None:
-    """Binds the tape of a parameter that may be a tensor and is a number: there is none."""
+    """Bind the tape of a parameter that may be a tensor and is a number: there is none."""
     if isinstance(tape, TypeVarType) and tape.id in bindings.own:
         bindings.bind_tape(tape, bindings.make(NONE_TAPE, []))
 
@@ -247,7 +247,7 @@ def _tape_of_no_tensor(bindings: Bindings, tape: ProperType) -> None:
 def _dtype_of_no_tensor(
     bindings: Bindings, formal: ProperType, given: ProperType, numbers: list[Instance], where: str
 ) -> None:
-    """Compares the dtype of an array, or the class of a number, with that of the tensor it stands beside."""
+    """Compare the dtype of an array, or the class of a number, with that of the tensor it stands beside."""
     if not isinstance(formal, TypeVarType):
         return
     if len(numbers) == 1:  # of several, the one that is given may be one that fits
@@ -264,7 +264,7 @@ def _dtype_of_no_tensor(
 
 
 def _forget_tapes(bindings: Bindings, declared: ProperType) -> None:
-    """Says of an argument of type Any that it may have a tape or not: merged with none, that stays open."""
+    """Say of an argument of type Any that it may have a tape or not: merged with none, that stays open."""
     for item in declared.items if isinstance(declared, UnionType) else [declared]:
         parts = tensor_parts(item)
         tape = get_proper_type(parts.tape) if parts is not None else None
@@ -273,7 +273,7 @@ def _forget_tapes(bindings: Bindings, declared: ProperType) -> None:
 
 
 def _forget_sizes(bindings: Bindings, declared: ProperType, where: str) -> None:
-    """Says of an argument of type Any that it has sizes, whichever: none of them is left out."""
+    """Say of an argument of type Any that it has sizes, whichever: none of them is left out."""
     for item in declared.items if isinstance(declared, UnionType | TupleType) else [declared]:
         p = get_proper_type(item)
         if isinstance(p, TupleType):
@@ -316,7 +316,7 @@ def _unify_instance(bindings: Bindings, declared: Instance, given: ProperType, w
 
 
 def _unify_layer(bindings: Bindings, declared: Instance, given: Instance, where: str) -> None:
-    """Compares the sizes of a layer with those that are declared by number, or by a name of the program around."""
+    """Compare the sizes of a layer with those that are declared by number, or by a name of the program around."""
     if len(declared.args) != len(given.args):
         return  # one of them is any number of layers, `Sequential` as it stands
     variables = declared.type.defn.type_vars
@@ -327,7 +327,7 @@ def _unify_layer(bindings: Bindings, declared: Instance, given: Instance, where:
 
 
 def _with_arguments(layer: Instance, kinds: set[str]) -> str:
-    """Writes a layer with its sizes, and with its flags where they are what differs."""
+    """Write a layer with its sizes, and with its flags where they are what differs."""
     variables = zip(layer.type.defn.type_vars, layer.args, strict=False)
     told = [(one, size_of(argument)) for one, argument in variables if kind_of(one) in kinds]
     sizes = [f"{one.name}={size}" if kind_of(one) == "flag" else size for one, size in told]
@@ -342,7 +342,7 @@ def _unify_call(
     function: CallableType | None,
     where: str,
 ) -> None:
-    """Binds what a parameter that is called, or whose method is, names: by what the argument takes and gives."""
+    """Bind what a parameter that is called, or whose method is, names: by what the argument takes and gives."""
     if function is None or len(function.arg_types) != len(declared.arg_types):
         return
     if not accepts(opened_call(whole) if isinstance(whole, CallableType) else whole, given):
@@ -359,7 +359,7 @@ def _unify_call(
 
 
 def _note_tapes(bindings: Bindings, declared: CallableType, function: CallableType) -> None:
-    """Notes the tapes of a function; one that it always gives is on the tape of the result."""
+    """Note the tapes of a function; one that it always gives is on the tape of the result."""
     formals, actuals = ([*map(tensor_parts, (*one.arg_types, one.ret_type))] for one in (declared, function))
     for formal, actual in zip(formals, actuals, strict=True):
         if formal is not None and actual is not None:
@@ -371,7 +371,7 @@ def _note_tapes(bindings: Bindings, declared: CallableType, function: CallableTy
 
 
 def bind_given_shape(bindings: Bindings, formal: Type, given: Type, where: str, *, is_lambda: bool) -> None:
-    """Binds a whole shape by what a function gives; with what it takes mypy has compared that, but not of a lambda.
+    """Bind a whole shape by what a function gives; with what it takes mypy has compared that, but not of a lambda.
 
     Raises:
         Refusal: Another shape was bound.
@@ -395,7 +395,7 @@ def bind_given_shape(bindings: Bindings, formal: Type, given: Type, where: str, 
 
 
 def _given_by(bindings: Bindings, function: CallableType, declared: CallableType) -> Type:
-    """Returns what a function gives of what it is declared to be called with, as far as that is known."""
+    """Return what a function gives of what it is declared to be called with, as far as that is known."""
     if not function.variables:
         return function.ret_type
     inner = Bindings(bindings.name, Signature(function), bindings.make)
@@ -407,7 +407,7 @@ def _given_by(bindings: Bindings, function: CallableType, declared: CallableType
 
 
 def _unify_part(bindings: Bindings, formal: Type, actual: Type, function: CallableType, where: str) -> None:
-    """Binds the sizes in one parameter of a function, or in its result, by those which that fixes itself."""
+    """Bind the sizes in one parameter of a function, or in its result, by those which that fixes itself."""
     declared, given = tensor_parts(formal), tensor_parts(actual)
     shape = get_proper_type(declared.shape) if declared is not None else None
     expected = shape_items(shape) if shape is not None else None
@@ -428,7 +428,7 @@ def _unify_part(bindings: Bindings, formal: Type, actual: Type, function: Callab
 def _unify_kind(
     bindings: Bindings, formal: Type, actual: Type, where: str, *, is_within: Callable[[Type, Type], bool]
 ) -> None:
-    """Compares tape and dtype in one parameter of a function, or in its result, where both are fixed."""
+    """Compare tape and dtype in one parameter of a function, or in its result, where both are fixed."""
     declared, given = tensor_parts(formal), tensor_parts(actual)
     if declared is None or given is None:
         return
@@ -521,12 +521,12 @@ SEQUENCES = frozenset({"builtins.tuple", "typing.Sequence", "typing.Iterable", "
 
 
 def is_owned(tape: Type) -> bool:
-    """Says whether a tape is an owned one, consumed or not."""
+    """Return whether a tape is an owned one, consumed or not."""
     return is_tape(tape, OWNED_TAPE) or is_tape(tape, CONSUMED_TAPE)
 
 
 def _fixed(sizes: list[Size | Many], own: set[TypeVarId], rank: int) -> list[Size | Many]:
-    """Returns the sizes of a function's parameter with `?` for what each call may choose."""
+    """Return the sizes of a function's parameter with `?` for what each call may choose."""
     open_names = {f"{one.raw_id}@{one.namespace}" for one in own}
     fixed: list[Size | Many] = []
     for size in sizes:
@@ -542,7 +542,7 @@ def _base(given: Instance, name: str) -> TypeInfo:
 
 
 def _instance_of(given: ProperType) -> ProperType:
-    """Returns what calling a class gives: `numpy.float32` as an argument stands for its instances."""
+    """Return what calling a class gives: `numpy.float32` as an argument stands for its instances."""
     if isinstance(given, UnionType):
         return UnionType([_instance_of(get_proper_type(item)) for item in given.items])
     if isinstance(given, TypeType):

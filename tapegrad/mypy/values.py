@@ -79,7 +79,7 @@ class ValueUnknownError(Exception):
 
 
 def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
-    """Reads an argument that is no tensor.
+    """Read an argument that is no tensor.
 
     Raises:
         ValueUnknownError: Nothing is known of it; a size among others is `UNKNOWN` instead.
@@ -106,7 +106,7 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
 
 
 def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
-    """Reads what stands between the brackets of `x[...]`; of tensors of indices their shape and kind.
+    """Read what stands between the brackets of `x[...]`; of tensors of indices their shape and kind.
 
     Raises:
         ValueUnknownError: It may be one of several kinds of index.
@@ -166,7 +166,7 @@ def _indices(p: Type) -> Indices:
 
 
 def size_value(t: Type, expression: Expression | None, api: Checker) -> Size:
-    """Reads a size: from its type or, where arithmetic has made it an `int`, from the expression that stands there."""
+    """Read a size: from its type or, where arithmetic has made it an `int`, from the expression that stands there."""
     size = size_of(t)
     if size is not UNKNOWN or expression is None or isinstance(get_proper_type(t), AnyType):
         return size
@@ -199,7 +199,7 @@ def _computed(expression: Expression, api: Checker) -> Size:
 
 
 def _followed(name: NameExpr, api: Checker) -> Size:
-    """Reads a name that is bound more than once, if all that it may stand for here is one size."""
+    """Read a name that is bound more than once, if all that it may stand for here is one size."""
     values = bound_last(name, api)
     sizes = [_size(value, api) if _is_steady(value, api) else UNKNOWN for value in values]
     return sizes[0] if sizes and all(surely_same(n, sizes[0]) for n in sizes) else UNKNOWN
@@ -210,7 +210,7 @@ def _size(expression: Expression, api: Checker) -> Size:
 
 
 def _is_plain(expression: Expression) -> bool:
-    """Says whether reading an expression once more does nothing: no call but `len`."""
+    """Return whether reading an expression once more does nothing: no call but `len`."""
     match expression:
         case IntExpr() | NameExpr():
             return True
@@ -230,13 +230,13 @@ def _is_plain(expression: Expression) -> bool:
 
 
 def _settled(variable: Var, api: Checker) -> Expression | None:
-    """Returns what a name was bound to, if reading it now gives what it gave then."""
+    """Return what a name was bound to, if reading it now gives what it gave then."""
     value, _ = bound_once(variable, api)
     return value if value is not None and _is_steady(value, api) else None
 
 
 def _is_steady(value: Expression, api: Checker) -> bool:
-    """Says whether reading an expression now gives what it gave where it stands."""
+    """Return whether reading an expression now gives what it gave where it stands."""
     return _is_plain(value) and all(_stays(name, api) for name in _names_in(value))
 
 
@@ -256,13 +256,13 @@ def _names_in(expression: Any) -> Iterator[NameExpr]:
 
 
 def is_whole(t: Type) -> bool:
-    """Says whether a type is a whole number of Python's, of an enum's or of NumPy's; a bool is none."""
+    """Return whether a type is a whole number of Python's, of an enum's or of NumPy's; a bool is none."""
     p = get_proper_type(t)
     return isinstance(p, Instance) and p.type.fullname != "builtins.bool" and any(map(p.type.has_base, _WHOLE))
 
 
 def _converts(call: CallExpr, api: Checker) -> bool:
-    """Says whether a call makes another kind of whole number of one, as `int(n)` and `np.int64(3)` do."""
+    """Return whether a call makes another kind of whole number of one, as `int(n)` and `np.int64(3)` do."""
     made, given = (get_proper_type(_type_of(one, api)) for one in (call, *call.args))
     name = getattr(call.callee, "fullname", "")
     is_class = name == "builtins.int" or name.startswith("numpy.")
@@ -270,7 +270,7 @@ def _converts(call: CallExpr, api: Checker) -> bool:
 
 
 def _length(t: Type) -> Size:
-    """Returns what `len` gives for a tensor or a tuple."""
+    """Return what `len` gives for a tensor or a tuple."""
     p = get_proper_type(t)
     parts = tensor_parts(p)
     if parts is None:
@@ -280,7 +280,7 @@ def _length(t: Type) -> Size:
 
 
 def _counted(t: Type, name: str) -> Size:
-    """Returns the rank of a tensor, or the number of its elements."""
+    """Return the rank of a tensor, or the number of its elements."""
     parts = tensor_parts(get_proper_type(t))
     items = shape_items(parts.shape) if parts is not None else None
     if items is None or any(isinstance(item, Many) for item in items):

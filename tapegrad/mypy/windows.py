@@ -22,7 +22,7 @@ ROOMS = frozenset({"tapegrad.nn.conv", "tapegrad.nn.conv_transpose", POOLS})
 
 
 def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | None:
-    """Returns what refuses images that a layer's op would refuse; None for a layer without windows."""
+    """Return what refuses images that a layer's op would refuse; None for a layer without windows."""
     symbol = layer.type.get("forward")
     owner = getattr(symbol.node, "info", None) if symbol is not None else None
     if not isinstance(owner, TypeInfo) or owner.module_name not in ROOMS:
@@ -50,7 +50,7 @@ def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | Non
 
 
 def stepped(layer: Type, stride: list[Type]) -> Type:
-    """Lets a pool that is told no stride step by its window along each axis, not by that of the first."""
+    """Let a pool that is told no stride step by its window along each axis, not by that of the first."""
     is_told = any(not isinstance(get_proper_type(one), NoneType) for one in stride)
     if is_told or not isinstance(layer, Instance) or layer.type.module_name != POOLS:
         return layer
@@ -65,7 +65,7 @@ def _kernels(sizes: dict[str, Size], axes: int, *, transposed: bool) -> dict[str
 
 
 def _along(axes: int, name: str, sizes: dict[str, Size]) -> tuple[Size, ...]:
-    """Returns a number for each axis."""
+    """Return a number for each axis."""
     later = ("h", "w") if axes == 3 else ("w",) * (axes - 1)
     return (sizes[name], *(sizes[f"{name}_{axis}"] for axis in later))
 

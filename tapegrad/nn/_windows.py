@@ -72,7 +72,7 @@ class Convolution(Module):
     groups: int
 
     def _draw(self, channels: tuple[int, int], kernel: Any, groups: int, biases: int | None, rng: RNG) -> None:
-        """Draws a weight, whose second axis has the channels of one group, and the biases, if there are any."""
+        """Draw a weight, whose second axis has the channels of one group, and the biases, if there are any."""
         _check(self, channels, groups)
         rng, shape = generator(rng), (channels[0], channels[1] // groups, *kernel)
         bound = 1 / sqrt(prod(shape[1:]))

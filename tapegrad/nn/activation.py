@@ -36,7 +36,7 @@ class ReLU(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-        """Computes `relu(x)`, of any shape."""
+        """Compute `relu(x)`, of any shape."""
         return relu(x)
 
 
@@ -58,7 +58,7 @@ class LeakyReLU(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `leaky_relu(x, negative_slope=...)`, of any shape."""
+        """Compute `leaky_relu(x, negative_slope=...)`, of any shape."""
         return leaky_relu(x, negative_slope=self.negative_slope)
 
 
@@ -80,7 +80,7 @@ class ELU(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `elu(x, alpha=...)`, of any shape."""
+        """Compute `elu(x, alpha=...)`, of any shape."""
         return elu(x, alpha=self.alpha)
 
 
@@ -96,7 +96,7 @@ class GELU(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `gelu(x, approximate=...)`, of any shape."""
+        """Compute `gelu(x, approximate=...)`, of any shape."""
         return gelu(x, approximate=self.approximate)
 
 
@@ -105,7 +105,7 @@ class Mish(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `mish(x)`, of any shape."""
+        """Compute `mish(x)`, of any shape."""
         return mish(x)
 
 
@@ -133,7 +133,7 @@ class PReLU(Module):
 
     @override
     def forward(self, x: Tensor[S, T]) -> Tensor[S, T]:
-        """Computes `prelu(x, weight)` of float32 `x`, of any shape."""
+        """Compute `prelu(x, weight)` of float32 `x`, of any shape."""
         return prelu(x, self.weight)
 
 
@@ -142,7 +142,7 @@ class SiLU(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `silu(x)`, of any shape."""
+        """Compute `silu(x)`, of any shape."""
         return silu(x)
 
 
@@ -151,7 +151,7 @@ class Softplus(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `softplus(x)`, of any shape."""
+        """Compute `softplus(x)`, of any shape."""
         return softplus(x)
 
 
@@ -160,7 +160,7 @@ class Sigmoid(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `sigmoid(x)`, of any shape."""
+        """Compute `sigmoid(x)`, of any shape."""
         return sigmoid(x)
 
 
@@ -169,7 +169,7 @@ class LogSigmoid(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `log_sigmoid(x)`, of any shape."""
+        """Compute `log_sigmoid(x)`, of any shape."""
         return log_sigmoid(x)
 
 
@@ -178,7 +178,7 @@ class Tanh(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `tanh(x)`, of any shape."""
+        """Compute `tanh(x)`, of any shape."""
         return tanh(x)
 
 
@@ -194,7 +194,7 @@ class Softmax(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `softmax(x, axis)`, of any shape."""
+        """Compute `softmax(x, axis)`, of any shape."""
         return softmax(x, self.axis)
 
     @override
@@ -214,7 +214,7 @@ class LogSoftmax(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `log_softmax(x, axis)`, of any shape."""
+        """Compute `log_softmax(x, axis)`, of any shape."""
         return log_softmax(x, self.axis)
 
     @override

@@ -85,7 +85,7 @@ class MultiHeadAttention(Module, Generic[Width, Heads]):
         mask: Tensor[Any, Any, np.bool_] | None = None,
         causal: bool = False,
     ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
-        """Lets float32 rows `x`, `(..., N, Width)`, look at `context`, `(..., M, Width)`; gives `(..., N, Width)`.
+        """Let float32 rows `x`, `(..., N, Width)`, look at `context`, `(..., M, Width)`; gives `(..., N, Width)`.
 
         The mask is True where a row may look, and broadcasts to `(..., N, M)`; see `multi_head_attention`.
         """

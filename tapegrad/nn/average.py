@@ -55,7 +55,7 @@ class ModelEMA(Module, Generic[Model]):
             parameter.frozen = True
 
     def update(self, model: Module) -> None:
-        """Moves the average towards a model, and takes over its buffers as they are; on an error nothing has changed.
+        """Move the average towards a model, and take over its buffers as they are; on an error nothing has changed.
 
         Args:
             model: What is followed.
@@ -83,7 +83,7 @@ class ModelEMA(Module, Generic[Model]):
 
     @override
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes what the average makes of it; `average.model(x)` is the same, and typed."""
+        """Compute what the average makes of it; `average.model(x)` is the same, and typed."""
         return self.model.forward(*args, **kwargs)
 
     @override

@@ -50,7 +50,7 @@ class BatchNorm(Module, Generic[Channels]):
         return self._trained(x) if x.owns_tape else self._predicted(x)
 
     def _trained(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
-        """Goes by the statistics of this very batch, and moves the running ones towards them."""
+        """Go by the statistics of this very batch, and move the running ones towards them."""
         numbers: Any = values_of(x)
         axes, count = (0, *range(2, x.ndim)), x.size // x.shape[1]
         if count < 2:
@@ -63,12 +63,12 @@ class BatchNorm(Module, Generic[Channels]):
         return y
 
     def _predicted(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
-        """Goes by the running statistics, one factor and one summand for each channel."""
+        """Go by the running statistics, one factor and one summand for each channel."""
         factor = mul(self.weight, rsqrt(add(self.running_var, self.eps)))
         return scaled_and_shifted(x, factor, sub(self.bias, mul(self.running_mean, factor)))
 
     def _move(self, *towards: Any) -> None:
-        """Moves mean and variance, both in one moment."""
+        """Move mean and variance, both in one moment."""
         buffers = (self.running_mean, self.running_var)
         moved: list[Any] = []
         for running, value in zip(buffers, towards, strict=True):
@@ -116,14 +116,14 @@ class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
-        """Normalizes float32 `x`, `(N, Channels)` or `(N, Channels, L)`: trains under a tape, predicts without one."""
+        """Normalize float32 `x`, `(N, Channels)` or `(N, Channels, L)`: trains under a tape, predicts without one."""
         return self._normalized(x)
 
     @guarded
     def train(
         self, x: Tensor[Shape[N, Channels, *Length], OwnedTape]
     ) -> Tensor[Shape[N, Channels, *Length], OwnedTape]:
-        """Normalizes by the statistics of the batch: as a call does, which a missing tape would make a prediction."""
+        """Normalize by the statistics of the batch: as a call does, which a missing tape would make a prediction."""
         return self._trained(x)
 
 
@@ -163,10 +163,10 @@ class BatchNorm2d(BatchNorm[Channels], Generic[Channels]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[N, Channels, H, W], T]) -> Tensor[Shape[N, Channels, H, W], T]:
-        """Normalizes float32 `x`, `(N, Channels, H, W)`: trains under a tape, predicts without one."""
+        """Normalize float32 `x`, `(N, Channels, H, W)`: trains under a tape, predicts without one."""
         return self._normalized(x)
 
     @guarded
     def train(self, x: Tensor[Shape[N, Channels, H, W], OwnedTape]) -> Tensor[Shape[N, Channels, H, W], OwnedTape]:
-        """Normalizes by the statistics of the batch: as a call does, which a missing tape would make a prediction."""
+        """Normalize by the statistics of the batch: as a call does, which a missing tape would make a prediction."""
         return self._trained(x)

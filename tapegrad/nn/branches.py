@@ -39,7 +39,7 @@ class SplitInto(Container, Generic[*Layers]):
 
     @override
     def forward(self, x: Tensor[Any, Any, Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-        """Computes each layer's result."""
+        """Compute each layer's result."""
         layers: tuple[Any, ...] = self.layers
         return tuple(self._through(index, layer, x) for index, layer in enumerate(layers))
 
@@ -75,7 +75,7 @@ class AddInto(Container, Generic[*Layers]):
 
     @override
     def forward(self, inputs: tuple[Any, ...]) -> Tensor[Any, Any, Any]:
-        """Computes the sum of each layer's result for its place in `inputs`, in the shape that all of them have."""
+        """Compute the sum of each layer's result for its place in `inputs`, in the shape that all of them have."""
         layers: tuple[Any, ...] = self.layers
         _check_number(inputs, len(layers))
         total = self._through(0, layers[0], inputs[0])

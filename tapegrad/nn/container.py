@@ -18,7 +18,7 @@ class Container(Module):
     """A layer that passes what it gets through layers of its own."""
 
     def _through(self, part: int | str, layer: Module, x: Any, *, like: Any = None, beside: Beside = ((), {})) -> Any:
-        """Computes what a layer, `[1]` or `.layer`, makes of `x`: of the shape and dtype of `like`, if there is one."""
+        """Compute what a layer, `[1]` or `.layer`, makes of `x`: of the shape and dtype of `like`, if there is one."""
         others, options = beside
         try:
             y = layer.forward(x, *others, **options)
@@ -30,7 +30,7 @@ class Container(Module):
         return y
 
     def _point(self, error: TapegradError, part: int | str, layer: Module) -> None:
-        """Writes into an error which layer it comes from; what code of the user's says is left to itself."""
+        """Write into an error which layer it comes from; what code of the user's says is left to itself."""
         message = str(error)
         place = f"{type(self).__name__}{f'[{part}]' if isinstance(part, int) else f'.{part}'}"
         layer._place(error, place)
@@ -39,7 +39,7 @@ class Container(Module):
 
     @override
     def _place(self, error: TapegradError, place: str) -> None:
-        """Puts its own place in front of that of the layer inside."""
+        """Put its own place in front of that of the layer inside."""
         name, message = type(self).__name__, str(error)
         if self._refuses(error):
             super()._place(error, place)
@@ -51,13 +51,13 @@ class Container(Module):
 
 
 def check_modules(name: str, layers: tuple[object, ...]) -> None:
-    """Refuses what cannot be a layer, by its place: `Sequential: layer 0 is a list, not a module`."""
+    """Reject what cannot be a layer, by its place: `Sequential: layer 0 is a list, not a module`."""
     for index, layer in enumerate(layers):
         check_module(f"{name}: layer {index}", layer)
 
 
 def check_module(place: str, layer: object) -> None:
-    """Refuses what cannot be a layer."""
+    """Reject what cannot be a layer."""
     if not isinstance(layer, Module):
         kind = messages.with_article(type(layer).__name__)
         given = f"the class {layer.__name__}" if isinstance(layer, type) else kind
@@ -65,7 +65,7 @@ def check_module(place: str, layer: object) -> None:
 
 
 def _check_kind(layer: Module, y: Any, expected: Any) -> None:
-    """Refuses the result of a layer that has another shape or another dtype than is expected."""
+    """Reject the result of a layer that has another shape or another dtype than is expected."""
     if y.shape != expected.shape:
         raise ShapeError(messages.other_sizes(called(layer), messages.RESULT, y.shape, expected.shape))
     if y.dtype != expected.dtype:

@@ -105,7 +105,7 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
         ],
         T,
     ]:
-        """Computes `conv1d(x, weight, …) + bias` of float32 `x`, `(N, In, W)` or `(In, W)`."""
+        """Compute `conv1d(x, weight, …) + bias` of float32 `x`, `(N, In, W)` or `(In, W)`."""
         y = conv1d(
             x,
             self.weight,
@@ -188,7 +188,7 @@ class Conv2d(
         ],
         T,
     ]:
-        """Computes `conv2d(x, weight, …) + bias` of float32 `x`, `(N, In, H, W)` or `(In, H, W)`."""
+        """Compute `conv2d(x, weight, …) + bias` of float32 `x`, `(N, In, H, W)` or `(In, H, W)`."""
         y = conv2d(
             x,
             self.weight,
@@ -289,7 +289,7 @@ class Conv3d(
         ],
         T,
     ]:
-        """Computes `conv3d(x, weight, …) + bias` of float32 `x`, `(N, In, D, H, W)` or `(In, D, H, W)`."""
+        """Compute `conv3d(x, weight, …) + bias` of float32 `x`, `(N, In, D, H, W)` or `(In, D, H, W)`."""
         y = conv3d(
             x,
             self.weight,

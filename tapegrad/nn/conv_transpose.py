@@ -103,7 +103,7 @@ class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Out
         ],
         T,
     ]:
-        """Computes `conv_transpose1d(x, weight, …) + bias` of float32 `x`, `(N, In, W)` or `(In, W)`."""
+        """Compute `conv_transpose1d(x, weight, …) + bias` of float32 `x`, `(N, In, W)` or `(In, W)`."""
         y = conv_transpose1d(
             x,
             self.weight,
@@ -203,7 +203,7 @@ class ConvTranspose2d(
         ],
         T,
     ]:
-        """Computes `conv_transpose2d(x, weight, …) + bias` of float32 `x`, `(N, In, H, W)` or `(In, H, W)`."""
+        """Compute `conv_transpose2d(x, weight, …) + bias` of float32 `x`, `(N, In, H, W)` or `(In, H, W)`."""
         y = conv_transpose2d(
             x,
             self.weight,

@@ -49,7 +49,7 @@ class Dropout(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Computes `x` times the mask where `x` has a tape, of any shape."""
+        """Compute `x` times the mask where `x` has a tape, of any shape."""
         return dropout(x, rate=self.p, rng=self.rng)
 
     @override

@@ -23,7 +23,7 @@ Fan: TypeAlias = Literal["in", "out"]
 
 @public_api
 def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
-    r"""Fills a weight for a layer in front of a rectifier, evenly.
+    r"""Fill a weight for a layer in front of a rectifier, evenly.
 
     $$w \sim \mathcal{U}[-a, a), \quad a = \sqrt{\frac{6}{(1 + s^2) \, n}}$$
 
@@ -47,7 +47,7 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
 
 @public_api
 def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
-    r"""Fills a weight for a layer in front of a rectifier, from the normal distribution.
+    r"""Fill a weight for a layer in front of a rectifier, from the normal distribution.
 
     $$w \sim \mathcal{N}(0, \sigma^2), \quad \sigma = \sqrt{\frac{2}{(1 + s^2) \, n}}$$
 
@@ -70,7 +70,7 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
 
 @public_api
 def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
-    r"""Fills a weight so that signals and gradients both about keep their size, evenly.
+    r"""Fill a weight so that signals and gradients both about keep their size, evenly.
 
     $$w \sim \mathcal{U}[-a, a), \quad a = g \sqrt{\frac{6}{n_\mathrm{in} + n_\mathrm{out}}}$$
 
@@ -94,7 +94,7 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
 
 @public_api
 def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
-    r"""Fills a weight so that signals and gradients both about keep their size, from the normal distribution.
+    r"""Fill a weight so that signals and gradients both about keep their size, from the normal distribution.
 
     $$w \sim \mathcal{N}(0, \sigma^2), \quad \sigma = g \sqrt{\frac{2}{n_\mathrm{in} + n_\mathrm{out}}}$$
 
@@ -118,7 +118,7 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
 
 @public_api
 def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
-    r"""Fills a weight so that its rows, or where it has fewer columns those, stand at right angles to one another.
+    r"""Fill a weight so that its rows, or where it has fewer columns those, stand at right angles to one another.
 
     $$w w^T = g^2 \, 1 \quad \text{or} \quad w^T w = g^2 \, 1$$
 
@@ -156,7 +156,7 @@ def _deviation_for_both(call: str, weight: Weight) -> float:
 
 
 def _fans(call: str, weight: Weight) -> tuple[int, int]:
-    """Returns of how many numbers one out is made, and into how many one in goes."""
+    """Return of how many numbers one out is made, and into how many one in goes."""
     if weight.ndim < 2:
         message = f"{call}: weight {show(weight.shape)} has rank {weight.ndim} but needs at least 2"
         raise ShapeError(message)

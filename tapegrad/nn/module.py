@@ -58,7 +58,7 @@ class Module:
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Refuses slots, for parameters are found among the attributes that an instance holds by name.
+        """Reject slots, for parameters are found among the attributes that an instance holds by name.
 
         Raises:
             DTypeError: The class has `__slots__` with names in them.
@@ -70,7 +70,7 @@ class Module:
             raise DTypeError(message)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the module's result; a subclass writes it, with the types of its own."""
+        """Compute the module's result; a subclass writes it, with the types of its own."""
         message = f"{type(self).__name__} has no forward"
         raise NotImplementedError(message)
 
@@ -99,7 +99,7 @@ class Module:
             super().__setattr__(name, value)
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            """Computes `forward`; what it refuses says by which name it was called."""
+            """Compute `forward`; what it refuses says by which name it was called."""
             try:
                 return self.forward(*args, **kwargs)
             except TapegradError as error:
@@ -115,7 +115,7 @@ class Module:
                 raise
 
     def parameters(self) -> dict[str, AnyParam]:
-        """Returns each parameter once, under the first of its paths, in the order in which attributes were set."""
+        """Return each parameter once, under the first of its paths, in the order in which attributes were set."""
         first: dict[AnyParam, str] = {}
         for path, leaf in _leaves(self):
             if isinstance(leaf, Param):
@@ -123,11 +123,11 @@ class Module:
         return {path: parameter for parameter, path in first.items()}
 
     def paths(self) -> list[tuple[str, AnyParam]]:
-        """Returns every path with the parameter it leads to: a parameter in two places has two."""
+        """Return every path with the parameter it leads to: a parameter in two places has two."""
         return [(path, leaf) for path, leaf in _leaves(self) if isinstance(leaf, Param)]
 
     def buffers(self) -> dict[str, AnyBuffer]:
-        """Returns each buffer once, under the first of its paths."""
+        """Return each buffer once, under the first of its paths."""
         first: dict[AnyBuffer, str] = {}
         for path, leaf in _leaves(self):
             if isinstance(leaf, Buffer):
@@ -135,7 +135,7 @@ class Module:
         return {path: buffer for buffer, path in first.items()}
 
     def generators(self) -> dict[str, np.random.Generator]:
-        """Returns each random generator once, under the first of its paths."""
+        """Return each random generator once, under the first of its paths."""
         first: dict[np.random.Generator, str] = {}
         for path, leaf in _leaves(self):
             if isinstance(leaf, np.random.Generator):
@@ -143,13 +143,13 @@ class Module:
         return {path: generator for generator, path in first.items()}
 
     def valid(self) -> Valid[Self]:
-        """Returns the module for inference alone: of another type, so that no training takes it by mistake."""
+        """Return the module for inference alone: of another type, so that no training takes it by mistake."""
         from tapegrad.nn.valid import Valid
 
         return Valid(self)
 
     def _unfrozen(self) -> list[AnyParam]:
-        """Returns each parameter once that is not frozen: all `parameters`, found without their paths in half the time.
+        """Return each parameter once that is not frozen: all `parameters`, found without their paths in half the time.
 
         Each `backward(wrt=module)` asks, so a step of a small model would spend a tenth of its time on paths.
         """
@@ -175,7 +175,7 @@ class Module:
         return [leaf for leaf in found if isinstance(leaf, Param) and not leaf.frozen]
 
     def _place(self, error: TapegradError, place: str) -> None:
-        """Writes into an error that the module itself refuses, and where it stands; ops inside speak for themselves."""
+        """Write into an error that the module itself refuses, and where it stands; ops inside speak for themselves."""
         # A layer of the library's has no user inside: what its op says of `x` is said of the layer's own.
         if self._refuses(error) or (getattr(self.forward, "__module__", None) or "").startswith("tapegrad.nn."):
             error.path, error.layer = place, shown(self)
@@ -192,18 +192,18 @@ class Module:
 
 
 def children(module: Module) -> list[tuple[str, Leaf | Module]]:
-    """Returns what the attributes of a module hold, by path: what is inside a list or a tuple or a dict as well."""
+    """Return what the attributes of a module hold, by path: what is inside a list or a tuple or a dict as well."""
     return _gathered(module, is_deep=False)
 
 
 def _leaves(module: Module) -> list[tuple[str, Leaf]]:
-    """Returns what the modules inside hold as well."""
+    """Return what the modules inside hold as well."""
     found: list[tuple[str, Any]] = _gathered(module, is_deep=True)  # Any: of modules there are none
     return found
 
 
 def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module]]:
-    """Lists what is held; goes into what does not stand above itself already, and into modules only if deep."""
+    """List what is held; goes into what does not stand above itself already, and into modules only if deep."""
     found: list[tuple[str, Leaf | Module]] = []
     prefix, holder, items = "", id(module), iter(vars(module).items())
     unsearched: list[tuple[str, Any]] = []
@@ -259,7 +259,7 @@ _OF_NUMBERS: Final = (count, type(iter(range(0))), type(iter("")), type(iter(b""
 
 
 def _is_read_once(kind: type) -> bool:
-    """Says whether a type is of Python's own iterators, such as a generator, and may hold layers."""
+    """Return whether a type is of Python's own iterators, such as a generator, and may hold layers."""
     is_own = issubclass(kind, Iterator) and kind.__module__ in ("builtins", "itertools")
     return is_own and kind not in _OF_NUMBERS
 
@@ -284,13 +284,13 @@ def _check_unsearched(module: Module, unsearched: list[tuple[str, Any]], found: 
 
 
 def _may_be_none(owner: type, name: str) -> bool:
-    """Says whether a class declares an attribute that may be None."""
+    """Return whether a class declares an attribute that may be None."""
     declared = next((found[name] for cls in owner.__mro__ if name in (found := get_annotations(cls))), "")
     return re.search(r"\b(None|Optional)\b", str(declared)) is not None
 
 
 def _leaf(_: Any) -> Iterable[tuple[Any, Any]]:
-    """Lists the parts of what has none."""
+    """List the parts of what has none."""
     return ()
 
 

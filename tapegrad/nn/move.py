@@ -61,7 +61,7 @@ class Flatten(Module, Generic[BehindTheBatch]):
     def forward(self, x: Tensor[Any, T, D]) -> Tensor[Any, T, D]: ...
     @override
     def forward(self, x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
-        """Computes `flatten(x, start_axis)`; of `(N, C, H, W)` it gives `(N, C * H * W)`."""
+        """Compute `flatten(x, start_axis)`; of `(N, C, H, W)` it gives `(N, C * H * W)`."""
         return flatten(x, self.start_axis)
 
     @override
@@ -104,7 +104,7 @@ class Unflatten(Module, Generic[Behind]):
     def forward(self, x: Tensor[Any, T, D]) -> Tensor[Any, T, D]: ...
     @override
     def forward(self, x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
-        """Computes `reshape(x, (N, *shape))` of `(N, ...)`."""
+        """Compute `reshape(x, (N, *shape))` of `(N, ...)`."""
         return reshape(x, (*x.shape[:1], *self.shape))
 
     @override
@@ -132,7 +132,7 @@ class Reshape(Module, Generic[Whole]):
 
     @override
     def forward(self, x: Tensor[Any, T, D]) -> Tensor[Whole, T, D]:
-        """Computes `reshape(x, shape)`."""
+        """Compute `reshape(x, shape)`."""
         y: Tensor[Whole, T, D] = reshape(x, self.shape)
         return y
 

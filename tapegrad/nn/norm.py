@@ -57,7 +57,7 @@ class LayerNorm(Module, Generic[Width]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Computes `layer_norm(x, weight, bias, eps=...)` of float32 `x`, `(..., Width)`; gives the same shape."""
+        """Compute `layer_norm(x, weight, bias, eps=...)` of float32 `x`, `(..., Width)`; gives the same shape."""
         return layer_norm(x, self.weight, self.bias, eps=self.eps)
 
     @override
@@ -97,7 +97,7 @@ class RMSNorm(Module, Generic[Width]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Computes `rms_norm(x, weight, eps=...)` of float32 `x`, `(..., Width)`; gives the same shape."""
+        """Compute `rms_norm(x, weight, eps=...)` of float32 `x`, `(..., Width)`; gives the same shape."""
         return rms_norm(x, self.weight, eps=self.eps)
 
     @override
@@ -144,7 +144,7 @@ class GroupNorm(Module, Generic[Groups, Channels]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[N, Channels, *Rest], T]) -> Tensor[Shape[N, Channels, *Rest], T]:
-        """Computes `group_norm(x, weight, bias, groups=..., eps=...)` of `x`, `(N, Channels, ...)`."""
+        """Compute `group_norm(x, weight, bias, groups=..., eps=...)` of `x`, `(N, Channels, ...)`."""
         assert_divides(self.groups, self.weight.shape[0])
         return group_norm(x, self.weight, self.bias, groups=self.groups, eps=self.eps)
 
@@ -187,7 +187,7 @@ class InstanceNorm(Module, Generic[Channels]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[N, Channels, *Rest], T]) -> Tensor[Shape[N, Channels, *Rest], T]:
-        """Computes `instance_norm(x, weight, bias, eps=...)` of `x`, `(N, Channels, L, ...)`; gives the same shape."""
+        """Compute `instance_norm(x, weight, bias, eps=...)` of `x`, `(N, Channels, L, ...)`; gives the same shape."""
         return instance_norm(x, self.weight, self.bias, eps=self.eps)
 
     @override

@@ -50,7 +50,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     @public_api
     def assign(self: State[S, D], value: Tensor[S, NoneTape, D]) -> None:
-        """Takes over the values of another tensor, by copy.
+        """Take over the values of another tensor, by copy.
 
         A tape that has recorded the values before refuses to run backwards from here on.
 
@@ -68,7 +68,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
         self.replace(data)
 
     def check(self, data: Any, call: str, place: str) -> None:
-        """Refuses an array that could not stand in the place of this tensor's own.
+        """Reject an array that could not stand in the place of this tensor's own.
 
         Args:
             data: An array of any engine.
@@ -88,11 +88,11 @@ class State(Tensor[S_co, NoneTape, D_co]):
             raise DTypeError(messages.wrong_dtype(call, place, str(data.dtype), str(self.dtype)))
 
     def replace(self: State[S, D], data: Value[S, D]) -> None:
-        """Takes over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
+        """Take over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
         replace_all([self], [as_compute_dtype(data)])
 
     def held(self, data: Any) -> Any:
-        """Returns what is put into the slot for an array."""
+        """Return what is put into the slot for an array."""
         return data
 
     @override
@@ -169,7 +169,7 @@ class Buffer(State[S_co, D_co]):
 
 
 def replace_all(tensors: Sequence[State[Any, Any]], arrays: Sequence[Any], *others: tuple[Any, ...]) -> None:
-    """Takes over an array for each of several tensors in one moment, whatever interrupts the program.
+    """Take over an array for each of several tensors in one moment, whatever interrupts the program.
 
     An interrupt, or another thread, comes in between two instructions of Python's, and this is one.
 

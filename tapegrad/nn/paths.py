@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def fits(path: str, pattern: str) -> bool:
-    """Says whether a path is what a pattern means, in which `*` stands for anything, dots included."""
+    """Return whether a path is what a pattern means, in which `*` stands for anything, dots included."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), path) is not None
 
 
 def check_pattern(call: str, pattern: str, paths: Iterable[str]) -> None:
-    """Refuses a pattern that means no path at all.
+    """Reject a pattern that means no path at all.
 
     Raises:
         ValueError: No path fits; all that are there are listed.
@@ -34,7 +34,7 @@ def check_pattern(call: str, pattern: str, paths: Iterable[str]) -> None:
 
 @public_api
 def freeze(module: Module, *patterns: str) -> None:
-    """Freezes parameters by path: they get no gradient, and no optimizer changes them.
+    """Freeze parameters by path: they get no gradient, and no optimizer changes them.
 
     `freeze(model, "layers.0.*", "*.bias")` freezes all of the first layer and every bias.
 
@@ -50,7 +50,7 @@ def freeze(module: Module, *patterns: str) -> None:
 
 @public_api
 def unfreeze(module: Module, *patterns: str) -> None:
-    """Undoes `freeze`.
+    """Undo `freeze`.
 
     Args:
         module: Where the parameters are.

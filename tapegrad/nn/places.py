@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def called_as(layer: Module, frame: FrameType) -> str:
-    """Returns what stands in front of the call that a frame is in, `self` by its class: `Net.layers[1]`.
+    """Return what stands in front of the call that a frame is in, `self` by its class: `Net.layers[1]`.
 
     It is read off the source, as mypy reads it. Where there is no source, or something else is called that calls the
     layer in turn, it is empty.
@@ -32,7 +32,7 @@ def called_as(layer: Module, frame: FrameType) -> str:
 
 
 def held_by(layer: Module, frame: FrameType) -> str:
-    """Returns where the `self` of a frame holds a layer that goes by a name there, such as `Net.layers[1]`."""
+    """Return where the `self` of a frame holds a layer that goes by a name there, such as `Net.layers[1]`."""
     owner = frame.f_locals.get("self")
     for name, value in getattr(owner, "__dict__", {}).items():
         if isinstance(value, list | tuple | dict):
@@ -43,12 +43,12 @@ def held_by(layer: Module, frame: FrameType) -> str:
 
 
 def called(layer: Module) -> str:
-    """Returns how a refusal of the guard's calls a layer: `Linear.forward`, also of a class that inherits it."""
+    """Return how a refusal of the guard's calls a layer: `Linear.forward`, also of a class that inherits it."""
     return messages.callee(getattr(layer.forward, "__qualname__", ""))
 
 
 def shown(layer: Module) -> str:
-    """Writes a layer by its class, with the sizes that a guarded `__init__` was given: `Linear(64, 10)`."""
+    """Write a layer by its class, with the sizes that a guarded `__init__` was given: `Linear(64, 10)`."""
     owner = type(layer)
     known = remembered(layer, owner)
     variables = [one for one in getattr(owner, "__parameters__", ()) if one.__bound__ is not bool]
@@ -60,7 +60,7 @@ def shown(layer: Module) -> str:
 
 
 def _default(variable: Any, sizes: Mapping[str, Any]) -> Any:
-    """Returns the size that a variable of a class has where it is left out, None where there is none."""
+    """Return the size that a variable of a class has where it is left out, None where there is none."""
     default = getattr(variable, "__default__", None)
     literal = get_args(default)
     return literal[0] if literal else sizes.get(getattr(default, "__name__", ""))
@@ -79,7 +79,7 @@ def _callee(frame: FrameType) -> ast.expr:
 
 
 def _followed(expression: ast.expr, frame: FrameType) -> tuple[str, Any]:
-    """Returns how a name, an attribute or an item is written, and what it is."""
+    """Return how a name, an attribute or an item is written, and what it is."""
     match expression:
         case ast.Name(name):
             value = frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
@@ -101,6 +101,6 @@ def _followed(expression: ast.expr, frame: FrameType) -> tuple[str, Any]:
 
 
 def _class_of(self: object, frame: FrameType) -> str:
-    """Returns the class whose body a method stands in; of a function within one, that of its `self`."""
+    """Return the class whose body a method stands in; of a function within one, that of its `self`."""
     owner = messages.callee(frame.f_code.co_qualname).rpartition(".")[0]
     return owner.rpartition(".")[2] or type(self).__name__

@@ -75,7 +75,7 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
     ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
-        """Computes `max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
+        """Compute `max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
 
 
@@ -109,7 +109,7 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         T,
         Float,
     ]:
-        """Computes `max_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        """Compute `max_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
         return max_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
 
 
@@ -137,7 +137,7 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
     ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
-        """Computes `min_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
+        """Compute `min_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return min_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
 
 
@@ -171,7 +171,7 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         T,
         Float,
     ]:
-        """Computes `min_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        """Compute `min_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
         return min_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
 
 
@@ -202,7 +202,7 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
     ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
-        """Computes `smooth_max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
+        """Compute `smooth_max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return smooth_max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding, beta=self.beta)
 
 
@@ -239,7 +239,7 @@ class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, Strid
         T,
         Float,
     ]:
-        """Computes `smooth_max_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        """Compute `smooth_max_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
         return smooth_max_pool2d(x, self.kernel, stride=self.stride, padding=self.padding, beta=self.beta)
 
 
@@ -270,7 +270,7 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
     ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
-        """Computes `avg_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
+        """Compute `avg_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return avg_pool1d(
             x, self.kernel, stride=self.stride, padding=self.padding, count_include_pad=self.count_include_pad
         )
@@ -309,7 +309,7 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         T,
         Float,
     ]:
-        """Computes `avg_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        """Compute `avg_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
         return avg_pool2d(
             x, self.kernel, stride=self.stride, padding=self.padding, count_include_pad=self.count_include_pad
         )
@@ -327,7 +327,7 @@ class AdaptiveAvgPool1d(Module, Generic[Size]):
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, W], T, Float]) -> Tensor[Shape[*Batch, Size], T, Float]:
-        """Computes `adaptive_avg_pool1d(x, size)` of `(N, C, W)` or `(C, W)`."""
+        """Compute `adaptive_avg_pool1d(x, size)` of `(N, C, W)` or `(C, W)`."""
         return adaptive_avg_pool1d(x, self.size)
 
     @override
@@ -347,7 +347,7 @@ class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch, Size, SizeW], T, Float]:
-        """Computes `adaptive_avg_pool2d(x, size)` of `(N, C, H, W)` or `(C, H, W)`."""
+        """Compute `adaptive_avg_pool2d(x, size)` of `(N, C, H, W)` or `(C, H, W)`."""
         return adaptive_avg_pool2d(x, self.size)
 
     @override
@@ -360,7 +360,7 @@ class GlobalAvgPool1d(Module):
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
-        """Computes `mean(x, -1)` of `(N, C, W)` or `(C, W)`; gives `(N, C)` or `(C,)`."""
+        """Compute `mean(x, -1)` of `(N, C, W)` or `(C, W)`; gives `(N, C)` or `(C,)`."""
         return mean(x, -1)
 
 
@@ -369,7 +369,7 @@ class GlobalAvgPool2d(Module):
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
-        """Computes `mean(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; gives `(N, C)` or `(C,)`."""
+        """Compute `mean(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; gives `(N, C)` or `(C,)`."""
         return mean(x, (-2, -1))
 
 
@@ -378,7 +378,7 @@ class GlobalMaxPool1d(Module):
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
-        """Computes `max(x, -1)` of `(N, C, W)` or `(C, W)`; gives `(N, C)` or `(C,)`."""
+        """Compute `max(x, -1)` of `(N, C, W)` or `(C, W)`; gives `(N, C)` or `(C,)`."""
         return max(x, -1)
 
 
@@ -387,5 +387,5 @@ class GlobalMaxPool2d(Module):
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
-        """Computes `max(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; gives `(N, C)` or `(C,)`."""
+        """Compute `max(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; gives `(N, C)` or `(C,)`."""
         return max(x, (-2, -1))

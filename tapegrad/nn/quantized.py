@@ -58,7 +58,7 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
 
 
 def quantized(model: M, scheme: Scheme | None = None) -> M:
-    """Copies a model with its weights as whole numbers of 8 bits: its parameters of two axes or more.
+    """Copy a model with its weights as whole numbers of 8 bits: its parameters of two axes or more.
 
     Biases and what norms scale by stay floats, and may be trained; so may whatever is built on top.
 

@@ -66,7 +66,7 @@ class RNN(Module, Generic[In, Hidden, HasBias]):
     def forward(
         self, x: Tensor[Shape[*Batch, Steps, In], T], h: Tensor[Shape[*Batch, Hidden], T] | None = None
     ) -> tuple[Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T]]:
-        """Reads float32 `x`, `(..., Steps, In)`, from a state `(..., Hidden)` on, which is zero by default.
+        """Read float32 `x`, `(..., Steps, In)`, from a state `(..., Hidden)` on, which is zero by default.
 
         Gives the state after each step, `(..., Steps, Hidden)`, and the last of them.
         """
@@ -122,7 +122,7 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
     def forward(
         self, x: Tensor[Shape[*Batch, Steps, In], T], h: Tensor[Shape[*Batch, Hidden], T] | None = None
     ) -> tuple[Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T]]:
-        """Reads float32 `x`, `(..., Steps, In)`, from a state `(..., Hidden)` on, which is zero by default.
+        """Read float32 `x`, `(..., Steps, In)`, from a state `(..., Hidden)` on, which is zero by default.
 
         Gives the state after each step, `(..., Steps, Hidden)`, and the last of them.
         """
@@ -184,7 +184,7 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
     ) -> tuple[
         Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T], Tensor[Shape[*Batch, Hidden], T]
     ]:
-        """Reads float32 `x`, `(..., Steps, In)`, from a state and a memory on, `(..., Hidden)`, zero by default.
+        """Read float32 `x`, `(..., Steps, In)`, from a state and a memory on, `(..., Hidden)`, zero by default.
 
         Gives the state after each step, `(..., Steps, Hidden)`, then the last of them and the last memory.
         """
@@ -200,7 +200,7 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
 def _drawn(
     inner: int, hidden: int, gates: int, rng: RNG, *, bias: bool
 ) -> tuple[Param[Any], Param[Any], Param[Any] | None, Param[Any] | None]:
-    """Returns weights and biases of some gates side by side."""
+    """Return weights and biases of some gates side by side."""
     rng = generator(rng)
     bound = 1 / sqrt(hidden)
 
@@ -220,7 +220,7 @@ def _biases(layer: RNN | GRU | LSTM) -> tuple[Any, Any]:
 
 
 def _nothing(x: Tensor[Any, Any], weight: Param[Any]) -> Any:
-    """Returns the state of whoever has read nothing yet."""
+    """Return the state of whoever has read nothing yet."""
     return zeros((*x.shape[:-2], weight.shape[0]))
 
 

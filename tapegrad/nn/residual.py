@@ -45,7 +45,7 @@ class Residual(Container, Generic[Layer]):
 
     @override
     def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
-        """Computes `x + layer(x)`, of any shape."""
+        """Compute `x + layer(x)`, of any shape."""
         y: Tensor[S, T, D] = self._through("layer", self.layer, x, like=x)
         return add(x, y)
 
@@ -67,7 +67,7 @@ class ResidualMul(Container, Generic[Layer]):
 
     @override
     def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
-        """Computes `x * layer(x)`, of any shape."""
+        """Compute `x * layer(x)`, of any shape."""
         y: Tensor[S, T, D] = self._through("layer", self.layer, x, like=x)
         return mul(x, y)
 
@@ -98,7 +98,7 @@ class GeneralizedAdd(Container, Generic[First, Second]):
 
     @override
     def forward(self, x: Tensor[Any, T, Any]) -> Tensor[Any, T, Any]:
-        """Computes `first(x) + second(x)`."""
+        """Compute `first(x) + second(x)`."""
         y: Tensor[Any, T, Any] = self._through("first", self.first, x)
         z: Tensor[Any, T, Any] = self._through("second", self.second, x, like=y)
         return add(y, z)
@@ -130,7 +130,7 @@ class GeneralizedMul(Container, Generic[First, Second]):
 
     @override
     def forward(self, x: Tensor[Any, T, Any]) -> Tensor[Any, T, Any]:
-        """Computes `first(x) * second(x)`."""
+        """Compute `first(x) * second(x)`."""
         y: Tensor[Any, T, Any] = self._through("first", self.first, x)
         z: Tensor[Any, T, Any] = self._through("second", self.second, x, like=y)
         return mul(y, z)
@@ -166,7 +166,7 @@ class Repeated(Container, Generic[Layer, Times]):
 
     @override
     def forward(self, x: Tensor[Any, Any, Any], *others: Any, **options: Any) -> Tensor[Any, Any, Any]:
-        """Computes the last layer's result: of any shape, which more layers than one must keep.
+        """Compute the last layer's result: of any shape, which more layers than one must keep.
 
         What is given beside `x` goes to each layer, such as a memory and a mask to those of a decoder.
         """

@@ -41,7 +41,7 @@ class Sequential(Container, Generic[*Layers]):
     @override
     @public_api
     def forward(self, x: Tensor[Any, T, Any] | tuple[Any, ...]) -> Tensor[Any, T, Any]:
-        """Computes the last layer's result."""
+        """Compute the last layer's result."""
         layers: tuple[Any, ...] = self.layers
         result: Any = x
         try:  # around all: to call `_through` for each would take a hundredth of a small model's step

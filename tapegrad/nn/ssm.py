@@ -70,7 +70,7 @@ class SSM(Module, Generic[Width, States]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Steps, Width], T]) -> Tensor[Shape[*Batch, Steps, Width], T]:
-        """Reads float32 `x`, `(..., Steps, Width)`, from states of zero on; gives the same shape."""
+        """Read float32 `x`, `(..., Steps, Width)`, from states of zero on; gives the same shape."""
         kept, taken = self._over_a_step(x.tape)
         shape: Any = (*x.shape, kept.shape[-1])  # (..., Steps, Width, States)
         rows: Any = broadcast_to(expand_dims(x, -1), shape)
@@ -79,7 +79,7 @@ class SSM(Module, Generic[Width, States]):
         return passed + sum(states * self.mix, axis=-1)
 
     def _over_a_step(self, tape: Tape) -> tuple[Any, Any]:
-        """Returns what is kept of each state, and how much of the input is taken in."""
+        """Return what is kept of each state, and how much of the input is taken in."""
         # On the tape of the input, for parameters alone start none.
         rate = -exp(self.log_rate.put_tape(tape))
         kept = exp(rate * expand_dims(exp(self.log_step.put_tape(tape)), -1))

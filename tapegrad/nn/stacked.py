@@ -53,7 +53,7 @@ class Stacked(Module):
         self.dropout = Dropout(dropout, rng=rng)
 
     def _read(self, x: Any, *states: Any) -> Any:
-        """Returns what the top gives at each step, and the states of all that are left at its end."""
+        """Return what the top gives at each step, and the states of all that are left at its end."""
         left = []
         for first in range(0, len(self.layers), self.directions):
             below, rows = self.dropout(x) if first else x, []
@@ -129,7 +129,7 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
         Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T],
         Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
     ]:
-        """Reads float32 `x`, `(..., Steps, In)`, from states on, one for each layer and direction, zero by default.
+        """Read float32 `x`, `(..., Steps, In)`, from states on, one for each layer and direction, zero by default.
 
         Gives what the top gives at each step, `(..., Steps, Directions Hidden)`, and the states that are left,
         `(Layers Directions, ..., Hidden)`.
@@ -192,7 +192,7 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
         Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T],
         Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
     ]:
-        """Reads float32 `x`, `(..., Steps, In)`, from states on, one for each layer and direction, zero by default.
+        """Read float32 `x`, `(..., Steps, In)`, from states on, one for each layer and direction, zero by default.
 
         Gives what the top gives at each step, `(..., Steps, Directions Hidden)`, and the states that are left,
         `(Layers Directions, ..., Hidden)`.
@@ -257,7 +257,7 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
         Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
         Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
     ]:
-        """Reads float32 `x`, `(..., Steps, In)`, from states and memories on, one for each layer and direction.
+        """Read float32 `x`, `(..., Steps, In)`, from states and memories on, one for each layer and direction.
 
         They are zero by default. Gives what the top gives at each step, `(..., Steps, Directions Hidden)`, then the
         states and the memories that are left, `(Layers Directions, ..., Hidden)` each.

@@ -63,7 +63,7 @@ class FeedForward(Module, Generic[Width, Hidden]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Computes `fall(relu(rise(x)))` of float32 `x`, `(..., Width)`; gives the same shape."""
+        """Compute `fall(relu(rise(x)))` of float32 `x`, `(..., Width)`; gives the same shape."""
         return self.fall(relu(self.rise(x)))
 
 
@@ -127,7 +127,7 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden]):
     def forward(
         self, x: Tensor[Shape[*Batch, N, Width], T], *, mask: Tensor[Any, Any, np.bool_] | None = None
     ) -> Tensor[Shape[*Batch, N, Width], T]:
-        """Computes another `(..., N, Width)` of float32 `x`; a mask, True where a row may look, fits `(..., N, N)`."""
+        """Compute another `(..., N, Width)` of float32 `x`; a mask, True where a row may look, fits `(..., N, N)`."""
         h = self.attention_norm(x)
         x = x + self.dropout(self.attention(h, h, mask=mask, causal=self.causal))
         return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
@@ -205,7 +205,7 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
         mask: Tensor[Any, Any, np.bool_] | None = None,
         memory_mask: Tensor[Any, Any, np.bool_] | None = None,
     ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
-        """Computes another `(..., N, Width)` of float32 `x` and a memory, `(..., M, Width)`.
+        """Compute another `(..., N, Width)` of float32 `x` and a memory, `(..., M, Width)`.
 
         The masks are True where a row may look: `mask` fits `(..., N, N)`, `memory_mask` `(..., N, M)`.
         """
@@ -287,7 +287,7 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         target_mask: Tensor[Any, Any, np.bool_] | None = None,
         memory_mask: Tensor[Any, Any, np.bool_] | None = None,
     ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
-        """Computes rows `(..., N, Width)` of a source, `(..., M, Width)`, and the target so far, `(..., N, Width)`.
+        """Compute rows `(..., N, Width)` of a source, `(..., M, Width)`, and the target so far, `(..., N, Width)`.
 
         The masks are True where a row may look: `source_mask` fits `(..., M, M)`, `target_mask` `(..., N, N)`, on top
         of what is causal, and `memory_mask` `(..., N, M)`.
@@ -301,7 +301,7 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
     def encode(
         self, source: Tensor[Shape[*Batch, M, Width], T1], *, mask: Tensor[Any, Any, np.bool_] | None = None
     ) -> Tensor[Shape[*Batch, M, Width], T1]:
-        """Reads a source, once for any number of targets."""
+        """Read a source, once for any number of targets."""
         return self.encoder_norm(self.encoder(source, mask=mask))
 
     @guarded
@@ -313,5 +313,5 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         mask: Tensor[Any, Any, np.bool_] | None = None,
         memory_mask: Tensor[Any, Any, np.bool_] | None = None,
     ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
-        """Writes the rows behind a target, of what `encode` has read."""
+        """Write the rows behind a target, of what `encode` has read."""
         return self.decoder_norm(self.decoder(target, memory, mask=mask, memory_mask=memory_mask))

@@ -43,7 +43,7 @@ class Upsample(Module, Generic[Scale]):
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[Shape[*Batch, Mul[H, Scale], Mul[W, Scale]], T, Float]:
-        """Computes `upsample2d(x, scale, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        """Compute `upsample2d(x, scale, …)` of `(N, C, H, W)` or `(C, H, W)`."""
         return upsample2d(x, self.scale, mode=self.mode, align_corners=self.align_corners)
 
     @override

@@ -41,7 +41,7 @@ class Valid(Generic[M_co]):
 
         @public_api
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            """Computes the module's `forward` of tensors without a tape."""
+            """Compute the module's `forward` of tensors without a tape."""
             for x in (*args, *kwargs.values()):
                 if isinstance(x, Tensor) and x.owns_tape:
                     error = "an argument has a tape, but a valid module only predicts; detach it first"
@@ -50,7 +50,7 @@ class Valid(Generic[M_co]):
             return self._module(*args, **kwargs)
 
     def parameters(self) -> NoReturn:
-        """Refuses: who asks for parameters is about to train them."""
+        """Reject: who asks for parameters is about to train them."""
         message = f"{self._shown} has no parameters to train; it is made of a module that has"
         raise TapeError(message)
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Begins to check the cells of a notebook: what `%load_ext` calls."""
+    """Begin to check the cells of a notebook: what `%load_ext` calls."""
     _extension().load(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Ends it: what `%unload_ext` calls."""
+    """End it: what `%unload_ext` calls."""
     _extension().unload(shell)
 
 

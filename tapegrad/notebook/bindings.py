@@ -23,7 +23,7 @@ class Binding(IntEnum):
 
 
 def bindings(statements: Iterable[ast.stmt]) -> dict[str, Binding]:
-    """Returns the names that statements bind in the scope they stand in, each as firmly as anywhere."""
+    """Return the names that statements bind in the scope they stand in, each as firmly as anywhere."""
     found = _Bindings()
     for statement in statements:
         found.visit(statement)
@@ -31,7 +31,7 @@ def bindings(statements: Iterable[ast.stmt]) -> dict[str, Binding]:
 
 
 def renamed(statement: ast.stmt, old: str, new: str) -> ast.stmt:
-    """Returns a copy of a statement of a module in which a global goes by another name."""
+    """Return a copy of a statement of a module in which a global goes by another name."""
     copy = ast.parse(ast.unparse(statement))
     _Renamed(old, new).visit(copy)
     return copy.body[0]
@@ -103,7 +103,7 @@ class _Bindings(ast.NodeVisitor):
 
     @override
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """Binds nothing outside."""
+        """Bind nothing outside."""
 
     def _comprehend(self, node: Comprehension) -> None:
         walrus = (one.target for one in ast.walk(node) if isinstance(one, ast.NamedExpr))
@@ -164,7 +164,7 @@ class _Renamed(ast.NodeTransformer):
         return self._outside(node) if self.old in own else self.generic_visit(node)
 
     def _outside(self, node: Function | ast.Lambda | ast.ClassDef) -> ast.AST:
-        """Visits what is computed where a function or class is defined: all of it but the body."""
+        """Visit what is computed where a function or class is defined: all of it but the body."""
         body, node.body = node.body, ast.Pass() if isinstance(node, ast.Lambda) else []  # type: ignore[assignment]  # for a moment
         self.generic_visit(node)
         node.body = body

@@ -63,7 +63,7 @@ class Checker:
     """Asks mypy about one program after another, each mostly the one before."""
 
     def __init__(self, folder: Path) -> None:
-        """Prepares a checker.
+        """Prepare a checker.
 
         Args:
             folder: Where the notebook runs: its modules are found there, and mypy's cache is kept there.
@@ -80,7 +80,7 @@ class Checker:
         self._asking = Lock()  # the first run may still be warming up in another thread
 
     def check(self, draft: Draft) -> list[Report]:
-        """Returns what mypy says of the cell, in the cell's own lines.
+        """Return what mypy says of the cell, in the cell's own lines.
 
         Raises:
             UnreadableOutputError: It answers, and nobody can tell whether that is an error.
@@ -95,7 +95,7 @@ class Checker:
         return reports
 
     def close(self) -> None:
-        """Ends the child."""
+        """End the child."""
         with self._asking:
             self._stop()
             self._place.cleanup()
@@ -109,13 +109,13 @@ class Checker:
         self.close()
 
     def _wait(self) -> None:
-        """Waits until a child that was started has read the program that it was started for."""
+        """Wait until a child that was started has read the program that it was started for."""
         if self._is_loading and self._child is not None and self._child.stdout is not None:
             self._child.stdout.readline()  # nothing comes of one that died, and the question that follows finds it out
         self._is_loading = False
 
     def _write(self, draft: Draft) -> Question:
-        """Writes a program that mypy has to read again: of a file that keeps its size it looks at whole seconds.
+        """Write a program that mypy has to read again: of a file that keeps its size it looks at whole seconds.
 
         The child must never unload a module: mypy's daemon then reports errors twice, and stops at the second
         (`assert file not in self.flushed_files` in mypy 2.4). So each program imports what the child has loaded.
@@ -130,7 +130,7 @@ class Checker:
         return Question(number, above.count("\n"))
 
     def _ask(self, draft: Draft) -> list[Report] | None:
-        """Asks the child; there is no answer if there is no child, or not the right one."""
+        """Ask the child; there is no answer if there is no child, or not the right one."""
         child = self._child
         if child is None or child.stdin is None or child.stdout is None or self._plugin != _plugin_version():
             return None
@@ -151,7 +151,7 @@ class Checker:
             return None
 
     def _run(self, draft: Draft) -> list[Report]:
-        """Runs mypy from its start, which fills the cache."""
+        """Run mypy from its start, which fills the cache."""
         self._loaded = draft.imports
         question = self._write(draft)
         try:
@@ -167,7 +167,7 @@ class Checker:
         return found
 
     def _in_cell(self, reports: list[Report], question: Question) -> list[Report] | None:
-        """Returns what is said of the cell, or nothing if the reports are not about this program."""
+        """Return what is said of the cell, or nothing if the reports are not about this program."""
         own = [report for report in reports if Path(self._folder, report.file).resolve() == self._path]
         start = question.start
         inside = [
@@ -217,13 +217,13 @@ class Checker:
 
 
 def _plugin_version() -> str:
-    """Returns what changes with any file of the plugin and of the ops: the child holds what it once loaded."""
+    """Return what changes with any file of the plugin and of the ops: the child holds what it once loaded."""
     newest = max(file.stat().st_mtime_ns for file in Path(__file__).parent.parent.rglob("*.py"))
     return str(newest)
 
 
 def _in_lines(text: str, start: int) -> str:
-    """Writes a line that a message names as a line of the cell, if it is one."""
+    """Write a line that a message names as a line of the cell, if it is one."""
 
     def written(line: re.Match[str]) -> str:
         inside = int(line[1]) - start

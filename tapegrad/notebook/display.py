@@ -54,12 +54,12 @@ def _cells(tag: str, texts: tuple[str, ...]) -> str:
 
 
 def summary_of(x: Tensor[Any, Any, Any]) -> str:
-    """Writes a tensor in a line without its numbers: `(2, 3) float32, owned tape`."""
+    """Write a tensor in a line without its numbers: `(2, 3) float32, owned tape`."""
     return messages.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)
 
 
 def tensor_html(x: Tensor[Any, Any, Any]) -> str:
-    """Shows the numbers of a small tensor as a table, those of a larger one as heat maps of its last two axes."""
+    """Show the numbers of a small tensor as a table, those of a larger one as heat maps of its last two axes."""
     numbers = np.asarray(x.detach().numpy())
     if numbers.dtype.kind == "V":
         numbers = numbers.astype(np.float32)  # bfloat16, which float32 holds exactly
@@ -95,7 +95,7 @@ def _pictures(numbers: NDArray[Any]) -> str:
 
 
 def module_html(module: Module) -> str:
-    """Shows a module as a tree that opens and closes, each branch with what it has to learn."""
+    """Show a module as a tree that opens and closes, each branch with what it has to learn."""
     return _branch(module, "", is_open=True)
 
 
@@ -153,7 +153,7 @@ class Norms(NamedTuple):
 
 
 def norms_of(grads: Gradients, variables: Mapping[str, Any]) -> Norms:
-    """Returns the norm of each gradient by the path that a person would write in the next cell.
+    """Return the norm of each gradient by the path that a person would write in the next cell.
 
     Args:
         grads: Whatever `backward` returned.
@@ -177,7 +177,7 @@ class _Held(NamedTuple):
 
 
 def _paths(variables: Mapping[str, Any]) -> dict[Any, str]:
-    """Returns the tensors that variables lead to, each with its path; IPython's own variables begin with `_`."""
+    """Return the tensors that variables lead to, each with its path; IPython's own variables begin with `_`."""
     own = {name: value for name, value in variables.items() if not name.startswith("_")}
     modules = {name: value.parameters() for name, value in _modules(own)}
     paths: dict[Any, str] = {}
@@ -191,7 +191,7 @@ def _paths(variables: Mapping[str, Any]) -> dict[Any, str]:
 
 
 def _modules(variables: Mapping[str, Any]) -> Iterator[tuple[str, Module]]:
-    """Yields the modules in variables, and those in a list or tuple of them as they are reached: `layers[0]`."""
+    """Yield the modules in variables, and those in a list or tuple of them as they are reached: `layers[0]`."""
     for name, value in variables.items():
         if isinstance(value, Module):
             yield name, value
@@ -205,7 +205,7 @@ def _bar(share: float) -> str:
 
 
 def tape_html(tape: GradientTape) -> str | None:
-    """Draws a tape that is neither consumed nor long."""
+    """Draw a tape that is neither consumed nor long."""
     if tape.consumed_at is not None or not 0 < len(tape) <= DRAWN:
         return None
     head = f"<div><b>GradientTape</b> of {picture.counted(len(tape), 'op')}</div>"

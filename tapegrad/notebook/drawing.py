@@ -33,7 +33,7 @@ class Box(NamedTuple):
 
 
 def drawing(texts: Sequence[str], arrows: Sequence[tuple[int, int]]) -> str:
-    """Draws a graph without circles from top to bottom, as SVG.
+    """Draw a graph without circles from top to bottom, as SVG.
 
     Args:
         texts: What stands in each box.
@@ -51,7 +51,7 @@ def drawing(texts: Sequence[str], arrows: Sequence[tuple[int, int]]) -> str:
 
 
 def _rows(count: int, arrows: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Puts each box into the row after the last that leads to it, ordered by where those stand."""
+    """Put each box into the row after the last that leads to it, ordered by where those stand."""
     before: list[list[int]] = [[] for _ in range(count)]
     after: list[list[int]] = [[] for _ in range(count)]
     for start, end in arrows:

@@ -62,7 +62,7 @@ class Extension(ast.NodeTransformer):
 
     @classmethod
     def load(cls, shell: InteractiveShell) -> None:
-        """Puts an extension into a shell that has none."""
+        """Put an extension into a shell that has none."""
         if id(shell) in cls.loaded:
             return
         extension = cls.loaded[id(shell)] = cls(shell)
@@ -80,7 +80,7 @@ class Extension(ast.NodeTransformer):
 
     @classmethod
     def unload(cls, shell: InteractiveShell) -> None:
-        """Takes the extension out of a shell."""
+        """Take the extension out of a shell."""
         extension = cls.loaded.pop(id(shell), None)
         if extension is None:
             return
@@ -91,7 +91,7 @@ class Extension(ast.NodeTransformer):
         extension.checker.close()
 
     def warm_up(self) -> None:
-        """Runs mypy over what every notebook imports, while the first cell is being written."""
+        """Run mypy over what every notebook imports, while the first cell is being written."""
         text = "import numpy\nimport tapegrad\n"
         try:
             self.checker.check(self.program.with_cell(text, ast.parse(text)))
@@ -99,7 +99,7 @@ class Extension(ast.NodeTransformer):
             return
 
     def before_cell(self, info: ExecutionInfo) -> None:
-        """Notes the cell that is about to run: the syntax tree comes without its text."""
+        """Note the cell that is about to run: the syntax tree comes without its text."""
         self._cell = None if info.silent else info.transformed_cell
         self._above = 0
         self._number = self.shell.execution_count - int(info.store_history)  # it counts before it runs
@@ -107,7 +107,7 @@ class Extension(ast.NodeTransformer):
 
     @override
     def visit(self, node: ast.AST) -> ast.AST:
-        """Asks about a cell. Any error but a refusal would make IPython drop this transformer."""
+        """Ask about a cell. Any error but a refusal would make IPython drop this transformer."""
         try:
             self._visit(node)
         except InputRejected:
@@ -144,7 +144,7 @@ class Extension(ast.NodeTransformer):
         print("\n".join(lines), file=sys.stderr)
 
     def _shown(self, reports: list[Report], lines: list[str]) -> list[str]:
-        """Lays out what mypy said of a cell, and prints what is no reason to refuse it."""
+        """Lay out what mypy said of a cell, and print what is no reason to refuse it."""
         if any(report.kind == "error" for report in reports):
             return [text for report in reports for text in self._quoted(report, lines)]
         for report in reports:
@@ -152,7 +152,7 @@ class Extension(ast.NodeTransformer):
         return []
 
     def _quoted(self, report: Report, lines: list[str]) -> list[str]:
-        """Writes a report under the line that it is about, and that under its place."""
+        """Write a report under the line that it is about, and that under its place."""
         if report.kind == "note":
             return [f"note: {report.text}"]
         line = lines[report.line - 1]
@@ -182,7 +182,7 @@ class Extension(ast.NodeTransformer):
         }
 
     def after_cell(self, result: ExecutionResult) -> None:
-        """Takes what ran into the program: all of the cell, or what stands above the statement that failed."""
+        """Take what ran into the program: all of the cell, or what stands above the statement that failed."""
         tree, self._tree = self._tree, None
         if tree is None or result.error_before_exec is not None:
             return
@@ -190,7 +190,7 @@ class Extension(ast.NodeTransformer):
         self.program.add(one for one in tree.body if (one.end_lineno or 0) < failed)
 
     def typecheck(self, line: str) -> None:
-        """Says or sets what happens where mypy refuses a cell: `%typecheck off|warn|strict`."""
+        """Say or sets what happens where mypy refuses a cell: `%typecheck off|warn|strict`."""
         modes = {mode.value: mode for mode in Mode}
         if not (word := line.strip()):
             print(self.mode.value)
@@ -200,7 +200,7 @@ class Extension(ast.NodeTransformer):
         self.mode = modes[word]
 
     def shapes(self, line: str) -> display.Table:
-        """Lists the tensors among the variables, as mypy knows them and as they are: `%shapes [NAME …]`."""
+        """List the tensors among the variables, as mypy knows them and as they are: `%shapes [NAME …]`."""
         from tapegrad.tensor import Tensor
 
         held: dict[str, Any] = {
@@ -226,7 +226,7 @@ class Extension(ast.NodeTransformer):
 
 
 def _cell_magic(tree: ast.Module) -> tuple[str, str] | None:
-    """Returns the name of the cell magic that a cell is, and what stands below it."""
+    """Return the name of the cell magic that a cell is, and what stands below it."""
     match tree.body:
         case [
             ast.Expr(
@@ -252,7 +252,7 @@ def _declaration(name: str, value: object) -> str:
 
 
 def _is_line_magic(statement: ast.stmt) -> bool:
-    """Tells whether a statement is a magic such as `%typecheck off`, in which mypy sees nothing but strings."""
+    """Tell whether a statement is a magic such as `%typecheck off`, in which mypy sees nothing but strings."""
     match statement:
         case ast.Expr(ast.Call(func=ast.Attribute(attr="run_line_magic"), args=[ast.Constant(), ast.Constant()])):
             return True
@@ -260,7 +260,7 @@ def _is_line_magic(statement: ast.stmt) -> bool:
 
 
 def _failed_line(error: BaseException) -> int:
-    """Returns the line of the cell at which it failed."""
+    """Return the line of the cell at which it failed."""
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_name in ("<module>", "async-def-wrapper") and _is_cell(

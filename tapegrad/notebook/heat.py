@@ -21,7 +21,7 @@ LARGEST: Final = 256  # squares along a side; beyond it every second, third, ...
 
 
 def heat_map(numbers: NDArray[Any], *, farthest: float, width: int = 240) -> bytes:
-    """Paints an array of two axes, as a PNG.
+    """Paint an array of two axes, as a PNG.
 
     Args:
         numbers: (H, W), real.
@@ -49,7 +49,7 @@ def _coloured(numbers: NDArray[Any], farthest: float) -> NDArray[np.uint8]:
 
 
 def _png(pixels: NDArray[np.uint8]) -> bytes:
-    """Writes pixels (H, W, 3) as a file.
+    """Write pixels (H, W, 3) as a file.
 
     Source:
         [PNG, third edition](https://www.w3.org/TR/png-3/), §5 and §11.2: a header, the compressed lines, the end.

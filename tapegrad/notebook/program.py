@@ -74,7 +74,7 @@ class Program:
         return [name for name in self._bound if not name.startswith("_")]
 
     def with_cell(self, cell: str, tree: ast.Module, known: Mapping[str, str] | None = None) -> Draft:
-        """Returns the program with a cell at its end.
+        """Return the program with a cell at its end.
 
         Args:
             cell: As typed.
@@ -89,12 +89,12 @@ class Program:
         return Draft(PRELUDE + declared + earlier, cell, imports)
 
     def with_lines(self, lines: Iterable[str]) -> Draft:
-        """Returns the program with a few lines more, which are asked about."""
+        """Return the program with a few lines more, which are asked about."""
         text = "".join(f"{line}\n" for line in lines)
         return self.with_cell(text, ast.parse(text))
 
     def add(self, statements: Iterable[ast.stmt]) -> None:
-        """Takes in what has run."""
+        """Take in what has run."""
         statements = list(statements)
         for name in self._meant_anew(statements):
             self._rename(name)

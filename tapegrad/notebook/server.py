@@ -33,11 +33,11 @@ class Watched:
         self.check()  # before anything is asked, or what the first question imports would be no news to it
 
     def check(self) -> dict[str, Any]:
-        """Checks the file as it is now."""
+        """Check the file as it is now."""
         return self.server.check(self.sources, export_types=False, is_tty=False, terminal_width=80)
 
     def answer(self, modules: Iterable[str]) -> dict[str, Any]:
-        """Checks the file, unless it imports what is not in memory."""
+        """Check the file, unless it imports what is not in memory."""
         held = self.server.fine_grained_manager
         if held is None or any(_is_new(module, held) for module in modules):
             return {"new": True}
@@ -46,12 +46,12 @@ class Watched:
 
 
 def _is_new(name: str, held: FineGrainedBuildManager) -> bool:
-    """Tells whether a name is a module that mypy does not hold; `from m import f` may or may not name one."""
+    """Tell whether a name is a module that mypy does not hold; `from m import f` may or may not name one."""
     return name not in held.graph and isinstance(held.manager.find_module_cache.find_module(name), str)
 
 
 def serve(requests: TextIO, answers: TextIO, flags: list[str], path: str) -> None:
-    """Says that it is ready, and answers until there are no more requests."""
+    """Say that it is ready, and answer until there are no more requests."""
     watched = Watched(flags, path)
     answers.write("ready\n")
     answers.flush()
@@ -63,7 +63,7 @@ def serve(requests: TextIO, answers: TextIO, flags: list[str], path: str) -> Non
 
 
 def main() -> None:
-    """Serves on the streams that this process was started with, and keeps them from whatever mypy prints."""
+    """Serve on the streams that this process was started with, and keep them from whatever mypy prints."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the cell
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def sum_to_shape(gradient: Any, x: Any) -> Any:
-    """Adds a gradient up along the axes that broadcasting made, so that it has the shape of `x`, tensor or value."""
+    """Add a gradient up along the axes that broadcasting made, so that it has the shape of `x`, tensor or value."""
     shape = x.shape
     if gradient.shape == shape:
         return gradient
@@ -26,18 +26,18 @@ def sum_to_shape(gradient: Any, x: Any) -> Any:
 
 
 def adder(x: Any, y: Any) -> Callable[[Gradients, Any, Any], None]:
-    """Returns what adds to the gradient of either operand: where both have one shape, nobody need look at another."""
+    """Return what adds to the gradient of either operand: where both have one shape, nobody need look at another."""
     same = (x.data.shape if x.is_saved else x.shape) == (y.data.shape if y.is_saved else y.shape)
     return accumulate_like if same else accumulate_broadcast
 
 
 def accumulate_broadcast(grads: Gradients, x: Any, gradient: Any) -> None:
-    """Adds to the gradient of `x`, an operand without a tape, whatever broadcasting has made of its shape."""
+    """Add to the gradient of `x`, an operand without a tape, whatever broadcasting has made of its shape."""
     accumulate_like(grads, x, sum_to_shape(gradient, x))
 
 
 def accumulate_like(grads: Gradients, x: Any, gradient: Any) -> None:
-    """Adds to the gradient of `x`, an operand without a tape, what is known to have its shape: nobody asks again."""
+    """Add to the gradient of `x`, an operand without a tape, what is known to have its shape: nobody asks again."""
     values = grads.values_by_node
     if x not in values:
         values[x] = gradient

@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def in_float32(function: F) -> F:
-    """Lets an op widen its operands if they are of half precision, and round its result once."""
+    """Let an op widen its operands if they are of half precision, and round its result once."""
 
     @functools.wraps(function)
     def call(x: Any, *args: Any, **options: Any) -> Any:

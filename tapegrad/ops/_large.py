@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def elementwise(function: Callable[..., Any], *values: Any) -> Any:
-    """Applies an elementwise function to raw values as their engine does it best."""
+    """Apply an elementwise function to raw values as their engine does it best."""
     return engine(*values).fuse(function, *values)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def check_rank(x: Dims, rank: int, name: str = "x") -> Dims:
-    """Returns the sizes of `x`, which are channels and `rank` more, perhaps behind a batch."""
+    """Return the sizes of `x`, which are channels and `rank` more, perhaps behind a batch."""
     if len(x) not in (rank + 1, rank + 2):
         message = f"{name} {show(x)} has rank {len(x)}, not {rank + 2}, or {rank + 1} without a batch"
         raise ShapeError(message)
@@ -31,7 +31,7 @@ def check_rank(x: Dims, rank: int, name: str = "x") -> Dims:
 
 
 def numbers(value: Any, rank: int, name: str, least: int) -> Dims:
-    """Returns a number for each axis, of which one may stand for all."""
+    """Return a number for each axis, of which one may stand for all."""
     given = value if isinstance(value, list | tuple) else (value,) * rank
     each: Dims = tuple(one_int(number, name) for number in given)
     if len(each) != rank:
@@ -45,7 +45,7 @@ def numbers(value: Any, rank: int, name: str, least: int) -> Dims:
 
 
 def at_least_one(number: Size, name: str) -> Size:
-    """Returns a number that is not below 1."""
+    """Return a number that is not below 1."""
     return numbers(number, 1, name, 1)[0]
 
 
@@ -60,7 +60,7 @@ def convolved(
     *,
     turned: bool = False,
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Slides kernels `w`, seen as `(G, O, C, *K)`, over cells `x`, seen as `(N, G, C, *S)`, and gives them a shape.
+    r"""Slide kernels `w`, seen as `(G, O, C, *K)`, over cells `x`, seen as `(N, G, C, *S)`, and return them a shape.
 
     Cell j of x meets element k of w in element i of the result where r j + b = s i + d k. Each of the three stands
     once on either side, so that the way back only puts another of them first, and turns the kernel for x:
@@ -94,7 +94,7 @@ def convolved(
 
 @remembered(memory_bound=True)
 def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Adds a number to each channel, which is the last axis but `rank`.
+    r"""Add a number to each channel, which is the last axis but `rank`.
 
     $$z_{noi} = y_{noi} + b_o, \quad dy = dz, \quad db_o = \sum_{ni} dz_{noi}$$
     """
@@ -113,7 +113,7 @@ def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor
 
 @remembered()
 def superposed(values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], places: Sequence[Any]) -> Tensor[Any, T, D]:
-    r"""Adds values up in a zero tensor, each at the elements that its place names: the way back of so many indices.
+    r"""Add values up in a zero tensor, each at the elements that its place names: the way back of so many indices.
 
     $$y_i = \sum_{t, j : p_{tj} = i} v_{tj}, \quad dv_{tj} = dy_{p_{tj}}$$
     """
@@ -140,7 +140,7 @@ def _to_kernels(slide: Slide, kernel: tuple[int, ...]) -> Slide:
 
 
 def _turned(w: Any) -> Any:
-    """Returns kernels `(G, C, O, *K)` that run the other way."""
+    """Return kernels `(G, C, O, *K)` that run the other way."""
     swapped = _swapped(w, 1, 2)
     return engine(swapped).getitem(swapped, (..., *(slice(None, None, -1),) * (swapped.ndim - 3)))
 

@@ -23,7 +23,7 @@ def mapped(
     slope: Callable[[Any, Any], Any],
     refuse: Callable[[Tensor[Any, Any, Any]], None] = float_only,
 ) -> Tensor[S, T, D]:
-    """Applies a function of raw values; the way back multiplies by its slope, a function of operand and result."""
+    """Apply a function of raw values; the way back multiplies by its slope, a function of operand and result."""
     x, tape = unwrap(x)
     refuse(x)
     out = node(engine(x.data).fuse(forward, x.data))
@@ -37,7 +37,7 @@ def mapped(
 
 
 def _times(slope: Callable[[Any, Any], Any], values: tuple[Any, ...], dy: Any) -> Any:
-    """Multiplies a gradient by a slope; of large arrays, in one go."""
+    """Multiply a gradient by a slope; of large arrays, in one go."""
     given = [value for value in values if value is not None]
 
     def product(dy: Any, *given: Any) -> Any:
@@ -48,11 +48,11 @@ def _times(slope: Callable[[Any, Any], Any], values: tuple[Any, ...], dy: Any) -
 
 
 def _asked_for(slope: Callable[[Any, Any], Any], *operands: Any) -> tuple[Any, ...]:
-    """Reads what a slope reads: a value that it calls `_` need not be computed again."""
+    """Read what a slope reads: a value that it calls `_` need not be computed again."""
     names: Any = slope.__code__.co_varnames
     return tuple(None if name == "_" else x.data for name, x in zip(names, operands, strict=False))
 
 
 def apply(name: Elementwise, *values: Any) -> Any:
-    """Asks the engine of some raw values for one of its elementwise functions of them."""
+    """Ask the engine of some raw values for one of its elementwise functions of them."""
     return engine(*values).map(name, *values)

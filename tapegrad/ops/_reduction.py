@@ -24,7 +24,7 @@ Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 
 def reduced_shape(losses: Callable[[], Dims], reduction: str) -> Dims:
-    """Gives a scalar, whatever is known of the losses, or keeps their shape where nothing is reduced."""
+    """Return a scalar, whatever is known of the losses, or keep their shape where nothing is reduced."""
     try:
         dims = losses()
     except RankUnknownError:
@@ -35,7 +35,7 @@ def reduced_shape(losses: Callable[[], Dims], reduction: str) -> Dims:
 
 
 def same_sizes(expected: Dims, target: Dims, x: Dims) -> Dims:
-    """Refuses a target of another shape than is expected beside `x`: a loss broadcasts nothing."""
+    """Reject a target of another shape than is expected beside `x`: a loss broadcasts nothing."""
     if len(expected) != len(target) or any(surely_differ(n, m) for n, m in zip(expected, target, strict=True)):
         message = f"target {show(target)} does not fit x {show(x)}: expected {show(expected)}"
         raise ShapeError(message)
@@ -43,7 +43,7 @@ def same_sizes(expected: Dims, target: Dims, x: Dims) -> Dims:
 
 
 def untaped_only(target: Tensor[Any, Any, Any]) -> None:
-    """Refuses a traced target, for it gets no gradient."""
+    """Reject a traced target, for it gets no gradient."""
     if not isinstance(target, Tensor):
         tensor_only(target, "target")
     if target.tape.owns:
@@ -51,7 +51,7 @@ def untaped_only(target: Tensor[Any, Any, Any]) -> None:
 
 
 def weight_of(call: str, reduction: str, count: Any) -> Any:
-    """Returns what each of `count` losses counts for in the result.
+    """Return what each of `count` losses counts for in the result.
 
     Raises:
         ValueError: The reduction is none of the three.
@@ -67,12 +67,12 @@ def weight_of(call: str, reduction: str, count: Any) -> Any:
 
 
 def reduced(losses: Any, reduction: str, weight: float) -> Any:
-    """Weighs losses and adds them up, unless they stay as they are."""
+    """Weigh losses and adds them up, unless they stay as they are."""
     return losses if reduction == "none" else engine(losses).sum(losses, None, keepdims=False) * weight
 
 
 def of_rows(gradient: Any, shape: tuple[int, ...], reduction: str) -> Any:
-    """Gives the gradients of rows an axis along which they broadcast."""
+    """Return the gradients of rows an axis along which they broadcast."""
     return gradient.reshape((*shape[:-1], 1)) if reduction == "none" else gradient
 
 
@@ -84,7 +84,7 @@ def compared(
     loss: Callable[[Any, Any], Any],
     slope: Callable[[Any, Any], Any],
 ) -> Tensor[Any, Any, Any]:
-    """Computes a loss element by element, by functions of the raw values of `x` and the target."""
+    """Compute a loss element by element, by functions of the raw values of `x` and the target."""
     untaped_only(target)
     x, tape = unwrap(x)
     if x.data.shape != target.data.shape:  # NumPy would broadcast them

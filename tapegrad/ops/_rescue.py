@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rescued(is_fine: Any, values: tuple[Any, ...], others: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Returns values as they are if something is true of them everywhere, else others, computed only then.
+    """Return values as they are if something is true of them everywhere, else others, computed only then.
 
     Where gradients of a step under `jit` are differentiated again, nothing is rescued.
     """

@@ -11,7 +11,7 @@ from tapegrad.ops._lowering import check_rank, numbers
 
 
 def pool_shape(rank: int, x: Dims, kernel: Any, stride: Any, padding: Any) -> Dims:
-    """Counts the windows along the last `rank` axes; where `stride` is None none overlap."""
+    """Count the windows along the last `rank` axes; where `stride` is None none overlap."""
     check_rank(x, rank)
     kernels, paddings = numbers(kernel, rank, "kernel", 1), numbers(padding, rank, "padding", 0)
     strides = numbers(kernel if stride is None else stride, rank, "stride", 1)
@@ -24,7 +24,7 @@ def pool_shape(rank: int, x: Dims, kernel: Any, stride: Any, padding: Any) -> Di
 
 
 def windows_over(x: Any, rank: int, kernel: Any, stride: Any, padding: Any) -> Windows:
-    """Returns the windows over the last `rank` axes of a raw value."""
+    """Return the windows over the last `rank` axes of a raw value."""
     before: Any = numbers(padding, rank, "padding", 0)
     sizes: Any = pool_shape(rank, x.shape, kernel, stride, padding)[-rank:]
     kernels: Any = numbers(kernel, rank, "kernel", 1)

@@ -24,7 +24,7 @@ _CUBIC: Final = 0.044715  # Hendrycks & Gimpel, §2
 
 @op(elementwise_shape, memory_bound=True)
 def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Squeezes each element between 0 and 1.
+    r"""Squeeze each element between 0 and 1.
 
     $$y = \frac{1}{1 + e^{-x}}, \quad dx = y (1 - y) \, dy$$
 
@@ -50,7 +50,7 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log_sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the logarithm of the sigmoid, without underflow.
+    r"""Take the logarithm of the sigmoid, without underflow.
 
     $$y = -\ln(1 + e^{-x}), \quad dx = \sigma(-x) \, dy$$
 
@@ -68,7 +68,7 @@ def log_sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Rounds off the corner of `relu`.
+    r"""Round off the corner of `relu`.
 
     $$y = \ln(1 + e^x), \quad dx = \sigma(x) \, dy$$
 
@@ -90,7 +90,7 @@ def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def silu(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Multiplies each element by its sigmoid; also known as swish.
+    r"""Multiply each element by its sigmoid; also known as swish.
 
     $$y = x \, \sigma(x), \quad dx = \left(\sigma(x) + y (1 - \sigma(x))\right) dy$$
 
@@ -116,7 +116,7 @@ def _silu_slope(x: Any, y: Any) -> Any:
 
 @op(elementwise_shape, memory_bound=True)
 def gelu(x: Tensor[S, T, Float], *, approximate: Literal["none", "tanh"] = "none") -> Tensor[S, T, Float]:
-    r"""Multiplies each element by the probability that a standard normal number is less.
+    r"""Multiply each element by the probability that a standard normal number is less.
 
     $$y = x \, \Phi(x) = \frac{x}{2} \left(1 + \operatorname{erf} \frac{x}{\sqrt 2}\right), \quad
     dx = (\Phi(x) + x \, \varphi(x)) \, dy$$
@@ -178,7 +178,7 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
-    r"""Bends what is negative towards a bound.
+    r"""Bend what is negative towards a bound.
 
     $$y = \begin{cases} x & x > 0 \\ \alpha (e^x - 1) & x \le 0 \end{cases}, \quad
     dx = \begin{cases} dy & x > 0 \\ \alpha e^x \, dy & x \le 0 \end{cases}$$
@@ -207,13 +207,13 @@ def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
 
 
 def _negative(x: Any) -> Any:
-    """Returns what is negative, and 0 for the rest: exp(89) overflows float32, and no choice undoes the warning."""
+    """Return what is negative, and 0 for the rest: exp(89) overflows float32, and no choice undoes the warning."""
     return engine(x).where(engine(x).greater(x, 0), 0, x)
 
 
 @op(elementwise_shape, memory_bound=True)
 def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tensor[S, T, Float]:
-    r"""Scales down what is negative.
+    r"""Scale down what is negative.
 
     $$y = \begin{cases} x & x > 0 \\ s x & x \le 0 \end{cases}, \quad
     dx = \begin{cases} dy & x > 0 \\ s \, dy & x \le 0 \end{cases}$$
@@ -246,13 +246,13 @@ def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tenso
 
 
 def prelu_shape(x: Dims, weight: Dims) -> Dims:
-    """Aligns the sizes from the right; 1 fits any."""
+    """Align the sizes from the right; 1 fits any."""
     return broadcast(x=x, weight=weight)
 
 
 @op(prelu_shape, memory_bound=True)
 def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Scales down what is negative by slopes that are learned: a `leaky_relu` of many.
+    r"""Scale down what is negative by slopes that are learned: a `leaky_relu` of many.
 
     $$y = \begin{cases} x & x > 0 \\ w x & x \le 0 \end{cases}, \quad
     dx = \begin{cases} dy & x > 0 \\ w \, dy & x \le 0 \end{cases}, \quad dw = \min(x, 0) \, dy$$
@@ -293,7 +293,7 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
 
 @op(elementwise_shape, memory_bound=True)
 def mish(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Multiplies each element by the hyperbolic tangent of its `softplus`.
+    r"""Multiply each element by the hyperbolic tangent of its `softplus`.
 
     $$y = x \tanh s, \quad s = \ln(1 + e^x), \quad dx = \left(\tanh s + x (1 - \tanh^2 s) \, \sigma(x)\right) dy$$
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @op(broadcast_shape, operator="__add__", memory_bound=True)
 def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Adds two tensors element by element.
+    r"""Add two tensors element by element.
 
     $$z = x + y$$
 
@@ -54,7 +54,7 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
 @op(broadcast_shape, operator="__sub__", memory_bound=True)
 def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Subtracts element by element.
+    r"""Subtract element by element.
 
     $$z = x - y$$
 
@@ -86,7 +86,7 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
 
 @op(broadcast_shape, operator="__mul__", memory_bound=True)
 def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiplies element by element.
+    r"""Multiply element by element.
 
     $$z = x \, y$$
 
@@ -123,7 +123,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
 @op(broadcast_shape, operator="__truediv__", memory_bound=True)
 def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Divides element by element.
+    r"""Divide element by element.
 
     $$z = x / y$$
 

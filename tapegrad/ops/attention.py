@@ -30,7 +30,7 @@ T3 = TypeVar("T3", bound=Tape, default=Any)
 
 
 def scaled_dot_product_attention_shape(q: Dims, k: Dims, v: Dims, *, mask: Dims = ()) -> Dims:
-    """Gives each query a row as wide as the values; the leading axes broadcast, and the mask to all scores."""
+    """Return each query a row as wide as the values; the leading axes broadcast, and the mask to all scores."""
     *_, n, e = at_least(2, q=q)
     *_, m, e_k = at_least(2, k=k)
     *_, m_v, width = at_least(2, v=v)
@@ -46,7 +46,7 @@ def scaled_dot_product_attention_shape(q: Dims, k: Dims, v: Dims, *, mask: Dims 
 
 
 def multi_head_attention_shape(q: Dims, k: Dims, v: Dims, *, heads: Size, mask: Dims = ()) -> Dims:
-    """Gives each query a row as wide as the values; the heads divide every width."""
+    """Return each query a row as wide as the values; the heads divide every width."""
     for name, x in {"q": q, "k": k, "v": v}.items():
         width = at_least(2, **{name: x})[-1]
         if surely_less(heads, 1):
@@ -60,7 +60,7 @@ def multi_head_attention_shape(q: Dims, k: Dims, v: Dims, *, heads: Size, mask: 
 
 
 def rotary_embedding_shape(x: Dims) -> Dims:
-    """Keeps the shape, whose last size is even."""
+    """Keep the shape, whose last size is even."""
     *_, width = at_least(2, x=x)
     if surely_differ(width // 2 * 2, width):
         message = f"x {show(x)} is {width} wide, which does not divide into pairs"
@@ -79,7 +79,7 @@ def scaled_dot_product_attention(
     causal: bool = False,
     scale: float | None = None,
 ) -> Tensor[Any, Merge[T1, Merge[T2, T3]], Float]:
-    r"""Averages the rows of `v` for each query, weighted by how well it fits their keys.
+    r"""Average the rows of `v` for each query, weighted by how well it fits their keys.
 
     $$y = p \, v, \quad p = \mathrm{softmax}(s \, q k^T), \quad dv = p^T dy, \quad
     dz = p \, \big( dy \, v^T - \sum_e y_e \, dy_e \big), \quad dq = s \, dz \, k, \quad dk = s \, dz^T q$$
@@ -139,7 +139,7 @@ def multi_head_attention(
     mask: Tensor[Any, Any, np.bool_] | None = None,
     causal: bool = False,
 ) -> Tensor[Any, Merge[T1, Merge[T2, T3]], Float]:
-    r"""Cuts every row into heads, lets each head attend for itself, and joins what they give.
+    r"""Cut every row into heads, lets each head attend for itself, and join what they give.
 
     $$y = (h_1 \dots h_H), \quad h_i = \mathrm{softmax}\Big(\frac{q_i k_i^T}{\sqrt{E / H}}\Big) \, v_i$$
 
@@ -174,7 +174,7 @@ def multi_head_attention(
 
 @op(rotary_embedding_shape, memory_bound=True)
 def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 10_000.0) -> Tensor[S, T, Float]:
-    r"""Turns pairs of columns by angles that grow with the row, so that products of rows see their distance only.
+    r"""Turn pairs of columns by angles that grow with the row, so that products of rows see their distance only.
 
     $$\begin{split} y_{n,2i} &= x_{n,2i} \cos \theta_{ni} - x_{n,2i+1} \sin \theta_{ni} \\
     y_{n,2i+1} &= x_{n,2i} \sin \theta_{ni} + x_{n,2i+1} \cos \theta_{ni} \end{split} \qquad
@@ -214,7 +214,7 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
 
 
 def _weights(q: Any, k: Any, visible: Any, scale: float) -> Any:
-    """Computes how much each query takes of each value; rows add up to 1, or to 0 where nothing is visible."""
+    """Compute how much each query takes of each value; rows add up to 1, or to 0 where nothing is visible."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = _hidden((q * scale) @ _swapped(k), visible)
         if 0 in scores.shape:
@@ -227,7 +227,7 @@ def _weights(q: Any, k: Any, visible: Any, scale: float) -> Any:
 
 
 def _weights_in_units(q: Any, k: Any, visible: Any, scale: float) -> Any:
-    """Computes the same in units of the largest elements, of which no product overflows as 1e20 times 1e20 does."""
+    """Compute the same in units of the largest elements, of which no product overflows as 1e20 times 1e20 does."""
     rows, columns = _unit(q, -1), _unit(k, (-2, -1))
     scores = _hidden((q / rows * copysign(1, scale)) @ _swapped(k / columns), visible)
     # The shift cancels, so no gradient of it is lost by reading it off the numbers.
@@ -248,7 +248,7 @@ def _unit(x: Any, axis: int | tuple[int, ...]) -> Any:
 
 
 def _visible(mask: Any, q: Tensor[Any, Any, Any], k: Tensor[Any, Any, Any], *, causal: bool) -> Any:
-    """Returns where the queries may look, or None for everywhere."""
+    """Return where the queries may look, or None for everywhere."""
     below = np.tri(q.shape[-2], k.shape[-2], dtype=np.bool_) if causal else None
     if mask is None or below is None:
         return below if mask is None else mask.data
@@ -264,7 +264,7 @@ def _turned(x: Any, cosine: Any, sine: Any) -> Any:
 
 
 def _divided(x: Tensor[Any, T, Float], heads: int) -> Tensor[Any, T, Float]:
-    """Moves the heads in front of the rows: `(..., N, E)` becomes `(..., H, N, E / H)`."""
+    """Move the heads in front of the rows: `(..., N, E)` becomes `(..., H, N, E / H)`."""
     *batch, n, width = x.shape
     return swapaxes(reshape(x, (*batch, n, heads, width // heads)), -3, -2)
 

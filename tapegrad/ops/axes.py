@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def flatten_shape(x: Dims, start_axis: Int = 0, end_axis: Int = -1) -> Dims:
-    """Joins neighbouring axes into one; a scalar becomes a vector of one."""
+    """Join neighbouring axes into one; a scalar becomes a vector of one."""
     if len(x) == 0 and {start_axis, end_axis} <= {0, -1}:
         return (1,)
     start, end = normal_axis(start_axis, x), normal_axis(end_axis, x)
@@ -41,7 +41,7 @@ def flatten_shape(x: Dims, start_axis: Int = 0, end_axis: Int = -1) -> Dims:
 
 
 def unflatten_shape(x: Dims, axis: Int, sizes: Dims) -> Dims:
-    """Puts several sizes in the place of their product; one may be -1, for whatever is left."""
+    """Put several sizes in the place of their product; one may be -1, for whatever is left."""
     axis = normal_axis(axis, x)
     try:
         parts = reshape_shape((x[axis],), sizes)
@@ -55,7 +55,7 @@ def unflatten_shape(x: Dims, axis: Int, sizes: Dims) -> Dims:
 
 
 def expand_dims_shape(x: Dims, axis: Int | tuple[Int, ...]) -> Dims:
-    """Puts sizes of one where the result is to have them."""
+    """Put sizes of one where the result is to have them."""
     axes = several_ints(axis)
     rank = len(x) + len(axes)
     for one in axes:
@@ -73,7 +73,7 @@ def expand_dims_shape(x: Dims, axis: Int | tuple[Int, ...]) -> Dims:
 
 
 def squeeze_shape(x: Dims, axis: Axis = None) -> Dims:
-    """Drops axes of size one: those that are named, or all."""
+    """Drop axes of size one: those that are named, or all."""
     if axis is None:
         if any(not isinstance(n, int) for n in x):
             raise RankUnknownError  # a name may stand for 1
@@ -87,30 +87,30 @@ def squeeze_shape(x: Dims, axis: Axis = None) -> Dims:
 
 
 def permute_shape(x: Dims, axes: tuple[Int, ...]) -> Dims:
-    """Puts the axes into the order asked for."""
+    """Put the axes into the order asked for."""
     return ordered(x, axes)
 
 
 def moveaxis_shape(x: Dims, source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]) -> Dims:
-    """Moves sizes to other places and leaves the rest in order."""
+    """Move sizes to other places and leaves the rest in order."""
     return tuple(x[axis] for axis in _order(x, source, destination))
 
 
 def matrix_transpose_shape(x: Dims) -> Dims:
-    """Exchanges the last two sizes."""
+    """Exchange the last two sizes."""
     *front, n, m = at_least(2, x=x)
     return (*front, m, n)
 
 
 def swapaxes_shape(x: Dims, axis1: Int, axis2: Int) -> Dims:
-    """Exchanges two sizes."""
+    """Exchange two sizes."""
     first, second = normal_axis(axis1, x), normal_axis(axis2, x)
     return tuple(x[{first: second, second: first}.get(position, position)] for position in range(len(x)))
 
 
 @op(flatten_shape, memory_bound=True)
 def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Tensor[Any, T, D]:
-    r"""Joins neighbouring axes into one, in row-major order.
+    r"""Join neighbouring axes into one, in row-major order.
 
     $$y_{i \cdot m + j} = x_{ij}, \quad dx_{ij} = dy_{i \cdot m + j}$$
 
@@ -136,7 +136,7 @@ def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Te
 
 @op(unflatten_shape, memory_bound=True)
 def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D]:
-    r"""Cuts one axis into several, in row-major order: the way back of `flatten`.
+    r"""Cut one axis into several, in row-major order: the way back of `flatten`.
 
     $$y_{ij} = x_{i \cdot m + j}, \quad dx_{i \cdot m + j} = dy_{ij}$$
 
@@ -163,7 +163,7 @@ def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D
 
 @op(expand_dims_shape, memory_bound=True)
 def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any, T, D]:
-    r"""Adds axes of size one.
+    r"""Add axes of size one.
 
     $$y_{i1j} = x_{ij}, \quad dx_{ij} = dy_{i1j}$$
 
@@ -188,7 +188,7 @@ def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any
 
 @op(squeeze_shape, memory_bound=True)
 def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
-    r"""Drops axes of size one.
+    r"""Drop axes of size one.
 
     $$y_{ij} = x_{i1j}, \quad dx_{i1j} = dy_{ij}$$
 
@@ -214,7 +214,7 @@ def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
 
 @op(permute_shape, memory_bound=True)
 def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
-    r"""Puts the axes into another order: `transpose`, with the order named.
+    r"""Put the axes into another order: `transpose`, with the order named.
 
     $$y_{i_{a_0} i_{a_1} \dots} = x_{i_0 i_1 \dots}$$
 
@@ -244,7 +244,7 @@ def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
 def moveaxis(
     x: Tensor[Any, T, D], source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]
 ) -> Tensor[Any, T, D]:
-    r"""Moves axes to other places; the rest stay in order.
+    r"""Move axes to other places; the rest stay in order.
 
     $$y_{jki} = x_{ijk}, \quad dx_{ijk} = dy_{jki}$$
 
@@ -264,7 +264,7 @@ def moveaxis(
 
 @op(matrix_transpose_shape, memory_bound=True)
 def matrix_transpose(x: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
-    r"""Transposes each matrix of a stack: `x.mT`.
+    r"""Transpose each matrix of a stack: `x.mT`.
 
     $$y_{\dots ji} = x_{\dots ij}, \quad dx_{\dots ij} = dy_{\dots ji}$$
 
@@ -283,7 +283,7 @@ def matrix_transpose(x: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
 
 @op(swapaxes_shape, memory_bound=True)
 def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
-    r"""Exchanges two axes.
+    r"""Exchange two axes.
 
     $$y_{ikj} = x_{ijk}, \quad dx_{ijk} = dy_{ikj}$$
 
@@ -309,7 +309,7 @@ def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
 
 
 def _order(x: Dims, source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]) -> list[int]:
-    """Returns for each axis of the result the axis of `x` it comes from."""
+    """Return for each axis of the result the axis of `x` it comes from."""
     origins, places = normal_axes(source, x), normal_axes(destination, x)
     if len(origins) != len(places):
         message = f"source {source} names {len(origins)} axes but destination {destination} names {len(places)}"

@@ -28,7 +28,7 @@ Whole = TypeVar("Whole", bound=np.integer[Any], default=np.int64)
 
 @op(broadcast_shape, operator="__and__")
 def bitwise_and(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
-    r"""Keeps the bits that both have; of bools, says where both hold. Not differentiable.
+    r"""Keep the bits that both have; of bools, says where both hold. Not differentiable.
 
     $$z_b = x_b \wedge y_b$$
 
@@ -48,7 +48,7 @@ def bitwise_and(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | 
 
 @op(broadcast_shape, operator="__or__")
 def bitwise_or(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
-    r"""Puts the bits of both together; of bools, says where either holds, or both. Not differentiable.
+    r"""Put the bits of both together; of bools, says where either holds, or both. Not differentiable.
 
     $$z_b = x_b \vee y_b$$
 
@@ -68,7 +68,7 @@ def bitwise_or(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | N
 
 @op(broadcast_shape, operator="__xor__")
 def bitwise_xor(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
-    r"""Keeps the bits that one has and the other has not; of bools, says where they differ. Not differentiable.
+    r"""Keep the bits that one has and the other has not; of bools, says where they differ. Not differentiable.
 
     $$z_b = x_b \oplus y_b$$
 
@@ -88,7 +88,7 @@ def bitwise_xor(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | 
 
 @op(elementwise_shape, operator="__invert__")
 def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
-    r"""Turns every bit around; of bools, says where `x` does not hold. Not differentiable.
+    r"""Turn every bit around; of bools, says where `x` does not hold. Not differentiable.
 
     $$y_b = \neg x_b$$
 
@@ -108,7 +108,7 @@ def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
 
 @op(elementwise_shape)
 def bitwise_count(x: Tensor[S, Any, Whole]) -> Tensor[S, NoneTape, np.uint8]:
-    r"""Counts the bits that are set; not differentiable.
+    r"""Count the bits that are set; not differentiable.
 
     $$y = \sum_b |x|_b$$
 
@@ -130,7 +130,7 @@ def bitwise_count(x: Tensor[S, Any, Whole]) -> Tensor[S, NoneTape, np.uint8]:
 def bitwise_left_shift(
     x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 ) -> Tensor[Any, NoneTape, Whole]:
-    r"""Moves the bits up; not differentiable.
+    r"""Move the bits up; not differentiable.
 
     $$z = x \, 2^y$$
 
@@ -152,7 +152,7 @@ def bitwise_left_shift(
 def bitwise_right_shift(
     x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 ) -> Tensor[Any, NoneTape, Whole]:
-    r"""Moves the bits down; not differentiable.
+    r"""Move the bits down; not differentiable.
 
     $$z = \lfloor x / 2^y \rfloor$$
 
@@ -171,13 +171,13 @@ def bitwise_right_shift(
 
 
 def whole_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
-    """Refuses all but ints; `given` is what stood for the first of two."""
+    """Reject all but ints; `given` is what stood for the first of two."""
     if x.data.dtype.kind not in "iu":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "integer"))
 
 
 def bits_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
-    """Refuses all but ints and bools; `given` is what stood for the first of two."""
+    """Reject all but ints and bools; `given` is what stood for the first of two."""
     if x.data.dtype.kind not in "iub":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "integer or bool"))
 

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def where_shape(condition: Dims, x: Dims, y: Dims) -> Dims:
-    """Aligns all three from the right."""
+    """Align all three from the right."""
     return broadcast(condition=condition, x=x, y=y)
 
 
 @op(broadcast_shape, operator="__eq__")
 def equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Says where `x` is equal to `y`; not differentiable.
+    r"""Say where `x` is equal to `y`; not differentiable.
 
     $$z = [x = y]$$
 
@@ -52,7 +52,7 @@ def equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> T
 
 @op(broadcast_shape, operator="__ne__")
 def not_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Says where `x` differs from `y`; not differentiable.
+    r"""Say where `x` differs from `y`; not differentiable.
 
     $$z = [x \ne y]$$
 
@@ -72,7 +72,7 @@ def not_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) 
 
 @op(broadcast_shape, operator="__lt__")
 def less(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Says where `x` is less than `y`; not differentiable.
+    r"""Say where `x` is less than `y`; not differentiable.
 
     $$z = [x < y]$$
 
@@ -92,7 +92,7 @@ def less(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Te
 
 @op(broadcast_shape, operator="__le__")
 def less_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Says where `x` is at most `y`; not differentiable.
+    r"""Say where `x` is at most `y`; not differentiable.
 
     $$z = [x \le y]$$
 
@@ -112,7 +112,7 @@ def less_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number)
 
 @op(broadcast_shape, operator="__gt__")
 def greater(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Says where `x` is greater than `y`; not differentiable.
+    r"""Say where `x` is greater than `y`; not differentiable.
 
     $$z = [x > y]$$
 
@@ -132,7 +132,7 @@ def greater(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) ->
 
 @op(broadcast_shape, operator="__ge__")
 def greater_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Says where `x` is at least `y`; not differentiable.
+    r"""Say where `x` is at least `y`; not differentiable.
 
     $$z = [x \ge y]$$
 
@@ -154,7 +154,7 @@ def greater_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Numb
 def where(
     condition: Tensor[Any, Any, np.bool_], x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Picks from `x` where the condition holds, else from `y`.
+    r"""Pick from `x` where the condition holds, else from `y`.
 
     $$z = c \, ? \, x : y, \quad dx = c \, ? \, dz : 0, \quad dy = c \, ? \, 0 : dz$$
 

@@ -26,7 +26,7 @@ def conv1d_shape(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Gives a channel for each kernel, and along the line as many cells as there are windows."""
+    """Return a channel for each kernel, and along the line as many cells as there are windows."""
     return _shape(1, x, w, stride, padding, dilation, groups)
 
 
@@ -39,7 +39,7 @@ def conv2d_shape(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Gives a channel for each kernel, and along height and width as many pixels as there are windows."""
+    """Return a channel for each kernel, and along height and width as many pixels as there are windows."""
     return _shape(2, x, w, stride, padding, dilation, groups)
 
 
@@ -52,7 +52,7 @@ def conv3d_shape(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Gives a channel for each kernel, and along each of three axes as many voxels as there are windows."""
+    """Return a channel for each kernel, and along each of three axes as many voxels as there are windows."""
     return _shape(3, x, w, stride, padding, dilation, groups)
 
 
@@ -66,7 +66,7 @@ def conv1d(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Cross-correlates a batch of lines with a bank of kernels.
+    r"""Cross-correlate a batch of lines with a bank of kernels.
 
     $$y_{noi} = \sum_{ck} x_{n,c,\,si+dk-p} \, w_{ock}$$
 
@@ -104,7 +104,7 @@ def conv2d(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Cross-correlates a batch of images with a bank of kernels.
+    r"""Cross-correlate a batch of images with a bank of kernels.
 
     $$y_{noij} = \sum_{ckl} x_{n,c,\,si+dk-p,\,sj+dl-p} \, w_{ockl}$$
 
@@ -144,7 +144,7 @@ def conv3d(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Cross-correlates a batch of volumes with a bank of kernels.
+    r"""Cross-correlate a batch of volumes with a bank of kernels.
 
     $$y_{nohij} = \sum_{cmkl} x_{n,c,\,sh+dm-p,\,si+dk-p,\,sj+dl-p} \, w_{ocmkl}$$
 

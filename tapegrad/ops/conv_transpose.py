@@ -27,7 +27,7 @@ def conv_transpose_shape(
     dilation: int | tuple[int, ...] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Gives a channel for each kernel of a group, and as many cells along each axis of a kernel as they cover."""
+    """Return a channel for each kernel of a group, and as many cells along each axis of a kernel as they cover."""
     return _shape(len(at_least(3, w=w)) - 2, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -41,7 +41,7 @@ def conv_transpose1d_shape(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Gives a channel for each kernel of a group, and as many cells along the line as the kernels cover."""
+    """Return a channel for each kernel of a group, and as many cells along the line as the kernels cover."""
     return _shape(1, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -55,7 +55,7 @@ def conv_transpose2d_shape(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Gives a channel for each kernel of a group, and as many pixels along height and width as the kernels cover."""
+    """Return a channel for each kernel of a group, and as many pixels along height and width as the kernels cover."""
     return _shape(2, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -69,7 +69,7 @@ def conv_transpose3d_shape(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Gives a channel for each kernel of a group, and as many voxels along each of three axes as the kernels cover."""
+    """Return a channel for each kernel of a group, and as many voxels along each of three axes as the kernels cover."""
     return _shape(3, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -84,7 +84,7 @@ def conv_transpose(
     dilation: int | tuple[int, ...] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Lays a kernel down for each cell, as many times as the cell says, and adds them up, along any number of axes.
+    r"""Lay a kernel down for each cell, as many times as the cell says, and add them up, along any number of axes.
 
     $$y_{noi} = \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}$$
 
@@ -125,7 +125,7 @@ def conv_transpose1d(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Lays a kernel down for each cell of a batch of lines, as many times as the cell says, and adds them up.
+    r"""Lay a kernel down for each cell of a batch of lines, as many times as the cell says, and add them up.
 
     $$y_{noi} = \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}$$
 
@@ -166,7 +166,7 @@ def conv_transpose2d(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Lays a kernel down for each pixel of a batch of images, as many times as the pixel says, and adds them up.
+    r"""Lay a kernel down for each pixel of a batch of images, as many times as the pixel says, and add them up.
 
     $$y_{noij} = \sum_{ckl, \, h : sh+dk-p=i, \, v : sv+dl-p=j} x_{nchv} \, w_{cokl}$$
 
@@ -208,7 +208,7 @@ def conv_transpose3d(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Lays a kernel down for each voxel of a batch of volumes, as many times as the voxel says, and adds them up.
+    r"""Lay a kernel down for each voxel of a batch of volumes, as many times as the voxel says, and add them up.
 
     $$y_{nohij} = \sum_{cmkl, \, q : sq+dm-p=h, \, u : su+dk-p=i, \, v : sv+dl-p=j} x_{ncquv} \, w_{comkl}$$
 

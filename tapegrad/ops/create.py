@@ -28,7 +28,7 @@ Floats: TypeAlias = "float | Sequence[Floats]"
 
 
 def tensor_shape(data: Any) -> Dims:
-    """Counts nested lists, which must be rectangular, or takes over the shape of an array."""
+    """Count nested lists, which must be rectangular, or take over the shape of an array."""
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
         shape: Dims = getattr(data, "shape", ())
         return shape
@@ -41,7 +41,7 @@ def tensor_shape(data: Any) -> Dims:
 
 
 def filled_shape(shape: Dims | Size) -> Dims:
-    """Gives the shape asked for, which may be one size."""
+    """Return the shape asked for, which may be one size."""
     dims: Dims = several_ints(shape, "shape")
     for n in dims:
         if surely_less(n, 0):
@@ -51,17 +51,17 @@ def filled_shape(shape: Dims | Size) -> Dims:
 
 
 def full_shape(shape: Dims | Size, value: Scalar) -> Dims:  # noqa: ARG001  # the op's parameter
-    """Gives the shape asked for."""
+    """Return the shape asked for."""
     return filled_shape(shape)
 
 
 def like_shape(x: Dims) -> Dims:
-    """Gives the shape of another tensor."""
+    """Return the shape of another tensor."""
     return x
 
 
 def full_like_shape(x: Dims, value: Scalar) -> Dims:  # noqa: ARG001  # the op's parameter
-    """Gives the shape of another tensor."""
+    """Return the shape of another tensor."""
     return x
 
 
@@ -114,7 +114,7 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
 
 @op(filled_shape)
 def empty(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Makes a tensor of whatever the memory holds, for a result that is written over.
+    r"""Make a tensor of whatever the memory holds, for a result that is written over.
 
     $$y_i = \text{any}$$
 
@@ -134,7 +134,7 @@ def empty(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
 
 @op(filled_shape)
 def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Makes a tensor of zeros.
+    r"""Make a tensor of zeros.
 
     $$y_i = 0$$
 
@@ -154,7 +154,7 @@ def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
 
 @op(filled_shape)
 def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Makes a tensor of ones.
+    r"""Make a tensor of ones.
 
     $$y_i = 1$$
 
@@ -174,7 +174,7 @@ def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tenso
 
 @op(full_shape)
 def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Makes a tensor of one number.
+    r"""Make a tensor of one number.
 
     $$y_i = v$$
 
@@ -195,7 +195,7 @@ def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.fl
 
 @op(like_shape)
 def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
-    r"""Makes a tensor of whatever the memory holds, of another's shape and dtype.
+    r"""Make a tensor of whatever the memory holds, of another's shape and dtype.
 
     $$y_i = \text{any}$$
 
@@ -211,7 +211,7 @@ def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
 @op(like_shape)
 def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
-    r"""Makes a tensor of zeros of another's shape and dtype.
+    r"""Make a tensor of zeros of another's shape and dtype.
 
     $$y_i = 0$$
 
@@ -227,7 +227,7 @@ def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
 @op(like_shape)
 def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
-    r"""Makes a tensor of ones of another's shape and dtype.
+    r"""Make a tensor of ones of another's shape and dtype.
 
     $$y_i = 1$$
 
@@ -243,7 +243,7 @@ def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
 @op(full_like_shape)
 def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
-    r"""Makes a tensor of one number of another's shape and dtype.
+    r"""Make a tensor of one number of another's shape and dtype.
 
     $$y_i = v$$
 
@@ -259,7 +259,7 @@ def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
 
 
 def float_dtype_only(dtype: Any) -> None:
-    """Refuses a dtype that would cut off what makes random numbers random."""
+    """Reject a dtype that would cut off what makes random numbers random."""
     given = np.dtype(scalar_type(dtype))
     if given.kind != "f" and given.name != "bfloat16":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "dtype", given.name, "floating"))

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def divmod_shape(x: Dims, y: Dims) -> tuple[Dims, Dims]:
-    """Aligns the sizes from the right, in the quotient and in what is left over; 1 fits any."""
+    """Align the sizes from the right, in the quotient and in what is left over; 1 fits any."""
     dims = broadcast_shape(x, y)
     return dims, dims
 
 
 @op(broadcast_shape, operator="__floordiv__")
 def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] | Number) -> Tensor[Any, NoneTape, Real]:
-    r"""Divides and rounds down, as Python's `//`; not differentiable, being flat between its steps.
+    r"""Divide and rounds down, as Python's `//`; not differentiable, being flat between its steps.
 
     $$z = \lfloor x / y \rfloor$$
 
@@ -51,7 +51,7 @@ def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] |
 
 @op(broadcast_shape, operator="__mod__", memory_bound=True)
 def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Finds what a division leaves over, with the sign of the divisor, as Python's `%`.
+    r"""Find what a division leaves over, with the sign of the divisor, as Python's `%`.
 
     $$z = x - \lfloor x / y \rfloor \, y, \quad dx = dz, \quad dy = -\lfloor x / y \rfloor \, dz$$
 
@@ -71,7 +71,7 @@ def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Numb
 
 @op(broadcast_shape, memory_bound=True)
 def fmod(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Finds what a division leaves over, with the sign of what is divided, as C's `fmod`.
+    r"""Find what a division leaves over, with the sign of what is divided, as C's `fmod`.
 
     $$z = x - \operatorname{trunc}(x / y) \, y, \quad dx = dz, \quad dy = -\operatorname{trunc}(x / y) \, dz$$
 
@@ -93,7 +93,7 @@ def fmod(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
 def divmod(
     x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
 ) -> tuple[Tensor[Any, NoneTape, Real], Tensor[Any, Merge[T1, T2], Real]]:
-    r"""Finds the quotient, rounded down, and what is left over, as Python's `divmod`: two ops for little more than one.
+    r"""Find the quotient, rounded down, and what is left over, as Python's `divmod`: two ops for little more than one.
 
     $$q = \lfloor x / y \rfloor, \quad r = x - q \, y, \quad dx = dr, \quad dy = -q \, dr$$
 
@@ -125,7 +125,7 @@ def divmod(
 
 @op(broadcast_shape)
 def gcd(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number) -> Tensor[Any, NoneTape, Whole]:
-    r"""Finds the greatest number that divides both without rest; not differentiable.
+    r"""Find the greatest number that divides both without rest; not differentiable.
 
     $$z = \max \{ n : n \mid x, \, n \mid y \}$$
 
@@ -145,7 +145,7 @@ def gcd(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 
 @op(broadcast_shape)
 def lcm(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number) -> Tensor[Any, NoneTape, Whole]:
-    r"""Finds the least number that both divide without rest; not differentiable.
+    r"""Find the least number that both divide without rest; not differentiable.
 
     $$z = \frac{|x \, y|}{\gcd(x, y)}$$
 

@@ -33,7 +33,7 @@ def normal(
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, Float]:
-    r"""Draws a tensor of normally distributed numbers.
+    r"""Draw a tensor of normally distributed numbers.
 
     $$y_i \sim \mathcal{N}(\mu, \sigma^2)$$
 
@@ -66,7 +66,7 @@ def uniform(
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, Float]:
-    r"""Draws a tensor of numbers from an interval, all equally likely.
+    r"""Draw a tensor of numbers from an interval, all equally likely.
 
     $$y_i \sim \mathcal{U}[l, h)$$
 
@@ -98,7 +98,7 @@ def bernoulli(
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, D]:
-    r"""Draws a tensor of ones and zeros.
+    r"""Draw a tensor of ones and zeros.
 
     $$y_i \sim \mathrm{Bernoulli}(p)$$
 
@@ -123,7 +123,7 @@ def bernoulli(
 def normal_like(
     x: Tensor[S, Any, Float], *, mean: float = 0.0, std: float = 1.0, rng: RNG = None
 ) -> Tensor[S, NoneTape, Float]:
-    r"""Draws a tensor of normally distributed numbers of another's shape and dtype.
+    r"""Draw a tensor of normally distributed numbers of another's shape and dtype.
 
     $$y_i \sim \mathcal{N}(\mu, \sigma^2)$$
 
@@ -150,7 +150,7 @@ def normal_like(
 def uniform_like(
     x: Tensor[S, Any, Float], *, low: float = 0.0, high: float = 1.0, rng: RNG = None
 ) -> Tensor[S, NoneTape, Float]:
-    r"""Draws a tensor of numbers from an interval, all equally likely, of another's shape and dtype.
+    r"""Draw a tensor of numbers from an interval, all equally likely, of another's shape and dtype.
 
     $$y_i \sim \mathcal{U}[l, h)$$
 
@@ -175,7 +175,7 @@ def uniform_like(
 
 @op(like_shape)
 def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> Tensor[S, NoneTape, D]:
-    r"""Draws a tensor of ones and zeros of another's shape and dtype.
+    r"""Draw a tensor of ones and zeros of another's shape and dtype.
 
     $$y_i \sim \mathrm{Bernoulli}(p)$$
 
@@ -232,7 +232,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
 
 
 def _ones(name: str, shape: Sizes | Int, p: float, dtype: Any, rng: RNG) -> Any:
-    """Returns an array with ones at random places."""
+    """Return an array with ones at random places."""
     check_range(name, "p", p, "from 0 to 1", lambda p: 0 <= p <= 1)
     source = generator(rng)
     ones = source.random(shape) < p
@@ -250,7 +250,7 @@ def _check_uniform(name: str, low: float, high: float) -> None:
 
 
 def _drawn(rng: RNG, kind: str, *args: Any, dtype: Any) -> Any:
-    """Draws by a method of a generator, or of what stands in for it, which draws in the dtype."""
+    """Draw by a method of a generator, or of what stands in for it, which draws in the dtype."""
     source = generator(rng)
     draw: Any = getattr(source, kind)
     if not isinstance(source, np.random.Generator):

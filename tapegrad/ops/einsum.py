@@ -52,13 +52,13 @@ class Found(NamedTuple):
 
 
 def einsum_shape(subscripts: str, operands: tuple[Dims, ...] = ()) -> Dims:
-    """Gives each letter of the result the size it has in the operands."""
+    """Return each letter of the result the size it has in the operands."""
     whole = contraction(subscripts, operands)
     return tuple(whole.sizes[letter] for letter in whole.output)
 
 
 def tensordot_shape(x: Dims, y: Dims, axes: Int | Paired = 2) -> Dims:
-    """Leaves out the axes that are summed over."""
+    """Leave out the axes that are summed over."""
     left, right = _summed_axes(x, y, axes)
     for n, m in zip(left, right, strict=True):
         if surely_differ(x[n], y[m]):
@@ -70,7 +70,7 @@ def tensordot_shape(x: Dims, y: Dims, axes: Int | Paired = 2) -> Dims:
 
 @op(einsum_shape)
 def einsum(subscripts: str, *operands: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
-    r"""Multiplies tensors element by element along axes of one letter, and sums over letters that the result lacks.
+    r"""Multiply tensors element by element along axes of one letter, and sum over letters that the result lacks.
 
     $$\text{ij,jk->ik}: \quad z_{ik} = \sum_j x_{ij} \, y_{jk}, \quad dx_{ij} = \sum_k dz_{ik} \, y_{jk}$$
 
@@ -99,7 +99,7 @@ def einsum(subscripts: str, *operands: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
 def tensordot(
     x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number, axes: Int | Paired = 2
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Sums the products of two tensors over axes of both.
+    r"""Sum the products of two tensors over axes of both.
 
     $$z_{ac} = \sum_b x_{ab} \, y_{bc}, \quad dx_{ab} = \sum_c dz_{ac} \, y_{bc}, \quad
     dy_{bc} = \sum_a x_{ab} \, dz_{ac}$$
@@ -129,7 +129,7 @@ def tensordot(
 
 
 def contraction(subscripts: str, operands: tuple[Dims, ...]) -> Contraction:
-    """Reads subscripts beside the shapes that they are for.
+    """Read subscripts beside the shapes that they are for.
 
     Raises:
         ShapeError: They do not fit.
@@ -172,7 +172,7 @@ def _contracted(whole: Contraction, parts: list[Tensor[Any, Any, Any]], tape: An
 
 
 def _unstretched(whole: Contraction, parts: list[Tensor[Any, Any, Any]]) -> tuple[list[str], list[Any]]:
-    """Returns letters and values of the operands without the axes of size one that broadcasting stretches."""
+    """Return letters and values of the operands without the axes of size one that broadcasting stretches."""
     letters, values = [], []
     for names, x in zip(whole.inputs, parts, strict=True):
         kept = [axis for axis, name in enumerate(names) if not _is_stretched(x.shape[axis], whole.sizes[name])]
@@ -187,7 +187,7 @@ def _is_stretched(size: Size, whole: Size) -> bool:
 
 
 def _back(letters: str, others: list[str], factors: list[Any], sizes: dict[str, Any]) -> Any:
-    """Returns the gradient of the operand with these letters; the gradient of the result is the first factor."""
+    """Return the gradient of the operand with these letters; the gradient of the result is the first factor."""
     distinct = "".join(dict.fromkeys(letters))
     reached = "".join(letter for letter in distinct if any(letter in other for other in others))
     primitives = engine(*factors)
@@ -203,7 +203,7 @@ def _back(letters: str, others: list[str], factors: list[Any], sizes: dict[str, 
 
 
 def _parsed(subscripts: str, count: int) -> tuple[list[str], str | None]:
-    """Splits subscripts into those of the operands and, where there is an arrow, of the result."""
+    """Split subscripts into those of the operands and, where there is an arrow, of the result."""
     before, arrow, output = subscripts.replace(" ", "").partition("->")
     inputs = before.split(",")
     for part in (*inputs, output):
@@ -225,12 +225,12 @@ def _parsed(subscripts: str, count: int) -> tuple[list[str], str | None]:
 
 
 def _with_rank(part: str, dims: Dims) -> Dims:
-    """Gives an operand of unknown rank the rank that its letters name."""
+    """Return an operand of unknown rank the rank that its letters name."""
     return (UNKNOWN,) * len(part) if isinstance(dims, UnknownDims) and "..." not in part else dims
 
 
 def _count_behind_dots(position: int, part: str, dims: Dims) -> int:
-    """Returns how many axes of an operand have no letter: behind `...` any number, otherwise none."""
+    """Return how many axes of an operand have no letter: behind `...` any number, otherwise none."""
     named = len(part.replace("...", ""))
     if len(dims) < named or (len(dims) > named and "..." not in part):
         least = "at least " if "..." in part else ""
@@ -261,7 +261,7 @@ def _two_sizes(letter: str, there: Found, here: Found) -> str:
 
 
 def _dot_sizes(spelled: tuple[str, ...], operands: tuple[Dims, ...], dots: str) -> dict[str, Size]:
-    """Returns the sizes that the axes behind `...` broadcast to."""
+    """Return the sizes that the axes behind `...` broadcast to."""
     stretches = {
         f"operands[{position}]": tuple(size for letter, size in zip(letters, dims, strict=True) if letter in dots)
         for position, (letters, dims) in enumerate(zip(spelled, operands, strict=True))
@@ -276,7 +276,7 @@ def _dot_sizes(spelled: tuple[str, ...], operands: tuple[Dims, ...], dots: str) 
 
 
 def _summed_axes(x: Dims, y: Dims, axes: Int | Paired) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Returns the axes of `x` and those of `y` that go with them, counted from the front."""
+    """Return the axes of `x` and those of `y` that go with them, counted from the front."""
     if not isinstance(axes, tuple):
         one_int(axes, "axes")
         for name, dims in {"x": x, "y": y}.items():

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 def elementwise_shape(x: Dims) -> Dims:
-    """Keeps the shape."""
+    """Keep the shape."""
     return x
 
 
 def broadcast_shape(x: Dims, y: Dims) -> Dims:
-    """Aligns the sizes from the right; 1 fits any."""
+    """Align the sizes from the right; 1 fits any."""
     return broadcast(x=x, y=y)
 
 
 @op(elementwise_shape, memory_bound=True)
 def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
-    r"""Multiplies each element by one number.
+    r"""Multiply each element by one number.
 
     $$y = c \, x, \quad dx = c \, dy$$
 
@@ -61,7 +61,7 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, operator="__neg__", memory_bound=True)
 def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Changes the sign.
+    r"""Change the sign.
 
     $$y = -x$$
 
@@ -86,7 +86,7 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, operator="__pos__", memory_bound=True)
 def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Keeps the sign: the plus that may stand where a minus may.
+    r"""Keep the sign: the plus that may stand where a minus may.
 
     $$y = +x, \quad dx = dy$$
 
@@ -111,7 +111,7 @@ def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, memory_bound=True)
 def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Raises e to each element.
+    r"""Raise e to each element.
 
     $$y = e^x, \quad dx = y \, dy$$
 
@@ -137,7 +137,7 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the natural logarithm.
+    r"""Take the natural logarithm.
 
     $$y = \ln x, \quad dx = dy / x$$
 
@@ -165,7 +165,7 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the hyperbolic tangent.
+    r"""Take the hyperbolic tangent.
 
     $$y = \tanh x, \quad dx = (1 - y^2) \, dy$$
 
@@ -196,7 +196,7 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Cuts off what is negative.
+    r"""Cut off what is negative.
 
     $$y = \max(x, 0), \quad dx = [x > 0] \, dy$$
 
@@ -222,7 +222,7 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, memory_bound=True)
 def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G]:
-    r"""Converts each element to another dtype; the gradient is converted back.
+    r"""Convert each element to another dtype; the gradient is converted back.
 
     $$y = x, \quad dx = dy$$
 
@@ -249,12 +249,12 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
 
 
 def is_fraction(number: object) -> bool:
-    """Says whether a number is a float, of Python or of NumPy, which need not be there."""
+    """Return whether a number is a float, of Python or of NumPy, which need not be there."""
     return isinstance(number, float) or getattr(getattr(number, "dtype", None), "kind", "") in ("f", "V")
 
 
 def scalar_type(dtype: Any) -> Any:
-    """Returns NumPy's scalar type of a dtype; what else NumPy would take for one, such as `float`, no type knows.
+    """Return NumPy's scalar type of a dtype; what else NumPy would take for one, such as `float`, no type knows.
 
     Raises:
         DTypeError: It is neither a dtype nor a scalar type, or of neither real numbers nor bools.
@@ -275,24 +275,24 @@ def scalar_type(dtype: Any) -> Any:
 
 @cache
 def _is_known(scalar: type[Any]) -> bool:
-    """Says whether there are ops for a scalar type: one of real numbers or bools, of NumPy's, or bfloat16."""
+    """Return whether there are ops for a scalar type: one of real numbers or bools, of NumPy's, or bfloat16."""
     if not issubclass(scalar, np.generic) or not is_concrete(scalar):
         return False
     return np.dtype(scalar).kind in "biuf" if scalar.__module__ == "numpy" else scalar.__name__ == "bfloat16"
 
 
 def float_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
-    """Refuses ints and bools, of which NumPy would make float64; `given` is what stood for the first of two."""
+    """Reject ints and bools, of which NumPy would make float64; `given` is what stood for the first of two."""
     if x.data.dtype.kind not in "fV":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "floating"))
 
 
 def number_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
-    """Refuses bools, which have no sign; `given` is what stood for the first of two."""
+    """Reject bools, which have no sign; `given` is what stood for the first of two."""
     if x.data.dtype.kind == "b":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "number"))
 
 
 def place(given: object) -> str:
-    """Names the operand of the dtype in question: a number has taken it over from the other."""
+    """Name the operand of the dtype in question: a number has taken it over from the other."""
     return "y" if isinstance(given, bool | int | float) else "x"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape, memory_bound=True)
 def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Raises e to each element and subtracts 1, exactly where that is little.
+    r"""Raise e to each element and subtracts 1, exactly where that is little.
 
     $$y = e^x - 1, \quad dx = e^x \, dy$$
 
@@ -40,7 +40,7 @@ def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def exp2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Raises 2 to each element.
+    r"""Raise 2 to each element.
 
     $$y = 2^x, \quad dx = \ln(2) \, y \, dy$$
 
@@ -58,7 +58,7 @@ def exp2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log1p(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the natural logarithm of each element plus 1, exactly where that is little.
+    r"""Take the natural logarithm of each element plus 1, exactly where that is little.
 
     $$y = \ln(1 + x), \quad dx = dy / (1 + x)$$
 
@@ -76,7 +76,7 @@ def log1p(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the logarithm to base 2.
+    r"""Take the logarithm to base 2.
 
     $$y = \log_2 x, \quad dx = \frac{dy}{x \ln 2}$$
 
@@ -94,7 +94,7 @@ def log2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log10(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the logarithm to base 10.
+    r"""Take the logarithm to base 10.
 
     $$y = \log_{10} x, \quad dx = \frac{dy}{x \ln 10}$$
 
@@ -114,7 +114,7 @@ def log10(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 def logaddexp(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Adds two numbers given by their logarithms, without overflow.
+    r"""Add two numbers given by their logarithms, without overflow.
 
     $$z = \ln(e^x + e^y), \quad dx = e^{x - z} \, dz, \quad dy = e^{y - z} \, dz$$
 
@@ -136,7 +136,7 @@ def logaddexp(
 def logaddexp2(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Adds two numbers given by their logarithms to base 2, without overflow.
+    r"""Add two numbers given by their logarithms to base 2, without overflow.
 
     $$z = \log_2(2^x + 2^y), \quad dx = 2^{x - z} \, dz, \quad dy = 2^{y - z} \, dz$$
 
@@ -180,7 +180,7 @@ def _power(name: Literal["exp", "exp2"], x: Any) -> Any:
 
 @op(elementwise_shape, memory_bound=True)
 def safe_log(x: Tensor[S, T, Float], *, eps: float = 1e-6) -> Tensor[S, T, Float]:
-    r"""Takes the logarithm of a number made positive: finite, with a finite slope, wherever `x` is.
+    r"""Take the logarithm of a number made positive: finite, with a finite slope, wherever `x` is.
 
     $$y = \ln(s + \varepsilon), \quad s = \ln(1 + e^x), \quad dx = \frac{\sigma(x)}{s + \varepsilon} dy$$
 
@@ -207,7 +207,7 @@ def safe_log(x: Tensor[S, T, Float], *, eps: float = 1e-6) -> Tensor[S, T, Float
 
 @op(elementwise_shape, memory_bound=True)
 def erf(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the error function: the part of a normal distribution within x √2 deviations of its mean.
+    r"""Take the error function: the part of a normal distribution within x √2 deviations of its mean.
 
     $$y = \frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt, \quad dx = \frac{2}{\sqrt\pi} e^{-x^2} dy$$
 

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 def parts_shape(x: Dims) -> tuple[Dims, Dims]:
-    """Keeps the shape, in both parts."""
+    """Keep the shape, in both parts."""
     return x, x
 
 
 @op(parts_shape)
 def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTape, Float]]:
-    r"""Cuts each element into what is behind the point and what is before it.
+    r"""Cut each element into what is behind the point and what is before it.
 
     $$n = \operatorname{trunc}(x), \quad r = x - n, \quad dx = dr$$
 
@@ -57,7 +57,7 @@ def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTap
 
 @op(parts_shape)
 def frexp(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTape, np.int32]]:
-    r"""Takes each element apart into a mantissa and a power of two.
+    r"""Take each element apart into a mantissa and a power of two.
 
     $$x = m \, 2^n, \quad \tfrac{1}{2} \le |m| < 1, \quad dx = 2^{-n} \, dm$$
 
@@ -85,7 +85,7 @@ def ldexp(
     x: Tensor[Any, T1, Float],
     y: Tensor[Any, T2, Whole] | int | np.integer[Any] | np.ndarray[Any, np.dtype[np.integer[Any]]],
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Multiplies by a power of two, exactly: what `frexp` took apart, put together.
+    r"""Multiply by a power of two, exactly: what `frexp` took apart, put together.
 
     $$z = x \, 2^y, \quad dx = 2^y \, dz$$
 
@@ -117,7 +117,7 @@ def ldexp(
 
 @op(broadcast_shape)
 def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | Number) -> Tensor[Any, NoneTape, Float]:
-    r"""Finds the next float towards another number; not differentiable, for it is about rounding.
+    r"""Find the next float towards another number; not differentiable, for it is about rounding.
 
     $$z = \min \{ f : f > x \} \text{ where } x < y$$
 
@@ -140,7 +140,7 @@ def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | 
 
 @op(elementwise_shape)
 def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
-    r"""Says how far the next float away from zero is; not differentiable, for it is about rounding.
+    r"""Say how far the next float away from zero is; not differentiable, for it is about rounding.
 
     $$y = \operatorname{nextafter}(x, \pm \infty) - x$$
 
@@ -159,7 +159,7 @@ def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
 
 
 def _counted(y: object) -> np.ndarray[Any, np.dtype[np.integer[Any]]]:
-    """Makes an array of an int, and copies one that its owner may write into."""
+    """Make an array of an int, and copy one that its owner may write into."""
     if isinstance(y, bool) or not isinstance(y, int | np.ndarray | np.generic):
         message = f"y is {messages.with_article(type(y).__name__)}, neither an int nor a tensor of ints"
         raise DTypeError(message)

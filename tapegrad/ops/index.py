@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 
 def take_shape(x: Dims, indices: Dims, axis: Int = 0) -> Dims:
-    """Puts the sizes of the indices in the place of the axis, of which there is something to pick."""
+    """Put the sizes of the indices in the place of the axis, of which there is something to pick."""
     axis = normal_axis(axis, x)
     _check_filled(x, indices, axis)
     return (*x[:axis], *indices, *x[axis + 1 :])
 
 
 def select_shape(x: Dims, index: Size, axis: Int = 0) -> Dims:
-    """Drops the axis; the index must be there."""
+    """Drop the axis; the index must be there."""
     axis = normal_axis(axis, x)
     check_range(index, axis, x)
     return (*x[:axis], *x[axis + 1 :])
 
 
 def gather_shape(x: Dims, indices: Dims, axis: Int = 0) -> Dims:
-    """Gives the shape of the indices, which is that of `x` but for the axis."""
+    """Return the shape of the indices, which is that of `x` but for the axis."""
     axis = normal_axis(axis, x)
     if len(indices) != len(x):
         message = f"indices {show(indices)} has rank {len(indices)} but x {show(x)} has rank {len(x)}"
@@ -53,7 +53,7 @@ def gather_shape(x: Dims, indices: Dims, axis: Int = 0) -> Dims:
 
 
 def scatter_add_shape(updates: Dims, indices: Dims, shape: Dims, axis: Int = 0) -> Dims:
-    """Gives the shape asked for, of which a take would have the updates' shape."""
+    """Return the shape asked for, of which a take would have the updates' shape."""
     taken = take_shape(shape, indices, axis)
     if len(taken) != len(updates) or any(surely_differ(n, m) for n, m in zip(taken, updates, strict=True)):
         message = f"updates {show(updates)} differ from what {show(indices)} takes of {show(shape)}: {show(taken)}"
@@ -65,7 +65,7 @@ def scatter_add_shape(updates: Dims, indices: Dims, shape: Dims, axis: Int = 0) 
 def take(
     x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Picks slices by their index along an axis.
+    r"""Pick slices by their index along an axis.
 
     $$y_{ij} = x_{k_i j}, \quad dx_{kj} = \sum_{i : k_i = k} dy_{ij}$$
 
@@ -98,7 +98,7 @@ def take(
 
 @op(select_shape, memory_bound=True)
 def select(x: Tensor[Any, T, D], index: int, axis: Int = 0) -> Tensor[Any, T, D]:
-    r"""Picks one slice along an axis.
+    r"""Pick one slice along an axis.
 
     $$y_j = x_{kj}, \quad dx_{ij} = [i = k] \, dy_j$$
 
@@ -123,7 +123,7 @@ def select(x: Tensor[Any, T, D], index: int, axis: Int = 0) -> Tensor[Any, T, D]
 def gather(
     x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Picks elements along an axis, each by an index of its own.
+    r"""Pick elements along an axis, each by an index of its own.
 
     $$y_{ij} = x_{k_{ij} j}, \quad dx_{kj} = \sum_{i : k_{ij} = k} dy_{ij}$$
 
@@ -154,7 +154,7 @@ def gather(
 def scatter_add(
     updates: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], shape: Sizes, axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Adds each update to the slice that its index names: the way back of `take`.
+    r"""Add each update to the slice that its index names: the way back of `take`.
 
     $$y_{kj} = \sum_{i : k_i = k} x_{ij}, \quad dx_{ij} = dy_{k_i j}$$
 
@@ -188,13 +188,13 @@ def scatter_add(
 
 
 def _not_a_number(indices: object) -> None:
-    """Refuses a number, which the other operand would turn into its own dtype; an array serves as it is."""
+    """Reject a number, which the other operand would turn into its own dtype; an array serves as it is."""
     if isinstance(indices, bool | int | float):
         tensor_only(indices, "indices")
 
 
 def _check_filled(x: Dims, indices: Dims, axis: Int) -> None:
-    """Refuses to pick something where nothing is."""
+    """Reject to pick something where nothing is."""
     if surely_less(x[axis], 1) and surely_less(0, product(indices)):
         message = f"x {show(x)} has no element along axis {axis}"
         raise OutOfRangeError(message)

@@ -35,7 +35,7 @@ _MOST_PARTS: Final = 2**20  # tensors of one call: they take half a GiB, whateve
 
 
 def concat_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
-    """Adds up the sizes along the axis; all others are the same."""
+    """Add up the sizes along the axis; all others are the same."""
     first = _first(tensors)
     axis = normal_axis(axis, first, "tensors[0]")
     sizes = _common(tensors, axis)
@@ -46,7 +46,7 @@ def concat_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
 
 
 def stack_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
-    """Puts the number of tensors at the axis; all sizes are the same."""
+    """Put the number of tensors at the axis; all sizes are the same."""
     first = _first(tensors)
     if not -len(first) - 1 <= one_int(axis) <= len(first):
         message = f"axis {axis} is out of range for a stack of {show(first)}"
@@ -57,7 +57,7 @@ def stack_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
 
 
 def split_shape(x: Dims, sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Dims, ...]:
-    """Cuts the axis into equal parts, or into parts of the sizes asked for."""
+    """Cut the axis into equal parts, or into parts of the sizes asked for."""
     axis = normal_axis(axis, x)
     given = several_ints(tuple(sections) if isinstance(sections, list) else sections, "sections")
     sizes = given if isinstance(sections, tuple | list) else _equal_parts(x, given[0], axis)
@@ -74,7 +74,7 @@ def split_shape(x: Dims, sections: int | tuple[int, ...], axis: Int = 0) -> tupl
 
 
 def chunk_shape(x: Dims, chunks: int, axis: Int = 0) -> tuple[Dims, ...]:
-    """Cuts the axis into as many parts as asked for, or fewer, the last of which may be smaller."""
+    """Cut the axis into as many parts as asked for, or fewer, the last of which may be smaller."""
     axis = normal_axis(axis, x)
     if chunks < 1:
         message = f"chunks is {chunks} but at least 1 is expected"
@@ -91,7 +91,7 @@ def chunk_shape(x: Dims, chunks: int, axis: Int = 0) -> tuple[Dims, ...]:
 
 
 def unstack_shape(x: Dims, axis: Int = 0) -> tuple[Dims, ...]:
-    """Drops the axis from each of as many parts as it has elements."""
+    """Drop the axis from each of as many parts as it has elements."""
     axis = normal_axis(axis, x)
     n = x[axis]
     if not isinstance(n, int):
@@ -101,7 +101,7 @@ def unstack_shape(x: Dims, axis: Int = 0) -> tuple[Dims, ...]:
 
 
 def concat_vectors_shape(tensors: tuple[Dims, ...]) -> Dims:
-    """Adds up the lengths of vectors."""
+    """Add up the lengths of vectors."""
     for position, dims in enumerate(tensors):
         if len(dims) != 1:
             message = f"tensors[{position}] {show(dims)} has rank {len(dims)} but a vector is expected"
@@ -111,7 +111,7 @@ def concat_vectors_shape(tensors: tuple[Dims, ...]) -> Dims:
 
 @op(concat_shape)
 def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T, D]:
-    r"""Puts tensors one behind the other along an axis.
+    r"""Put tensors one behind the other along an axis.
 
     $$y = [x_1, x_2, \dots], \quad [dx_1, dx_2, \dots] = dy$$
 
@@ -145,7 +145,7 @@ def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T
 
 @op(stack_shape)
 def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T, D]:
-    r"""Puts tensors of one shape beside each other along a new axis.
+    r"""Put tensors of one shape beside each other along a new axis.
 
     $$y_k = x_k, \quad dx_k = dy_k$$
 
@@ -178,7 +178,7 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T,
 
 @op(split_shape)
 def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
-    r"""Cuts a tensor into parts along an axis: the way back of `concat`.
+    r"""Cut a tensor into parts along an axis: the way back of `concat`.
 
     $$[y_1, y_2, \dots] = x, \quad dx = [dy_1, dy_2, \dots]$$
 
@@ -205,7 +205,7 @@ def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) 
 
 @op(chunk_shape)
 def chunk(x: Tensor[Any, T, D], chunks: int, axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
-    r"""Cuts a tensor into parts along an axis that are as equal as rounding up allows.
+    r"""Cut a tensor into parts along an axis that are as equal as rounding up allows.
 
     $$[y_1, y_2, \dots] = x, \quad dx = [dy_1, dy_2, \dots]$$
 
@@ -227,7 +227,7 @@ def chunk(x: Tensor[Any, T, D], chunks: int, axis: Int = 0) -> tuple[Tensor[Any,
 
 @op(unstack_shape)
 def unstack(x: Tensor[Any, T, D], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
-    r"""Takes a tensor apart along an axis: the way back of `stack`.
+    r"""Take a tensor apart along an axis: the way back of `stack`.
 
     $$y_k = x_k, \quad dx_k = dy_k$$
 
@@ -248,7 +248,7 @@ def unstack(x: Tensor[Any, T, D], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...
 
 @op(concat_vectors_shape)
 def concat_vectors(tensors: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
-    r"""Puts vectors one behind the other.
+    r"""Put vectors one behind the other.
 
     $$y = [x_1, x_2, \dots], \quad [dx_1, dx_2, \dots] = dy$$
 
@@ -276,7 +276,7 @@ def _first(tensors: tuple[Dims, ...]) -> Dims:
 
 
 def _common(tensors: tuple[Dims, ...], axis: int | None) -> list[Size]:
-    """Returns the sizes that all have, but for those along the axis; of an unknown one, what another knows."""
+    """Return the sizes that all have, but for those along the axis; of an unknown one, what another knows."""
     sizes, known_from = list(tensors[0]), [0] * len(tensors[0])
     for position, dims in enumerate(tensors):
         place = f"tensors[{position}] {show(dims)}"
@@ -308,7 +308,7 @@ def _equal_parts(x: Dims, sections: int, axis: int) -> tuple[Size, ...]:
 
 
 def _check_count(x: Dims, count: int) -> None:
-    """Refuses more parts than one call is meant to give, before there is a first one."""
+    """Reject more parts than one call is meant to give, before there is a first one."""
     if count > _MOST_PARTS:
         message = f"x {show(x)} would be cut into {count} parts but one call gives at most {_MOST_PARTS}"
         raise ShapeError(message)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
-    """Gives a scalar, or a loss for each row; the target has the shape of the scores, or one label for a row."""
+    """Return a scalar, or a loss for each row; the target has the shape of the scores, or one label for a row."""
 
     def losses() -> Dims:
         rows = at_least(1, x=x)[:-1]
@@ -51,12 +51,12 @@ def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Di
 
 
 def nll_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
-    """Gives a scalar, or a loss for each row; the target has one label for a row."""
+    """Return a scalar, or a loss for each row; the target has one label for a row."""
     return reduced_shape(lambda: same_sizes(at_least(1, x=x)[:-1], target, x), reduction)
 
 
 def cross_entropy_dtypes(x: Typed, target: Typed) -> None:
-    """Takes labels of ints where there is one for a row; probabilities have the dtype of the scores."""
+    """Take labels of ints where there is one for a row; probabilities have the dtype of the scores."""
     is_label = target.rank != x.rank
     if target.dtype != x.dtype and not (is_label and target.is_integer):
         raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, x.dtype, "x", target.dtype, "target"))
@@ -74,7 +74,7 @@ def cross_entropy(
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Averages over the batch how many nats the scores need to encode the targets.
+    r"""Average over the batch how many nats the scores need to encode the targets.
 
     $$L = -\frac{1}{n} \sum_{ic} p_{ic} \ln \operatorname{softmax}(x_i)_c, \quad p = (1 - s) \, t + \frac{s}{C}, \quad
     dx = \frac{1}{n} \left( \operatorname{softmax}(x) \sum_c p_{c} - p \right) dL$$
@@ -130,7 +130,7 @@ def nll(
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Averages over the batch what logarithms of probabilities lack at the labels: `cross_entropy` without softmax.
+    r"""Average over the batch what logarithms of probabilities lack at the labels: `cross_entropy` without softmax.
 
     $$L = -\frac{1}{n} \sum_i x_{i, t_i}, \quad dx_{ic} = -\frac{1}{n} [c = t_i] \, dL$$
 
@@ -170,7 +170,7 @@ def nll(
 def kl_div(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Averages over the batch how many nats more the prediction needs than the targets themselves would.
+    r"""Average over the batch how many nats more the prediction needs than the targets themselves would.
 
     $$L = \frac{1}{n} \sum_{ic} t_{ic} \left( \ln t_{ic} - x_{ic} \right), \quad dx = -\frac{1}{n} \, t \, dL$$
 
@@ -243,7 +243,7 @@ def bce(
 def bce_with_logits(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Averages how many nats scores need to encode what is true, each by itself: `bce` of their `sigmoid`.
+    r"""Average how many nats scores need to encode what is true, each by itself: `bce` of their `sigmoid`.
 
     $$L = \frac{1}{n} \sum_i \ln(1 + e^{x_i}) - t_i x_i, \quad dx = \frac{1}{n} \left( \sigma(x) - t \right) dL$$
 
@@ -316,12 +316,12 @@ def _check_range(x: Any, name: str, hint: str = "") -> None:
 
 
 def _log(x: Any) -> Any:
-    """Asks the engine of a raw value for its logarithm."""
+    """Ask the engine of a raw value for its logarithm."""
     return engine(x).log(x)
 
 
 def _check_target(x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any]) -> None:
-    """Refuses what is neither a label for each row nor a probability for each score; the rules say why."""
+    """Reject what is neither a label for each row nor a probability for each score; the rules say why."""
     scores, targets = x.data, target.data
     if not scores.ndim or targets.shape not in (scores.shape, scores.shape[:-1]):
         cross_entropy_shape(x.shape, target.shape)
@@ -332,7 +332,7 @@ def _check_target(x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any]) -> No
 def _probabilities(
     call: str, x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any], ignore_index: int | None
 ) -> tuple[Any, Any]:
-    """Returns a probability for each class, of labels that are ignored none, and how many rows count."""
+    """Return a probability for each class, of labels that are ignored none, and how many rows count."""
     if target.ndim == x.ndim:
         if ignore_index is not None:
             message = f"{call}: ignore_index is {ignore_index} but target holds probabilities, not labels"
@@ -355,7 +355,7 @@ def _probabilities(
 
 
 def _unchecked(labels: Any, classes: int, dtype: Any, ignore_index: int | None) -> tuple[Any, Any]:
-    """Returns the same of labels that nobody knows yet, as under `jit`: of one that is no class, NaN."""
+    """Return the same of labels that nobody knows yet, as under `jit`: of one that is no class, NaN."""
     primitives, is_class = engine(labels), (labels >= 0) & (labels < classes)
     chosen = primitives.where(is_class[..., None], primitives.one_hot(labels, classes, dtype), math.nan)
     if ignore_index is None:
@@ -365,7 +365,7 @@ def _unchecked(labels: Any, classes: int, dtype: Any, ignore_index: int | None) 
 
 
 def _encoded(logs: Any, probabilities: Any) -> Any:
-    """Returns how many nats each row needs; what cannot happen needs none, though 0 * -inf is NaN."""
+    """Return how many nats each row needs; what cannot happen needs none, though 0 * -inf is NaN."""
     primitives = engine(logs)
     logs = primitives.where(engine(probabilities).equal(probabilities, 0), 0, logs)
     return -primitives.sum(logs * probabilities, -1, keepdims=False)

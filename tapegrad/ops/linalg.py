@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def inv_shape(x: Dims) -> Dims:
-    """Keeps the shape of square matrices."""
+    """Keep the shape of square matrices."""
     return _square(x)
 
 
 def solve_shape(x: Dims, y: Dims) -> Dims:
-    """Gives as many columns as the right side has, of as many rows as there are unknowns."""
+    """Return as many columns as the right side has, of as many rows as there are unknowns."""
     n = _square(x)[-1]
     n_y, m = at_least(2, y=y)[-2:]
     if surely_differ(n, n_y):
@@ -35,13 +35,13 @@ def solve_shape(x: Dims, y: Dims) -> Dims:
 
 
 def det_shape(x: Dims) -> Dims:
-    """Gives a number for each square matrix."""
+    """Return a number for each square matrix."""
     return _square(x)[:-2]
 
 
 @op(inv_shape)
 def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Inverts matrices.
+    r"""Invert matrices.
 
     $$y = x^{-1}, \quad dx = -y^T \, dy \, y^T$$
 
@@ -72,7 +72,7 @@ def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(solve_shape)
 def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Solves systems of linear equations.
+    r"""Solve systems of linear equations.
 
     $$z = x^{-1} y, \quad dy = x^{-T} dz, \quad dx = -dy \, z^T$$
 
@@ -109,7 +109,7 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
 
 @op(det_shape)
 def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
-    r"""Computes determinants.
+    r"""Compute determinants.
 
     $$y = \det x, \quad dx = y \, x^{-T} dy$$
 
@@ -143,7 +143,7 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
 
 
 def _exact_only(x: Tensor[Any, Any, Any]) -> None:
-    """Refuses half precision, in which nobody eliminates."""
+    """Reject half precision, in which nobody eliminates."""
     float_only(x)
     if x.dtype.itemsize == 2:
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), "float32 or float64"))

@@ -30,7 +30,7 @@ Truth = TypeVar("Truth", bound=np.bool_, default=np.bool_)
 def logical_and(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Says where both hold; not differentiable.
+    r"""Say where both hold; not differentiable.
 
     $$z = x \wedge y$$
 
@@ -52,7 +52,7 @@ def logical_and(
 def logical_or(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Says where either holds, or both; not differentiable.
+    r"""Say where either holds, or both; not differentiable.
 
     $$z = x \vee y$$
 
@@ -74,7 +74,7 @@ def logical_or(
 def logical_xor(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Says where one of two holds, but not the other; not differentiable.
+    r"""Say where one of two holds, but not the other; not differentiable.
 
     $$z = x \oplus y$$
 
@@ -94,7 +94,7 @@ def logical_xor(
 
 @op(elementwise_shape)
 def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Says where `x` does not hold; not differentiable.
+    r"""Say where `x` does not hold; not differentiable.
 
     $$y = \neg x$$
 
@@ -114,7 +114,7 @@ def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
 
 @op(elementwise_shape)
 def isfinite(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Says where there is a number, neither infinite nor NaN; not differentiable.
+    r"""Say where there is a number, neither infinite nor NaN; not differentiable.
 
     $$y = [|x| < \infty]$$
 
@@ -134,7 +134,7 @@ def isfinite(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
 @op(elementwise_shape)
 def isinf(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Says where there is an infinity, of either sign; not differentiable.
+    r"""Say where there is an infinity, of either sign; not differentiable.
 
     $$y = [|x| = \infty]$$
 
@@ -154,7 +154,7 @@ def isinf(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
 @op(elementwise_shape)
 def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Says where there is NaN; not differentiable.
+    r"""Say where there is NaN; not differentiable.
 
     $$y = [x \ne x]$$
 
@@ -176,7 +176,7 @@ def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 def nan_to_num(
     x: Tensor[S, T, Float], *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor[S, T, Float]:
-    r"""Puts numbers in the place of NaN and the infinities.
+    r"""Put numbers in the place of NaN and the infinities.
 
     $$y = \begin{cases} x & |x| < \infty \\ c & \text{else} \end{cases}, \quad dx = [|x| < \infty] \, dy$$
 
@@ -216,6 +216,6 @@ def _joined(name: Elementwise, x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_
 
 
 def _bool_only(x: Tensor[Any, Any, Any]) -> None:
-    """Refuses numbers, of which NumPy would ask whether they are zero."""
+    """Reject numbers, of which NumPy would ask whether they are zero."""
     if x.data.dtype.kind != "b":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), "bool"))

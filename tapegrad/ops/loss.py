@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def elementwise_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
-    """Gives a scalar, or a loss for each element; nothing is broadcast."""
+    """Return a scalar, or a loss for each element; nothing is broadcast."""
     return reduced_shape(lambda: same_sizes(x, target, x), reduction)
 
 
 def row_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
-    """Gives a scalar, or a loss for each row; nothing is broadcast."""
+    """Return a scalar, or a loss for each row; nothing is broadcast."""
     return reduced_shape(lambda: same_sizes(at_least(1, x=x), target, x)[:-1], reduction)
 
 
@@ -45,7 +45,7 @@ def row_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
 def mse(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Averages the squared errors over all elements.
+    r"""Average the squared errors over all elements.
 
     $$L = \frac{1}{n} \sum_i (x_i - t_i)^2, \quad dx = \frac{2}{n} (x - t) \, dL$$
 
@@ -78,7 +78,7 @@ def mse(
 def rmse(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Takes the root of the mean of the squared errors.
+    r"""Take the root of the mean of the squared errors.
 
     $$L = \sqrt{\frac{1}{n} \sum_i (x_i - t_i)^2}, \quad dx = \frac{x - t}{n L} \, dL$$
 
@@ -116,7 +116,7 @@ def rmse(
 def mae(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Averages the distances over all elements.
+    r"""Average the distances over all elements.
 
     $$L = \frac{1}{n} \sum_i |x_i - t_i|, \quad dx = \frac{1}{n} \operatorname{sign}(x - t) \, dL$$
 
@@ -146,7 +146,7 @@ def huber(
     delta: float = 1.0,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Averages half the squares of small errors, and of large ones their distances.
+    r"""Average half the squares of small errors, and of large ones their distances.
 
     $$L = \frac{1}{n} \sum_i c_i \left( |e_i| - \tfrac{1}{2} c_i \right), \quad c_i = \min(|e_i|, \delta), \quad
     e = x - t, \quad dx = \frac{1}{n} \min(\max(e, -\delta), \delta) \, dL$$
@@ -186,7 +186,7 @@ def smooth_l1(
     beta: float = 1.0,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Averages the distances, whose corner is rounded off: `huber` over β.
+    r"""Average the distances, whose corner is rounded off: `huber` over β.
 
     $$L = \frac{1}{n \beta} \sum_i c_i \left( |e_i| - \tfrac{1}{2} c_i \right), \quad c_i = \min(|e_i|, \beta), \quad
     e = x - t, \quad dx = \frac{1}{n \beta} \min(\max(e, -\beta), \beta) \, dL$$
@@ -229,7 +229,7 @@ def smooth_l1(
 def hinge(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Averages how much each score lacks of being 1 on the right side of zero.
+    r"""Average how much each score lacks of being 1 on the right side of zero.
 
     $$L = \frac{1}{n} \sum_i \max(0, 1 - t_i x_i), \quad dx = -\frac{1}{n} \, t \, [t x < 1] \, dL$$
 
@@ -269,7 +269,7 @@ def cosine(
     eps: float = 1e-8,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Averages over all rows how far two of them point in different directions.
+    r"""Average over all rows how far two of them point in different directions.
 
     $$L = \frac{1}{n} \sum_i \left( 1 - \cos_i \right), \quad \cos_i = \frac{x_i \cdot t_i}{|x_i| \, |t_i|}, \quad
     dx_i = \frac{1}{n} \left( \frac{x_i \cos_i}{|x_i|^2} - \frac{t_i}{|x_i| \, |t_i|} \right) dL$$

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def masked_fill_shape(x: Dims, mask: Dims, value: Dims) -> Dims:
-    """Keeps the shape; mask and value broadcast to it."""
+    """Keep the shape; mask and value broadcast to it."""
     for name, dims in (("mask", mask), ("value", value)):
         together = broadcast(x=x, **{name: dims})
         if len(together) != len(x) or any(map(surely_differ, together, x)):
@@ -32,13 +32,13 @@ def masked_fill_shape(x: Dims, mask: Dims, value: Dims) -> Dims:
 
 
 def masked_select_shape(x: Dims, mask: Dims) -> Dims:
-    """Gives one axis, as long as the mask is often true."""
+    """Return one axis, as long as the mask is often true."""
     broadcast(x=x, mask=mask)
     return (UNKNOWN,)
 
 
 def nonzero_shape(x: Dims) -> tuple[Dims, ...]:
-    """Gives an axis of unknown length for each axis."""
+    """Return an axis of unknown length for each axis."""
     if len(x) == 0:
         message = "x () has no axis to count along"
         raise ShapeError(message)
@@ -49,7 +49,7 @@ def nonzero_shape(x: Dims) -> tuple[Dims, ...]:
 def masked_fill(
     x: Tensor[Any, T1, D], mask: Tensor[Any, Any, np.bool_], value: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Puts a value where a mask holds.
+    r"""Put a value where a mask holds.
 
     $$y = m \, ? \, v : x, \quad dx = m \, ? \, 0 : dy, \quad dv = \sum m \, ? \, dy : 0$$
 
@@ -76,7 +76,7 @@ def masked_fill(
 
 @op(masked_select_shape)
 def masked_select(x: Tensor[Any, T, D], mask: Tensor[Any, Any, np.bool_]) -> Tensor[Any, T, D]:
-    r"""Picks the elements where a mask holds, in row-major order.
+    r"""Pick the elements where a mask holds, in row-major order.
 
     $$y = (x_i : m_i), \quad dx_i = m_i \, ? \, dy_j : 0$$
 
@@ -100,7 +100,7 @@ def masked_select(x: Tensor[Any, T, D], mask: Tensor[Any, Any, np.bool_]) -> Ten
 
 @op(nonzero_shape)
 def nonzero(x: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, NoneTape, np.int64], ...]:
-    r"""Finds the indices of the elements that are not zero, in row-major order; not differentiable.
+    r"""Find the indices of the elements that are not zero, in row-major order; not differentiable.
 
     $$\{(k_1, k_2, \dots) : x_{k_1 k_2 \dots} \ne 0\}$$
 

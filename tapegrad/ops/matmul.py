@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def matmul_shape(x: Dims, y: Dims) -> Dims:
-    """Contracts the last axis of `x` with the last but one of `y`, or with the only one."""
+    """Contract the last axis of `x` with the last but one of `y`, or with the only one."""
     *rows, k = at_least(1, x=x)
     k_y, *columns = at_least(1, y=y)[-2:]
     if surely_differ(k, k_y):
@@ -33,17 +33,17 @@ def matmul_shape(x: Dims, y: Dims) -> Dims:
 
 
 def outer_shape(x: Dims, y: Dims) -> Dims:
-    """Puts the size of one vector behind that of the other."""
+    """Put the size of one vector behind that of the other."""
     return (*of_rank(1, x=x), *of_rank(1, y=y))
 
 
 def dot_shape(x: Dims, y: Dims) -> Dims:
-    """Gives a scalar; both vectors have one size."""
+    """Return a scalar; both vectors have one size."""
     return matmul_shape(of_rank(1, x=x), of_rank(1, y=y))
 
 
 def bmm_shape(x: Dims, y: Dims) -> Dims:
-    """Contracts matrices pair by pair, of which there are as many on either side."""
+    """Contract matrices pair by pair, of which there are as many on either side."""
     b, *_ = of_rank(3, x=x)
     b_y, *_ = of_rank(3, y=y)
     if surely_differ(b, b_y):
@@ -53,7 +53,7 @@ def bmm_shape(x: Dims, y: Dims) -> Dims:
 
 
 def linear_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
-    """Puts the columns of the weight in the place of the last axis, which is as long as its rows."""
+    """Put the columns of the weight in the place of the last axis, which is as long as its rows."""
     *batch, n = at_least(1, x=x)
     n_w, m = of_rank(2, weight=weight)
     (m_b,) = of_rank(1, bias=bias)
@@ -68,7 +68,7 @@ def linear_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
 
 @op(matmul_shape, operator="__matmul__")
 def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiplies matrices, or stacks of them.
+    r"""Multiply matrices, or stacks of them.
 
     $$z_{bnm} = \sum_k x_{bnk} \, y_{bkm}, \quad dx = dz \, y^T, \quad dy = x^T dz$$
 
@@ -108,7 +108,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 
 @op(outer_shape, eager=True, memory_bound=True)
 def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiplies each element of one vector with each of another.
+    r"""Multiply each element of one vector with each of another.
 
     $$z_{nm} = x_n y_m, \quad dx = dz \, y, \quad dy = x \, dz$$
 
@@ -138,7 +138,7 @@ def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Ten
 
 @op(dot_shape, eager=True)
 def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiplies two vectors.
+    r"""Multiply two vectors.
 
     $$z = \sum_n x_n y_n, \quad dx = dz \, y, \quad dy = dz \, x$$
 
@@ -168,7 +168,7 @@ def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
 @op(bmm_shape, eager=True)
 def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiplies matrices pair by pair: `matmul` that broadcasts nothing.
+    r"""Multiply matrices pair by pair: `matmul` that broadcasts nothing.
 
     $$z_{bnm} = \sum_k x_{bnk} \, y_{bkm}, \quad dx_b = dz_b \, y_b^T, \quad dy_b = x_b^T dz_b$$
 
@@ -200,7 +200,7 @@ def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 def linear(
     x: Tensor[Any, T, D], weight: Tensor[Any, T1, D], bias: Tensor[Any, T2, D]
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Maps the last axis linearly and adds a bias.
+    r"""Map the last axis linearly and adds a bias.
 
     $$y_{bm} = \sum_n x_{bn} w_{nm} + c_m, \quad dx = dy \, w^T, \quad dw = x^T dy, \quad dc_m = \sum_b dy_{bm}$$
 
@@ -246,19 +246,19 @@ def linear(
 
 
 def _as_matrix(value: Any, axis: int) -> Any:
-    """Gives a vector a second axis of size one: at 0 it becomes a row, at 1 a column."""
+    """Return a vector a second axis of size one: at 0 it becomes a row, at 1 a column."""
     if value.ndim > 1:
         return value
     return value.reshape((1, value.size) if axis == 0 else (value.size, 1))
 
 
 def _stacked(value: Any) -> Any:
-    """Puts the matrices of a stack on top of each other."""
+    """Put the matrices of a stack on top of each other."""
     return value if value.ndim == 2 else value.reshape((prod(value.shape[:-1]), value.shape[-1]))
 
 
 def _product_shape(dz: Any, x: Any, y: Any) -> tuple[int, ...]:
-    """Returns the shape `dz` has once rows and columns are matrices."""
+    """Return the shape `dz` has once rows and columns are matrices."""
     n = () if x.ndim > 1 else (1,)
     m = () if y.ndim > 1 else (1,)
     batch_and_n = dz.shape if y.ndim == 1 else dz.shape[:-1]

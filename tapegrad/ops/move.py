@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def reshape_shape(x: Dims, shape: Dims) -> Dims:
-    """Keeps the number of elements; one size may be -1, for whatever is left."""
+    """Keep the number of elements; one size may be -1, for whatever is left."""
     open_axes = [axis for axis, n in enumerate(shape) if surely_same(n, -1)]
     if len(open_axes) > 1:
         message = f"shape {show(shape)} leaves {len(open_axes)} sizes open, not one"
@@ -57,14 +57,14 @@ def reshape_shape(x: Dims, shape: Dims) -> Dims:
 
 
 def transpose_shape(x: Dims, axes: tuple[Int, ...] | None = None) -> Dims:
-    """Reverses the axes, or puts them into the order asked for."""
+    """Reverse the axes, or put them into the order asked for."""
     if axes is None:
         return tuple(x[::-1])
     return ordered(x, axes)
 
 
 def ordered(x: Dims, axes: tuple[Int, ...]) -> Dims:
-    """Puts sizes into the order asked for, which names each axis once."""
+    """Put sizes into the order asked for, which names each axis once."""
     if not isinstance(axes, tuple):
         message = f"axes is {axes!r} but a tuple of ints is expected"
         raise DTypeError(message)
@@ -75,7 +75,7 @@ def ordered(x: Dims, axes: tuple[Int, ...]) -> Dims:
 
 
 def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
-    """Gives new axes in front, and axes of size one, the size asked for."""
+    """Return new axes in front, and axes of size one, the size asked for."""
     aligned = shape[max(len(shape) - len(x), 0) :]
     fits = len(shape) >= len(x) and not any(
         surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(x, aligned, strict=True)
@@ -91,7 +91,7 @@ def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
 
 @op(reshape_shape, memory_bound=True)
 def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
-    r"""Gives the elements another shape, in row-major order.
+    r"""Return the elements another shape, in row-major order.
 
     $$y_{[i]} = x_{[i]}, \quad dx_{[i]} = dy_{[i]}$$
 
@@ -119,7 +119,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
 
 @op(transpose_shape, memory_bound=True)
 def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tensor[Any, T, D]:
-    r"""Permutes the axes.
+    r"""Permute the axes.
 
     $$y_{i_{a_0} i_{a_1} \dots} = x_{i_0 i_1 \dots}$$
 
@@ -149,7 +149,7 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tens
 
 @op(broadcast_to_shape, memory_bound=True)
 def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
-    r"""Repeats a tensor along new axes and axes of size one.
+    r"""Repeat a tensor along new axes and axes of size one.
 
     $$y_{ji} = x_i, \quad dx_i = \sum_j dy_{ji}$$
 

@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 
 def normalize_shape(x: Dims, axis: Axis = -1) -> Dims:
-    """Keeps the shape; the axes must be there."""
+    """Keep the shape; the axes must be there."""
     normal_axes(axis, x)
     return x
 
 
 def layer_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
-    """Keeps the shape, whose last size is that of the weight and of the bias."""
+    """Keep the shape, whose last size is that of the weight and of the bias."""
     _as_wide(at_least(1, x=x), -1, weight=weight, bias=bias)
     return x
 
 
 def batch_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
-    """Keeps the shape, whose second size is that of the weight and of the bias."""
+    """Keep the shape, whose second size is that of the weight and of the bias."""
     _as_wide(at_least(2, x=x), 1, weight=weight, bias=bias)
     return x
 
 
 def group_norm_shape(x: Dims, weight: Dims, bias: Dims, *, groups: Size) -> Dims:
-    """Keeps the shape, whose second size is that of the weight and of the bias, and a multiple of the groups."""
+    """Keep the shape, whose second size is that of the weight and of the bias, and a multiple of the groups."""
     _as_wide(at_least(2, x=x), 1, weight=weight, bias=bias)
     if surely_less(groups, 1):
         message = f"groups is {groups} but at least 1 is expected"
@@ -59,20 +59,20 @@ def group_norm_shape(x: Dims, weight: Dims, bias: Dims, *, groups: Size) -> Dims
 
 
 def instance_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
-    """Keeps the shape, whose second size is that of the weight and of the bias."""
+    """Keep the shape, whose second size is that of the weight and of the bias."""
     _as_wide(at_least(3, x=x), 1, weight=weight, bias=bias)
     return x
 
 
 def rms_norm_shape(x: Dims, weight: Dims) -> Dims:
-    """Keeps the shape, whose last size is that of the weight."""
+    """Keep the shape, whose last size is that of the weight."""
     _as_wide(at_least(1, x=x), -1, weight=weight)
     return x
 
 
 @op(normalize_shape)
 def normalize(x: Tensor[S, T, Float], axis: Axis = -1, *, eps: float = 1e-5) -> Tensor[S, T, Float]:
-    r"""Gives what stands along axes a mean of zero and a variance of one.
+    r"""Return what stands along axes a mean of zero and a variance of one.
 
     $$y_i = \frac{x_i - \bar x}{s}, \quad s = \sqrt{\frac{1}{n} \sum_j (x_j - \bar x)^2 + \epsilon}, \quad
     dx_i = \frac{1}{s} \Big( dy_i - \frac{1}{n} \sum_j dy_j - \frac{y_i}{n} \sum_j y_j \, dy_j \Big)$$
@@ -98,7 +98,7 @@ def normalize(x: Tensor[S, T, Float], axis: Axis = -1, *, eps: float = 1e-5) -> 
 def layer_norm(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Gives each row a mean of zero and a variance of one, then scales and shifts each column.
+    r"""Return each row a mean of zero and a variance of one, then scale and shifts each column.
 
     $$y_{bi} = w_i \, z_{bi} + c_i, \quad z_{bi} = \frac{x_{bi} - \bar x_b}{s_b}, \quad
     s_b = \sqrt{\frac{1}{n} \sum_j (x_{bj} - \bar x_b)^2 + \epsilon},$$
@@ -154,7 +154,7 @@ def layer_norm(
 def rms_norm(
     x: Tensor[S, T1, Float], weight: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T1, T2], Float]:
-    r"""Gives each row a mean square of one, then scales each column: `layer_norm` without a mean and a bias.
+    r"""Return each row a mean square of one, then scale each column: `layer_norm` without a mean and a bias.
 
     $$y_{bi} = w_i \frac{x_{bi}}{s_b}, \quad s_b = \sqrt{\frac{1}{n} \sum_j x_{bj}^2 + \epsilon}, \quad
     dx_{bi} = \frac{1}{s_b} \Big( w_i \, dy_{bi} - \frac{x_{bi}}{n s_b^2} \sum_j w_j \, x_{bj} \, dy_{bj} \Big)$$
@@ -186,7 +186,7 @@ def rms_norm(
 def batch_norm(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Gives each channel a mean of zero and a variance of one over the whole batch, then scales and shifts it.
+    r"""Return each channel a mean of zero and a variance of one over the whole batch, then scale and shifts it.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_c}{s_c} + b_c, \quad
     s_c = \sqrt{\frac{1}{N L} \sum_{nl} (x_{ncl} - \bar x_c)^2 + \epsilon}$$
@@ -226,7 +226,7 @@ def group_norm(
     groups: int,
     eps: float = 1e-5,
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Gives each group of channels a mean of zero and a variance of one, then scales and shifts each channel.
+    r"""Return each group of channels a mean of zero and a variance of one, then scale and shifts each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{ng}}{s_{ng}} + b_c, \quad g = \lfloor c G / C \rfloor, \quad
     s_{ng} = \sqrt{\frac{G}{C L} \sum_{c \in g, l} (x_{ncl} - \bar x_{ng})^2 + \epsilon}$$
@@ -266,7 +266,7 @@ def group_norm(
 def instance_norm(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Gives each channel of each image a mean of zero and a variance of one, then scales and shifts each channel.
+    r"""Return each channel of each image a mean of zero and a variance of one, then scale and shifts each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{nc}}{s_{nc}} + b_c, \quad
     s_{nc} = \sqrt{\frac{1}{L} \sum_{l} (x_{ncl} - \bar x_{nc})^2 + \epsilon}$$
@@ -298,7 +298,7 @@ def instance_norm(
 def scaled_and_shifted(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float]
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    """Multiplies each channel, axis 1, by a number of its own and adds another."""
+    """Multiply each channel, axis 1, by a number of its own and adds another."""
     y, w, b = on_one_tape(x, weight, bias)
     channels = (-1, *(1,) * (x.ndim - 2))
     scaled: Tensor[S, Merge[T, Merge[T1, T2]], Float] = add(mul(y, reshape(w, channels)), reshape(b, channels))
@@ -307,7 +307,7 @@ def scaled_and_shifted(
 
 @remembered()
 def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bool) -> Tensor[S, T, Float]:
-    """Divides by the root of the mean square, of which `centred` has taken the mean away before."""
+    """Divide by the root of the mean square, of which `centred` has taken the mean away before."""
     x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
@@ -326,7 +326,7 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
 def _in_range(
     x: Any, axis: Axis, eps: float, normed: Callable[[Any, Any], tuple[Any, ...]], units: tuple[int, ...]
 ) -> tuple[Any, ...]:
-    """Returns what a norm makes of `x`, the last one over the root; what is -1 in `units` is in units of `1 / x`."""
+    """Return what a norm makes of `x`, the last one over the root; what is -1 in `units` is in units of `1 / x`."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = normed(x, eps)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def getitem_shape(x: Dims, index: Index) -> Dims:
-    """Gives each slice what it picks, drops an axis for each number, and broadcasts tensors of indices in place."""
+    """Return each slice what it picks, drops an axis for each number, and broadcasts tensors of indices in place."""
     items = items_of(x, index)
     gathered: dict[str, Dims] = {}
     sizes: list[Size] = []
@@ -59,7 +59,7 @@ def getitem_shape(x: Dims, index: Index) -> Dims:
 
 
 def at_shape(x: Dims, index: Index, value: Dims) -> Dims:
-    """Keeps the sizes; the value broadcasts to what the index names."""
+    """Keep the sizes; the value broadcasts to what the index names."""
     places = getitem_shape(x, index)
     aligned = places[max(len(places) - len(value), 0) :]
     if len(aligned) != len(value) or any(
@@ -71,14 +71,14 @@ def at_shape(x: Dims, index: Index, value: Dims) -> Dims:
 
 
 def names_no_elements(x: object, index: Index[Any]) -> bool:  # noqa: ARG001  # the parameters of `getitem`
-    """Says whether an index is of numbers and slices only, so that the result is a view."""
+    """Return whether an index is of numbers and slices only, so that the result is a view."""
     items = index if isinstance(index, tuple) else (index,)
     return all(item is None or item is ... or isinstance(item, int | slice) for item in items)
 
 
 @op(getitem_shape, operator="__getitem__", memory_bound=names_no_elements)
 def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Picks the elements that an index names: `x[index]`.
+    r"""Pick the elements that an index names: `x[index]`.
 
     $$y_j = x_{k_j}, \quad dx_i = \sum_{j : k_j = i} dy_j$$
 
@@ -112,7 +112,7 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
 def at_set(
     x: Tensor[Any, T, D], index: Index[T1], value: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Puts other values at the places that an index names; `x` itself stays as it is.
+    r"""Put other values at the places that an index names; `x` itself stays as it is.
 
     $$y_i = v_j \text{ where } i = k_j, \text{ else } x_i$$
 
@@ -152,7 +152,7 @@ def at_set(
 def at_add(
     x: Tensor[Any, T, D], index: Index[T1], value: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Adds values to the places that an index names; `x` itself stays as it is.
+    r"""Add values to the places that an index names; `x` itself stays as it is.
 
     $$y_i = x_i + \sum_{j : k_j = i} v_j, \quad dv_j = dy_{k_j}$$
 

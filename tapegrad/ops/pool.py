@@ -33,7 +33,7 @@ def pool1d_shape(
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
 ) -> Dims:
-    """Counts the windows along the line."""
+    """Count the windows along the line."""
     return pool_shape(1, x, kernel, stride, padding)
 
 
@@ -44,17 +44,17 @@ def pool2d_shape(
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
 ) -> Dims:
-    """Counts the windows along height and width."""
+    """Count the windows along height and width."""
     return pool_shape(2, x, kernel, stride, padding)
 
 
 def adaptive_avg_pool1d_shape(x: Dims, size: int | tuple[int]) -> Dims:
-    """Gives as many windows as are asked for."""
+    """Return as many windows as are asked for."""
     return _adapted(1, x, size)
 
 
 def adaptive_avg_pool2d_shape(x: Dims, size: int | tuple[int, int]) -> Dims:
-    """Gives as many windows as are asked for."""
+    """Return as many windows as are asked for."""
     return _adapted(2, x, size)
 
 
@@ -66,7 +66,7 @@ def max_pool1d(
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Finds the largest number of each window; of equal ones the first takes the gradient.
+    r"""Find the largest number of each window; of equal ones the first takes the gradient.
 
     $$y_{nci} = \max_{k} x_{n,c,\,si+k-p}$$
 
@@ -99,7 +99,7 @@ def max_pool2d(
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Finds the largest number of each window; of equal ones the first takes the gradient.
+    r"""Find the largest number of each window; of equal ones the first takes the gradient.
 
     $$y_{ncij} = \max_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
@@ -132,7 +132,7 @@ def min_pool1d(
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Finds the smallest number of each window; of equal ones the first takes the gradient.
+    r"""Find the smallest number of each window; of equal ones the first takes the gradient.
 
     $$y_{nci} = \min_{k} x_{n,c,\,si+k-p}$$
 
@@ -165,7 +165,7 @@ def min_pool2d(
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Finds the smallest number of each window; of equal ones the first takes the gradient.
+    r"""Find the smallest number of each window; of equal ones the first takes the gradient.
 
     $$y_{ncij} = \min_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
@@ -199,7 +199,7 @@ def smooth_max_pool1d(
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Takes a maximum without corners of each window: all its numbers have a share in the gradient.
+    r"""Take a maximum without corners of each window: all its numbers have a share in the gradient.
 
     $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+k-p}}$$
 
@@ -237,7 +237,7 @@ def smooth_max_pool2d(
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Takes a maximum without corners of each window: all its numbers have a share in the gradient.
+    r"""Take a maximum without corners of each window: all its numbers have a share in the gradient.
 
     $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+k-p,\,sj+l-p}}$$
 
@@ -275,7 +275,7 @@ def avg_pool1d(
     padding: int | tuple[int] = 0,
     count_include_pad: bool = True,
 ) -> Tensor[Any, T, Float]:
-    r"""Averages each window.
+    r"""Average each window.
 
     $$y_{nci} = \frac{1}{K} \sum_{k} x_{n,c,\,si+k-p}$$
 
@@ -309,7 +309,7 @@ def avg_pool2d(
     padding: int | tuple[int, int] = 0,
     count_include_pad: bool = True,
 ) -> Tensor[Any, T, Float]:
-    r"""Averages each window.
+    r"""Average each window.
 
     $$y_{ncij} = \frac{1}{KL} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
@@ -336,7 +336,7 @@ def avg_pool2d(
 
 @op(adaptive_avg_pool1d_shape)
 def adaptive_avg_pool1d(x: Tensor[Any, T, Float], size: int | tuple[int]) -> Tensor[Any, T, Float]:
-    r"""Averages as many windows as are asked for, whose lengths differ by one at most.
+    r"""Average as many windows as are asked for, whose lengths differ by one at most.
 
     $$y_{nci} = \frac{1}{b_i - a_i} \sum_{m = a_i}^{b_i - 1} x_{ncm}, \quad
     a_i = \lfloor i L / I \rfloor, \quad b_i = \lceil (i + 1) L / I \rceil$$
@@ -360,7 +360,7 @@ def adaptive_avg_pool1d(x: Tensor[Any, T, Float], size: int | tuple[int]) -> Ten
 
 @op(adaptive_avg_pool2d_shape)
 def adaptive_avg_pool2d(x: Tensor[Any, T, Float], size: int | tuple[int, int]) -> Tensor[Any, T, Float]:
-    r"""Averages as many windows as are asked for, whose lengths differ by one at most.
+    r"""Average as many windows as are asked for, whose lengths differ by one at most.
 
     $$y_{ncij} = \frac{1}{(b_i - a_i)(d_j - c_j)} \sum_{m = a_i}^{b_i - 1} \sum_{v = c_j}^{d_j - 1} x_{ncmv}, \quad
     a_i = \lfloor i H / I \rfloor, \quad b_i = \lceil (i + 1) H / I \rceil,$$
@@ -435,7 +435,7 @@ def _smooth(
 
 
 def _powers(cells: list[Any], beta: float) -> tuple[list[Any], Any]:
-    """Returns the exponentials of what is left when the extreme of each window is taken away, and the extremes."""
+    """Return the exponentials of what is left when the extreme of each window is taken away, and the extremes."""
     # Shift first: exp(89) overflows float32. An infinite extreme would give inf - inf. The shift cancels, so no
     # gradient of it is lost by reading it off the numbers.
     values: Any = [values_of(one) for one in cells]

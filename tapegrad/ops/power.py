@@ -27,7 +27,7 @@ OtherReal = TypeVar("OtherReal", bound=np.number[Any], default=np.float32)
 
 @op(broadcast_shape, operator="__pow__", memory_bound=True)
 def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Raises to a power element by element.
+    r"""Raise to a power element by element.
 
     $$z = x^y, \quad dx = y \, x^{y-1} \, dz, \quad dy = \ln(x) \, z \, dz$$
 
@@ -54,7 +54,7 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
 def float_power(
     x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, OtherReal] | Number
 ) -> Tensor[Any, Merge[T1, T2], np.float64]:
-    r"""Raises to a power in float64, whatever the dtypes: ints to a negative power, float32 without overflow.
+    r"""Raise to a power in float64, whatever the dtypes: ints to a negative power, float32 without overflow.
 
     $$z = x^y, \quad dx = y \, x^{y-1} \, dz, \quad dy = \ln(x) \, z \, dz$$
 
@@ -75,7 +75,7 @@ def float_power(
 
 
 def _widened(operand: Any, name: str) -> Any:
-    """Makes float64 of a tensor or an array; a number becomes what it stands beside."""
+    """Make float64 of a tensor or an array; a number becomes what it stands beside."""
     dtype = getattr(operand, "dtype", None)
     if dtype is None:
         return operand
@@ -100,7 +100,7 @@ def _raised(name: str, x: Any, y: Any, tape: Any) -> Tensor[Any, Any, Any]:
 
 
 def _lower(x: Any, y: Any) -> Any:
-    """Returns `y - 1`, and 0 where `x ** 0` has no slope although `x ** -1` is infinite or NaN."""
+    """Return `y - 1`, and 0 where `x ** 0` has no slope although `x ** -1` is infinite or NaN."""
     never_zero = isinstance(y, np.ndarray | np.generic) and y.all()
     if never_zero:
         return y - 1
@@ -109,7 +109,7 @@ def _lower(x: Any, y: Any) -> Any:
 
 
 def _logarithm(x: Any, y: Any) -> Any:
-    """Returns `log(x)`, and 0 where `0 ** y` has no slope although `log(0)` is infinite."""
+    """Return `log(x)`, and 0 where `0 ** y` has no slope although `log(0)` is infinite."""
     exponents = engine(y)
     flat = apply("logical_or", exponents.greater(y, 0), exponents.equal(y, 0))
     bases = engine(x, y).where(apply("logical_and", engine(x).equal(x, 0), flat), 1, x)
@@ -118,7 +118,7 @@ def _logarithm(x: Any, y: Any) -> Any:
 
 @op(elementwise_shape, memory_bound=True)
 def square(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Multiplies each element by itself.
+    r"""Multiply each element by itself.
 
     $$y = x^2, \quad dx = 2 x \, dy$$
 
@@ -136,7 +136,7 @@ def square(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, memory_bound=True)
 def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
-    r"""Takes the square root.
+    r"""Take the square root.
 
     $$y = \sqrt x, \quad dx = \frac{dy}{2 y}$$
 
@@ -167,7 +167,7 @@ def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def rsqrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the reciprocal of the square root.
+    r"""Take the reciprocal of the square root.
 
     $$y = 1 / \sqrt x, \quad dx = -\frac{y}{2 x} dy$$
 
@@ -185,7 +185,7 @@ def rsqrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def reciprocal(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Divides 1 by each element.
+    r"""Divide 1 by each element.
 
     $$y = 1 / x, \quad dx = -y^2 \, dy$$
 
@@ -203,7 +203,7 @@ def reciprocal(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def cbrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the cube root, which is negative of a negative number.
+    r"""Take the cube root, which is negative of a negative number.
 
     $$y = \sqrt[3] x, \quad dx = \frac{dy}{3 y^2}$$
 
@@ -221,7 +221,7 @@ def cbrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(broadcast_shape, memory_bound=True)
 def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Finds the hypotenuse of a right triangle from its legs, without overflow.
+    r"""Find the hypotenuse of a right triangle from its legs, without overflow.
 
     $$z = \sqrt{x^2 + y^2}, \quad dx = \frac{x}{z} dz, \quad dy = \frac{y}{z} dz$$
 

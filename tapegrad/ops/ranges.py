@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def eye_shape(n: Size | Int, m: Size | Int | None = None) -> Dims:
-    """Gives a square, or rows and columns."""
+    """Return a square, or rows and columns."""
     rows = one_int(n, "n")
     return filled_shape((rows, rows if m is None else one_int(m, "m")))
 
 
 def linspace_shape(start: Scalar, stop: Scalar, num: Size | Int = 50) -> Dims:  # noqa: ARG001  # the op's parameters
-    """Gives as many numbers as asked for."""
+    """Return as many numbers as asked for."""
     count = one_int(num, "num")
     if surely_less(count, 0):
         message = f"num is {count}, below 0"
@@ -38,7 +38,7 @@ def linspace_shape(start: Scalar, stop: Scalar, num: Size | Int = 50) -> Dims:  
 
 
 def arange_shape(start: Size | Int, stop: Size | Int | None = None, step: Size | Int = 1) -> Dims:
-    """Counts the whole numbers from `start` on that come before `stop`."""
+    """Count the whole numbers from `start` on that come before `stop`."""
     first, last = (0, one_int(start, "start")) if stop is None else (one_int(start, "start"), one_int(stop, "stop"))
     step = one_int(step, "step")
     if surely_same(step, 0):
@@ -52,7 +52,7 @@ def arange_shape(start: Size | Int, stop: Size | Int | None = None, step: Size |
 
 
 def one_hot_shape(indices: Dims, size: Size | Int) -> Dims:
-    """Adds an axis of the size asked for."""
+    """Add an axis of the size asked for."""
     length = one_int(size, "size")
     if surely_less(length, 0):
         message = f"size is {length}, below 0"
@@ -61,7 +61,7 @@ def one_hot_shape(indices: Dims, size: Size | Int) -> Dims:
 
 
 def countable(size: int) -> None:
-    """Refuses a size where NumPy's own count of it is another, about which it says nothing."""
+    """Reject a size where NumPy's own count of it is another, about which it says nothing."""
     if size > sys.maxsize // 16:
         message = f"a size is {size}"
         raise OverflowError(message)  # which `@op` says in the words of the shape
@@ -69,7 +69,7 @@ def countable(size: int) -> None:
 
 @op(eye_shape)
 def eye(n: Int, m: Int | None = None, *, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Makes an identity matrix.
+    r"""Make an identity matrix.
 
     $$y_{ij} = [i = j]$$
 
@@ -91,7 +91,7 @@ def eye(n: Int, m: Int | None = None, *, dtype: type[D] | np.dtype[D] = np.float
 
 @op(arange_shape)
 def arange(start: Int, stop: Int | None = None, step: Int = 1) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Counts in whole numbers; `linspace` divides an interval.
+    r"""Count in whole numbers; `linspace` divides an interval.
 
     $$y_i = a + i s$$
 
@@ -131,7 +131,7 @@ def linspace(
     *,
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
 ) -> Tensor[Any, NoneTape, Float]:
-    r"""Divides an interval by evenly spaced numbers, both ends among them.
+    r"""Divide an interval by evenly spaced numbers, both ends among them.
 
     $$y_i = a + \frac{i}{n - 1} (b - a)$$
 
@@ -165,7 +165,7 @@ def one_hot(
     *,
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
 ) -> Tensor[Any, NoneTape, D]:
-    r"""Gives each index a row of zeros with a one at the index; not differentiable.
+    r"""Return each index a row of zeros with a one at the index; not differentiable.
 
     $$y_{ij} = [k_i = j]$$
 

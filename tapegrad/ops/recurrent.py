@@ -27,14 +27,14 @@ Step: TypeAlias = "Callable[..., tuple[tuple[Any, ...], Callable[..., tuple[Any,
 
 
 def rnn_cell_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> Dims:
-    """Keeps the shape of the state."""
+    """Keep the shape of the state."""
     at_least(1, x=x)
     _check_sizes(1, x, x[:-1], {"h": h}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1])
 
 
 def gru_cell_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> Dims:
-    """Keeps the shape of the state."""
+    """Keep the shape of the state."""
     at_least(1, x=x)
     _check_sizes(3, x, x[:-1], {"h": h}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1])
@@ -43,21 +43,21 @@ def gru_cell_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dim
 def lstm_cell_shape(
     x: Dims, h: Dims, c: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims
 ) -> tuple[Dims, Dims]:
-    """Keeps the shape of both states."""
+    """Keep the shape of both states."""
     at_least(1, x=x)
     _check_sizes(4, x, x[:-1], {"h": h, "c": c}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1]), (*x[:-1], h[-1])
 
 
 def rnn_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> tuple[Dims, Dims]:
-    """Gives each step the width of the state, and keeps the shape of the state."""
+    """Return each step the width of the state, and keep the shape of the state."""
     _check_steps(x)
     _check_sizes(1, x, x[:-2], {"h": h}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1]), (*x[:-2], h[-1])
 
 
 def gru_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> tuple[Dims, Dims]:
-    """Gives each step the width of the state, and keeps the shape of the state."""
+    """Return each step the width of the state, and keep the shape of the state."""
     _check_steps(x)
     _check_sizes(3, x, x[:-2], {"h": h}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1]), (*x[:-2], h[-1])
@@ -66,7 +66,7 @@ def gru_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bi
 def lstm_shape(
     x: Dims, h: Dims, c: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims
 ) -> tuple[Dims, Dims, Dims]:
-    """Gives each step the width of the state, and keeps the shape of both states."""
+    """Return each step the width of the state, and keep the shape of both states."""
     _check_steps(x)
     _check_sizes(4, x, x[:-2], {"h": h, "c": c}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1]), (*x[:-2], h[-1]), (*x[:-2], h[-1])
@@ -81,7 +81,7 @@ def rnn_cell(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> Tensor[Any, T, Float]:
-    r"""Takes one step of `rnn`.
+    r"""Take one step of `rnn`.
 
     $$h' = \tanh(x W + b + h U + c)$$
 
@@ -118,7 +118,7 @@ def gru_cell(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> Tensor[Any, T, Float]:
-    r"""Takes one step of `gru`.
+    r"""Take one step of `gru`.
 
     $$r = \sigma(x W_r + b_r + h U_r + c_r), \quad z = \sigma(x W_z + b_z + h U_z + c_z)$$
 
@@ -158,7 +158,7 @@ def lstm_cell(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Takes one step of `lstm`.
+    r"""Take one step of `lstm`.
 
     $$i, f, o = \sigma(x W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
     g = \tanh(x W_g + b_g + h U_g + d_g)$$
@@ -200,7 +200,7 @@ def rnn(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Reads a sequence step by step into a state.
+    r"""Read a sequence step by step into a state.
 
     $$h_t = \tanh(x_t W + b + h_{t-1} U + c)$$
 
@@ -238,7 +238,7 @@ def gru(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Reads a sequence step by step into a state, of which gates say how much is renewed.
+    r"""Read a sequence step by step into a state, of which gates say how much is renewed.
 
     $$r = \sigma(x_t W_r + b_r + h U_r + c_r), \quad z = \sigma(x_t W_z + b_z + h U_z + c_z)$$
 
@@ -280,7 +280,7 @@ def lstm(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Reads a sequence step by step into a memory, of which gates say what is kept, written and shown.
+    r"""Read a sequence step by step into a memory, of which gates say what is kept, written and shown.
 
     $$i, f, o = \sigma(x_t W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
     g = \tanh(x_t W_g + b_g + h U_g + d_g)$$
@@ -358,7 +358,7 @@ def _lstm_step(x: Any, u: Any, _: Any, c: Any) -> Any:
 
 @remembered()
 def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
-    """Gives the hidden state after each step, and behind it, as if of steps more, what else the last one left."""
+    """Return the hidden state after each step, and behind it, as if of steps more, what else the last one left."""
     # One entry for all steps: to cut out each by an op of its own would fill as many sequences with zeros on the way
     # back, and the gradient of the weight would be a product per step instead of one.
     nodes, tape = unwrap_all(operands, "operands")
@@ -401,7 +401,7 @@ def _step_of(x: Any, t: int) -> Any:
 
 
 def _stacked(steps: Sequence[Any]) -> Any:
-    """Puts a value of each step, `(..., N)`, side by side, `(..., Steps, N)`."""
+    """Put a value of each step, `(..., N)`, side by side, `(..., Steps, N)`."""
     rows = [one.reshape((*one.shape[:-1], 1, one.shape[-1])) for one in steps]
     return engine(*rows).concat(rows, -2)
 
@@ -436,7 +436,7 @@ def _check_sizes(
     bias_x: Dims,
     bias_h: Dims,
 ) -> None:
-    """Refuses what does not belong to `x` and to the width of the first state."""
+    """Reject what does not belong to `x` and to the width of the first state."""
     h = states["h"]
     hidden = at_least(1, h=h)[-1]
     of_x = {name: ((*batch, hidden), state) for name, state in states.items()}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def reduce_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
-    """Drops the axes, or leaves them with size one."""
+    """Drop the axes, or leave them with size one."""
     if axis is None and not keepdims:
         return ()
     axes = normal_axes(axis, x)
@@ -29,7 +29,7 @@ def reduce_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
 
 
 def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
-    """Drops the axes, none of which may be empty."""
+    """Drop the axes, none of which may be empty."""
     for position in normal_axes(axis, x):
         if surely_same(x[position], 0):
             message = f"x {show(x)} has no element along axis {position}"
@@ -39,7 +39,7 @@ def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dim
 
 @op(reduce_shape)
 def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Real]:  # NumPy's name
-    r"""Adds up along axes.
+    r"""Add up along axes.
 
     $$y = \sum_i x_i, \quad dx_i = dy$$
 
@@ -69,7 +69,7 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
 @op(reduce_shape)
 @in_float32
 def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Float]:
-    r"""Averages along axes.
+    r"""Average along axes.
 
     $$y = \frac{1}{n} \sum_i x_i, \quad dx_i = dy / n$$
 
@@ -100,7 +100,7 @@ def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False)
 
 @op(extremum_shape)
 def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # NumPy's name
-    r"""Finds the largest element along axes.
+    r"""Find the largest element along axes.
 
     $$y = \max_i x_i, \quad dx_i = [x_i = y] \, dy / \#\{j : x_j = y\}$$
 
@@ -127,7 +127,7 @@ def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
 
 @op(extremum_shape)
 def min(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # NumPy's name
-    r"""Finds the smallest element along axes.
+    r"""Find the smallest element along axes.
 
     $$y = \min_i x_i, \quad dx_i = [x_i = y] \, dy / \#\{j : x_j = y\}$$
 
@@ -154,7 +154,7 @@ def min(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
 
 @op(reduce_shape)
 def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Real]:
-    r"""Multiplies along axes.
+    r"""Multiply along axes.
 
     $$y = \prod_i x_i, \quad dx_i = dy \prod_{j \ne i} x_j$$
 
@@ -189,13 +189,13 @@ def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) 
 
 
 def check_axis(x: Tensor[Any, Any, Any], axis: Axis) -> None:
-    """Refuses an axis of a scalar, and a truth value for one, which NumPy overlooks."""
+    """Reject an axis of a scalar, and a truth value for one, which NumPy overlooks."""
     if not x.data.shape or (axis is not None and type(axis) is not int):
         normal_axes(axis, x.data.shape)
 
 
 def _to_the_extremes(grads: Gradients, x: Tensor[Any, Any, Any], out: Tensor[Any, Any, Any], axis: Axis) -> None:
-    """Sends a gradient back to the elements that made it, of which each gets an equal share."""
+    """Send a gradient back to the elements that made it, of which each gets an equal share."""
     dy = grads.pop_output(out)
     primitives = engine(dy, x.data)
     # Ties share the gradient equally, so that it does not depend on their order.
@@ -205,7 +205,7 @@ def _to_the_extremes(grads: Gradients, x: Tensor[Any, Any, Any], out: Tensor[Any
 
 
 def _products_of_others(x: Any) -> Any:
-    """Returns for each element of a row the product of all others, by halves: no division, so zeros do no harm."""
+    """Return for each element of a row the product of all others, by halves: no division, so zeros do no harm."""
     _, columns = x.shape  # (r, n)
     primitives = engine(x)
     if columns <= 1:
@@ -219,5 +219,5 @@ def _products_of_others(x: Any) -> Any:
 
 
 def spread_over(value: Any, shape: tuple[int, ...], axis: Axis) -> Any:
-    """Repeats a reduced value along the axes it was reduced over."""
+    """Repeat a reduced value along the axes it was reduced over."""
     return engine(value).broadcast_to(value.reshape(reduce_shape(shape, axis, keepdims=True)), shape)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def repeat_shape(x: Dims, repeats: Size, axis: Int | None = None) -> Dims:
-    """Multiplies the size along the axis, or that of one axis of all."""
+    """Multiply the size along the axis, or that of one axis of all."""
     if surely_less(repeats, 0):
         message = f"repeats is {repeats}, below 0"
         raise ShapeError(message)
@@ -31,13 +31,13 @@ def repeat_shape(x: Dims, repeats: Size, axis: Int | None = None) -> Dims:
 
 
 def tile_shape(x: Dims, reps: int | tuple[int, ...]) -> Dims:
-    """Multiplies the sizes, aligned from the right."""
+    """Multiply the sizes, aligned from the right."""
     sizes, times = _aligned(x, reps)
     return tuple(n * many for n, many in zip(sizes, times, strict=True))
 
 
 def unfold_shape(x: Dims, axis: Int, *, size: Size, step: Size = 1) -> Dims:
-    """Puts the number of windows in the place of the axis, and their size behind all."""
+    """Put the number of windows in the place of the axis, and their size behind all."""
     axis = normal_axis(axis, x)
     for name, number in (("size", size), ("step", step)):
         if surely_less(number, 1):
@@ -48,7 +48,7 @@ def unfold_shape(x: Dims, axis: Int, *, size: Size, step: Size = 1) -> Dims:
 
 @op(repeat_shape)
 def repeat(x: Tensor[Any, T, D], repeats: int, axis: Int | None = None) -> Tensor[Any, T, D]:
-    r"""Repeats each element, one beside the other.
+    r"""Repeat each element, one beside the other.
 
     $$y_{ri + j} = x_i, \quad dx_i = \sum_{j < r} dy_{ri + j}$$
 
@@ -70,7 +70,7 @@ def repeat(x: Tensor[Any, T, D], repeats: int, axis: Int | None = None) -> Tenso
 
 @op(tile_shape)
 def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]:
-    r"""Repeats a tensor as a whole, one beside the other.
+    r"""Repeat a tensor as a whole, one beside the other.
 
     $$y_{nj + i} = x_i, \quad dx_i = \sum_{j < r} dy_{nj + i}$$
 
@@ -96,7 +96,7 @@ def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]
 
 @op(unfold_shape)
 def unfold(x: Tensor[Any, T, D], axis: Int, *, size: int, step: int = 1) -> Tensor[Any, T, D]:
-    r"""Slides a window along an axis.
+    r"""Slide a window along an axis.
 
     $$y_{ij} = x_{si + j}, \quad dx_k = \sum_{si + j = k} dy_{ij}$$
 
@@ -121,7 +121,7 @@ def unfold(x: Tensor[Any, T, D], axis: Int, *, size: int, step: int = 1) -> Tens
 
 
 def _copied(x: Tensor[Any, T, D], narrow: Any, wide: Any, shape: tuple[int, ...]) -> Tensor[Any, T, D]:
-    """Stretches axes of size one, and gives the whole its shape."""
+    """Stretch axes of size one, and return the whole its shape."""
     x, tape = unwrap(x)
     stretched = engine(x.data).broadcast_to(x.data.reshape(narrow), wide)
     out = node(stretched.reshape(shape))
@@ -140,7 +140,7 @@ def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int,
 
 
 def _aligned(x: Dims, reps: int | tuple[int, ...]) -> tuple[Dims, Dims]:
-    """Returns sizes and repetitions, as many of each."""
+    """Return sizes and repetitions, as many of each."""
     times: Dims = several_ints(reps, "reps")
     for many in times:
         if surely_less(many, 0):

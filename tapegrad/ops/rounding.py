@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape)
 def floor(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Rounds down; not differentiable, being flat between its steps.
+    r"""Round down; not differentiable, being flat between its steps.
 
     $$y = \lfloor x \rfloor$$
 
@@ -43,7 +43,7 @@ def floor(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def ceil(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Rounds up; not differentiable, being flat between its steps.
+    r"""Round up; not differentiable, being flat between its steps.
 
     $$y = \lceil x \rceil$$
 
@@ -61,7 +61,7 @@ def ceil(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def round(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Rounds to the nearest whole number, halves to the even one; not differentiable, being flat between its steps.
+    r"""Round to the nearest whole number, halves to the even one; not differentiable, being flat between its steps.
 
     $$y = \lfloor x \rceil$$
 
@@ -79,7 +79,7 @@ def round(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def trunc(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Rounds towards zero; not differentiable, being flat between its steps.
+    r"""Round towards zero; not differentiable, being flat between its steps.
 
     $$y = \operatorname{sign}(x) \, \lfloor |x| \rfloor$$
 
@@ -97,7 +97,7 @@ def trunc(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def sign(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Says on which side of zero each element is; not differentiable, being flat between its steps.
+    r"""Say on which side of zero each element is; not differentiable, being flat between its steps.
 
     $$y = [x > 0] - [x < 0]$$
 
@@ -115,7 +115,7 @@ def sign(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape, operator="__abs__", memory_bound=True)
 def abs(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Drops the sign.
+    r"""Drop the sign.
 
     $$y = |x|, \quad dx = \operatorname{sign}(x) \, dy$$
 
@@ -132,7 +132,7 @@ def abs(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 
 def clamp_dtypes(x: Typed, min: Scalar | None = None, max: Scalar | None = None) -> None:  # noqa: A002  # as the op's
-    """Takes a float as an end of floats only."""
+    """Take a float as an end of floats only."""
     for name, bound in (("min", min), ("max", max)):
         if is_fraction(bound) and not x.is_float:
             raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, "a float", name, x.dtype, "x"))
@@ -145,7 +145,7 @@ def clamp(
     min: Scalar | None = None,  # noqa: A002  # the array API's name
     max: Scalar | None = None,  # noqa: A002  # the array API's name
 ) -> Tensor[S, T, Real]:
-    r"""Moves what lies outside an interval to its nearer end.
+    r"""Move what lies outside an interval to its nearer end.
 
     $$y = \min(\max(x, a), b), \quad dx = [a \le x \le b] \, dy$$
 
@@ -187,7 +187,7 @@ def clamp(
 
 @op(broadcast_shape, memory_bound=True)
 def maximum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Picks the larger of two, element by element; NaN wins.
+    r"""Pick the larger of two, element by element; NaN wins.
 
     $$z = \max(x, y), \quad dx = \left([x > y] + \tfrac{1}{2} [x = y]\right) dz$$
 
@@ -207,7 +207,7 @@ def maximum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
 
 @op(broadcast_shape, memory_bound=True)
 def minimum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Picks the smaller of two, element by element; NaN wins.
+    r"""Pick the smaller of two, element by element; NaN wins.
 
     $$z = \min(x, y), \quad dx = \left([x < y] + \tfrac{1}{2} [x = y]\right) dz$$
 
@@ -227,7 +227,7 @@ def minimum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
 
 @op(broadcast_shape, memory_bound=True)
 def fmax(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Picks the larger of two, element by element; a number wins over NaN.
+    r"""Pick the larger of two, element by element; a number wins over NaN.
 
     $$z = \max(x, y), \quad dx = \left([x > y] + \tfrac{1}{2} [x = y]\right) dz$$
 
@@ -247,7 +247,7 @@ def fmax(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
 
 @op(broadcast_shape, memory_bound=True)
 def fmin(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Picks the smaller of two, element by element; a number wins over NaN.
+    r"""Pick the smaller of two, element by element; a number wins over NaN.
 
     $$z = \min(x, y), \quad dx = \left([x < y] + \tfrac{1}{2} [x = y]\right) dz$$
 
@@ -294,7 +294,7 @@ def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any)
 
 
 def _end(bound: object, name: str, x: Tensor[Any, Any, Any]) -> Any:
-    """Gives one end of an interval the dtype of what it bounds."""
+    """Return one end of an interval the dtype of what it bounds."""
     if not isinstance(bound, int | float | np.number | None):
         message = f"{name} is {messages.with_article(type(bound).__name__)}, not a number"
         raise DTypeError(message)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def cumsum_shape(x: Dims, axis: Int | None = None) -> Dims:
-    """Keeps the sizes, or makes one axis of all."""
+    """Keep the sizes, or make one axis of all."""
     if axis is None:
         return (product(x),)
     normal_axis(axis, x)
@@ -31,7 +31,7 @@ def cumsum_shape(x: Dims, axis: Int | None = None) -> Dims:
 
 @op(cumsum_shape)
 def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, Real]:
-    r"""Adds up all elements to each one along an axis.
+    r"""Add up all elements to each one along an axis.
 
     $$y_i = \sum_{j \le i} x_j, \quad dx_i = \sum_{j \ge i} dy_j$$
 
@@ -65,7 +65,7 @@ def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, R
 
 @op(cumsum_shape)
 def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, Real]:
-    r"""Multiplies all elements up to each one along an axis.
+    r"""Multiply all elements up to each one along an axis.
 
     $$y_i = \prod_{j \le i} x_j, \quad dx_i = \Big(\prod_{j < i} x_j\Big) s_i, \quad s_i = dy_i + x_{i+1} \, s_{i+1}$$
 
@@ -98,7 +98,7 @@ def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, 
 
 @op(cumsum_shape)
 def cummax(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
-    r"""Finds the largest of all elements up to each one along an axis.
+    r"""Find the largest of all elements up to each one along an axis.
 
     $$y_i = \max_{j \le i} x_j, \quad dx_i = \sum_{j : k_j = i} dy_j, \quad k_j = \max \{i \le j : x_i = y_j\}$$
 
@@ -117,7 +117,7 @@ def cummax(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
 
 @op(cumsum_shape)
 def cummin(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
-    r"""Finds the smallest of all elements up to each one along an axis.
+    r"""Find the smallest of all elements up to each one along an axis.
 
     $$y_i = \min_{j \le i} x_j, \quad dx_i = \sum_{j : k_j = i} dy_j, \quad k_j = \max \{i \le j : x_i = y_j\}$$
 
@@ -135,7 +135,7 @@ def cummin(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
 
 
 def _picked(x: Tensor[Any, T, D], axis: Int | None, find: Callable[[Any, int], Any]) -> Tensor[Any, T, D]:
-    """Picks along an axis the elements at the places that are found there."""
+    """Pick along an axis the elements at the places that are found there."""
     tensor_only(x, "x")
     check_axis(x, axis)
     run = reshape(x, (x.size,)) if axis is None else x
@@ -144,7 +144,7 @@ def _picked(x: Tensor[Any, T, D], axis: Int | None, find: Callable[[Any, int], A
 
 
 def _recurred(terms: Any, factors: Any, axis: Int) -> Any:
-    """Solves `s[i] = terms[i] + factors[i] * s[i + 1]` along an axis, from twice as far with each step.
+    """Solve `s[i] = terms[i] + factors[i] * s[i + 1]` along an axis, from twice as far with each step.
 
     No division, so zeros do no harm, and no loop over elements.
     """
@@ -157,7 +157,7 @@ def _recurred(terms: Any, factors: Any, axis: Int) -> Any:
 
 
 def _moved(x: Any, axis: Int, by: int, fill: int) -> Any:
-    """Moves elements forwards along an axis, or back where `by` is negative; what comes in is `fill`."""
+    """Move elements forwards along an axis, or back where `by` is negative; what comes in is `fill`."""
     if not x.size:
         return x
     kept, width = (slice(None, -by), (by, 0)) if by > 0 else (slice(-by, None), (0, -by))

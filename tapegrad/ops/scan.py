@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: Int = 0) -> Dims:
-    """Keeps the shape, which all three have."""
+    """Keep the shape, which all three have."""
     for name, dims in {"b": b, "x": x}.items():
         if len(dims) != len(a) or any(surely_differ(n, m) for n, m in zip(a, dims, strict=True)):
             message = f"a is {show(a)} but {name} is {show(dims)}"
@@ -31,7 +31,7 @@ def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: Int = 0) -> Dims:
 def ssm_scan(
     a: Tensor[Any, T1, Float], b: Tensor[Any, T2, Float], x: Tensor[Any, T, Float], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, Merge[T2, T]], Float]:
-    r"""Runs a diagonal state space model along an axis: every channel forgets, and takes in, at its own rate.
+    r"""Run a diagonal state space model along an axis: every channel forgets, and take in, at its own rate.
 
     $$h_t = a_t h_{t-1} + b_t x_t, \quad h_{-1} = 0$$
 
@@ -73,7 +73,7 @@ def ssm_scan(
 
 
 def _scanned(kept: Any, taken: Any, axis: int, *, back: bool = False) -> Any:
-    """Adds to each element what is kept of the state before it, or behind it."""
+    """Add to each element what is kept of the state before it, or behind it."""
     # One step at a time: a tree of products of `kept` has fewer, but overflows where no state does.
     count = taken.shape[axis]
     order = range(count)[::-1] if back else range(count)
@@ -85,12 +85,12 @@ def _scanned(kept: Any, taken: Any, axis: int, *, back: bool = False) -> Any:
 
 
 def _later(value: Any, axis: int) -> Any:
-    """Moves every step one step to the front; behind the last there are zeros."""
+    """Move every step one step to the front; behind the last there are zeros."""
     return _padded(_steps(value, axis, 1, value.shape[axis]), axis, 0, 1)
 
 
 def _earlier(value: Any, axis: int) -> Any:
-    """Moves every step one step to the back; before the first there are zeros."""
+    """Move every step one step to the back; before the first there are zeros."""
     return _padded(_steps(value, axis, 0, value.shape[axis] - 1), axis, 1, 0)
 
 

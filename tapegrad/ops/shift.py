@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def flip_shape(x: Dims, axis: Axis = None) -> Dims:
-    """Keeps the sizes."""
+    """Keep the sizes."""
     if axis is not None:
         normal_axes(axis, x)
     return x
 
 
 def roll_shape(x: Dims, shift: Int | tuple[Int, ...], axis: Axis = None) -> Dims:
-    """Keeps the sizes; a shift for each axis."""
+    """Keep the sizes; a shift for each axis."""
     shifts = tuple(one_int(one, "shift") for one in (shift if isinstance(shift, tuple) else (shift,)))
     if axis is not None:
         axes = normal_axes(axis, x)
@@ -43,13 +43,13 @@ def roll_shape(x: Dims, shift: Int | tuple[Int, ...], axis: Axis = None) -> Dims
 
 
 def pad_shape(x: Dims, pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...]) -> Dims:
-    """Adds what is put before and behind to each size."""
+    """Add what is put before and behind to each size."""
     return tuple(before + n + after for n, (before, after) in zip(x, _widths(x, pad_width), strict=True))
 
 
 @op(flip_shape, memory_bound=True)
 def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
-    r"""Reverses the order of elements along axes.
+    r"""Reverse the order of elements along axes.
 
     $$y_i = x_{n-1-i}, \quad dx_i = dy_{n-1-i}$$
 
@@ -77,7 +77,7 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
 
 @op(roll_shape, memory_bound=True)
 def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) -> Tensor[S, T, D]:
-    r"""Moves elements along axes; what leaves at one end comes in at the other.
+    r"""Move elements along axes; what leaves at one end comes in at the other.
 
     $$y_{(i + s) \bmod n} = x_i, \quad dx_i = dy_{(i + s) \bmod n}$$
 
@@ -109,7 +109,7 @@ def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) ->
 
 
 def pad_dtypes(x: Typed, value: Scalar = 0) -> None:
-    """Takes a float among floats only."""
+    """Take a float among floats only."""
     if is_fraction(value) and not x.is_float:
         raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, "a float", "value", x.dtype, "x"))
 
@@ -118,7 +118,7 @@ def pad_dtypes(x: Typed, value: Scalar = 0) -> None:
 def pad(
     x: Tensor[Any, T, D], pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, value: Scalar = 0
 ) -> Tensor[Any, T, D]:
-    r"""Surrounds a tensor with a constant.
+    r"""Surround a tensor with a constant.
 
     $$y_{i+b} = x_i, \quad dx_i = dy_{i+b}$$
 
@@ -159,7 +159,7 @@ def _rolled(x: Any, moves: Iterable[tuple[int, int]]) -> Any:
 
 
 def _widths(x: Dims, pad_width: Any) -> list[Dims]:
-    """Returns a pair for each axis."""
+    """Return a pair for each axis."""
     if not isinstance(pad_width, tuple) or (len(pad_width) == 2 and not any(isinstance(n, tuple) for n in pad_width)):
         return [numbers(pad_width, 2, "pad_width", 0)] * len(x)
     if len(pad_width) != len(x):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape)
 def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Says where the sign is negative, that of minus zero and of NaN included; not differentiable.
+    r"""Say where the sign is negative, that of minus zero and of NaN included; not differentiable.
 
     $$y = [\operatorname{bit}(x) = 1]$$
 
@@ -44,7 +44,7 @@ def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 def copysign(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Gives one number the sign of another.
+    r"""Return one number the sign of another.
 
     $$z = |x| \, s(y), \quad dx = \operatorname{sign}(x) \, s(y) \, dz, \quad dy = 0$$
 
@@ -79,7 +79,7 @@ def copysign(
 def heaviside(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Steps from 0 to 1 where `x` passes zero.
+    r"""Step from 0 to 1 where `x` passes zero.
 
     $$z = \begin{cases} 0 & x < 0 \\ y & x = 0 \\ 1 & x > 0 \end{cases}, \quad dx = 0, \quad dy = [x = 0] \, dz$$
 

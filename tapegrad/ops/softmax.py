@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def softmax_shape(x: Dims, axis: Int = -1) -> Dims:
-    """Keeps the shape; the axis must be there."""
+    """Keep the shape; the axis must be there."""
     normal_axis(axis, x)
     return x
 
 
 @op(softmax_shape)
 def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
-    r"""Turns scores into probabilities along an axis.
+    r"""Turn scores into probabilities along an axis.
 
     $$y_i = e^{x_i} / \sum_j e^{x_j}, \quad dx = y \, (dy - \sum_j y_j \, dy_j)$$
 
@@ -55,7 +55,7 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
 
 @op(softmax_shape)
 def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
-    r"""Turns scores into logarithms of probabilities along an axis.
+    r"""Turn scores into logarithms of probabilities along an axis.
 
     $$y_i = x_i - \ln \sum_j e^{x_j}, \quad dx = dy - e^y \sum_j dy_j$$
 
@@ -85,5 +85,5 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
 
 
 def log_normalized(x: Any, axis: Int) -> Any:
-    """Computes the logarithm of the softmax of a raw value; an empty axis adds up to 0, which has no log."""
+    """Compute the logarithm of the softmax of a raw value; an empty axis adds up to 0, which has no log."""
     return engine(x).log_softmax(x, axis) if x.size else x

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def sort_shape(x: Dims, axis: Int = -1) -> Dims:
-    """Keeps the shape; the axis must be there."""
+    """Keep the shape; the axis must be there."""
     normal_axis(axis, x)
     return x
 
 
 def topk_shape(x: Dims, k: Size, axis: Int = -1) -> tuple[Dims, Dims]:
-    """Puts the number asked for in the place of the axis, in the values and in their indices."""
+    """Put the number asked for in the place of the axis, in the values and in their indices."""
     axis = normal_axis(axis, x)
     if surely_less(k, 0):
         message = f"k is {k}, below 0"
@@ -40,7 +40,7 @@ def topk_shape(x: Dims, k: Size, axis: Int = -1) -> tuple[Dims, Dims]:
 
 @op(sort_shape)
 def sort(x: Tensor[S, T, D], axis: Int = -1, *, descending: bool = False) -> Tensor[S, T, D]:
-    r"""Puts the elements along an axis in order.
+    r"""Put the elements along an axis in order.
 
     $$y_i = x_{k_i}, \quad dx_{k_i} = dy_i, \quad y_0 \le y_1 \le \dots$$
 
@@ -64,7 +64,7 @@ def sort(x: Tensor[S, T, D], axis: Int = -1, *, descending: bool = False) -> Ten
 
 @op(sort_shape)
 def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False) -> Tensor[S, NoneTape, np.int64]:
-    r"""Finds the indices that would put the elements along an axis in order; not differentiable.
+    r"""Find the indices that would put the elements along an axis in order; not differentiable.
 
     $$x_{k_0} \le x_{k_1} \le \dots$$
 
@@ -87,7 +87,7 @@ def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False)
 def topk(
     x: Tensor[Any, T, D], k: int, axis: Int = -1, *, largest: bool = True
 ) -> tuple[Tensor[Any, T, D], Tensor[Any, NoneTape, np.int64]]:
-    r"""Finds the largest elements along an axis, in order, and where they were.
+    r"""Find the largest elements along an axis, in order, and where they were.
 
     $$y_i = x_{k_i}, \quad dx_{k_i} = dy_i, \quad y_0 \ge y_1 \ge \dots$$
 

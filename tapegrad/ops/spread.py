@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def spread_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
-    """Drops the axes, or leaves them with size one."""
+    """Drop the axes, or leave them with size one."""
     return reduce_shape(x, axis, keepdims=keepdims)
 
 
@@ -32,7 +32,7 @@ def spread_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
 def var(
     x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
 ) -> Tensor[Any, T, Float]:
-    r"""Computes the variance along axes.
+    r"""Compute the variance along axes.
 
     $$y = \frac{1}{n - c} \sum_i (x_i - \bar x)^2, \quad dx_i = \frac{2 (x_i - \bar x)}{n - c} \, dy$$
 
@@ -69,7 +69,7 @@ def var(
 def std(
     x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
 ) -> Tensor[Any, T, Float]:
-    r"""Computes the standard deviation along axes: the root of the variance.
+    r"""Compute the standard deviation along axes: the root of the variance.
 
     $$y = \sqrt{\frac{1}{n - c} \sum_i (x_i - \bar x)^2}, \quad dx_i = \frac{x_i - \bar x}{(n - c) \, y} \, dy$$
 
@@ -110,7 +110,7 @@ def std(
 @op(extremum_shape)
 @in_float32
 def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Float]:
-    r"""Computes the logarithm of a sum of exponentials along axes: a maximum without its corner.
+    r"""Compute the logarithm of a sum of exponentials along axes: a maximum without its corner.
 
     $$y = \log \sum_i e^{x_i}, \quad dx_i = e^{x_i - y} \, dy$$
 
@@ -150,7 +150,7 @@ def norm(
     ord: float = 2,  # noqa: A002  # NumPy's name
     keepdims: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Measures the length of vectors along axes.
+    r"""Measure the length of vectors along axes.
 
     $$y = \Big(\sum_i |x_i|^p\Big)^{1/p}, \quad dx_i = \operatorname{sign}(x_i) (|x_i| / y)^{p-1} \, dy$$
 
@@ -208,7 +208,7 @@ def _logsumexp(x: Any, axis: Axis, *, keepdims: bool) -> Any:
 
 
 def _powers(x: Any, axis: Axis) -> tuple[Any, Any]:
-    """Returns the exponentials of what is left when the max is taken away, and the max."""
+    """Return the exponentials of what is left when the max is taken away, and the max."""
     # Shift by the max first: exp(89) overflows float32. An infinite one would give inf - inf. The shift cancels, so no
     # gradient of it is lost by reading it off the numbers.
     values = values_of(x)
@@ -218,7 +218,7 @@ def _powers(x: Any, axis: Axis) -> tuple[Any, Any]:
 
 
 def not_zero(y: Any) -> Any:
-    """Returns a number, and 1 in the place of 0: what is divided by it is 0 itself."""
+    """Return a number, and 1 in the place of 0: what is divided by it is 0 itself."""
     primitives = engine(y)
     return primitives.where(primitives.equal(y, 0), 1, y)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def position_shape(x: Dims, axis: Int | None = None, *, keepdims: bool = False) -> Dims:
-    """Drops the axis, which may not be empty."""
+    """Drop the axis, which may not be empty."""
     return extremum_shape(x, axis, keepdims=keepdims)
 
 
@@ -26,7 +26,7 @@ def position_shape(x: Dims, axis: Int | None = None, *, keepdims: bool = False) 
 def argmax(
     x: Tensor[Any, Any, Any], axis: Int | None = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Finds the index of the largest element along an axis; not differentiable.
+    r"""Find the index of the largest element along an axis; not differentiable.
 
     $$y = \min \{ i : x_i = \max_j x_j \}$$
 
@@ -50,7 +50,7 @@ def argmax(
 def argmin(
     x: Tensor[Any, Any, Any], axis: Int | None = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Finds the index of the smallest element along an axis; not differentiable.
+    r"""Find the index of the smallest element along an axis; not differentiable.
 
     $$y = \min \{ i : x_i = \min_j x_j \}$$
 
@@ -74,7 +74,7 @@ def argmin(
 def all(
     x: Tensor[Any, Any, Any], axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.bool_]:  # NumPy's name
-    r"""Says whether every element along axes is true; not differentiable.
+    r"""Return whether every element along axes is true; not differentiable.
 
     $$y = \bigwedge_i [x_i \ne 0]$$
 
@@ -98,7 +98,7 @@ def all(
 def any(
     x: Tensor[Any, Any, Any], axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.bool_]:  # NumPy's name
-    r"""Says whether some element along axes is true; not differentiable.
+    r"""Return whether some element along axes is true; not differentiable.
 
     $$y = \bigvee_i [x_i \ne 0]$$
 
@@ -122,7 +122,7 @@ def any(
 def count_nonzero(
     x: Tensor[Any, Any, Any], axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Counts the elements along axes that are not zero; not differentiable.
+    r"""Count the elements along axes that are not zero; not differentiable.
 
     $$y = \sum_i [x_i \ne 0]$$
 

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 def tri_shape(n: Size | Int, m: Size | Int | None = None) -> Dims:
-    """Gives a square, or rows and columns."""
+    """Return a square, or rows and columns."""
     return eye_shape(n, m)
 
 
 def triangle_shape(x: Dims) -> Dims:
-    """Keeps the shape, which is that of matrices."""
+    """Keep the shape, which is that of matrices."""
     return at_least(2, x=x)
 
 
 def diag_shape(x: Dims, *, k: int = 0) -> Dims:
-    """Makes a square of a vector, and of a matrix a vector."""
+    """Make a square of a vector, and of a matrix a vector."""
     if len(x) == 1:
         return (x[0] + abs(k), x[0] + abs(k))
     if len(x) != 2:
@@ -44,7 +44,7 @@ def diag_shape(x: Dims, *, k: int = 0) -> Dims:
 
 @op(tri_shape)
 def tri(n: Int, m: Int | None = None, *, k: int = 0, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Makes a matrix of ones on and below a diagonal, and zeros above.
+    r"""Make a matrix of ones on and below a diagonal, and zeros above.
 
     $$y_{ij} = [j \le i + k]$$
 
@@ -69,7 +69,7 @@ def tri(n: Int, m: Int | None = None, *, k: int = 0, dtype: type[D] = np.float32
 
 @op(triangle_shape, memory_bound=True)
 def tril(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
-    r"""Keeps what is on and below a diagonal of each matrix, with zeros above.
+    r"""Keep what is on and below a diagonal of each matrix, with zeros above.
 
     $$y_{ij} = [j \le i + k] \, x_{ij}, \quad dx_{ij} = [j \le i + k] \, dy_{ij}$$
 
@@ -89,7 +89,7 @@ def tril(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
 
 @op(triangle_shape, memory_bound=True)
 def triu(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
-    r"""Keeps what is on and above a diagonal of each matrix, with zeros below.
+    r"""Keep what is on and above a diagonal of each matrix, with zeros below.
 
     $$y_{ij} = [j \ge i + k] \, x_{ij}, \quad dx_{ij} = [j \ge i + k] \, dy_{ij}$$
 
@@ -109,7 +109,7 @@ def triu(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
 
 @op(diag_shape)
 def diag(x: Tensor[Any, T, D], *, k: int = 0) -> Tensor[Any, T, D]:
-    r"""Takes the diagonal of a matrix, or makes a matrix of one.
+    r"""Take the diagonal of a matrix, or make a matrix of one.
 
     $$y_i = x_{i, i + k} \quad \text{or} \quad y_{ij} = [j = i + k] \, x_i$$
 
@@ -142,7 +142,7 @@ def _kept(x: Tensor[S, T, D], mask: Any) -> Tensor[S, T, D]:
 
 
 def _shorter(n: Size, m: Size) -> Size:
-    """Returns the smaller of two sizes, where it is certain."""
+    """Return the smaller of two sizes, where it is certain."""
     if surely_less(n, m + 1):
         return n
     return m if surely_less(m, n + 1) else UNKNOWN

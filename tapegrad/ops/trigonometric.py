@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def atan2_shape(y: Dims, x: Dims) -> Dims:
-    """Aligns the sizes from the right; 1 fits any."""
+    """Align the sizes from the right; 1 fits any."""
     return broadcast(y=y, x=x)
 
 
 @op(elementwise_shape, memory_bound=True)
 def sin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the sine.
+    r"""Take the sine.
 
     $$y = \sin x, \quad dx = \cos(x) \, dy$$
 
@@ -46,7 +46,7 @@ def sin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def cos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the cosine.
+    r"""Take the cosine.
 
     $$y = \cos x, \quad dx = -\sin(x) \, dy$$
 
@@ -64,7 +64,7 @@ def cos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def tan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the tangent.
+    r"""Take the tangent.
 
     $$y = \tan x, \quad dx = (1 + y^2) \, dy$$
 
@@ -82,7 +82,7 @@ def tan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def asin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Finds the angle of a sine.
+    r"""Find the angle of a sine.
 
     $$y = \arcsin x, \quad dx = dy / \sqrt{1 - x^2}$$
 
@@ -100,7 +100,7 @@ def asin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def acos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Finds the angle of a cosine.
+    r"""Find the angle of a cosine.
 
     $$y = \arccos x, \quad dx = -dy / \sqrt{1 - x^2}$$
 
@@ -118,7 +118,7 @@ def acos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def atan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Finds the angle of a tangent.
+    r"""Find the angle of a tangent.
 
     $$y = \arctan x, \quad dx = dy / (1 + x^2)$$
 
@@ -136,7 +136,7 @@ def atan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(atan2_shape, memory_bound=True)
 def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Finds the angle from the x-axis to the point (x, y).
+    r"""Find the angle from the x-axis to the point (x, y).
 
     $$z = \operatorname{atan2}(y, x), \quad dy = \frac{x \, dz}{x^2 + y^2}, \quad dx = -\frac{y \, dz}{x^2 + y^2}$$
 
@@ -171,7 +171,7 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
 
 @op(elementwise_shape, memory_bound=True)
 def sinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the hyperbolic sine.
+    r"""Take the hyperbolic sine.
 
     $$y = \sinh x, \quad dx = \cosh(x) \, dy$$
 
@@ -189,7 +189,7 @@ def sinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def cosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Takes the hyperbolic cosine.
+    r"""Take the hyperbolic cosine.
 
     $$y = \cosh x, \quad dx = \sinh(x) \, dy$$
 
@@ -207,7 +207,7 @@ def cosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def asinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Inverts the hyperbolic sine.
+    r"""Invert the hyperbolic sine.
 
     $$y = \operatorname{arsinh} x, \quad dx = dy / \sqrt{x^2 + 1}$$
 
@@ -225,7 +225,7 @@ def asinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def acosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Inverts the hyperbolic cosine.
+    r"""Invert the hyperbolic cosine.
 
     $$y = \operatorname{arcosh} x, \quad dx = dy / \sqrt{x^2 - 1}$$
 
@@ -243,7 +243,7 @@ def acosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Inverts the hyperbolic tangent.
+    r"""Invert the hyperbolic tangent.
 
     $$y = \operatorname{artanh} x, \quad dx = dy / (1 - x^2)$$
 
@@ -261,7 +261,7 @@ def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def deg2rad(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Turns degrees into radians.
+    r"""Turn degrees into radians.
 
     $$y = \frac{\pi}{180} x, \quad dx = \frac{\pi}{180} dy$$
 
@@ -279,7 +279,7 @@ def deg2rad(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def rad2deg(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Turns radians into degrees.
+    r"""Turn radians into degrees.
 
     $$y = \frac{180}{\pi} x, \quad dx = \frac{180}{\pi} dy$$
 

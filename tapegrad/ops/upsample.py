@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def upsample2d_shape(x: Dims, scale: int | tuple[int, int]) -> Dims:
-    """Multiplies height and width."""
+    """Multiply height and width."""
     height, width = numbers(scale, 2, "scale", 1)
     check_rank(x, 2)
     numbers(x[-2:], 2, "the input", 1)
@@ -34,7 +34,7 @@ def upsample2d(
     mode: Literal["nearest", "bilinear"] = "nearest",
     align_corners: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Makes images larger by whole factors.
+    r"""Make images larger by whole factors.
 
     $$y_{i} = x_{\lfloor i / s \rfloor} \text{ (nearest)}, \quad
     y_{i} = (1 - t) \, x_{\lfloor u \rfloor} + t \, x_{\lfloor u \rfloor + 1}, \quad t = u - \lfloor u \rfloor
@@ -77,7 +77,7 @@ def upsample2d(
 
 
 def _places(n: int, size: int, *, align_corners: bool) -> Any:
-    """Returns where in the pixels that are there each new one stands."""
+    """Return where in the pixels that are there each new one stands."""
     if align_corners:
         return np.arange(size) * ((n - 1) / max(size - 1, 1))
     return np.clip((np.arange(size) + 0.5) * n / size - 0.5, 0, n - 1)

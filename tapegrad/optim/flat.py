@@ -27,7 +27,7 @@ _ROW: Final = 96 << 10
 
 
 def elementwise(update: F) -> F:
-    """Says of an optimizer's `update` that no element depends on another.
+    """Say of an optimizer's `update` that no element depends on another.
 
     So it may be given many parameters at once, end to end in arrays of rank 1, and instead of large ones values that
     have no numbers yet and write down what it computes. An `update` that overrides it says so for itself, or is given
@@ -55,18 +55,18 @@ class Row(NamedTuple):
     state: Any
 
     def step(self, update: Update, dxs: Sequence[Any]) -> Row | None:
-        """Returns the row that an update makes of this one; None if that is nothing to put in its place."""
+        """Return the row that an update makes of this one; None if that is nothing to put in its place."""
         places, parts, shapes, before, state = self
         x, state = update(before, _joined(dxs[places]), state)
         is_alike = type(x) is np.ndarray and x.shape == before.shape and x.dtype is before.dtype
         return Row(places, parts, shapes, x, state) if is_alike else None
 
     def views(self, array: Any) -> Iterable[Any]:
-        """Gives the part of an array that belongs to each parameter, in its shape."""
+        """Return the part of an array that belongs to each parameter, in its shape."""
         return map(np.ndarray.reshape, map(array.__getitem__, self.parts), self.shapes)
 
     def states(self) -> Iterable[Any]:
-        """Gives what is remembered of each parameter."""
+        """Return what is remembered of each parameter."""
         count, columns = len(self.parts), [getattr(self.state, name) for name in names_of(self.state)]
         if not columns:
             return [self.state] * count
@@ -95,7 +95,7 @@ class Layout(NamedTuple):
     alone: Sequence[slice] = ()
 
     def is_of(self, used: Sequence[Param[Any, Any]], memory: Mapping[Any, Any]) -> bool:
-        """Says whether these very parameters lie so, and nobody has put anything in the place of what they had."""
+        """Return whether these very parameters lie so, and nobody has put anything in the place of what they had."""
         return (
             len(used) == len(self.used)
             and all(map(is_, used, self.used))
@@ -104,16 +104,16 @@ class Layout(NamedTuple):
         )
 
     def after(self, xs: Sequence[Any], states: Sequence[Any], rows: Sequence[Row], alone: Sequence[slice]) -> Layout:
-        """Returns how the parameters lie after a step, which may have torn up a row."""
+        """Return how the parameters lie after a step, which may have torn up a row."""
         return Layout(self.used, self.parameters, self.facts, xs, states, rows, self.large, alone)
 
     def fits(self, dxs: Sequence[Any]) -> bool:
-        """Says of gradients that they fit, as nearly all do."""
+        """Say of gradients that they fit, as nearly all do."""
         return [*map(_FACTS, dxs)] == self.facts
 
 
 def laid_out(used: Sequence[Param[Any, Any]], states: Sequence[Any], kinds: Sequence[Kind]) -> Layout:
-    """Puts small parameters of one kind side by side, until a row is full.
+    """Put small parameters of one kind side by side, until a row is full.
 
     Args:
         used: The parameters, in the order of the optimizer.
@@ -148,7 +148,7 @@ def laid_out(used: Sequence[Param[Any, Any]], states: Sequence[Any], kinds: Sequ
 
 
 def kind_of(x: Any, state: Any) -> Kind:
-    """Returns what the values and states of parameters share that are changed together; None for what has no kind."""
+    """Return what the values and states of parameters share that are changed together; None for what has no kind."""
     if type(x) is not np.ndarray:
         return None
     kind: list[Any] = [x.dtype, type(state)]
@@ -164,7 +164,7 @@ def kind_of(x: Any, state: Any) -> Kind:
 
 
 def names_of(state: Any) -> tuple[str, ...]:
-    """Returns the names of what a state has."""
+    """Return the names of what a state has."""
     kind: Any = type(state)  # Any: mypy takes no class for hashable
     return () if state is None else _names(kind)
 
@@ -187,7 +187,7 @@ def _row(places: slice, xs: Sequence[Any], states: Sequence[Any]) -> Row:
 
 
 def _parts(sizes: Sequence[int]) -> list[slice]:
-    """Returns where parts of some sizes are that lie end to end."""
+    """Return where parts of some sizes are that lie end to end."""
     ends = [*accumulate(sizes, initial=0)]
     return [*map(slice, ends, ends[1:])]
 

@@ -28,7 +28,7 @@ _OF_STATE: Final = 2
 def in_one_pass(
     update: Update, xs: Sequence[Any], dxs: Sequence[Any], states: Sequence[Any], *, is_in_place: bool
 ) -> tuple[list[tuple[Any, Any]], list[Call], list[Call]]:
-    """Returns what an elementwise update gives of parameters of one kind, going through large arrays once.
+    """Return what an elementwise update gives of parameters of one kind, going through large arrays once.
 
     What is given in place stands in the arrays that there are, and they are changed by calls that are left to make.
 
@@ -80,12 +80,12 @@ class _Written:
         return (x, *(getattr(self._behind, name) for name in _arrays_of(self._behind)))
 
     def rows(self, xs: Sequence[Any], dxs: Sequence[Any], states: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Returns what it is called with for each parameter."""
+        """Return what it is called with for each parameter."""
         memories = [[getattr(state, name) for name in self._names] for state in states]
         return [(x, dx, *memory) for x, dx, memory in zip(xs, dxs, memories, strict=True)]
 
     def pairs(self, found: Sequence[Sequence[Any]]) -> list[tuple[Any, Any]]:
-        """Returns what the update gives, of what its function of arrays does."""
+        """Return what the update gives, of what its function of arrays does."""
         names = _arrays_of(self._behind)
         return [(x, _with(self._behind, names, memory)) for x, *memory in found]
 
@@ -95,5 +95,5 @@ def _arrays_of(state: Any) -> list[str]:
 
 
 def _with(state: Any, names: Sequence[str], arrays: Sequence[Any]) -> Any:
-    """Returns a state with other arrays under some names."""
+    """Return a state with other arrays under some names."""
     return replace(state, **dict(zip(names, arrays, strict=True))) if names else state

@@ -45,7 +45,7 @@ class OnDevice:
         self.array = array
 
     def here(self) -> Any:
-        """Returns a copy for NumPy, of a whole number an int."""
+        """Return a copy for NumPy, of a whole number an int."""
         values = np.array(self.array)
         return int(values) if values.ndim == 0 and values.dtype.kind == "i" else values
 
@@ -131,7 +131,7 @@ class Optimizer(ABC, Generic[State]):
                 self._groups_of[parameter].append(group)
 
     def step(self, grads: Gradients, *, allow_unused: bool = False) -> None:
-        """Changes every parameter that is not frozen by its gradient; on any error or interrupt, none.
+        """Change every parameter that is not frozen by its gradient; on any error or interrupt, none.
 
         Infinities and NaN in a gradient are not looked for; they reach the parameter.
 
@@ -157,7 +157,7 @@ class Optimizer(ABC, Generic[State]):
 
     @abstractmethod
     def start(self, x: Value[Any, Any]) -> State:
-        """Returns what to remember of a parameter before its first step.
+        """Return what to remember of a parameter before its first step.
 
         Args:
             x: Its values.
@@ -168,7 +168,7 @@ class Optimizer(ABC, Generic[State]):
 
     @abstractmethod
     def update(self, x: Value[Any, Any], dx: Value[Any, Any], state: State, lr: float) -> tuple[Value[Any, Any], State]:
-        """Returns the next values of a parameter, and what to remember of it.
+        """Return the next values of a parameter, and what to remember of it.
 
         Where no element depends on another, decorate it with `elementwise`: that is faster.
 
@@ -183,7 +183,7 @@ class Optimizer(ABC, Generic[State]):
         """
 
     def arrays(self) -> dict[str, Any]:
-        """Returns all that a run needs to go on as if it had never stopped: step sizes, and the state by path."""
+        """Return all that a run needs to go on as if it had never stopped: step sizes, and the state by path."""
         found: dict[str, Any] = {"lr": np.array(float(self.lr))}
         for pattern, group in self.groups.items():
             if group.lr is not None:
@@ -194,7 +194,7 @@ class Optimizer(ABC, Generic[State]):
         return found
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Takes over what `arrays` gave: the same names, shapes and dtypes, which `tapegrad.io.load` has checked."""
+        """Take over what `arrays` gave: the same names, shapes and dtypes, which `tapegrad.io.load` has checked."""
         self.lr = float(arrays["lr"])
         for pattern, group in self.groups.items():
             if group.lr is not None:
@@ -212,7 +212,7 @@ class Optimizer(ABC, Generic[State]):
             )
 
     def _used(self, grads: Gradients, *, allow_unused: bool) -> list[AnyParam]:
-        """Returns every parameter that has a gradient and is not frozen."""
+        """Return every parameter that has a gradient and is not frozen."""
         if not isinstance(grads, Gradients):
             kind = with_article(type(grads).__name__)
             message = f"{type(self).__name__}.step: grads is {kind} but Gradients, which backward gives, are expected"
@@ -238,7 +238,7 @@ class Optimizer(ABC, Generic[State]):
         return used
 
     def _gradients(self, layout: Layout, grads: Gradients) -> list[Any]:
-        """Returns the gradients of parameters as these lie, once they fit."""
+        """Return the gradients of parameters as these lie, once they fit."""
         found: list[Any] = [*map(grads.values_by_node.__getitem__, layout.parameters)]
         if not layout.fits(found):
             found = [*map(_array, found)]
@@ -246,14 +246,14 @@ class Optimizer(ABC, Generic[State]):
         return found
 
     def _check(self, role: str, layout: Layout, arrays: Sequence[Any]) -> None:
-        """Refuses arrays of which one could not stand in the place of its parameter's own."""
+        """Reject arrays of which one could not stand in the place of its parameter's own."""
         by_parameter = dict(zip(layout.parameters, arrays, strict=True))
         for path, parameter in self.parameters.items():
             if parameter in by_parameter:
                 parameter.check(by_parameter[parameter], f"{type(self).__name__}.step", f"the {role} of {path}")
 
     def _took_over(self, after: Layout, changes: Sequence[Call]) -> bool:
-        """Puts what was computed into the place of what there was, unless somebody sees what is changed in place."""
+        """Put what was computed into the place of what there was, unless somebody sees what is changed in place."""
         states = zip(after.parameters, after.states, strict=True)
         others = *changes, (self.state.update, states), (setattr, self, "_layout", after)
         try:
@@ -265,7 +265,7 @@ class Optimizer(ABC, Generic[State]):
     def _advanced(
         self, layout: Layout, gradients: Sequence[Any], *, is_in_place: bool = True
     ) -> tuple[Layout, list[Call]]:
-        """Returns the next values of each parameter, and what to remember of it, with calls that are left to make.
+        """Return the next values of each parameter, and what to remember of it, with calls that are left to make.
 
         What is in place stands in the arrays that there are, until then with the values of before.
         """
@@ -307,7 +307,7 @@ class Optimizer(ABC, Generic[State]):
         return laid_out(used, states, kinds)
 
     def _options(self, parameter: AnyParam) -> tuple[Any, float]:
-        """Returns the step size and the decay of a parameter: those of its own groups, if they have any."""
+        """Return the step size and the decay of a parameter: those of its own groups, if they have any."""
         rate: Any = self.lr
         decay = self.weight_decay
         for group in reversed(self._groups_of[parameter]):
@@ -317,7 +317,7 @@ class Optimizer(ABC, Generic[State]):
         return rate if type(rate) is float or isinstance(rate, Value) else float(rate), float(decay)
 
     def _updated(self, options: tuple[Any, float], x: Any, dx: Any, state: State) -> tuple[Any, State]:
-        """Decays values, then updates them."""
+        """Decay values, then updates them."""
         lr, decay = options
         if decay and self.decoupled:
             x = x * (1 - lr * decay)
@@ -345,7 +345,7 @@ class Optimizer(ABC, Generic[State]):
 
 
 def _array(gradient: Any) -> Any:
-    """Returns what a gradient is made of, in the end, where it was differentiated again and so is a tensor itself."""
+    """Return what a gradient is made of, in the end, where it was differentiated again and so is a tensor itself."""
     while isinstance(gradient, Tensor):
         gradient = gradient.data
     return gradient
@@ -359,7 +359,7 @@ def _check_options(name: str, options: Any) -> None:
 
 
 def _check_dtypes(name: str, parameters: Iterable[tuple[str, AnyParam]]) -> None:
-    """Refuses parameters of bfloat16: a step below 1/256 of a parameter would be none."""
+    """Reject parameters of bfloat16: a step below 1/256 of a parameter would be none."""
     for path, parameter in parameters:
         if parameter.dtype.kind == "V" and not parameter.frozen:
             raise DTypeError(wrong_dtype(name, path, str(parameter.dtype), "float32 or float64"))

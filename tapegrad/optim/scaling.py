@@ -79,7 +79,7 @@ class LossScaler:
 
     @public_api
     def scaled(self, loss: Tensor[tuple[()], OwnedTape, Float]) -> Tensor[tuple[()], OwnedTape, Float]:
-        """Returns a loss times the scale, whose `backward` gives gradients times the scale.
+        """Return a loss times the scale, whose `backward` gives gradients times the scale.
 
         Raises:
             DTypeError: `loss` is not a float.
@@ -94,7 +94,7 @@ class LossScaler:
 
     @public_api
     def step(self, opt: Optimizer[Any], grads: Gradients, *, allow_unused: bool = False) -> bool:
-        """Divides the gradients of an optimizer's parameters by the scale and steps, unless one of them is not finite.
+        """Divide the gradients of an optimizer's parameters by the scale and steps, unless one of them is not finite.
 
         Args:
             opt: The optimizer.
@@ -126,11 +126,11 @@ class LossScaler:
         return is_finite
 
     def arrays(self) -> dict[str, Any]:
-        """Returns what a run needs to go on as if it had never stopped."""
+        """Return what a run needs to go on as if it had never stopped."""
         return {"scale": np.array(self.scale), "taken": np.array(self.taken)}
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Takes over what `arrays` gave."""
+        """Take over what `arrays` gave."""
         self.scale, self.taken = float(arrays["scale"]), int(arrays["taken"])
 
     def _adapt(self, *, is_finite: bool) -> None:

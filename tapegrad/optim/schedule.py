@@ -18,7 +18,7 @@ Schedule: TypeAlias = Callable[[int], float]
 
 @public_api
 def constant(lr: float) -> Schedule:
-    r"""Keeps the step size: $\eta_t = \eta$.
+    r"""Keep the step size: $\eta_t = \eta$.
 
     Args:
         lr: The step size η, at least 0.
@@ -33,7 +33,7 @@ def constant(lr: float) -> Schedule:
 
 @public_api
 def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
-    r"""Multiplies the step size from time to time.
+    r"""Multiply the step size from time to time.
 
     $$\eta_t = \eta \, f^{\lfloor t / n \rfloor}$$
 
@@ -54,7 +54,7 @@ def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
 
 @public_api
 def exponential(lr: float, *, factor: float) -> Schedule:
-    r"""Multiplies the step size at every step: $\eta_t = \eta \, f^t$.
+    r"""Multiply the step size at every step: $\eta_t = \eta \, f^t$.
 
     Args:
         lr: The step size η at the start, at least 0.
@@ -71,7 +71,7 @@ def exponential(lr: float, *, factor: float) -> Schedule:
 
 @public_api
 def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
-    r"""Lowers the step size along half a wave.
+    r"""Lower the step size along half a wave.
 
     $$\eta_t = e + \tfrac{1}{2} (\eta - e) \, (1 + \cos(\pi t / T))$$
 
@@ -115,7 +115,7 @@ def warmup(schedule: Schedule, *, steps: int) -> Schedule:
 
 @public_api
 def one_cycle(lr: float, *, steps: int, rise: float = 0.3, start: float = 1 / 25, end: float = 1 / 250_000) -> Schedule:
-    r"""Raises the step size along half a wave, and lowers it along a longer one to almost nothing.
+    r"""Raise the step size along half a wave, and lower it along a longer one to almost nothing.
 
     $$\eta_0 = s \eta, \quad \eta_{r T - 1} = \eta, \quad \eta_{T - 1} = e \eta$$
 

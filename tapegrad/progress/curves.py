@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @public_api
 def curves(log: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
-    """Draws the numbers of a log over its epochs.
+    """Draw the numbers of a log over its epochs.
 
     Numbers whose names end in the same word share a panel: `loss` and `test_loss`. A run may go on meanwhile.
 

@@ -17,7 +17,7 @@ REDRAWN = 0.1  # seconds between two pictures of a bar
 
 
 def display(total: int, done: int) -> Display:
-    """Returns a bar where the standard error is a terminal and rich is installed, lines where not.
+    """Return a bar where the standard error is a terminal and rich is installed, lines where not.
 
     Args:
         total: Batches in the whole run.
@@ -35,17 +35,17 @@ class Display:
     """Shows nothing."""
 
     def is_due(self) -> bool:
-        """Says whether something would be drawn now."""
+        """Return whether something would be drawn now."""
         return False
 
     def draw(self, text: str, done: int) -> None:
-        """Shows how many batches are done."""
+        """Show how many batches are done."""
 
     def close(self, text: str, done: int) -> None:
-        """Shows what came of an epoch."""
+        """Show what came of an epoch."""
 
     def stop(self) -> None:
-        """Leaves the terminal as it was."""
+        """Leave the terminal as it was."""
 
 
 class Lines(Display):
@@ -93,5 +93,5 @@ class Bar(Display):
 
 
 def written(numbers: Mapping[str, float]) -> str:
-    """Returns numbers with their names, `loss 0.123, test accuracy 0.98`."""
+    """Return numbers with their names, `loss 0.123, test accuracy 0.98`."""
     return ", ".join(f"{name.replace('_', ' ')} {number:.4g}" for name, number in numbers.items())

@@ -35,7 +35,7 @@ class Log:
             file.truncate(min(length, file.tell()))  # one that someone has shortened is not filled up with zeros
 
     def write(self, numbers: Mapping[str, float]) -> None:
-        """Appends one line, which is on the disk when this returns; a table begins with the names of its columns.
+        """Append one line, which is on the disk when this returns; a table begins with the names of its columns.
 
         Raises:
             ValueError: A name has no column in the table, which has those of its first line.
@@ -67,7 +67,7 @@ class Log:
 
 
 def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Returns the lines of a log; of one that is being written, those that are whole."""
+    """Return the lines of a log; of one that is being written, those that are whole."""
     path = Path(path)
     lines = [line for line in path.read_text("utf-8").splitlines(keepends=True) if line.endswith("\n")]
     if path.suffix != _TABLE:
@@ -80,7 +80,7 @@ def _line(numbers: Mapping[str, float]) -> str:
 
 
 def _number(cell: str) -> float | None:
-    """Returns what a cell holds; what was not noted in an epoch leaves it empty."""
+    """Return what a cell holds; what was not noted in an epoch leaves it empty."""
     if not cell:
         return None
     return int(cell) if cell.isdecimal() else float(cell)

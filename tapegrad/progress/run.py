@@ -33,10 +33,10 @@ class Passes(Protocol[Item]):
     """What has a length and can be gone through again and again: `Batches`, a range, a list."""
 
     def __len__(self) -> int:
-        """Returns how many items there are in one pass."""
+        """Return how many items there are in one pass."""
 
     def __iter__(self) -> Iterator[Item]:
-        """Begins a pass."""
+        """Begin a pass."""
 
 
 @public_api
@@ -75,7 +75,7 @@ class Epoch(Generic[Item]):
             run._keep()
 
     def note(self, **numbers: SupportsFloat) -> None:
-        """Notes numbers by name; of one that is noted often in an epoch, the mean is shown and logged.
+        """Note numbers by name; of one that is noted often in an epoch, the mean is shown and logged.
 
         Args:
             numbers: Floats, or tensors of one element: `note(loss=loss)`.
@@ -163,14 +163,14 @@ class Run(Generic[Item]):
             self._display.stop()
 
     def arrays(self) -> dict[str, Any]:
-        """Returns where the run has come to, as `tapegrad.io.save` asks for it."""
+        """Return where the run has come to, as `tapegrad.io.save` asks for it."""
         length = self._log_length if self.log is None else self.log.length
         numbers = {"done": self.done, "passed": self.passed, "is_over": self.is_over, "log": length}
         sums = {f"sums.{name}": np.asarray(one, np.float64) for name, one in self.sums.items()}
         return {name: np.asarray(number) for name, number in (numbers | {"seconds": self.seconds}).items()} | sums
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Takes over what `arrays` gave."""
+        """Take over what `arrays` gave."""
         self.done, self.passed, self._log_length = (int(arrays[name]) for name in ("done", "passed", "log"))
         self.is_over, self.seconds = bool(arrays["is_over"]), float(arrays["seconds"])
         for name in self.sums:
@@ -182,7 +182,7 @@ class Run(Generic[Item]):
             self._display.draw(self._text(epoch), self.done * len(self.batches) + self.passed)
 
     def _keep(self, *, at_once: bool = False) -> None:
-        """Writes a checkpoint if it is time for one."""
+        """Write a checkpoint if it is time for one."""
         now = time.monotonic()
         if self._path is not None and (at_once or now - self._kept >= self.every):
             self.seconds = self._before[1] + now - self._since
@@ -190,7 +190,7 @@ class Run(Generic[Item]):
             self._kept = now
 
     def _end(self, epoch: Epoch[Any]) -> None:
-        """Closes an epoch: a line, a line of the log, the question whether it was the last, and a checkpoint."""
+        """Close an epoch: a line, a line of the log, the question whether it was the last, and a checkpoint."""
         means = epoch.means
         if self.until is not None:
             if self.until.name not in means:
@@ -227,7 +227,7 @@ def track(
     until: EarlyStopping | None = None,
     show: bool = True,
 ) -> Run[Item]:
-    """Goes through batches epoch by epoch, shows how far it is and how well it goes, and can be killed at any moment.
+    """Go through batches epoch by epoch, shows how far it is and how well it goes, and can be killed at any moment.
 
         for epoch in track(batches, epochs=20):
             for x, y in epoch:

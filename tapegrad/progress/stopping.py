@@ -51,7 +51,7 @@ class EarlyStopping:
         self.waited = 0
 
     def is_over(self, number: float) -> bool:
-        """Takes the number of one more epoch, and says whether it was the last."""
+        """Take the number of one more epoch, and say whether it was the last."""
         gain = self.best - number if self.mode == "min" else number - self.best
         if gain > self.least:
             self.best, self.waited = number, 0
@@ -60,9 +60,9 @@ class EarlyStopping:
         return self.waited >= self.patience
 
     def arrays(self) -> dict[str, Any]:
-        """Returns what `tapegrad.io.save` asks for."""
+        """Return what `tapegrad.io.save` asks for."""
         return {"best": np.asarray(self.best), "waited": np.asarray(self.waited)}
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Takes over what `arrays` gave."""
+        """Take over what `arrays` gave."""
         self.best, self.waited = float(arrays["best"]), int(arrays["waited"])

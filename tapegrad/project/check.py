@@ -19,7 +19,7 @@ NO_SETTINGS: Final = (
 
 
 def check(folder: Path, arguments: Sequence[str]) -> int:
-    """Runs mypy in a folder: under its settings if they name the plugin, under ours if there are none.
+    """Run mypy in a folder: under its settings if they name the plugin, under ours if there are none.
 
     Settings without the plugin are left alone: what they ask of mypy besides is the user's, and not ours to guess.
 

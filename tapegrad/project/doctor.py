@@ -58,7 +58,7 @@ class Finding(NamedTuple):
 
 
 def doctor(folder: Path) -> int:
-    """Prints what it finds in a folder, then what to add to which file.
+    """Print what it finds in a folder, then what to add to which file.
 
     Returns:
         1 if anything is wrong, else 0.
@@ -98,7 +98,7 @@ def _versions() -> Finding:
 
 
 def _command() -> Iterator[Finding]:
-    """A `mypy` of another environment comes first in many shells, and loads no plugin of this one."""
+    """Warn where the shell finds the `mypy` of another environment, which cannot load this plugin."""
     found = shutil.which("mypy")
     if found is None:
         return
@@ -206,7 +206,7 @@ def _behaviour(answer: Answer) -> Iterator[Finding]:
 
 
 def _message() -> str:
-    """Returns what Python says of the last line, by running it."""
+    """Return what Python says of the last line, by running it."""
     import tapegrad as tg
 
     x: Any = tg.zeros((2, 3))  # Any: mypy refuses the line below here as well

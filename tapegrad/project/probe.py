@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
 
 def probe(folder: Path, settings: Settings) -> Answer:
-    """Runs mypy in a folder under its own settings, over a file that stands outside of it."""
+    """Run mypy in a folder under its own settings, over a file that stands outside of it."""
     with TemporaryDirectory(prefix="tapegrad") as outside:
         file = Path(outside, "tapegrad_probe.py")
         file.write_text(PROGRAM, "utf-8")

@@ -67,7 +67,7 @@ class Settings:
 
 
 def read_settings(folder: Path) -> Settings:
-    """Asks mypy what it would read if it were started in a folder."""
+    """Ask mypy what it would read if it were started in a folder."""
     options, complaints, strict = Options(), io.StringIO(), []
     with contextlib.chdir(folder), _kept_environment():
         parse_config_file(options, lambda: strict.append(True), None, complaints, complaints)
@@ -86,7 +86,7 @@ def read_settings(folder: Path) -> Settings:
 
 @contextlib.contextmanager
 def _kept_environment() -> Generator[None]:
-    """Takes back what mypy tells its children in `os.environ`: this folder may be the first of several."""
+    """Take back what mypy tells its children in `os.environ`: this folder may be the first of several."""
     name = "MYPY_CONFIG_FILE_DIR"
     before = os.environ.get(name)
     try:

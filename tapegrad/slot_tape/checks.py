@@ -40,7 +40,7 @@ class Slot(NamedTuple):
 
 
 def floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None = None) -> Array:
-    """Returns a copy of an array of floats, of one dtype if one is given, which a Python number takes over.
+    """Return a copy of an array of floats, of one dtype if one is given, which a Python number takes over.
 
     A copy, because the array is the caller's, who may write into it before the way back.
     """
@@ -51,7 +51,7 @@ def floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None = None)
 
 
 def check_floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None = None) -> None:
-    """Refuses what is no array of floats, or of another dtype than asked for."""
+    """Reject what is no array of floats, or of another dtype than asked for."""
     if not isinstance(value, np.ndarray | np.generic):
         message = f"{call}: {name} is {messages.with_article(type(value).__name__)}, not a NumPy array"
         raise DTypeError(message)
@@ -61,14 +61,14 @@ def check_floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None =
 
 
 def check_length(call: str, value: Array, name: str, number: int, slot: Slot) -> None:
-    """Refuses an array that has another length than its slot."""
+    """Reject an array that has another length than its slot."""
     if value.size != slot.length:
         message = f"{call}: {name} has {value.size} elements but slot {number} has {slot.length}"
         raise ShapeError(message)
 
 
 def check_alike(call: str, a: Slot, b: Slot, *, by_length: bool = True) -> None:
-    """Refuses two slots of two dtypes, and of two lengths, for nothing is broadcast."""
+    """Reject two slots of two dtypes, and of two lengths, for nothing is broadcast."""
     if by_length and a.length != b.length:
         message = f"{call}: a has {a.length} elements but b has {b.length}"
         raise ShapeError(message)
@@ -77,7 +77,7 @@ def check_alike(call: str, a: Slot, b: Slot, *, by_length: bool = True) -> None:
 
 
 def check_moment(name: str, given: Array, real: Array, largest: float) -> None:
-    """Refuses a mean or a variance that is not that of its row, up to the rounding of a sum of terms so large."""
+    """Reject a mean or a variance that is not that of its row, up to the rounding of a sum of terms so large."""
     tolerance = float(np.finfo(real.dtype).eps) ** 0.5
     with np.errstate(invalid="ignore"):  # what is no number is found on the way back, as in any other gradient
         wrong = np.abs(np.subtract(given, real, dtype=np.float64)) > tolerance * (np.abs(real) + largest)
@@ -88,7 +88,7 @@ def check_moment(name: str, given: Array, real: Array, largest: float) -> None:
 
 
 def check_buffers(slots: Sequence[Slot], tensors: Sequence[Any]) -> None:
-    """Refuses gradient buffers that are too few, of another length or dtype, read-only, or one for two slots."""
+    """Reject gradient buffers that are too few, of another length or dtype, read-only, or one for two slots."""
     if len(tensors) < len(slots):
         message = f"backward: {counted(len(tensors), 'buffer')} given but the tape has {counted(len(slots), 'slot')}"
         raise ShapeError(message)
@@ -106,7 +106,7 @@ def check_buffers(slots: Sequence[Slot], tensors: Sequence[Any]) -> None:
 
 
 def check_finite(gradient: Array, op: str, slot: int) -> None:
-    """Refuses a gradient with a NaN or an infinity."""
+    """Reject a gradient with a NaN or an infinity."""
     finite = np.isfinite(gradient)
     if not finite.all():
         raise NumericalInstabilityError(op, slot, int((~finite).sum()), finite.size)

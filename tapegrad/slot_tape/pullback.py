@@ -22,7 +22,7 @@ Pullback: TypeAlias = Callable[[Array], Sequence[Array]]  # from the gradient of
 
 
 def of_op(op: Function, *values: Array | Unseen) -> Pullback:
-    """Returns the closure of an op of operators alone, which does not run: its operands get their elements after it."""
+    """Return the closure of an op of operators alone, which does not run: its operands get their elements after it."""
     recording = _recorded(op, [Unseen(value.shape, value.dtype) for value in values])
     for x, value in zip(recording.operands, values, strict=True):
         x.data = value  # type: ignore[assignment]  # an array is a value by what it can do, not by name
@@ -30,7 +30,7 @@ def of_op(op: Function, *values: Array | Unseen) -> Pullback:
 
 
 def of_function(function: Function, *values: Array, wanted: Sequence[int] | None = None) -> Pullback:
-    """Returns the way back of a function whose gradient is made of what it computes: it runs when it is asked.
+    """Return the way back of a function whose gradient is made of what it computes: it runs when it is asked.
 
     Args:
         function: Of tensors, to one.

@@ -74,7 +74,7 @@ class SlotTape:
         return len(self._slots)
 
     def leaf(self, value: Array) -> int:
-        """Returns a new slot for a value that no op has made.
+        """Return a new slot for a value that no op has made.
 
         Args:
             value: Any shape, a float dtype; its length and its dtype are what counts.
@@ -83,7 +83,7 @@ class SlotTape:
         return self._new_slot("leaf", value.size, value.dtype)
 
     def record_add(self, a: int, b: int) -> int:
-        r"""Records a sum.
+        r"""Record a sum.
 
         $$y = a + b, \quad da = db = dy$$
 
@@ -100,7 +100,7 @@ class SlotTape:
         return self._record("add", (a, b), x, pull)
 
     def record_mul(self, a: int, a_data: Array, b: int, b_data: Array) -> int:
-        r"""Records a product, element by element.
+        r"""Record a product, element by element.
 
         $$y = a \, b, \quad da = b \, dy, \quad db = a \, dy$$
 
@@ -118,7 +118,7 @@ class SlotTape:
         return self._record("mul", (a, b), self._slots[a], of_op(ops.mul, x.reshape(-1), y.reshape(-1)))
 
     def record_matmul(self, a: int, a_mat: Array, b: int, b_mat: Array) -> int:
-        r"""Records a product of matrices.
+        r"""Record a product of matrices.
 
         $$y_{nm} = \sum_k a_{nk} \, b_{km}, \quad da = dy \, b^T, \quad db = a^T dy$$
 
@@ -141,7 +141,7 @@ class SlotTape:
         return self._record("matmul", (a, b), Slot("matmul", x.shape[0] * y.shape[1], x.dtype), pull)
 
     def record_silu(self, x: int, x_data: Array) -> int:
-        r"""Records a sigmoid linear unit.
+        r"""Record a sigmoid linear unit.
 
         $$y = x \, \sigma(x), \quad dx = (\sigma(x) + y (1 - \sigma(x))) \, dy$$
 
@@ -158,7 +158,7 @@ class SlotTape:
     def record_layer_norm(
         self, x: int, mean: Array | float, var: Array | float, scale: Array, x_data: Array | None = None
     ) -> int:
-        r"""Records a layer norm: each row is given mean 0 and variance 1, and then a scale.
+        r"""Record a layer norm: each row is given mean 0 and variance 1, and then a scale.
 
         $$y = s \, \hat x, \quad \hat x = r (x - \mu), \quad r = 1 / \sqrt{\sigma^2 + 10^{-5}}$$
 
@@ -213,7 +213,7 @@ class SlotTape:
         a: int | None = None,
         b: int | None = None,
     ) -> int:
-        r"""Records a diagonal recurrence along the first axis.
+        r"""Record a diagonal recurrence along the first axis.
 
         $$h_t = a_t h_{t-1} + b_t x_t, \quad \lambda_t = dh_t + a_{t+1} \lambda_{t+1}$$
 
@@ -250,7 +250,7 @@ class SlotTape:
         return self._record("ssm_scan", tuple(slots.values()), slot, pull)
 
     def backward(self, loss_grad: Array | float, tensors: Sequence[Array]) -> None:
-        """Adds to each buffer the gradient of its slot; the newest slot is the loss.
+        """Add to each buffer the gradient of its slot; the newest slot is the loss.
 
         Called twice it gives twice the gradient. Where it raises, every buffer is as it was.
 
@@ -281,7 +281,7 @@ class SlotTape:
                 tensors[number][...] = total
 
     def graph(self) -> str:
-        """Returns the tape as a Mermaid graph: what flows into what."""
+        """Return the tape as a Mermaid graph: what flows into what."""
         return flow(self._boxes(), ((slot, step.slot) for step in self._steps for slot in step.inputs))
 
     @override
@@ -295,7 +295,7 @@ class SlotTape:
         return [f"{number}: {slot.op} ({slot.length},)" for number, slot in enumerate(self._slots)]
 
     def _gradients(self, loss_grad: Array | float) -> dict[int, Array]:
-        """Returns the gradient of each slot that the loss depends on."""
+        """Return the gradient of each slot that the loss depends on."""
         last = self.num_tensors - 1
         seed = floats("backward", loss_grad, "loss_grad", self._slots[last].dtype)
         check_length("backward", seed, "loss_grad", last, self._slots[last])
@@ -323,7 +323,7 @@ class SlotTape:
         return self._slots[number]
 
     def _value(self, call: str, number: int, value: Array, name: str) -> Array:
-        """Returns a copy of the value of a slot."""
+        """Return a copy of the value of a slot."""
         slot = self._slot(call, number, name)
         copy = floats(call, value, name, slot.dtype)
         check_length(call, copy, name, number, slot)

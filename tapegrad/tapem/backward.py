@@ -40,7 +40,7 @@ class NodeGradients:
         self.gradients = gradients
 
     def of(self, node: Node[S, D]) -> Tensor[S, NoneTape, D]:
-        """Returns the gradient of a node.
+        """Return the gradient of a node.
 
         Raises:
             TapeError: The node is of another tape, or of a fork of this one.
@@ -64,7 +64,7 @@ class NodeGradients:
 
 
 def backward(loss: Node[tuple[()], Float], *, dense: bool = False) -> TapeM[NodeGradients]:
-    """Returns the program whose value is the gradients of a scalar; the tape stays as it is, so it may run again.
+    """Return the program whose value is the gradients of a scalar; the tape stays as it is, so it may run again.
 
     Args:
         loss: A scalar, which depends on a leaf that requires a gradient.
@@ -74,12 +74,12 @@ def backward(loss: Node[tuple[()], Float], *, dense: bool = False) -> TapeM[Node
 
 
 def gradient(gradients: NodeGradients, node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
-    """Returns the program whose value is the gradient of a node; it is an `Err` where there is none."""
+    """Return the program whose value is the gradient of a node; it is an `Err` where there is none."""
     return Question("gradient", lambda _: gradients.of(node))
 
 
 def value(node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
-    """Returns the program whose value is what a node holds."""
+    """Return the program whose value is what a node holds."""
 
     def held(tape: Tape) -> Tensor[S, NoneTape, D]:
         check_on(tape, node)
@@ -89,7 +89,7 @@ def value(node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
 
 
 def item(loss: Node[tuple[()], Any]) -> TapeM[float]:
-    """Returns the program whose value is the number that a scalar holds."""
+    """Return the program whose value is the number that a scalar holds."""
 
     def number(tape: Tape) -> float:
         check_on(tape, loss)
@@ -119,7 +119,7 @@ def _gradients(tape: Tape, loss: Node[Any, Any], *, dense: bool) -> NodeGradient
 
 
 def _reached(loss: Node[Any, Any]) -> list[Node[Any, Any]]:
-    """Returns the nodes that the gradient of a loss flows to, in the order in which they were made."""
+    """Return the nodes that the gradient of a loss flows to, in the order in which they were made."""
     found = {loss.id: loss}
     left = [loss]
     while left:

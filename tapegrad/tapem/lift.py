@@ -40,7 +40,7 @@ class Lifted(Generic[F]):
         functools.update_wrapper(self, op)
 
     def __call__(self, *operands: Any, **settings: Any) -> TapeM[Node[Any, Any]]:
-        """Returns the program that computes the op when it is run."""
+        """Return the program that computes the op when it is run."""
         return _Applied(self, _kept(operands), {name: _kept(setting) for name, setting in settings.items()})
 
     @override
@@ -49,7 +49,7 @@ class Lifted(Generic[F]):
 
 
 def lift(op: F, check: Callable[..., None] | None = None) -> Lifted[F]:
-    """Makes an op on nodes of an op of tensors, the library's or your own.
+    """Make an op on nodes of an op of tensors, the library's or your own.
 
         relu = lift(tapegrad.relu)
 
@@ -68,7 +68,7 @@ def leaf(
     requires_grad: bool = True,  # noqa: FBT001, FBT002  # in every framework of the field by this name, and by position
     name: str | None = None,
 ) -> TapeM[Node[S, D]]:
-    """Returns the program that appends a value which no op has made.
+    """Return the program that appends a value which no op has made.
 
     Args:
         value: A tensor without a tape; or an array or a parameter, which is copied at once.
@@ -144,7 +144,7 @@ class _Call(NamedTuple):
     parents: list[Node[Any, Any]]
 
     def tensor_of(self, value: Any) -> Any:
-        """Returns the tensor for a node, tensors for any number of nodes, and any other value as it is.
+        """Return the tensor for a node, tensors for any number of nodes, and any other value as it is.
 
         Raises:
             TapeError: A node is of another tape, a tensor is on none, or a program has not run.
@@ -165,7 +165,7 @@ class _Call(NamedTuple):
 
 
 def check_on(tape: Tape, node: Node[Any, Any]) -> None:
-    """Refuses a node of another tape, or of a fork of this one, in constant time.
+    """Reject a node of another tape, or of a fork of this one, in constant time.
 
     Raises:
         TapeError: It is not on the tape.
@@ -176,7 +176,7 @@ def check_on(tape: Tape, node: Node[Any, Any]) -> None:
 
 
 def _kept(value: Any) -> Any:
-    """Returns what a program keeps of an argument: who changes a list or an array later changes no program."""
+    """Return what a program keeps of an argument: who changes a list or an array later changes no program."""
     if isinstance(value, list | tuple):
         return tuple(map(_kept, value))
     if isinstance(value, Tensor) and value.version is not None:

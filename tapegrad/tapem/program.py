@@ -31,24 +31,24 @@ class TapeM(ABC, Generic[A_co]):
     __slots__ = ()
 
     def bind(self, then: Callable[[A_co], TapeM[B]]) -> TapeM[B]:
-        """Returns the program that runs this one, and then the one that `then` makes of its value."""
+        """Return the program that runs this one, and then the one that `then` makes of its value."""
         return _Bound(self, then)
 
     def map(self, change: Callable[[A_co], B]) -> TapeM[B]:
-        """Returns the program that runs this one and changes its value."""
+        """Return the program that runs this one and changes its value."""
         return _Bound(self, lambda value: pure(change(value)))
 
     def run(self, tape: Tape) -> Result[tuple[A_co, Tape]]:
-        """Returns the value and the longer tape; `tape` stays as it is, whatever happens."""
+        """Return the value and the longer tape; `tape` stays as it is, whatever happens."""
         return _interpreted(self, tape)
 
     def eval(self, tape: Tape) -> Result[A_co]:
-        """Returns the value alone."""
+        """Return the value alone."""
         outcome = self.run(tape)
         return outcome if isinstance(outcome, Err) else Ok(outcome.value[0])
 
     def exec(self, tape: Tape) -> Result[Tape]:
-        """Returns the longer tape alone."""
+        """Return the longer tape alone."""
         outcome = self.run(tape)
         return outcome if isinstance(outcome, Err) else Ok(outcome.value[1])
 
@@ -76,7 +76,7 @@ class Action(TapeM[A_co]):
 
     @abstractmethod
     def step(self, tape: Tape) -> tuple[A_co, Tape] | Err:
-        """Returns what `run` does, without the `Ok` around it."""
+        """Return what `run` does, without the `Ok` around it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -107,7 +107,7 @@ def do(function: Callable[P, Do[A]]) -> Callable[P, TapeM[A]]: ...
 @overload
 def do(function: Callable[P, Coroutine[Any, Any, A]]) -> Callable[P, TapeM[A]]: ...
 def do(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a program of a generator, or of an `async def`, whose steps are programs.
+    """Make a program of a generator, or of an `async def`, whose steps are programs.
 
         @tapem.do
         def squared_error(w: Node[Shape[N]], x: Node[Shape[N]]) -> tapem.Do[Node[tuple[()]]]:
@@ -132,22 +132,22 @@ def do(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def pure(value: A) -> TapeM[A]:
-    """Returns the program that does nothing and has this value."""
+    """Return the program that does nothing and has this value."""
     return _Pure(value)
 
 
 def fail(error: Err) -> TapeM[Never]:
-    """Returns the program that ends all that it is part of with an error."""
+    """Return the program that ends all that it is part of with an error."""
     return _Failed(error)
 
 
 def get_tape() -> TapeM[Tape]:
-    """Returns the program whose value is the tape as it is there."""
+    """Return the program whose value is the tape as it is there."""
     return Question("get_tape", lambda tape: tape)
 
 
 def set_tape(tape: Tape) -> TapeM[None]:
-    """Returns the program after which the tape is this one; nodes that are not on it are refused from then on."""
+    """Return the program after which the tape is this one; nodes that are not on it are refused from then on."""
     return _TapeSet(tape)
 
 
@@ -227,7 +227,7 @@ class _Done(TapeM[A]):
 
 
 def _interpreted(program: TapeM[A], tape: Tape) -> Result[tuple[A, Tape]]:
-    """Runs a program by a loop with a stack of its own: Python's would end after a thousand steps."""
+    """Run a program by a loop with a stack of its own: Python's would end after a thousand steps."""
     if not isinstance(tape, Tape):
         message = f"run: tape is {messages.with_article(type(tape).__name__)}, not a Tape"
         raise TypeError(message)
@@ -261,7 +261,7 @@ def _interpreted(program: TapeM[A], tape: Tape) -> Result[tuple[A, Tape]]:
 
 
 def _handed_on(waiting: list[_Waiting], value: Any, error: Exception | None) -> TapeM[Any] | _End:
-    """Gives a value, or what was raised, to the innermost that waits, and returns what that wants to run next."""
+    """Return a value, or what was raised, to the innermost that waits, and return what that wants to run next."""
     try:
         while waiting:
             innermost = waiting.pop()

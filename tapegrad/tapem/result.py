@@ -32,7 +32,7 @@ class Ok(Generic[A_co]):
     value: A_co
 
     def unwrap(self) -> A_co:
-        """Returns the value."""
+        """Return the value."""
         return self.value
 
 
@@ -55,7 +55,7 @@ class Err:
 
     @classmethod
     def of(cls, op: str, error: Exception) -> Err:
-        """Returns what an op, or one inside it that says its name, has raised as a value."""
+        """Return what an op, or one inside it that says its name, has raised as a value."""
         op = getattr(error, "op", "") or op
         code = next(code for code, raised in _RAISED.items() if isinstance(error, raised))
         got, _, expected = str(error).removeprefix(f"{op}: ").partition(_BUT)
@@ -63,7 +63,7 @@ class Err:
 
     @public_api
     def unwrap(self) -> NoReturn:
-        """Raises the error.
+        """Raise the error.
 
         Raises:
             ShapeError: The code is `shape`.

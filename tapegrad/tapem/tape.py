@@ -92,11 +92,11 @@ class Tape:
 
     @classmethod
     def empty(cls) -> Tape:
-        """Returns a tape without nodes."""
+        """Return a tape without nodes."""
         return cls([], 0)
 
     def push(self, node: Node[Any, Any]) -> Tape:
-        """Returns a tape with one more node, whose id is the length of this one."""
+        """Return a tape with one more node, whose id is the length of this one."""
         is_newest = len(self._nodes) == self._length > 0  # an empty tape starts a line: it keeps no node alive
         nodes = self._nodes if is_newest else self._nodes[: self._length]
         nodes.append(node)
@@ -121,7 +121,7 @@ class Tape:
 
     @override
     def __eq__(self, other: object) -> bool:
-        """Compares ops, parents and values; two runs of one program are equal."""
+        """Compare ops, parents and values; two runs of one program are equal."""
         if not isinstance(other, Tape):
             return NotImplemented
         return len(self) == len(other) and all(map(_alike, self, other))
@@ -148,7 +148,7 @@ class Tape:
         return bundle(repr(self), self.graph())
 
     def graph(self) -> str:
-        """Returns the tape as a Mermaid graph: what flows into what."""
+        """Return the tape as a Mermaid graph: what flows into what."""
         return flow(map(str, self), ((parent.id, node.id) for node in self for parent in node.parents))
 
 

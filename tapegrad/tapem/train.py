@@ -30,7 +30,7 @@ class Trained(NamedTuple):
 
 @public_api
 def sgd(loss: Loss, parameters: Sequence[Plain], *, lr: float, steps: int) -> Result[Trained]:
-    r"""Goes down the gradient of a loss, by the library's own `SGD`.
+    r"""Go down the gradient of a loss, by the library's own `SGD`.
 
     $$x \leftarrow x - \eta \, dL/dx$$
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def positive_only(x: Tensor[Any, Any, Any]) -> None:
-    """Refuses what has no logarithm."""
+    """Reject what has no logarithm."""
     refused = x.numpy()[x.numpy() <= 0]
     if refused.size:
         message = f"the least of x is {refused.min():.6g} but it must be above 0"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=["at once", "row by row"])
 def at_a_time(request: Any, monkeypatch: Any) -> Iterator[str]:
-    """Gathers all rows at once, as in small convolutions, or one at a time, as far as it goes in large ones."""
+    """Gather all rows at once, as in small convolutions, or one at a time, as far as it goes in large ones."""
     if request.param == "row by row":
         monkeypatch.setattr(convolution, "_BYTES", 1)
         monkeypatch.setattr(convolution, "_PLACES", 1)
@@ -28,7 +28,7 @@ def at_a_time(request: Any, monkeypatch: Any) -> Iterator[str]:
 
 
 def by_the_formula(x: Any, w: Any, slide: Slide) -> Any:
-    """Adds up x_j w_k wherever r j + b = s i + d k."""
+    """Add up x_j w_k wherever r j + b = s i + d k."""
     y = np.zeros((len(x), x.shape[1], w.shape[1], *slide.sizes))
     for i in np.ndindex(*slide.sizes):
         for k in np.ndindex(*w.shape[3:]):
@@ -40,7 +40,7 @@ def by_the_formula(x: Any, w: Any, slide: Slide) -> Any:
 
 
 def drawn(rng: Any, least: int = 1) -> tuple[Any, Any, Slide]:
-    """Draws cells, kernels and a slide; some windows may lie outside."""
+    """Draw cells, kernels and a slide; some windows may lie outside."""
     rank, groups = int(rng.integers(least, 4)), int(rng.integers(1, 3))
 
     def numbers(low: int, high: int) -> tuple[int, ...]:

@@ -45,7 +45,7 @@ def made(path: Path, mode: int) -> Path:
 
 
 def reason() -> str:
-    """Returns why the folder is not used, which is said once."""
+    """Return why the folder is not used, which is said once."""
     with pytest.warns(RuntimeWarning) as warned:
         assert kernel_cache.folder() is None
     with warnings.catch_warnings():
@@ -125,7 +125,7 @@ def test_without_a_place_to_write_there_is_no_folder(monkeypatch: pytest.MonkeyP
 
 
 def computed(folder: Path, *prefix: str, **variables: str) -> list[str]:
-    """Runs the program with a copy of the library that is not to be written to; returns what it prints."""
+    """Run the program with a copy of the library that is not to be written to; returns what it prints."""
     package = folder / "library" / "tapegrad"
     if not package.exists():
         ignored = shutil.ignore_patterns("__pycache__")
@@ -151,7 +151,7 @@ def computed(folder: Path, *prefix: str, **variables: str) -> list[str]:
 
 
 def as_a_stranger() -> list[str]:
-    """Returns what runs a command as a user whom the system does not know, who may read all and write nothing."""
+    """Return what runs a command as a user whom the system does not know, who may read all and write nothing."""
     reading = ["--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search"]
     command = ["setpriv", "--reuid", str(STRANGER), "--regid", str(STRANGER), "--clear-groups", *reading]
     if shutil.which("setpriv") is None or subprocess.run([*command, "true"], check=False).returncode:

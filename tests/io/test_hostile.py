@@ -60,7 +60,7 @@ class Trained:
         }
 
     def bits(self) -> dict[str, bytes]:
-        """Returns all that there is to change."""
+        """Return all that there is to change."""
         kept: Any = self.saved
         arrays = {path: tensor.data for path, tensor in (self.model.parameters() | self.model.buffers()).items()}
         for name in ("opt", "batches", "scaler"):
@@ -70,7 +70,7 @@ class Trained:
 
 
 def attempt(content: bytes, suffix: str, kept: Trained, folder: Path) -> str:
-    """Loads a file and returns what it is refused with, if it is; whatever it holds, all promises are kept."""
+    """Load a file and returns what it is refused with, if it is; whatever it holds, all promises are kept."""
     path = folder / f"model.{suffix}"
     path.write_bytes(content)
     before = kept.bits()
@@ -374,7 +374,7 @@ def mutated(content: bytes, cuts: Iterable[Cut]) -> bytes:
 
 
 def rewritten(content: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """Changes each member of an archive behind its checksum, which so remains right."""
+    """Change each member of an archive behind its checksum, which so remains right."""
     with zipfile.ZipFile(BytesIO(content)) as members:
         return archive(*((name, change(members.read(name))) for name in members.namelist()))
 
@@ -410,7 +410,7 @@ def test_a_file_that_is_not_mutated_is_loaded(folder: Path) -> None:
 
 
 def tried(content: bytes, folder: Path, kept: Trained) -> None:
-    """Takes bytes as what their first one says: a file of either format, or the arrays of an archive."""
+    """Take bytes as what their first one says: a file of either format, or the arrays of an archive."""
     kind, rest = content[:1], content[1:]
     if kind == b"n":
         attempt(rest, "npz", kept, folder)
@@ -421,7 +421,7 @@ def tried(content: bytes, folder: Path, kept: Trained) -> None:
 
 
 def main() -> None:
-    """Mutates files until one breaks a promise, or there were as many as asked for."""
+    """Mutate files until one breaks a promise, or there were as many as asked for."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     with tempfile.TemporaryDirectory() as name:
         folder, kept = Path(name), Trained(0)
@@ -443,7 +443,7 @@ def main() -> None:
 
 
 def guided(seeds: list[bytes], runs: int, folder: Path, kept: Trained) -> None:
-    """Lets libFuzzer choose what to mutate by the branches that it reaches."""
+    """Let libFuzzer choose what to mutate by the branches that it reaches."""
     atheris: Any = __import__("atheris")
     rooms: list[Any] = [zipfile, inspect.getmodule(np.lib.format.read_magic), formats, sys.modules[load.__module__]]
     kinds = [one for room in rooms for one in vars(room).values() if getattr(one, "__module__", "") == room.__name__]

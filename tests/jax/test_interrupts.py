@@ -200,7 +200,7 @@ def test_threads_that_call_one_step_get_each_its_own_result() -> None:
 
 @pytest.fixture(autouse=True)
 def _python_interrupts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Lets Python's own handler answer, threads take turns often, and each test have locks of its own."""
+    """Let Python's own handler answer, threads take turns often, and each test have locks of its own."""
     # A tracer interrupts even between the end of a block and its `__exit__`, where no signal comes in.
     for lock in ("_tracing", "_running"):
         monkeypatch.setattr(sys.modules["tapegrad.jax.jit"], lock, threading.RLock())

@@ -70,7 +70,7 @@ def step_gradients(model: Any, x: Any, y: Any) -> Gradients:
 
 
 def counted(function: Callable[..., Any]) -> tuple[Callable[..., Any], list[int]]:
-    """Returns a function under jit, and what grows by one each time it is traced."""
+    """Return a function under jit, and what grows by one each time it is traced."""
     traces: list[int] = []
 
     def counting(*args: Any) -> Any:

@@ -36,7 +36,7 @@ class Anything(ModuleType):
 
 
 def oracle() -> Any:
-    """Returns the oracle, whose TORCH has calls of each op; what they are in PyTorch is not looked at here."""
+    """Return the oracle, whose TORCH has calls of each op; what they are in PyTorch is not looked at here."""
     spec = spec_from_file_location("oracle_without_torch", FILE)
     assert spec is not None
     assert spec.loader is not None
@@ -84,7 +84,7 @@ def operands(name: str) -> list[Tensor[Any, Any, Any]]:
 
 
 def computed(name: str, tensors: list[Any]) -> list[list[Any]]:
-    """Returns what all calls of an op give for these operands, and the gradients along a direction."""
+    """Return what all calls of an op give for these operands, and the gradients along a direction."""
     rest, found = iter(tensors), []
     for one in calls(name):
         leaves: list[Any] = []
@@ -179,7 +179,7 @@ MIXED: dict[str, Any] = {
 
 
 def is_near(found: Any, expected: Any) -> None:
-    """Compares sums of many terms too, which are as exact as the largest of them."""
+    """Compare sums of many terms too, which are as exact as the largest of them."""
     largest = abs(expected.numpy()).max()
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5 * largest)
 
@@ -212,7 +212,7 @@ def given_slope(x: Any) -> Any:
 
 
 def slope_of(f: Any, x: Any) -> Any:
-    """Returns the slope at a level above `x`, on the tape of `x`."""
+    """Return the slope at a level above `x`, on the tape of `x`."""
     level: Any = Autodiff()
     leaf = level.from_inner(x)
     return level.inner(f(leaf.trace()).backward(wrt=leaf)[leaf])

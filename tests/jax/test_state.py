@@ -28,7 +28,7 @@ NAN = float("nan")
 
 
 def counted(step: Callable[..., Any]) -> tuple[Callable[..., Any], list[int]]:
-    """Returns a function under jit, and what grows by one each time it is traced."""
+    """Return a function under jit, and what grows by one each time it is traced."""
     traces: list[int] = []
 
     def counting(*args: Any, **kwargs: Any) -> Any:
@@ -39,7 +39,7 @@ def counted(step: Callable[..., Any]) -> tuple[Callable[..., Any], list[int]]:
 
 
 def shown(result: Any) -> list[str]:
-    """Writes a result so that 0.0 and -0.0 differ, and NaN is NaN."""
+    """Write a result so that 0.0 and -0.0 differ, and NaN is NaN."""
     values = (
         [result.dtype, *result.reshape((-1,)).tolist()] if isinstance(result, tg.Tensor) else [type(result), result]
     )
@@ -118,7 +118,7 @@ VALUES: list[Any] = [
 
 
 def number_of(value: Any) -> Any:  # one for each kind
-    """Returns a number that tells every two of the values apart that are of different types or not equal."""
+    """Return a number that tells every two of the values apart that are of different types or not equal."""
     if isinstance(value, bool | np.bool_):
         return 7.0 if isinstance(value, bool) else 9.0
     if isinstance(value, float | int | np.generic):
@@ -152,7 +152,7 @@ def helper(x: Any, factor: Any = 1.0) -> Any:
 
 
 def put(held: list[Any]) -> Callable[[Any], None]:
-    """Returns what changes an argument; an array is none."""
+    """Return what changes an argument; an array is none."""
     return lambda value: held.__setitem__(0, number_of(value) if isinstance(value, np.ndarray) else value)
 
 

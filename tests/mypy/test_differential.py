@@ -97,7 +97,7 @@ class Drawn:
         self.beside: list[Sizes] = []  # the shapes that subscripts were drawn for
 
     def expression(self) -> str:
-        """Returns a call as a function, as a method or as an operator."""
+        """Return a call as a function, as a method or as an operator."""
         operands, options = self.arguments()
         if self.op.name in OPERATORS and self.chance(0.3):
             return f"({f' {OPERATORS[self.op.name]} '.join(operands)})"
@@ -110,7 +110,7 @@ class Drawn:
         return f"tg.{self.op.name}({', '.join([*operands, *options])})"
 
     def arguments(self) -> tuple[list[str], list[str]]:
-        """Returns operands by position and all else by name."""
+        """Return operands by position and all else by name."""
         self.like = self.shape()
         operands: list[str] = []
         options: list[str] = []
@@ -127,17 +127,17 @@ class Drawn:
         return operands, options
 
     def chance(self, share: float) -> bool:
-        """Says yes in that share of the cases."""
+        """Say yes in that share of the cases."""
         return self.dice.random() < share
 
     def shape(self) -> Sizes:
-        """Returns any shape."""
+        """Return any shape."""
         if self.op.name[-2:] in ("1d", "2d", "3d") and self.chance(0.8):
             return tuple(self.dice.choices(self.lengths, k=int(self.op.name[-2]) + self.dice.randint(1, 2)))
         return tuple(self.dice.choices(self.lengths, k=self.dice.randint(0, self.largest_rank)))
 
     def relative(self) -> Sizes:
-        """Returns a shape that may fit beside the first operand's."""
+        """Return a shape that may fit beside the first operand's."""
         like, n = self.like, self.dice.choice(self.lengths)
         stretched = tuple(self.dice.choice((1, size)) for size in like)
         other = tuple(n if self.chance(0.3) else size for size in like)
@@ -157,7 +157,7 @@ class Drawn:
         return self.dice.choice((*near, like[::-1], like[:1], like[-1:], other, self.shape()))
 
     def kernels(self) -> Sizes:
-        """Returns the shape of kernels that may slide over the first operand, with or without a batch."""
+        """Return the shape of kernels that may slide over the first operand, with or without a batch."""
         has_rank = self.op.name.endswith("d")
         rank = int(self.op.name[-2]) if has_rank else max(len(self.like) - self.dice.randint(1, 2), 1)
         channels = self.like[-rank - 1] if len(self.like) > rank else 1
@@ -167,7 +167,7 @@ class Drawn:
         return (*sizes, *self.dice.choices((1, 2, 3), k=rank))
 
     def fitting(self, name: str) -> Sizes | None:
-        """Returns the shape of one of so many operands that chance would hardly ever make them fit."""
+        """Return the shape of one of so many operands that chance would hardly ever make them fit."""
         gates = GATES.get(self.op.name.removesuffix("_cell"))
         if gates is None or not self.like:
             return None
@@ -178,7 +178,7 @@ class Drawn:
         return {**shapes, "h": state, "c": state, "bias_x": (gates * hidden,), "bias_h": (gates * hidden,)}[name]
 
     def operands(self, name: str, annotation: str) -> str:
-        """Returns an operand, or as many as the op takes at once."""
+        """Return an operand, or as many as the op takes at once."""
         if name == self.op.star:
             return ", ".join(self.operand(annotation, shape) for shape in self.beside)
         if name not in self.op.sequences:
@@ -191,7 +191,7 @@ class Drawn:
         return f"({', '.join(parts)},)" if self.chance(0.5) else f"[{', '.join(parts)}]"
 
     def subscripts(self) -> str:
-        """Returns subscripts of `einsum` and draws the shapes they are for; axes of one size mostly share a letter."""
+        """Return subscripts of `einsum` and draws the shapes they are for; axes of one size mostly share a letter."""
         self.beside = [self.like, *(self.relative() for _ in range(self.dice.randint(0, 2)))]
         dots = "..." if self.chance(0.2) else ""
 
@@ -204,13 +204,13 @@ class Drawn:
         return ",".join(parts) + ("" if self.chance(0.3) else f"->{output}")
 
     def operand(self, annotation: str, shape: Sizes) -> str:
-        """Returns a tensor."""
+        """Return a tensor."""
         dtype = self.dtype(annotation)
         trace = ".trace()" if self.chance(0.3) else ""
         return f"tg.zeros({shape}{dtype}){trace}"
 
     def dtype(self, annotation: str) -> str:
-        """Returns a dtype that the op takes, now and then one that it does not; nothing is float32."""
+        """Return a dtype that the op takes, now and then one that it does not; nothing is float32."""
         kinds = [", np.bool_"] if "np.bool_" in annotation else [", np.int64"] if "np.integer" in annotation else [""]
         if "Truth" in annotation or "Float | np.integer" in annotation:
             kinds = ["", ", np.int64", ", np.bool_"]
@@ -221,7 +221,7 @@ class Drawn:
         return self.dice.choice(kinds)
 
     def argument(self, name: str, annotation: str) -> str:
-        """Returns a value of one of the kinds that an annotation unites."""
+        """Return a value of one of the kinds that an annotation unites."""
         kind = self.dice.choice(re.split(r" \| (?![^\[]*\])", annotation))
         rank = len(self.like)
         if kind == "Axis":
@@ -262,12 +262,12 @@ class Drawn:
         raise NotImplementedError(message)
 
     def axis(self) -> int:
-        """Returns an axis that is mostly there."""
+        """Return an axis that is mostly there."""
         rank = len(self.like)
         return self.dice.randint(-rank - 1, rank) if self.chance(0.3) else self.dice.randrange(-rank, rank or 1)
 
     def sizes(self) -> str:
-        """Returns a shape to make or to take on: of as many elements as the first operand, when it can be."""
+        """Return a shape to make or to take on: of as many elements as the first operand, when it can be."""
         sizes = list(self.relative())
         if self.chance(0.5):
             total = math.prod(self.like)
@@ -278,11 +278,11 @@ class Drawn:
         return self.several([self.of_numpy(n) for n in sizes])
 
     def of_numpy(self, n: int) -> str:
-        """Writes a number, now and then as one of NumPy's."""
+        """Write a number, now and then as one of NumPy's."""
         return f"np.int64({n})" if self.chance(0.05) else str(n)
 
     def index(self) -> str:
-        """Returns what stands between brackets."""
+        """Return what stands between brackets."""
         end = (None, -8, -3, -2, -1, 0, 1, 2, 4, 9)
 
         def item() -> str:
@@ -299,14 +299,14 @@ class Drawn:
 
     @staticmethod
     def between_brackets(part: Any) -> str:
-        """Writes a part of an index as it stands between brackets."""
+        """Write a part of an index as it stands between brackets."""
         if not isinstance(part, slice):
             return "..." if part is ... else str(part)
         ends = ("" if n is None else str(n) for n in (part.start, part.stop, part.step))
         return ":".join(ends)
 
     def nested(self) -> str:
-        """Returns lists of lists of numbers, ragged now and then."""
+        """Return lists of lists of numbers, ragged now and then."""
         sizes = self.dice.choices((1, 2, 3), k=self.dice.randint(0, 3))
 
         def filled(depth: int) -> str:
@@ -318,12 +318,12 @@ class Drawn:
         return filled(0)
 
     def several(self, parts: list[Any]) -> str:
-        """Writes a tuple."""
+        """Write a tuple."""
         return f"({', '.join(map(str, parts))}{',' if len(parts) == 1 else ''})"
 
 
 def drawn(calls: int, seed: int) -> list[Call]:
-    """Returns about as many calls as asked for, as many of each op, right and wrong ones."""
+    """Return about as many calls as asked for, as many of each op, right and wrong ones."""
     dice, ops = random.Random(seed), _ops()  # noqa: S311  # draws programs, not secrets
     return [call for op in ops for call in _of_one_op(op, dice, math.ceil(calls / len(ops) / 2))]
 
@@ -352,7 +352,7 @@ def _of_one_op(op: Op, dice: random.Random, share: int) -> Iterator[Call]:
 
 
 def executed(written: str) -> Call | None:
-    """Runs a call; None where it fails for what its arguments hold, which no type tells."""
+    """Run a call; None where it fails for what its arguments hold, which no type tells."""
     try:
         with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
             result = eval(written, {"tg": tg, "np": np})  # noqa: S307  # written above
@@ -364,7 +364,7 @@ def executed(written: str) -> Call | None:
 
 
 def type_of(value: Any) -> str:
-    """Writes the type of a result as mypy reveals it."""
+    """Write the type of a result as mypy reveals it."""
     if isinstance(value, tuple):
         return f"tuple[{', '.join(map(type_of, value)) or '()'}]"
     sizes = ", ".join(f"Literal[{n}]" for n in value.shape) or "()"
@@ -373,7 +373,7 @@ def type_of(value: Any) -> str:
 
 
 def checked(calls: list[Call], folder: Path) -> dict[int, str]:
-    """Returns what mypy says of each call, by its place in the list."""
+    """Return what mypy says of each call, by its place in the list."""
     program, settings = folder / "calls.py", folder / "mypy.ini"
     lines = [f"reveal_type({call.written})" for call in calls]
     (folder / "hiding.py").write_text(HELPERS, "utf-8")
@@ -391,14 +391,14 @@ def checked(calls: list[Call], folder: Path) -> dict[int, str]:
 
 
 def hidden(call: Call, dice: random.Random) -> Call:
-    """Returns a call that does the same, some of whose numbers come from where mypy sees none."""
+    """Return a call that does the same, some of whose numbers come from where mypy sees none."""
     parts = re.split(r"(\d+\.\d+|[A-Za-z_]\w*|\d+)", call.written)
     hiding = [f"{dice.choice(HIDING)}({part})" if part.isdigit() and dice.random() < 0.35 else part for part in parts]
     return replace(call, written="".join(hiding))
 
 
 def judged(call: Call, said: str) -> str:
-    """Says how what mypy said of a call compares with what the call did."""
+    """Say how what mypy said of a call compares with what the call did."""
     code, _, words = said.rpartition(" / ")
     if not call.valid:
         if call.outcome in (words, said):
@@ -416,7 +416,7 @@ def judged(call: Call, said: str) -> str:
 
 
 def scored(calls: list[Call], folder: Path) -> dict[tuple[bool, str], list[tuple[Call, str]]]:
-    """Returns the calls and what mypy says of them, by whether they are valid and how both compare."""
+    """Return the calls and what mypy says of them, by whether they are valid and how both compare."""
     said = checked(calls, folder)
     found: dict[tuple[bool, str], list[tuple[Call, str]]] = {}
     for number, call in enumerate(calls):
@@ -455,7 +455,7 @@ def test_every_op_is_drawn_right_and_wrong() -> None:
 
 
 def main() -> None:
-    """Prints the scores, and each call that mypy did not see exactly."""
+    """Print the scores, and each call that mypy did not see exactly."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("calls", type=int, nargs="?", default=5000)
     parser.add_argument("--seed", type=int, default=0)

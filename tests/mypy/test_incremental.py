@@ -224,7 +224,7 @@ CASES: Final[dict[str, list[Files]]] = {
 
 
 def drawn(dice: random.Random, *, stubs: bool) -> list[Files]:
-    """Returns what a program is before all edits and after each of them."""
+    """Return what a program is before all edits and after each of them."""
     first = {file: [choice[0] for choice in choices] for file, choices in PLACES.items()}
     programs = [first]
     for _ in range(STEPS):
@@ -237,7 +237,7 @@ def drawn(dice: random.Random, *, stubs: bool) -> list[Files]:
 
 
 def edited(program: Program, dice: random.Random, *, stubs: bool) -> Program:
-    """Returns a program with something else in one of its places."""
+    """Return a program with something else in one of its places."""
     while True:
         file = dice.choice([file for file in PLACES if stubs or file.endswith(".py")])
         place = dice.randrange(len(PLACES[file]))
@@ -247,7 +247,7 @@ def edited(program: Program, dice: random.Random, *, stubs: bool) -> Program:
 
 
 def write(files: Files, folder: Path, prefix: str, time: int) -> list[str]:
-    """Writes a program with a prefix to the names of its modules, each change as of a time that mypy has not seen.
+    """Write a program with a prefix to the names of its modules, each change as of a time that mypy has not seen.
 
     Returns:
         Its files; of a module that has a stub, the stub.
@@ -264,7 +264,7 @@ def write(files: Files, folder: Path, prefix: str, time: int) -> list[str]:
 
 
 def mypy(folder: Path, *arguments: str) -> dict[str, set[str]]:
-    """Runs mypy, or its daemon, and returns what it says of each program, by the prefix of its files."""
+    """Run mypy, or its daemon, and return what it says of each program, by the prefix of its files."""
     run = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     assert run.returncode in (0, 1), run.stdout + run.stderr
     said: dict[str, set[str]] = defaultdict(set)
@@ -276,7 +276,7 @@ def mypy(folder: Path, *arguments: str) -> dict[str, set[str]]:
 
 
 def fresh(histories: dict[str, list[Files]], folder: Path) -> dict[str, list[set[str]]]:
-    """Returns what mypy says of each program at each step when it reads them for the first time."""
+    """Return what mypy says of each program at each step when it reads them for the first time."""
     states: list[Files] = []  # each is read once, however often a program comes back to it
     for files in chain(*histories.values()):
         if files not in states:
@@ -293,7 +293,7 @@ def differences(
     folder: Path,
     *options: str,
 ) -> list[str]:
-    """Returns where a warm mypy, or a daemon that follows some of the programs, does not say what is expected.
+    """Return where a warm mypy, or a daemon that follows some of the programs, does not say what is expected.
 
     Args:
         histories: What each program is, step by step.
@@ -326,7 +326,7 @@ def differences(
 
 
 def change(before: Files, after: Files) -> str:
-    """Writes the lines that an edit took away, and those that it brought."""
+    """Write the lines that an edit took away, and those that it brought."""
     old, new = ([(file, line) for file in files for line in files[file].splitlines()] for files in (before, after))
     gone, come = [one for one in old if one not in new], [one for one in new if one not in old]
     return "; ".join(
@@ -335,7 +335,7 @@ def change(before: Files, after: Files) -> str:
 
 
 def programs(edits: int, seed: int) -> tuple[dict[str, list[Files]], set[str]]:
-    """Returns programs that are edited so often in all, and those of them that a daemon follows.
+    """Return programs that are edited so often in all, and those of them that a daemon follows.
 
     A daemon overlooks a stub that comes or goes, so it follows the half of the programs that get none.
     """
@@ -372,7 +372,7 @@ def test_a_daemon_overlooks_a_stub_without_the_plugin_as_well(tmp_path: Path) ->
 
 
 def main() -> None:
-    """Prints each difference, and how many lines there are."""
+    """Print each difference, and how many lines there are."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("edits", type=int, nargs="?", default=2000)
     parser.add_argument("--seed", type=int, default=0)

@@ -103,7 +103,7 @@ reveal_type(x.T)
 
 
 def mypy(folder: Path, plugins: tuple[str, ...]) -> dict[str, list[str]]:
-    """Returns what mypy says of each file."""
+    """Return what mypy says of each file."""
     (folder / "mypy.ini").write_text(SETTINGS + ", ".join(plugins), "utf-8")
     command = [sys.executable, "-m", "mypy", "foreign.py", "tensors.py"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

@@ -46,7 +46,7 @@ USES = ["(x / {})", "({} - x)", "tg.maximum({}, x)"]
 
 
 def reports(folder: Path, program: str) -> list[str]:
-    """Returns what mypy says of a program, by line."""
+    """Return what mypy says of a program, by line."""
     (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
     (folder / "program.py").write_text(program, "utf-8")
     run = subprocess.run(

@@ -91,7 +91,7 @@ class Hit(NamedTuple):
 
 
 def hits(dice: random.Random) -> Iterator[Hit]:
-    """Yields programs that are hit somewhere and that Python can still read, without end."""
+    """Yield programs that are hit somewhere and that Python can still read, without end."""
     while True:
         path = dice.choice(PROGRAMS)
         hit = hit_once(path.read_text("utf-8"), str(path.relative_to(ROOT)), dice)
@@ -100,7 +100,7 @@ def hits(dice: random.Random) -> Iterator[Hit]:
 
 
 def hit_once(text: str, origin: str, dice: random.Random) -> Hit:
-    """Takes a token out of a program, doubles it, or puts another of the program's in its place."""
+    """Take a token out of a program, doubles it, or put another of the program's in its place."""
     tokens = [one for one in tokenize.generate_tokens(io.StringIO(text).readline) if one.string.strip()]
     one, other = dice.sample([token for token in tokens if token.type != tokenize.COMMENT], 2)
     change, new = dice.choice(
@@ -114,7 +114,7 @@ def hit_once(text: str, origin: str, dice: random.Random) -> Hit:
 
 
 def exchanged(text: str, token: tokenize.TokenInfo, new: str) -> str:
-    """Returns a program with another token in the place of one."""
+    """Return a program with another token in the place of one."""
     lines = text.splitlines(keepends=True)
     (first, start), (last, end) = token.start, token.end
     before, behind = "".join(lines[: first - 1]), "".join(lines[last:])
@@ -122,7 +122,7 @@ def exchanged(text: str, token: tokenize.TokenInfo, new: str) -> str:
 
 
 def is_readable(text: str) -> bool:
-    """Says whether Python can read a program: mypy asks no plugin about any other."""
+    """Return whether Python can read a program: mypy asks no plugin about any other."""
     try:
         with warnings.catch_warnings(action="ignore"):
             compile(text, "program", "exec", dont_inherit=True)
@@ -132,7 +132,7 @@ def is_readable(text: str) -> bool:
 
 
 def mypy(folder: Path, *arguments: str) -> tuple[int, list[str]]:
-    """Runs mypy, or its daemon, and returns how it ended and what it said; it has so long and no longer."""
+    """Run mypy, or its daemon, and return how it ended and what it said; it has so long and no longer."""
     command = [sys.executable, "-m", *arguments]
     try:
         run = subprocess.run(
@@ -150,7 +150,7 @@ def mypy(folder: Path, *arguments: str) -> tuple[int, list[str]]:
 
 
 def failures(count: int, seed: int, folder: Path, flags: list[str]) -> list[str]:
-    """Returns what goes wrong in so many programs, each with what was done to it."""
+    """Return what goes wrong in so many programs, each with what was done to it."""
     (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
     found: list[str] = []
     source = hits(random.Random(seed))  # noqa: S311  # draws programs, not secrets
@@ -165,7 +165,7 @@ def failures(count: int, seed: int, folder: Path, flags: list[str]) -> list[str]
 
 
 def wrong_in(folder: Path, files: list[str], flags: list[str]) -> list[str]:
-    """Returns what no program may make mypy say; one that it cannot read is left out of the run."""
+    """Return what no program may make mypy say; one that it cannot read is left out of the run."""
     code, said = mypy(folder, "mypy", "--show-traceback", *flags, *files)
     if said and "prevented further checking" in said[-1]:
         return wrong_in(folder, [file for file in files if file != said[-2].partition(":")[0]], flags)
@@ -174,7 +174,7 @@ def wrong_in(folder: Path, files: list[str], flags: list[str]) -> list[str]:
 
 
 def stale_answers(edits: int, seed: int, folder: Path) -> list[str]:
-    """Returns where a daemon, after one change of two files or another, says something else than a fresh mypy."""
+    """Return where a daemon, after one change of two files or another, says something else than a fresh mypy."""
     dice = random.Random(seed)  # noqa: S311  # draws programs, not secrets
     texts = {"library.py": LIBRARY, "program.py": PROGRAM}
     (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
@@ -204,12 +204,12 @@ def stale_answers(edits: int, seed: int, folder: Path) -> list[str]:
 
 
 def plain(said: list[str]) -> set[str]:
-    """Returns the errors among what is said: a daemon sums up in other words."""
+    """Return the errors among what is said: a daemon sums up in other words."""
     return {re.sub(r"\s+", " ", line) for line in said if re.search(r"\.py:\d+: error:", line)}
 
 
 def difference(answer: list[str], fresh: list[str]) -> list[str]:
-    """Writes what only a daemon says, and what only a fresh run does."""
+    """Write what only a daemon says, and what only a fresh run does."""
     only, missing = plain(answer) - plain(fresh), plain(fresh) - plain(answer)
     return [*(f"    daemon: {line}" for line in sorted(only)), *(f"    fresh:  {line}" for line in sorted(missing))]
 
@@ -254,7 +254,7 @@ def test_a_daemon_says_what_a_fresh_mypy_says(tmp_path: Path) -> None:
 
 
 def main() -> None:
-    """Prints each failure, and how many there are."""
+    """Print each failure, and how many there are."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("programs", type=int, nargs="?", default=2000)
     parser.add_argument("--edits", type=int, default=100)

@@ -86,7 +86,7 @@ class Sizes(ast.NodeVisitor):
         self._by_name: list[dict[str, list[Edit]]] = []
 
     def annotation(self, node: ast.AST | None) -> None:
-        """Looks for the sizes in an annotation."""
+        """Look for the sizes in an annotation."""
         if node is not None:
             self._annotated += 1
             self.visit(node)
@@ -178,11 +178,11 @@ class Sizes(ast.NodeVisitor):
 
     @override
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leaves what is only printed."""
+        """Leave what is only printed."""
 
     @override
     def visit_Match(self, node: ast.Match) -> None:
-        """Looks past the patterns: they take no calls."""
+        """Look past the patterns: they take no calls."""
         self.visit(node.subject)
         for case in node.cases:
             for statement in case.body:
@@ -199,7 +199,7 @@ def _edit(node: ast.expr, text: str) -> Edit:
 
 
 def source(origin: str, text: str) -> Source:
-    """Reads a program: without the functions that are refused, and with the sizes that can be hidden."""
+    """Read a program: without the functions that are refused, and with the sizes that can be hidden."""
     tree = ast.parse(text)
     lines = text.splitlines()
     for node in tree.body:
@@ -222,7 +222,7 @@ def source(origin: str, text: str) -> Source:
 
 @cache
 def sources() -> list[Source]:
-    """Returns all right programs."""
+    """Return all right programs."""
     files = [*sorted((ROOT / "typecheck").rglob("*.py")), *sorted((ROOT / "examples").glob("*.py"))]
     texts = {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in files if file.name != "digits_wrong.py"}
     texts |= {page.name: page.source for page in pages() if not page.quoted("mypy")}
@@ -230,14 +230,14 @@ def sources() -> list[Source]:
 
 
 def hidden(one: Source) -> list[Hidden]:
-    """Returns the programs that hide each size of one once, those of different functions at the same time."""
+    """Return the programs that hide each size of one once, those of different functions at the same time."""
     *functions, outside = one.hidings
     together = [Hidden(one, tuple(hiding for hiding in row if hiding is not None)) for row in zip_longest(*functions)]
     return [*together, *(Hidden(one, (hiding,)) for hiding in outside)]
 
 
 def alarms(drawn: list[Hidden], folder: Path) -> list[str]:
-    """Returns what mypy says against programs that are right, each with what was hidden."""
+    """Return what mypy says against programs that are right, each with what was hidden."""
     (folder / "mypy.ini").write_text(f"{SETTINGS}mypy_path = {ROOT / 'stubs'}:{ROOT / 'examples'}\n", "utf-8")
     found: list[str] = []
     for start in range(0, len(drawn), AT_ONCE):
@@ -251,7 +251,7 @@ def alarms(drawn: list[Hidden], folder: Path) -> list[str]:
 
 
 def alarms_in(names: dict[str, Hidden], folder: Path) -> list[str]:
-    """Returns what mypy says against programs in files that it does not say where nothing is hidden."""
+    """Return what mypy says against programs in files that it does not say where nothing is hidden."""
     code, said = mypy(folder, "mypy", "--show-traceback", *names)
     failed = [line for line in said if any(word in line for word in FAILED)]
     if code not in (0, 1):
@@ -269,7 +269,7 @@ def alarms_in(names: dict[str, Hidden], folder: Path) -> list[str]:
 
 
 def changes(one: Hidden, line: int) -> str:
-    """Names what is hidden in a program, beginning with what stands closest above a line."""
+    """Name what is hidden in a program, beginning with what stands closest above a line."""
     above = HIDDEN.count("\n")
     texts = [(abs(line - above - hiding[0].line), hiding[0]) for hiding in one.hidings]
     return ", ".join(f"{edit.line + above}: {edit.text}" for _, edit in sorted(texts)[:2])
@@ -286,7 +286,7 @@ def test_a_size_less_makes_no_right_program_wrong(tmp_path: Path) -> None:
 
 
 def main() -> None:
-    """Prints each alarm, and how many there are."""
+    """Print each alarm, and how many there are."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("programs", type=int, nargs="?", default=0, help="0 for all")
     parser.add_argument("--seed", type=int, default=0)

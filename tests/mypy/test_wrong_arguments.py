@@ -56,7 +56,7 @@ FOUND: Final = (
 
 
 def calls() -> Iterator[str]:
-    """Yields calls with one argument of the wrong kind; some happen to be right."""
+    """Yield calls with one argument of the wrong kind; some happen to be right."""
     for name, function in inspect.getmembers(tg, inspect.isfunction):
         yield from calls_of(f"tg.{name}", function)
     for name, layer in inspect.getmembers(nn, inspect.isclass):
@@ -69,7 +69,7 @@ def calls() -> Iterator[str]:
 
 
 def calls_of(name: str, function: Callable[..., Any]) -> Iterator[str]:
-    """Yields calls of a function with each value for each of its parameters, and for the others what may do."""
+    """Yield calls of a function with each value for each of its parameters, and for the others what may do."""
     parameters = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
     for wrong in parameters:
         for value in VALUES:
@@ -78,13 +78,13 @@ def calls_of(name: str, function: Callable[..., Any]) -> Iterator[str]:
 
 
 def plausible(parameter: inspect.Parameter) -> str:
-    """Returns an argument that a parameter may take."""
+    """Return an argument that a parameter may take."""
     annotation = str(parameter.annotation)
     return "[x]" if "Sequence" in annotation else "x" if "Tensor" in annotation else "2"
 
 
 def written(parameter: inspect.Parameter, value: str) -> str:
-    """Writes an argument for a parameter."""
+    """Write an argument for a parameter."""
     match parameter.kind:
         case parameter.VAR_POSITIONAL:
             return f"*({value},)"
@@ -96,7 +96,7 @@ def written(parameter: inspect.Parameter, value: str) -> str:
 
 
 def failures(drawn: list[str], folder: Path) -> list[str]:
-    """Returns the calls of which mypy says that the plugin failed, or how mypy itself ended."""
+    """Return the calls of which mypy says that the plugin failed, or how mypy itself ended."""
     (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
     functions = "".join(f"def f{number}() -> None: {call}\n" for number, call in enumerate(drawn))
     (folder / "program.py").write_text(HEAD + functions, "utf-8")
@@ -116,7 +116,7 @@ def test_no_argument_of_the_wrong_kind_is_a_failure_of_the_plugin(tmp_path: Path
 
 
 def main() -> None:
-    """Prints each failure, and how many there are."""
+    """Print each failure, and how many there are."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("calls", type=int, nargs="?", default=100_000)
     parser.add_argument("--seed", type=int, default=0)

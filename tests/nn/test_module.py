@@ -209,7 +209,7 @@ def test_none_takes_the_place_of_a_parameter_only_where_the_class_declares_it() 
 
 
 def hidden(layer: Any) -> dict[str, Any]:
-    """Returns containers in which no module finds a layer, by the name of their type."""
+    """Return containers in which no module finds a layer, by the name of their type."""
     by_name = {"fall": layer}
     return {
         "set": {layer},
@@ -305,7 +305,7 @@ NESTS: dict[str, Any] = {"modules": Outer, "lists": lambda held: [held], "dicts"
 
 
 def nested(nest: Any) -> Outer:
-    """Returns a module with a layer that stands deeper in it than Python nests calls."""
+    """Return a module with a layer that stands deeper in it than Python nests calls."""
     held: Any = Linear(3, 2, rng=0)
     for _ in range(DEEP):
         held = nest(held)

@@ -16,7 +16,7 @@ from tapegrad.optim import Adam
 
 
 def by_hand(layer: Any, x: Any) -> Any:
-    """Computes the recurrence step by step, of `(Batch, Steps, Width)`."""
+    """Compute the recurrence step by step, of `(Batch, Steps, Width)`."""
     rate, step = -np.exp(layer.log_rate.numpy()), np.exp(layer.log_step.numpy())[:, None]
     kept = np.exp(step * rate)
     taken, state, rows = (kept - 1) / rate, np.zeros(layer.mix.shape), []

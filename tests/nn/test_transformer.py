@@ -30,7 +30,7 @@ X, CONTEXT = normal((2, 7, 12), rng=0), normal((2, 5, 12), rng=1)
 
 
 def seen(model: Any, x: Any, row: int) -> Any:
-    """Returns which rows of the argument the row of a result depends on."""
+    """Return which rows of the argument the row of a result depends on."""
     # The sum of a normalized row, or of its squares, would hang on nothing.
     dx = (model(x.trace())[:, row] ** 3).sum().backward(wrt=x)[x].numpy()
     return np.abs(dx).max((0, 2)) > 1e-12

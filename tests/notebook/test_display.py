@@ -18,13 +18,13 @@ from tapegrad.notebook.heat import ABOVE, BELOW, NO_NUMBER, ZERO, heat_map
 
 
 def parsed(html: str | None) -> ET.Element:
-    """Reads markup as a reader that forgives nothing."""
+    """Read markup as a reader that forgives nothing."""
     assert html is not None
     return ET.fromstring(f"<div>{html}</div>")  # noqa: S314  # ours
 
 
 def pixels(png: bytes) -> Any:
-    """Reads a PNG as heat_map writes it: one chunk of lines without a filter."""
+    """Read a PNG as heat_map writes it: one chunk of lines without a filter."""
     width, height = struct.unpack(">II", png[16:24])
     size = struct.unpack(">I", png[33:37])[0]
     lines = np.frombuffer(zlib.decompress(png[41 : 41 + size]), np.uint8).reshape(height, 1 + 3 * width)

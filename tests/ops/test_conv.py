@@ -32,7 +32,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 def by_loops(x: Any, w: Any, stride: int, padding: int, dilation: int, groups: int) -> Any:
-    """Computes what the docstring says, number by number."""
+    """Compute what the docstring says, number by number."""
     rank = x.ndim - 2
     x = np.pad(x, [(0, 0), (0, 0), *[(padding, padding)] * rank])
     span = [dilation * (k - 1) + 1 for k in w.shape[2:]]

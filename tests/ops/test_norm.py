@@ -44,7 +44,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 def affine(x: Any) -> tuple[Any, Any]:
-    """Returns the weight and the bias that change nothing."""
+    """Return the weight and the bias that change nothing."""
     return ones(x.shape[-1:], x.dtype.type), zeros(x.shape[-1:], x.dtype.type)
 
 

@@ -32,7 +32,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 def operands(name: str, *batch: int, steps: int = 4, inner: int = 2, hidden: int = 3) -> list[Any]:
-    """Returns what an op of this name takes, with random numbers."""
+    """Return what an op of this name takes, with random numbers."""
     width = GATES[name.removesuffix("_cell")] * hidden
     x = (*batch, inner) if name.endswith("_cell") else (*batch, steps, inner)
     states = [(*batch, hidden)] * (2 if name.startswith("lstm") else 1)
@@ -41,12 +41,12 @@ def operands(name: str, *batch: int, steps: int = 4, inner: int = 2, hidden: int
 
 
 def numbers(*values: float) -> Any:
-    """Returns a column of numbers, each a batch of its own."""
+    """Return a column of numbers, each a batch of its own."""
     return tensor([[value] for value in values], np.float64)
 
 
 def joined(results: Any) -> Any:
-    """Returns all numbers of a result in one vector, so that each is differentiated."""
+    """Return all numbers of a result in one vector, so that each is differentiated."""
     return concat([part.reshape((-1,)) for part in (results if isinstance(results, tuple) else (results,))])
 
 

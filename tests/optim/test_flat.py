@@ -26,7 +26,7 @@ LARGE: list[tuple[int, ...]] = [(517, 523), (3, 101, 1009), (1031, 523)]  # the 
 
 
 def alone(kind: Any) -> Any:
-    """Returns the same optimizer, which is given each parameter by itself."""
+    """Return the same optimizer, which is given each parameter by itself."""
 
     def update(self: Any, x: Any, dx: Any, state: Any, lr: float) -> Any:
         return kind.update(self, x, dx, state, lr)
@@ -84,7 +84,7 @@ def of_one_number(of: list[Param[Any, Any]], number: float) -> Gradients:
 
 
 def base(parameter: Param[Any, Any]) -> Any:
-    """Returns the array that the values of a parameter are a part of."""
+    """Return the array that the values of a parameter are a part of."""
     data: Any = parameter.data
     return data.base
 
@@ -95,7 +95,7 @@ def bits(optimizer: Optimizer[Any]) -> dict[str, bytes]:
 
 
 def trained(make: Callable[[Any], Any], of: dict[str, Param[Any, Any]]) -> dict[str, bytes]:
-    """Takes nine steps: with other step sizes, then without some of the parameters, then with all."""
+    """Take nine steps: with other step sizes, then without some of the parameters, then with all."""
     optimizer = make(of)
     for step in range(9):
         optimizer.lr = 0.1 / (step + 1)

@@ -21,7 +21,7 @@ def model() -> Any:
 
 
 def stepped(net: Module, optimizer: Any) -> dict[str, float]:
-    """Steps with gradients of one, and returns the values by path."""
+    """Step with gradients of one, and return the values by path."""
     grads = Gradients()
     for parameter in net.parameters().values():
         grads.add(parameter, ones(parameter.shape).data)

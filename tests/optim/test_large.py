@@ -47,7 +47,7 @@ def gradients(of: list[nn.Param[Any, Any]], seed: int) -> Gradients:
 
 
 def places(of: list[nn.Param[Any, Any]], optimizer: optim.Optimizer[Any]) -> list[int]:
-    """Returns where the values of large parameters stand, and all that is remembered of them."""
+    """Return where the values of large parameters stand, and all that is remembered of them."""
     large = [str(place) for place in range(2)]
     remembered = {name: array for name, array in optimizer.arrays().items() if name[1:2] in large and array.ndim}
     return [*(place_of(x.data) for x in of[:2]), *map(place_of, remembered.values())]
@@ -77,7 +77,7 @@ def test_a_step_in_place_gives_the_bits_of_one_into_new_arrays(kind: Any, option
 
 
 def stepped() -> tuple[list[nn.Param[Any, Any]], optim.Optimizer[Any]]:
-    """Returns parameters, and what has changed them twice: from then on in place."""
+    """Return parameters, and what has changed them twice: from then on in place."""
     of = parameters()
     optimizer = optim.Adam(of)
     for seed in range(2):
@@ -235,7 +235,7 @@ class Two:
 
 
 def of_state(start: Any, update: Any) -> optim.Optimizer[Any]:
-    """Returns an optimizer of a large parameter, with a state that is started and updated so."""
+    """Return an optimizer of a large parameter, with a state that is started and updated so."""
 
     class Given(optim.Optimizer[Any]):
         @override

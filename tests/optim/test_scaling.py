@@ -14,7 +14,7 @@ from tapegrad.nn import Param
 
 
 def half_loss(w: Any, factor: float) -> Any:
-    """Computes in float16, of parameters in float32: the gradient is `factor`, which half precision may not hold."""
+    """Compute in float16, of parameters in float32: the gradient is `factor`, which half precision may not hold."""
     x = w.trace().astype(np.float16)
     return (x.astype(np.float32) * factor).sum()
 

@@ -60,7 +60,7 @@ class Torch:
 
 
 def of_torch(program: Program) -> tuple[list[Any], dict[str, Any]]:
-    """Returns what a program gives in torch, and the gradient of each float leaf."""
+    """Return what a program gives in torch, and the gradient of each float leaf."""
     leaves = {name: torch.tensor(array) for name, array in program.leaves.items()}
     wanted = {name: x for name, x in leaves.items() if x.is_floating_point() and not is_fixed(name)}
     for x in wanted.values():
@@ -76,7 +76,7 @@ def of_torch(program: Program) -> tuple[list[Any], dict[str, Any]]:
 
 
 def compare(program: Program) -> bool:
-    """Holds a program to torch; False where torch does not know one of its calls."""
+    """Hold a program to torch; False where torch does not know one of its calls."""
     try:
         expected, slopes = of_torch(program)
     except ERRORS:
@@ -91,7 +91,7 @@ def compare(program: Program) -> bool:
 
 
 def compared(rounds: int, seed: int) -> tuple[int, int]:
-    """Composes so many programs that end with each op; counts those that torch knows, and all."""
+    """Compose so many programs that end with each op; counts those that torch knows, and all."""
     dice, known, count = Random(seed), 0, 0  # noqa: S311  # draws programs, not secrets
     for _ in range(rounds):
         for name in NAMES:
@@ -113,7 +113,7 @@ def test_programs_have_the_values_and_gradients_of_torch() -> None:
 
 
 def main() -> None:
-    """Compares more programs than a test has time for."""
+    """Compare more programs than a test has time for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("programs", type=int, nargs="?", default=2000)
     parser.add_argument("--seed", type=int, default=0)

@@ -148,7 +148,7 @@ def with_options(calls: list[Call], *options: dict[str, Any]) -> list[Call]:
 
 
 def slid(rank: int) -> list[Call]:
-    """Returns kernels that slide over a line, an image or a volume."""
+    """Return kernels that slide over a line, an image or a volume."""
     # In tenths, for float32 keeps what a sum of many numbers cancels to only as exactly as the largest of them.
     x, w = real(2, 4, *(7, 6, 3)[:rank]) / 10, real(6, 4, *(3, 2, 1)[:rank], seed=1) / 10
     options: list[dict[str, Any]] = [{"stride": 2}, {"padding": 3}, {"dilation": 2}, {"padding": "same"}]
@@ -165,7 +165,7 @@ def slid(rank: int) -> list[Call]:
 
 
 def laid(rank: int) -> list[Call]:
-    """Returns kernels that the cells of a line, an image or a volume lay down."""
+    """Return kernels that the cells of a line, an image or a volume lay down."""
     x, w = real(2, 4, *(5, 4, 3)[:rank]) / 10, real(4, 6, *(3, 2, 1)[:rank], seed=1) / 10
     options: list[dict[str, Any]] = [{"stride": 3}, {"stride": 3, "output_padding": 2}, {"dilation": 2}]
     each = {"stride": (2, 1, 3)[:rank], "padding": (1, 0, 1)[:rank], "dilation": (1, 3, 2)[:rank]}
@@ -181,7 +181,7 @@ def laid(rank: int) -> list[Call]:
 
 
 def pooled(rank: int) -> list[Call]:
-    """Returns windows that slide over a line or an image."""
+    """Return windows that slide over a line or an image."""
     x = real(2, 3, *(7, 8)[:rank])
     options: list[dict[str, Any]] = [{"stride": 1}, {"stride": 3, "padding": 1}, {"padding": (1, 0)[:rank]}]
     far = np.array([*EDGES[np.abs(EDGES) < 50], *[1.0, -np.inf] * 4, 2.0, np.inf, np.nan, 3.0])
@@ -224,7 +224,7 @@ WAYS = [{}, {"reduction": "sum"}, {"reduction": "none"}]
 
 
 def by_class(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a loss of torch, whose classes stand on the second axis, rows on the others."""
+    """Return a loss of torch, whose classes stand on the second axis, rows on the others."""
 
     def loss(x: Any, target: Any, smoothing: float = 0.0, ignore_index: int = -100, reduction: str = "mean") -> Any:
         options = {"label_smoothing": smoothing} if function is F.cross_entropy else {}
@@ -238,7 +238,7 @@ def by_class(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def by_row(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds up the losses along the last axis before it reduces them."""
+    """Add up the losses along the last axis before it reduces them."""
     return lambda x, target, reduction="mean", **options: reduced(function(x, target, **options).sum(-1), reduction)
 
 
@@ -354,7 +354,7 @@ def smoothed(rank: int) -> Callable[..., Any]:
 
 
 def recurrent(name: str) -> Callable[..., Any]:
-    """Returns a layer of torch's, or a cell, as a function of its weights and states."""
+    """Return a layer of torch's, or a cell, as a function of its weights and states."""
 
     def call(x: Any, *others: Any) -> Any:
         *states, weight_x, weight_h, bias_x, bias_h = others
@@ -880,7 +880,7 @@ def compare(name: str, one: Call) -> None:
 
 
 def converted(one: Any, dtype: Any, differs: Callable[[Any], Any]) -> Any:
-    """Returns arguments whose floats are of `dtype`, with an ordinary number where torch differs."""
+    """Return arguments whose floats are of `dtype`, with an ordinary number where torch differs."""
     if isinstance(one, Call):
         return Call(converted(one.args, dtype, differs), one.options)
     if isinstance(one, Fixed):

@@ -29,7 +29,7 @@ main()
 
 
 def shown(program: str, **environment: str) -> str:
-    """Returns what a program writes to a terminal 80 columns wide."""
+    """Return what a program writes to a terminal 80 columns wide."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", program],

@@ -75,7 +75,7 @@ def start(folder: Path, every: float, how: str) -> subprocess.Popen[str]:
 
 
 def finished(folder: Path) -> tuple[dict[str, bytes], list[dict[str, float]]]:
-    """Returns all bits of the model, and the log without the time that it took."""
+    """Return all bits of the model, and the log without the time that it took."""
     with np.load(folder / "model.npz") as file:
         model = {name: array.tobytes() for name, array in file.items()}
     log = [json.loads(line) for line in (folder / "run.jsonl").read_text("utf-8").splitlines()]
@@ -83,7 +83,7 @@ def finished(folder: Path) -> tuple[dict[str, bytes], list[dict[str, float]]]:
 
 
 def killed(folder: Path, every: float, how: str, longest: float, dice: np.random.Generator) -> int:
-    """Starts a run again and again, and kills it, until it comes to its end or was killed often; returns how often."""
+    """Start a run again and again, and kills it, until it comes to its end or was killed often; returns how often."""
     kills, process = 0, start(folder, every, how)
     while kills < 12:
         try:

@@ -17,7 +17,7 @@ EMPTY = Tape.empty()
 
 @tapem.do
 def made() -> tapem.Do[dict[str, Node[Any, Any]]]:
-    """Makes a loss that needs `x` and `w`, and nodes that it does not need."""
+    """Make a loss that needs `x` and `w`, and nodes that it does not need."""
     x = yield from tapem.leaf(ops.tensor([1.0, 2.0, 3.0]))
     w = yield from tapem.leaf(ops.tensor([4.0, 5.0, 6.0]))
     fixed = yield from tapem.leaf(ops.tensor([7.0, 8.0]), requires_grad=False)

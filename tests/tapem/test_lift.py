@@ -96,7 +96,7 @@ def test_every_wrapper_has_a_case() -> None:
 
 @tapem.do
 def summed(name: str, operands: tuple[Any, ...], settings: dict[str, Any]) -> tapem.Do[Any]:
-    """Runs an op, weighs its result, and returns all that a test may ask for."""
+    """Run an op, weighs its result, and return all that a test may ask for."""
     nodes = []
     for operand in operands:
         nodes.append((yield from tapem.leaf(operand)))  # noqa: PERF401  # no comprehension can yield
@@ -136,7 +136,7 @@ def test_a_node_says_which_op_of_the_library_made_it_of_what(name: str) -> None:
 
 def test_the_way_back_is_that_of_finite_differences() -> None:
     def loss(x: Tensor[Any, Any, Any], w: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
-        """Runs the pure tape as an op of its own."""
+        """Run the pure tape as an op of its own."""
         operand, other, tape = unwrap(x, w)
         scalar, longer = network(operand, other).run(EMPTY).unwrap()
         out = node(scalar.value.data)

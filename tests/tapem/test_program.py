@@ -20,7 +20,7 @@ ODD = Err("domain", "halved", "an even number is expected", "n is odd")
 
 
 def entered(n: float) -> TapeM[float]:
-    """Appends a leaf, so that the tape tells one order of steps from another."""
+    """Append a leaf, so that the tape tells one order of steps from another."""
     return tapem.leaf(ops.full((2,), n)).map(lambda node: node.value.numpy()[0] + 1)
 
 
