@@ -131,7 +131,7 @@ def test_methods_say_what_goes_in_and_what_comes_out(editor: Editor) -> None:
             "(method) def forward(x: Tensor[tuple[*Batch@forward, Any], T@forward, float32])"
             " -> Tensor[tuple[*Batch@forward, Any], T@forward, float32]"
         ),
-        "Computes `x @ weight + bias` of float32 `x`, `(..., In)`; gives `(..., Out)`.",
+        "Compute `x @ weight + bias` of float32 `x`, `(..., In)`; gives `(..., Out)`.",
     )
     assert (
         editor.over(r"(?<=x\.)reshape")[0]

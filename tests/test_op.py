@@ -83,7 +83,7 @@ def test_an_op_is_entered_by_its_name_with_its_rule_and_operator() -> None:
 def test_an_op_keeps_its_name_words_and_signature() -> None:
     assert matmul.__name__ == "matmul"
     assert matmul.__doc__
-    assert matmul.__doc__.startswith("Multiplies matrices")
+    assert matmul.__doc__.startswith("Multiply matrices")
     assert list(matmul.__annotations__) == ["x", "y", "return"]
 
 
