@@ -78,7 +78,7 @@ def main() -> None:
         curve, parted_curve = np.array(losses).T
         axes.plot(curve, linewidth=4, alpha=0.4, label="batches of 256")
         axes.plot(parted_curve, linewidth=1, color="black", label="4 times 64, accumulated")
-        axes.set(xlabel="step", ylabel="loss, in nats", yscale="log")
+        axes.set(xlabel="step", ylabel="loss (nats)", yscale="log")
         axes.legend()
         save(figure, path)
 

@@ -42,18 +42,18 @@ class Autoencoder(nn.Module, Generic[Z]):
 
     @override
     def forward(self, x: Tensor[Shape[N, L[64]], T]) -> Tensor[Shape[N, L[64]], T]:
-        """Return each pixel anew, from the mean alone."""
+        """Reconstruct each pixel from the mean alone."""
         mean, _ = self.encode(x)
         return tg.sigmoid(self.decoder(mean))
 
 
 def divergence(mean: Tensor[Shape[N, Z], T], log_variance: Tensor[Shape[N, Z], T]) -> Tensor[tuple[()], T]:
-    """Return what the few numbers of all images cost: KL(N(μ, σ²) ‖ N(0, 1)) = ½ Σ μ² + σ² - log σ² - 1."""
+    """Return the KL divergence of the latent variables of all images: KL(N(μ, σ²) ‖ N(0, 1)) = ½ Σ μ² + σ² - log σ² - 1."""
     return 0.5 * (mean * mean + tg.exp(log_variance) - log_variance - 1.0).sum()
 
 
 def bound(model: Autoencoder[Z], x: Tensor[Shape[N, L[64]], T]) -> Tensor[tuple[()], T]:
-    """Return the negative bound in nats per image: what the pixels cost, and what the few numbers cost."""
+    """Return the negative evidence lower bound per image: the reconstruction loss plus the KL divergence."""
     mean, log_variance = model.encode(x)
     drawn = mean + tg.exp(0.5 * log_variance) * tg.normal_like(mean)
     pixels = tg.bce_with_logits(model.decoder(drawn), x.detach(), reduction="sum")
@@ -71,9 +71,9 @@ def train(model: Autoencoder[Z], images: Images[N], epochs: int) -> None:
 
 
 def plot(model: Autoencoder[Z], images: Images[N]) -> Figure:
-    """Draw ten images, what the model makes of them, and ten that it has made up."""
+    """Plot ten images, their reconstructions, and ten samples."""
     invented = tg.sigmoid(model.decoder(tg.normal((10, model.latent))))
-    rows = {"test images": images[:10], "made anew": model(images[:10]), "made up": invented}
+    rows = {"test images": images[:10], "reconstructed": model(images[:10]), "sampled": invented}
     figure = Figure(figsize=(7, 2.6), layout="constrained")
     for axes, (title, row) in zip(figure.subplots(3, 1), rows.items(), strict=True):
         axes.imshow(row.numpy().reshape((10, 8, 8)).transpose((1, 0, 2)).reshape((8, 80)), cmap="gray_r")
@@ -89,12 +89,12 @@ def main() -> None:
     with tg.random(0):
         model = Autoencoder(4)
         train(model, images, 3 if short else 100)
-        print(f"bound: {bound(model, test_images).item():.2f} nats per test image")
-        anew, mean = (
+        print(f"bound: {bound(model, test_images).item():.2f} per test image (nats)")
+        reconstruction, mean = (
             tg.rmse(model(test_images), test_images),
             tg.rmse(test_images * 0.0 + images.mean(axis=0), test_images),
         )
-        print(f"error of a pixel: {anew.item():.3f}, and {mean.item():.3f} if each image were the mean of all")
+        print(f"error of a pixel: {reconstruction.item():.3f}, and {mean.item():.3f} if each image were the mean of all")
         if path:
             save(plot(model, test_images), path)
 

@@ -62,7 +62,7 @@ def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], epochs: 
 
 
 def loss(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64]) -> float:
-    """Return how well the model guesses the next character, in nats, over 256 pieces from all over the text."""
+    """Return the loss of the next character, in nats, over 256 pieces spread over the text."""
     starts = np.linspace(0, len(text) - SEEN - 1, 256).astype(np.int64)[:, None]
     pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))
     return float(tg.cross_entropy(model(pieces[:, :-1]), pieces[:, 1:]))
@@ -91,7 +91,7 @@ def main() -> None:
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
             progress.curves(log, path)
-    print(f"loss: {loss(model, text):.3f} nats a character")
+    print(f"loss: {loss(model, text):.3f} nats per character")
     print(write(model, characters, 20 if short else 300))
 
 

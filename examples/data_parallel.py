@@ -101,7 +101,7 @@ def main() -> None:
         figure = Figure(figsize=(6, 3), layout="constrained")
         axes = figure.subplots()
         axes.plot(range(1, len(losses) + 1), losses)
-        axes.set(xlabel="step", ylabel="loss, nats")
+        axes.set(xlabel="step", ylabel="loss (nats)")
         save(figure, options.plot)
 
 

@@ -29,7 +29,7 @@ Column: TypeAlias = Tensor[Shape[N, L[1]], NoneTape]
 
 
 class Patients(NamedTuple):
-    """What was measured, and how far the disease had gone a year later; in units of the spread of those learnt from."""
+    """What was measured, and how far the disease had gone a year later; in units of the standard deviation of the training set."""
 
     train: tuple[Measured[L[282]], Column[L[282]]]
     validation: tuple[Measured[L[80]], Column[L[80]]]
@@ -38,14 +38,14 @@ class Patients(NamedTuple):
 
 @guarded  # mypy cannot know the size of the permutation, so the result is checked at run time
 def shuffled() -> tuple[Measured[L[442]], Column[L[442]]]:
-    """Return all patients in an order of chance."""
+    """Return all patients in random order."""
     loaded, order = load_diabetes(scaled=False), np.random.default_rng(0).permutation(442)
     x, y = tg.tensor(loaded.data[order]), tg.tensor(loaded.target[order])
     return x.astype(np.float32), y.astype(np.float32).reshape((442, 1))
 
 
 def standardised(x: Tensor[Shape[N, F], NoneTape], like: int) -> Tensor[Shape[N, F], NoneTape]:
-    """Return each column a mean of 0 and a variance of 1 among its first rows."""
+    """Scale each column to mean 0 and variance 1 of its first rows."""
     return (x - x[:like].mean(axis=0)) / tg.std(x[:like], axis=0)
 
 
@@ -57,13 +57,13 @@ def load() -> Patients:
     return Patients((x0, y0), (x1, y1), (x2, y2))
 
 
-def explained(foretold: Column[N], y: Column[N]) -> float:
+def explained(predicted: Column[N], y: Column[N]) -> float:
     """Return R²."""
-    return 1.0 - float(tg.mse(foretold, y) / tg.var(y))
+    return 1.0 - float(tg.mse(predicted, y) / tg.var(y))
 
 
 def least_squares(x: Measured[N], y: Column[N]) -> Tensor[Shape[L[10], L[1]], NoneTape]:
-    """Return the weights of the straight line; columns with a mean of 0 need no other number."""
+    """Return the weights of a linear least-squares fit; columns of mean 0 need no bias."""
     return tg.solve(x.T @ x, x.T @ y)
 
 
@@ -83,15 +83,15 @@ def main() -> None:
             epoch.note(validation_loss=tg.mse(model(validation_x), validation_y))
 
     w = least_squares(x, y)
-    print(f"R² of the network: {explained(model(x), y):.3f} learnt from, {explained(model(test_x), test_y):.3f} tested")
-    print(f"R² of least squares: {explained(x @ w, y):.3f} learnt from, {explained(test_x @ w, test_y):.3f} tested")
+    print(f"R² of the network: {explained(model(x), y):.3f} train, {explained(model(test_x), test_y):.3f} test")
+    print(f"R² of least squares: {explained(x @ w, y):.3f} train, {explained(test_x @ w, test_y):.3f} test")
     if path:
         figure = Figure(figsize=(4.5, 4), layout="constrained")
         axes = figure.subplots()
-        axes.scatter(y.numpy(), model(x).numpy(), s=8, alpha=0.4, label="learnt from")
-        axes.scatter(test_y.numpy(), model(test_x).numpy(), s=14, label="tested")
+        axes.scatter(y.numpy(), model(x).numpy(), s=8, alpha=0.4, label="train")
+        axes.scatter(test_y.numpy(), model(test_x).numpy(), s=14, label="test")
         axes.axline((0, 0), slope=1, color="black", linewidth=0.8)
-        axes.set(xlabel="progression, in units of its spread", ylabel="foretold")
+        axes.set(xlabel="progression, in units of its spread", ylabel="predicted")
         axes.legend()
         save(figure, path)
 

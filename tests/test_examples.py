@@ -91,7 +91,7 @@ def test_a_transformer_learns_to_write(tmp_path: Path) -> None:
     first, loss, *written = short("characters", tmp_path)
 
     (at_random,) = numbers(r"[\d,]+ characters, \d+ different ones: log of that is #", first)
-    (reached,) = numbers("loss: # nats a character", loss)
+    (reached,) = numbers("loss: # nats per character", loss)
     assert reached < at_random - 1.5
     assert len("\n".join(written)) == 21
 
@@ -118,10 +118,10 @@ def test_a_shifted_image_is_the_image_a_pixel_further() -> None:
 def test_an_autoencoder_makes_images_anew(tmp_path: Path) -> None:
     bound, error = short("autoencoder", tmp_path)
 
-    (nats,) = numbers("bound: # nats per test image", bound)
-    anew, mean = numbers("error of a pixel: #, and # if each image were the mean of all", error)
+    (nats,) = numbers("bound: # per test image (nats)", bound)
+    reconstruction, mean = numbers("error of a pixel: #, and # if each image were the mean of all", error)
     assert nats < 64 * np.log(2)  # what pixels cost if nothing is known of them
-    assert anew < mean
+    assert reconstruction < mean
 
 
 def test_the_divergence_is_what_draws_say_it_is() -> None:
@@ -138,9 +138,9 @@ def test_the_divergence_is_what_draws_say_it_is() -> None:
 def test_a_network_foretells_and_least_squares_beside_it(tmp_path: Path) -> None:
     network, line = short("diabetes", tmp_path)
 
-    learnt, tested = numbers("R² of the network: # learnt from, # tested", network)
+    learnt, tested = numbers("R² of the network: # train, # test", network)
     assert learnt > tested > 0
-    assert numbers("R² of least squares: # learnt from, # tested", line) == [0.545, 0.335]
+    assert numbers("R² of least squares: # train, # test", line) == [0.545, 0.335]
 
 
 def test_least_squares_are_those_of_numpy() -> None:
@@ -175,7 +175,7 @@ def test_an_op_of_ones_own_is_checked_and_learns(tmp_path: Path) -> None:
 
     assert checks == [
         "gradients, and gradients of gradients: as by finite differences",
-        "(1 + 2x)² at x = 3: 49, slope 28, curvature 8",
+        "(1 + 2x)² at x = 3: 49, derivative 28, curvature 8",
         "kernel: K is 64 in x but 63 in y",
     ]
     (accuracy,) = numbers("test accuracy: #% of 360 images", said)
@@ -201,10 +201,10 @@ def test_the_kernel_may_be_differentiated_on_every_level() -> None:
     level = Autodiff()
     inner = level.from_inner(x)
 
-    slope = level.inner(kernel(inner.trace(), y).sum().backward()[inner])
+    derivative = level.inner(kernel(inner.trace(), y).sum().backward()[inner])
 
-    assert slope.item() == 28  # 2 (1 + 2x) 2
-    assert slope.sum().backward()[x].item() == 8
+    assert derivative.item() == 28  # 2 (1 + 2x) 2
+    assert derivative.sum().backward()[x].item() == 8
 
 
 def test_the_digits_are_the_same_ones_in_every_example(tmp_path: Path) -> None:
