@@ -43,6 +43,8 @@ ROUNDS = {True: (3, 5), False: (7, 31)}
 THREADS_SLEEP_WITHIN = 2.0
 # glibc returns large arrays to the system and gets new pages for the next; above these sizes, it keeps them.
 TUNED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 33)}
+# Variables of the caller that would tune one contestant and not another.
+OWN_SETTINGS = ("MALLOC_", "MKL_", "NUMBA_", "NVPL_", "OMP_", "OPENBLAS_", "TAPEGRAD_", "TORCH", "XLA_")
 # Holds NumPy's OpenBLAS to AVX2; the BLAS of torch and of XLA choose by themselves.
 AVX2 = {"OPENBLAS_CORETYPE": "Haswell"}
 FAIR_WORKLOADS = ("mlp-small", "mlp-wide", "transformer")
@@ -222,7 +224,7 @@ def _rounds(once: Mapping[str, float], *, short: bool) -> int:
 def environment_of(*, tuned: bool, avx2: bool, threads: int) -> dict[str, str]:
     """Return the environment of every process, the same for all contestants."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    same = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "TAPEGRAD_"))}
+    same = {name: value for name, value in os.environ.items() if not name.startswith(OWN_SETTINGS)}
     return same | dict.fromkeys(names, str(threads)) | (TUNED if tuned else {}) | (AVX2 if avx2 else {})
 
 

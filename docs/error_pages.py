@@ -1,7 +1,7 @@
-"""Writes the pages under docs/errors: one for each error text, with a program of typecheck/ that is answered with it.
+"""Write the pages under docs/errors: one for each error message, with a program of typecheck/ that causes it.
 
-`errors.toml` names the texts and says what they mean. What mypy and Python say of a program is said by the tests of
-typecheck/; here the program is cut out of its file, formatted for a page, and run once more for Python's own words.
+`errors.toml` lists the messages and explains them. The tests of typecheck/ compare what mypy and Python report; here
+the program is cut out of its file, formatted for a page, and run once more for Python's own message.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ STANDS_FOR: Final = {
 }
 FIRST_IN_A_SEARCH: Final = "---\nsearch: { boost: 4 }\n---\n"
 HEAD: Final = """\
-# Every error text
+# All error messages
 
-Each text has a page: a program that is refused, what is said of it, and the same program mended.
-The programs are those that the tests run in both worlds, and the address of a page stays.
-Put the words of a message into the search field, without the numbers.
-Or look here by what it is about, or below by who says it.
-[Error messages](../guide/errors.md) says how they are built.
+Each message has a page with a program that is rejected, the message, and the same program fixed.
+The tests check the programs with mypy and run them with Python, and the address of a page does not change.
+To find a page, type the words of a message into the search field, without its numbers.
+Or choose a topic from the first table, or the function or layer that reports the message from the second.
+[Error messages](../guide/errors.md) explains how the messages are built.
 
 """
 
 
 class RejectedProgram(NamedTuple):
-    """A line of typecheck/ that is refused: where, in which function, and what is said of it."""
+    """A line of typecheck/ that is rejected: its file, its function, and the message."""
 
     path: Path
     line: int
@@ -67,7 +67,7 @@ class RejectedProgram(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What is said, after the name of who says it."""
+        """The message, without the name of the function that reports it."""
         match = SUBJECT.fullmatch(self.text)
         return match["rest"] if match else self.text
 
@@ -90,8 +90,8 @@ class Text(NamedTuple):
     says: re.Pattern[str]
     means: str
     wrong: str
-    mended: tuple[str, str]
-    refusals: list[RejectedProgram]
+    fixed: tuple[str, str]
+    rejections: list[RejectedProgram]
 
     @property
     def title(self) -> str:
@@ -100,7 +100,7 @@ class Text(NamedTuple):
     @property
     def code(self) -> str:
         """The code that mypy gives it."""
-        codes = {one.code for one in self.refusals} - {None}
+        codes = {one.code for one in self.rejections} - {None}
         if len(codes) != 1:
             message = f"{self.name} has the codes {sorted(map(str, codes))}"
             raise LookupError(message)
@@ -118,8 +118,8 @@ def functions(path: Path, prefix: str) -> list[ast.FunctionDef]:
     return [node for node in tree(path).body if isinstance(node, ast.FunctionDef) and node.name.startswith(prefix)]
 
 
-def refusals() -> Iterator[RejectedProgram]:
-    """Yield each line that tapegrad refuses; what mypy says by itself is left to its own pages."""
+def rejections() -> Iterator[RejectedProgram]:
+    """Yield each line that tapegrad rejects; what mypy says by itself is left to its own pages."""
     for path in sorted(path for path in PROGRAMS.rglob("*.py") if "pyright" not in path.parts):
         lines = path.read_text("utf-8").splitlines()
         for function in functions(path, "reject"):
@@ -133,24 +133,24 @@ def refusals() -> Iterator[RejectedProgram]:
 def texts() -> list[Text]:
     """Return every text with the lines it is said of; one that no page is for is an error."""
     found = [
-        Text(name, one["topic"], pattern(one["says"]), one["means"], one["wrong"], tuple(one["mended"]), [])
+        Text(name, one["topic"], pattern(one["says"]), one["means"], one["wrong"], tuple(one["fixed"]), [])
         for name, one in tomllib.loads(TEXTS.read_text("utf-8")).items()
     ]
-    for refusal in refusals():
-        fitting = next((text for text in found if text.says.fullmatch(refusal.message)), None)
+    for rejection in rejections():
+        fitting = next((text for text in found if text.says.fullmatch(rejection.message)), None)
         if fitting is None:
-            message = f"{refusal.place}: errors.toml has no table for: {refusal.message}"
+            message = f"{rejection.place}: errors.toml has no table for: {rejection.message}"
             raise LookupError(message)
-        fitting.refusals.append(refusal)
+        fitting.rejections.append(rejection)
     for text in found:
-        if not text.refusals:
+        if not text.rejections:
             message = f"errors.toml has a table for {text.name}, which no program of typecheck/ is answered with"
             raise LookupError(message)
     return found
 
 
 def pattern(says: list[str]) -> re.Pattern[str]:
-    """Return what finds a sentence in which words in braces stand for something."""
+    """Return the pattern of a message, in which names in braces are placeholders."""
     alternatives = [
         "".join(STANDS_FOR[part[1:-1]] if part.startswith("{") else re.escape(part) for part in split(one))
         for one in says
@@ -159,15 +159,15 @@ def pattern(says: list[str]) -> re.Pattern[str]:
 
 
 def split(message: str) -> list[str]:
-    """Split a sentence at its braces."""
+    """Split a message at its braces."""
     return [part for part in re.split(r"(\{\w+\})", message) if part]
 
 
-def cut(refusal: RejectedProgram) -> str:
-    """Return the body of a refused function as a program of its own, with what it needs of its file above it."""
-    path, function = refusal.path, refusal.function
+def cut(rejection: RejectedProgram) -> str:
+    """Return the body of a rejected function as a program of its own, with what it needs of its file above it."""
+    path, function = rejection.path, rejection.function
     lines = path.read_text("utf-8").splitlines()
-    lines[refusal.line - 1] = MARK.sub(HERE, lines[refusal.line - 1])
+    lines[rejection.line - 1] = MARK.sub(HERE, lines[rejection.line - 1])
     body = [line.removeprefix("    ") for line in lines[first(function.body[0]) - 1 : function.end_lineno]]
     needed = names_in(function)
     kept: list[str] = []
@@ -222,16 +222,16 @@ def formatted(programs: list[str]) -> list[str]:
 
 def wrong_program(text: Text) -> RejectedProgram:
     """Return the line that shows a text."""
-    found = next((one for one in text.refusals if one.place == text.wrong), None)
+    found = next((one for one in text.rejections if one.place == text.wrong), None)
     if found is None:
-        message = f"{text.name}: {text.wrong} is not refused with this text"
+        message = f"{text.name}: {text.wrong} is not rejected with this text"
         raise LookupError(message)
     return found
 
 
-def mended(text: Text, program: str) -> str:
-    """Return a refused program as it is right, with what that takes instead of the mistake."""
-    mistake, instead = text.mended
+def fixed(text: Text, program: str) -> str:
+    """Return a rejected program as it is right, with what that takes instead of the mistake."""
+    mistake, instead = text.fixed
     if program.count(mistake) != 1:
         message = f"{text.name}: the program has {mistake!r} {program.count(mistake)} times, not once:\n{program}"
         raise LookupError(message)
@@ -255,10 +255,10 @@ def last(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-def quoted(text: Text, refusal: RejectedProgram, program: str) -> str:
-    """Return a refused program and who says what of it."""
+def quoted(text: Text, rejection: RejectedProgram, program: str) -> str:
+    """Return a rejected program and the messages of mypy and Python about it."""
     program, line, place = marked(program)
-    message = re.sub(r"\{-(\d+)\}", lambda back: str(place - int(back[1])), refusal.text)
+    message = re.sub(r"\{-(\d+)\}", lambda back: str(place - int(back[1])), rejection.text)
     file = f"{text.name.replace('-', '_')}.py"
     said = f"{file}:{line}: error: {message}  [{text.code}]"
     raised = raised_by(program, file)
@@ -289,7 +289,7 @@ def checked(text: Text, program: str) -> str:
     """Return a program that is right, once it has run."""
     raised = raised_by(program, f"{text.name}.py")
     if raised is not None:
-        message = f"{text.name}: the mended program is refused: {raised}\n{program}"
+        message = f"{text.name}: the fixed program is rejected: {raised}\n{program}"
         raise LookupError(message)
     return program
 
@@ -304,15 +304,15 @@ def pages() -> dict[str, str]:
     """Return the text of each page by its path under docs/errors."""
     chosen = [(text, wrong_program(text)) for text in texts()]
     programs = formatted([cut(wrong) for _, wrong in chosen])
-    right = formatted([mended(text, marked(one)[0]) for (text, _), one in zip(chosen, programs, strict=True)])
+    right = formatted([fixed(text, marked(one)[0]) for (text, _), one in zip(chosen, programs, strict=True)])
     written = {
-        f"{text.name}.md": page(text, quoted(text, wrong, refused), checked(text, accepted))
-        for (text, wrong), refused, accepted in zip(chosen, programs, right, strict=True)
+        f"{text.name}.md": page(text, quoted(text, wrong, rejected), checked(text, accepted))
+        for (text, wrong), rejected, accepted in zip(chosen, programs, right, strict=True)
     }
     return {"index.md": index()} | written
 
 
-def page(text: Text, refused: str, accepted: str) -> str:
+def page(text: Text, rejected: str, accepted: str) -> str:
     """Return the page of one text."""
     rows = [f"| `{subject}` | `{escaped(said)}` |" for subject, said in examples(text).items()]
     return "\n".join(
@@ -320,19 +320,19 @@ def page(text: Text, refused: str, accepted: str) -> str:
             FIRST_IN_A_SEARCH,
             f"# {text.title}",
             "",
-            f"`{text.code}` · [Every error text](index.md#{anchor(text.topic)})",
+            f"`{text.code}` · [All error messages](index.md#{anchor(text.topic)})",
             "",
             text.means,
             "",
             "## Wrong",
             "",
-            refused,
+            rejected,
             "## Right",
             "",
             fenced("python", accepted),
             "## Said by",
             "",
-            "| who | for example |",
+            "| reported by | for example |",
             "| --- | --- |",
             *rows,
             "",
@@ -341,15 +341,15 @@ def page(text: Text, refused: str, accepted: str) -> str:
 
 
 def examples(text: Text) -> dict[str, str]:
-    """Return one whole message for each who says a text; functions of the programs' own, where nobody else does."""
+    """Return one whole message for each function that reports a text; those of the programs only if no other does."""
     found: dict[str, str] = {}
-    for refusal in sorted(text.refusals, key=lambda one: one.subject.lower()):
-        found.setdefault(refusal.subject or "Tensor", line_numbered(refusal.text))
+    for rejection in sorted(text.rejections, key=lambda one: one.subject.lower()):
+        found.setdefault(rejection.subject or "Tensor", line_numbered(rejection.text))
     return {name: said for name, said in found.items() if is_public(name)} or found
 
 
 def line_numbered(said: str) -> str:
-    """Return words with some number in the place of a line of the program."""
+    """Return a message with a number for the placeholder of a line of the program."""
     return re.sub(r"\{-?\d+\}", "9", said)
 
 
@@ -363,12 +363,12 @@ def public() -> set[str]:
     """Return the names that may say something: ops, layers, and methods by their class."""
     import tapegrad
 
-    rooms = [tapegrad, *(value for name in dir(tapegrad) if isinstance(value := getattr(tapegrad, name), ModuleType))]
-    return {name for room in rooms for name in dir(room)} | set(dir(tapegrad.Tensor))
+    modules = [tapegrad, *(value for name in dir(tapegrad) if isinstance(value := getattr(tapegrad, name), ModuleType))]
+    return {name for module in modules for name in dir(module)} | set(dir(tapegrad.Tensor))
 
 
 def escaped(said: str) -> str:
-    """Return words for the cell of a table."""
+    """Return text for the cell of a table."""
     return said.replace("|", r"\|")
 
 
@@ -378,7 +378,7 @@ def anchor(title: str) -> str:
 
 
 def index() -> str:
-    """Return the first page: the texts by topic, then by who says them."""
+    """Return the first page: the messages by topic, then by the function that reports them."""
     lines = [HEAD]
     for topic in dict.fromkeys(text.topic for text in texts()):
         lines += [f"## {topic}", "", "| text | mypy's code | for example |", "| --- | --- | --- |"]
@@ -387,12 +387,12 @@ def index() -> str:
                 shown = line_numbered(wrong_program(text).text)
                 lines.append(f"| [{text.title}]({text.name}.md) | `{text.code}` | `{escaped(shown)}` |")
         lines.append("")
-    lines += ["## By who says it", "", "| who | texts |", "| --- | --- |"]
+    lines += ["## By function", "", "| reported by | messages |", "| --- | --- |"]
     by_subject: dict[str, dict[str, None]] = {}
     for text in texts():
-        for refusal in text.refusals:
-            if is_public(refusal.subject):
-                by_subject.setdefault(refusal.subject, {})[f"[{text.title}]({text.name}.md)"] = None
+        for rejection in text.rejections:
+            if is_public(rejection.subject):
+                by_subject.setdefault(rejection.subject, {})[f"[{text.title}]({text.name}.md)"] = None
     lines += [f"| `{name}` | {', '.join(links)} |" for name, links in sorted(by_subject.items(), key=folded)]
     return "\n".join([*lines, ""])
 

@@ -1,7 +1,7 @@
-"""Writes the pages under docs/api: one for each room that the faces show names of, in the order of its source.
+"""Write the pages under docs/api: one for each module whose names are public, in the order of its source.
 
-A name is found where it is defined, through the faces that hand it on. Nothing is imported, so a page is there for
-whatever stands in a face, and a name without words is an error here before it is a gap on a page.
+A name is looked up where it is defined, through the public packages that re-export it. Nothing is imported, so every
+public name is on a page, and a public name without a docstring is an error here.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from docs import floors
+from docs import layers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 API = Path(__file__).parent / "api"
-FACE = "tapegrad"
-OUTSIDE_THE_FACE = ("tapegrad.autodiff", "tapegrad.backend")  # public rooms that `import tapegrad` does not show
+PACKAGE = "tapegrad"
+OUTSIDE_THE_PACKAGE = ("tapegrad.autodiff", "tapegrad.backend")  # public modules that `import tapegrad` does not export
 
 MEANS_WHAT_NUMPY_MEANS = ("tapegrad.backend.value",)
 
@@ -29,10 +29,10 @@ Definition: TypeAlias = ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.Ass
 
 
 class Name(NamedTuple):
-    """A public name: what users call it, the room whose source defines it, and where there."""
+    """A public name: what users call it, the module that defines it, and the definition."""
 
     public: str
-    room: str
+    module: str
     definition: Definition
 
     @property
@@ -41,77 +41,77 @@ class Name(NamedTuple):
 
     @property
     def path(self) -> str:
-        return f"{self.room}.{self.short}"
+        return f"{self.module}.{self.short}"
 
     @property
     def page(self) -> str:
-        """The page it stands on, which mirrors the room; the names of a private room stand on its face's."""
-        *_, last = parts = self.room.removeprefix(f"{FACE}.").split(".")
+        """The page of the name, that of its module; names of a private module are on the page of its package."""
+        *_, last = parts = self.module.removeprefix(f"{PACKAGE}.").split(".")
         return "/".join(parts[:-1] if last.startswith("_") else parts) + ".md"
 
     @property
     def is_plain_alias(self) -> bool:
         """Whether it is a type under another name, whose definition says it all."""
-        return not isinstance(self.definition, ast.FunctionDef | ast.ClassDef) and not words(self)
+        return not isinstance(self.definition, ast.FunctionDef | ast.ClassDef) and not docstring_of(self)
 
 
 @cache
-def source(room: str) -> ast.Module:
-    """Return the syntax tree of a room: of the stub, where a face has one."""
-    path = ROOT.joinpath(*room.split("."))
+def source(module: str) -> ast.Module:
+    """Return the syntax tree of a module: of the stub, where there is one."""
+    path = ROOT.joinpath(*module.split("."))
     choices = (path / "__init__.pyi", path / "__init__.py", path.with_suffix(".py"))
     return ast.parse(next(choice for choice in choices if choice.exists()).read_text("utf-8"))
 
 
-def faces() -> list[str]:
-    """Return the rooms whose names are public."""
-    shown = [one.name for node in imports(FACE) if node.module == FACE for one in node.names]
-    return [FACE, *(f"{FACE}.{name}" for name in shown), *OUTSIDE_THE_FACE]
+def packages() -> list[str]:
+    """Return the packages whose names are public."""
+    shown = [one.name for node in imports(PACKAGE) if node.module == PACKAGE for one in node.names]
+    return [PACKAGE, *(f"{PACKAGE}.{name}" for name in shown), *OUTSIDE_THE_PACKAGE]
 
 
-def imports(room: str) -> list[ast.ImportFrom]:
-    """Return the imports at the top of a room."""
-    return [node for node in source(room).body if isinstance(node, ast.ImportFrom)]
+def imports(module: str) -> list[ast.ImportFrom]:
+    """Return the imports at the top of a module."""
+    return [node for node in source(module).body if isinstance(node, ast.ImportFrom)]
 
 
 def names() -> list[Name]:
-    """Return every public name once, under the first of its faces."""
+    """Return every public name once, under the first package that exports it."""
     found: dict[str, Name] = {}
-    for face in faces():
-        for name in public(face):
+    for package in packages():
+        for name in public(package):
             found.setdefault(name.path, name)
     return list(found.values())
 
 
-def public(face: str) -> list[Name]:
-    """Return the names of one face: what it hands on as `X as X`, and what it defines itself."""
+def public(package: str) -> list[Name]:
+    """Return the names that one package exports: those it imports as `X as X`, and those it defines."""
     handed_on = [
-        one.name for node in imports(face) if node.module != FACE for one in node.names if one.asname == one.name
+        one.name for node in imports(package) if node.module != PACKAGE for one in node.names if one.asname == one.name
     ]
     defined = [
         node.name
-        for node in source(face).body
+        for node in source(package).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
     ]
-    return [Name(f"{face}.{name}", *home(face, name)) for name in (*handed_on, *dict.fromkeys(defined))]
+    return [Name(f"{package}.{name}", *home(package, name)) for name in (*handed_on, *dict.fromkeys(defined))]
 
 
-def statements(room: str) -> Iterator[ast.stmt]:
-    """Return what a room does when it is imported, and what only a checker reads of it."""
-    for node in source(room).body:
+def statements(module: str) -> Iterator[ast.stmt]:
+    """Return the statements of a module, with those under `if TYPE_CHECKING:`."""
+    for node in source(module).body:
         yield node
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             yield from node.body
 
 
-def home(room: str, name: str) -> tuple[str, Definition]:
-    """Return the room that defines a name, and the definition."""
-    for node in statements(room):
+def home(module: str, name: str) -> tuple[str, Definition]:
+    """Return the module that defines a name, and the definition."""
+    for node in statements(module):
         if isinstance(node, ast.ImportFrom) and node.module and any(one.asname == name for one in node.names):
-            return home(node.module, name) if node.module.startswith(FACE) else (room, node)
+            return home(node.module, name) if node.module.startswith(PACKAGE) else (module, node)
         if isinstance(node, Definition) and name in defined_by(node):
-            return room, node
-    message = f"{room} hands on {name}, which it does not define"
+            return module, node
+    message = f"{module} exports {name}, which it does not define"
     raise LookupError(message)
 
 
@@ -128,13 +128,13 @@ def defined_by(node: Definition) -> list[str]:
             return []
 
 
-def words(name: Name) -> str | None:
+def docstring_of(name: Name) -> str | None:
     """Return the docstring of a name; that of an assignment is the string under it."""
     if isinstance(name.definition, ast.FunctionDef):
         return next(filter(None, map(ast.get_docstring, overloads(name))), None)
     if isinstance(name.definition, ast.ClassDef):
         return ast.get_docstring(name.definition)
-    body = source(name.room).body
+    body = source(name.module).body
     below = body.index(name.definition) + 1
     match body[below : below + 1]:
         case [ast.Expr(ast.Constant(str(text)))]:
@@ -145,7 +145,7 @@ def words(name: Name) -> str | None:
 
 def overloads(name: Name) -> list[ast.FunctionDef]:
     """Return all definitions of a function: the last of several has the docstring."""
-    return [node for node in source(name.room).body if isinstance(node, ast.FunctionDef) and node.name == name.short]
+    return [node for node in source(name.module).body if isinstance(node, ast.FunctionDef) and node.name == name.short]
 
 
 def pages() -> dict[str, str]:
@@ -157,13 +157,13 @@ def pages() -> dict[str, str]:
 
 
 def text(page: str, on_it: list[Name]) -> str:
-    """Return one page: what the room says of itself, name after name, and its aliases in a table."""
-    room = page.removesuffix(".md").replace("/", ".")
+    """Return one page: the docstring of the module, its names, and its aliases in a table."""
+    module = page.removesuffix(".md").replace("/", ".")
     aliases = [name for name in on_it if name.is_plain_alias]
     rows = [f"| `{name.public}` | `{meaning(name)}` |" for name in aliases]
     table = ["## Aliases", "", "| alias | stands for |", "| --- | --- |", *rows, ""] if rows else []
     entries = [entry(name) for name in on_it if name not in aliases]
-    return "\n".join([f"# {room}", "", ast.get_docstring(source(f"{FACE}.{room}")) or "", "", *entries, *table])
+    return "\n".join([f"# {module}", "", ast.get_docstring(source(f"{PACKAGE}.{module}")) or "", "", *entries, *table])
 
 
 def meaning(name: Name) -> str:
@@ -180,11 +180,11 @@ def meaning(name: Name) -> str:
 
 def entry(name: Name) -> str:
     """Return the lines that mkdocstrings puts the docstring in the place of."""
-    if not words(name):
-        message = f"{name.public} has no docstring in {name.room}, so the API pages could say nothing of it"
+    if not docstring_of(name):
+        message = f"{name.public} has no docstring in {name.module}, so the API pages cannot describe it"
         raise LookupError(message)
-    if silent := methods_without_words(name):
-        message = f"{name.public}.{silent[0]} has no docstring in {name.room}, so its page would leave it out"
+    if silent := methods_without_docstring(name):
+        message = f"{name.public}.{silent[0]} has no docstring in {name.module}, so its page would leave it out"
         raise LookupError(message)
     options = {"heading": name.public, "toc_label": name.short}
     if not isinstance(name.definition, ast.FunctionDef | ast.ClassDef):
@@ -192,9 +192,9 @@ def entry(name: Name) -> str:
     return "\n".join([f"::: {name.path}", "    options:", *(f"      {key}: {options[key]}" for key in options), ""])
 
 
-def methods_without_words(name: Name) -> list[str]:
+def methods_without_docstring(name: Name) -> list[str]:
     """Return the public methods of a class that say nothing; one that overrides another means what that says."""
-    if not isinstance(name.definition, ast.ClassDef) or name.room in MEANS_WHAT_NUMPY_MEANS:
+    if not isinstance(name.definition, ast.ClassDef) or name.module in MEANS_WHAT_NUMPY_MEANS:
         return []
     methods = [node for node in name.definition.body if isinstance(node, ast.FunctionDef)]
     said = {node.name for node in methods if ast.get_docstring(node) or "override" in decorators(node)}
@@ -212,7 +212,7 @@ def main() -> None:
         written = pages()
     except LookupError as error:
         sys.exit(f"docs: {error}")
-    written["architecture.md"] = floors.page()
+    written["architecture.md"] = layers.page()
     written["changes.md"] = (ROOT / "CHANGELOG.md").read_text("utf-8")
     shutil.rmtree(API, ignore_errors=True)
     for page, content in written.items():

@@ -48,7 +48,7 @@ class Autoencoder(nn.Module, Generic[Z]):
 
 
 def divergence(mean: Tensor[Shape[N, Z], T], log_variance: Tensor[Shape[N, Z], T]) -> Tensor[tuple[()], T]:
-    """Return the KL divergence of the latent variables of all images: KL(N(μ, σ²) ‖ N(0, 1)) = ½ Σ μ² + σ² - log σ² - 1."""
+    """Return the KL divergence of all latent variables, KL(N(μ, σ²) ‖ N(0, 1)) = ½ Σ μ² + σ² - log σ² - 1."""
     return 0.5 * (mean * mean + tg.exp(log_variance) - log_variance - 1.0).sum()
 
 
@@ -94,7 +94,9 @@ def main() -> None:
             tg.rmse(model(test_images), test_images),
             tg.rmse(test_images * 0.0 + images.mean(axis=0), test_images),
         )
-        print(f"error of a pixel: {reconstruction.item():.3f}, and {mean.item():.3f} if each image were the mean of all")
+        print(
+            f"error of a pixel: {reconstruction.item():.3f}, and {mean.item():.3f} if each image were the mean of all"
+        )
         if path:
             save(plot(model, test_images), path)
 

@@ -80,7 +80,9 @@ def check() -> None:
     x, y = tg.tensor([[3.0]]), tg.tensor([[2.0]])
     derivative = kernel(x.trace(), y).sum().backward()[x]
     curvature = tg.hvp(lambda x: kernel(x, y).sum(), x, tg.ones_like(x))
-    print(f"(1 + 2x)² at x = 3: {kernel(x, y).item():g}, derivative {derivative.item():g}, curvature {curvature.item():g}")
+    print(
+        f"(1 + 2x)² at x = 3: {kernel(x, y).item():g}, derivative {derivative.item():g}, curvature {curvature.item():g}"
+    )
 
     try:
         kernel(tg.ones((3, 64)), tg.ones((5, 63)))  # type: ignore[tapegrad-shape]  # the program prints this message

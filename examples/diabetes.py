@@ -29,7 +29,7 @@ Column: TypeAlias = Tensor[Shape[N, L[1]], NoneTape]
 
 
 class Patients(NamedTuple):
-    """What was measured, and how far the disease had gone a year later; in units of the standard deviation of the training set."""
+    """Measurements, and the progression a year later, in standard deviations of the training set."""
 
     train: tuple[Measured[L[282]], Column[L[282]]]
     validation: tuple[Measured[L[80]], Column[L[80]]]

@@ -19,8 +19,8 @@ from typing_extensions import override
 
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
-from tapegrad.lazy import Lazy
 from tapegrad.messages import with_article
+from tapegrad.nodes import Lazy
 from tapegrad.tape import Checkpointing, OwnedTape, strongest
 from tapegrad.tensor import Tensor
 from tapegrad.tracebacks import public_api

@@ -11,7 +11,7 @@ from tapegrad import messages
 from tapegrad.autodiff import Autodiff
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import reshape, stack, zeros, zeros_like
-from tapegrad.picture import op_named
+from tapegrad.tape_repr import op_named
 from tapegrad.tensor import Float, S, Tensor, node
 from tapegrad.tracebacks import public_api
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
 
 from typing_extensions import TypeVar, deprecated, override
 
-from tapegrad import messages, picture
+from tapegrad import messages, tape_repr
 from tapegrad.backend import engine
 from tapegrad.backend.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.dims import show
@@ -314,8 +314,8 @@ class Gradients:
 
     @override
     def __repr__(self) -> str:
-        shapes = picture.listed(list(self.values_by_node), lambda node: show(node.shape))
-        return f"Gradients({shapes})" if len(self) <= 2 * picture.SHOWN else f"Gradients({len(self)}: {shapes})"
+        shapes = tape_repr.listed(list(self.values_by_node), lambda node: show(node.shape))
+        return f"Gradients({shapes})" if len(self) <= 2 * tape_repr.SHOWN else f"Gradients({len(self)}: {shapes})"
 
 
 class Accumulator(Generic[S, D]):

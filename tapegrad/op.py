@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from tapegrad import messages
-from tapegrad.clash import Watch, point_out
+from tapegrad.diagram import Watch, point_out
 from tapegrad.dims import Dims, is_int, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError
 from tapegrad.tape import NONE

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from tapegrad import messages
 from tapegrad.errors import DTypeError
-from tapegrad.lazy import Lazy
+from tapegrad.nodes import Lazy
 from tapegrad.operands import tensor_only
 from tapegrad.tape import NONE
 from tapegrad.tensor import D_co, Float, S, S_co, Tensor

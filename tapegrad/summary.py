@@ -15,7 +15,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn import Module, Param
 from tapegrad.nn.module import children
 from tapegrad.op import NoNumbersError
-from tapegrad.outline import Outline
+from tapegrad.shape_engine import Outline
 from tapegrad.tensor import Tensor, node
 from tapegrad.tracebacks import public_api
 

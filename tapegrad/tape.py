@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self,
 from numpy import ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
 
-from tapegrad import picture
+from tapegrad import tape_repr
 from tapegrad.backend.underflow import vanishing
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, SingularError, TapeError, TapegradError
@@ -457,7 +457,7 @@ class GradientTape:
         """
         if self.consumed_at is not None:
             self._refuse()
-        return picture.graph(self.entries)
+        return tape_repr.graph(self.entries)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """Let a notebook draw the graph, by the name that JupyterLab has for Mermaid."""
@@ -516,7 +516,7 @@ class GradientTape:
         except SingularError:
             raise  # which says of itself whose way back it is
         except TapegradError as error:
-            raise error.with_message(f"the way back of {picture.name_of(out, backward)}: {error}") from error
+            raise error.with_message(f"the way back of {tape_repr.name_of(out, backward)}: {error}") from error
         finally:
             entries.clear()
 
@@ -545,9 +545,9 @@ class GradientTape:
     @override
     def __repr__(self) -> str:
         if self.consumed_at is not None:
-            return f"GradientTape({picture.counted(self._count, 'op')}, consumed at {self.consumed_at})"
-        steps = f": {picture.listed(self.entries, picture.step)}" if self.entries else ""
-        return f"GradientTape({picture.counted(len(self), 'op')}{steps})"
+            return f"GradientTape({tape_repr.counted(self._count, 'op')}, consumed at {self.consumed_at})"
+        steps = f": {tape_repr.listed(self.entries, tape_repr.step)}" if self.entries else ""
+        return f"GradientTape({tape_repr.counted(len(self), 'op')}{steps})"
 
 
 NONE: Final = NoneTape()

@@ -268,8 +268,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def release_value(self) -> None:
         """Hold the value from here on only for as long as somebody else does, which is the tensor with the tape."""
-        lazy: Any = importlib.import_module("tapegrad.lazy")  # by name, for that room stands on this one
-        lazy.release_value(self)
+        nodes: Any = importlib.import_module("tapegrad.nodes")  # by name, for that room stands on this one
+        nodes.release_value(self)
 
     def save_value(self) -> None:
         """Hold the value again, if it was let go of: somebody is going to read it."""

@@ -52,7 +52,7 @@ FLOAT_EDGES: dict[str, Callable[[Any], Any]] = {
     "a large number": lambda x: (np.isfinite(x) & (np.abs(x) >= 1e2)).any(),
 }
 # Families to which one number is as good as another.
-MOVING = {"axes", "create", "draw", "index", "join", "masks", "move", "places", "repeat", "shift", "triangles"}
+MOVING = {"axes", "create", "draw", "index", "join", "masks", "move", "scatter", "repeat", "shift", "triangles"}
 
 PARTIAL, LACKING = pytest.StashKey[bool](), pytest.StashKey[dict[str, list[str]]]()
 

@@ -84,7 +84,7 @@ def tests_of(family: str) -> list[str]:
     """Return the tests of a family, and for a room that several share those of all of them."""
     shared = {
         "_broadcast": ["arithmetic", "division"],
-        "_index": ["index", "places"],
+        "_index": ["index", "scatter"],
         "_large": ["arithmetic", "elementwise"],
         "_lowering": ["conv", "conv_transpose", "pool"],
         "_mapped": ["trigonometric", "activation"],
@@ -104,7 +104,7 @@ def everywhere(_: list[Any]) -> bool:
 OPS = sorted(
     str(file.relative_to(HOUSE)) for file in (HOUSE / "tapegrad" / "ops").glob("*.py") if file.stem != "__init__"
 )
-TAPES = ["tape", "gradients", "clipping", "picture", "copying", "checkpoint", "own_ops", "tape_memory", "errors"]
+TAPES = ["tape", "gradients", "clipping", "tape_repr", "copying", "checkpoint", "own_ops", "tape_memory", "errors"]
 CLIPPED = "tests/jax/test_jit.py::test_gradients_are_clipped_as_without"  # where no number can be asked for
 TWO_ENGINES = [
     "tests/jax/test_ops.py::test_the_gradient_and_the_operands_may_be_of_two_engines",
@@ -117,7 +117,7 @@ ANY_LEVEL = ["tests/test_autodiff.py", *TWO_ENGINES]
 LEVELS = {"_mapped": [*ANY_LEVEL, "tests/test_checkpoint.py"]}  # what a slope reads is read as late as may be
 PARTS = {
     "dims": Part(["tapegrad/dims.py"], everywhere, lambda _: ["tests/test_dims.py", "tests/test_axes.py"]),
-    "divisions": Part(["tapegrad/divisions.py"], everywhere, lambda _: ["tests/test_divisions.py"]),
+    "constraints": Part(["tapegrad/constraints.py"], everywhere, lambda _: ["tests/test_constraints.py"]),
     "tape": Part(
         ["tapegrad/tape.py", "tapegrad/gradients.py"],
         everywhere,

@@ -73,9 +73,6 @@ def test_a_contestant_has_every_workload_or_says_that_it_has_not(name: str) -> N
         CONTESTANTS[name].program(workload)  # a KeyError would be a hole in its table
 
 
-@pytest.mark.skipif(
-    not workloads.NUMBERS.exists(), reason="no figures are published; test_docs checks that pages say so"
-)
 def test_the_published_figures_come_from_a_fair_run() -> None:
     numbers = json.loads(workloads.NUMBERS.read_text("utf-8"))
 

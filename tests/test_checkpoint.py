@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tapegrad import random
-from tapegrad.backend.rooms import ROOMS
+from tapegrad.backend.buffers import ROOMS
 from tapegrad.checkpoint import BalancedCheckpointing, NoCheckpointing, checkpoint
 from tapegrad.dims import Dims
 from tapegrad.errors import DTypeError, ShapeError, TapeError

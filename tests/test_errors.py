@@ -16,7 +16,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import errors, nn, optim
-from tapegrad.clash import picture
+from tapegrad.diagram import picture
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError
 from tapegrad.guard import guarded
 from tapegrad.shapes import Shape

@@ -17,7 +17,7 @@ from tapegrad.backend import engine
 from tapegrad.backend.fast import use_fast
 from tapegrad.backend.steps import Sheet
 from tapegrad.op import OPS
-from tapegrad.outline import Outline
+from tapegrad.shape_engine import Outline
 from tapegrad.tensor import node
 from tapegrad.testing import check_gradients
 

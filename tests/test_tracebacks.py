@@ -89,7 +89,7 @@ def entries() -> Iterator[tuple[str, Callable[[], Any]]]:
     for name in names():
         if name.short in GLOBAL or name.path.startswith(BEHIND_A_DOOR):
             continue
-        room = importlib.import_module(name.room)
+        room = importlib.import_module(name.module)
         thing = getattr(room, name.short)
         if callable(thing):
             yield name.path, partial(getattr, room, name.short)

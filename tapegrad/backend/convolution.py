@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.rooms import ROOMS
+from tapegrad.backend.buffers import ROOMS
 from tapegrad.backend.value import Slide
 
 if TYPE_CHECKING:

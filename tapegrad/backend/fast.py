@@ -17,8 +17,8 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.backend import numpy
+from tapegrad.backend.buffers import ROOMS
 from tapegrad.backend.engines import register
-from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.threads import shared_out, threads
 from tapegrad.backend.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS
 from tapegrad.tracebacks import public_api

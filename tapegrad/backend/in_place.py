@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tapegrad.backend.buffers import is_of_its_own
 from tapegrad.backend.generated import kernel
 from tapegrad.backend.large import is_one, one_number
 from tapegrad.backend.program import program_of
-from tapegrad.backend.rooms import is_of_its_own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

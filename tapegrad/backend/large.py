@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.rooms import ROOMS, may_become
+from tapegrad.backend.buffers import ROOMS, may_become
 from tapegrad.backend.threads import shared_out
 from tapegrad.backend.thresholds import PARALLEL_MIN_ELEMENTS
 

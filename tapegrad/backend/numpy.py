@@ -11,10 +11,10 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.backend import rows
+from tapegrad.backend.buffers import ROOMS, accumulate, is_free
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import ELEMENTWISE, PAIRWISE
 from tapegrad.backend.large import added, applied, converted, scale_in_place
-from tapegrad.backend.rooms import ROOMS, accumulate, is_free
 from tapegrad.backend.thresholds import PARALLEL_MIN_ELEMENTS
 from tapegrad.backend.value import HALF, Axis, Backend, Elementwise, Int, Pairwise
 from tapegrad.errors import SingularError

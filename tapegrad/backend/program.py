@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from tapegrad.backend.buffers import ROOMS
 from tapegrad.backend.large import is_one, one_number
-from tapegrad.backend.rooms import ROOMS
 from tapegrad.backend.steps import Place, Sheet, can_write, chosen, number_of
 from tapegrad.backend.threads import shared_out
 from tapegrad.backend.thresholds import PROGRAM_PARALLEL_MIN_ELEMENTS

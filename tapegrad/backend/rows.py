@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.rooms import ROOMS
+from tapegrad.backend.buffers import ROOMS
 from tapegrad.backend.threads import shared_out
 from tapegrad.backend.thresholds import PARALLEL_MIN_ELEMENTS
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.clash import Watch, draw, point_out
+from tapegrad.diagram import Watch, draw, point_out
 from tapegrad.errors import ShapeError, TapegradError
 from tapegrad.guard._names import Bindings
 from tapegrad.tensor import Tensor

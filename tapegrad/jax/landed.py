@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from tapegrad.errors import TapeError
 from tapegrad.jax.library import jax
-from tapegrad.lazy import Lazy
+from tapegrad.nodes import Lazy
 from tapegrad.tape import NONE, OwnedTape
 from tapegrad.tensor import D_co, S_co, Tensor, as_compute_dtype
 

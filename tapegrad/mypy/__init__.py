@@ -204,7 +204,7 @@ class Tapegrad(Plugin):
 
     @override
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
-        if fullname.startswith("tapegrad.claims."):
+        if fullname.startswith("tapegrad.assertions."):
             return _claims.get(fullname)
         return self._chained("get_function_hook", fullname, _function)
 
@@ -321,9 +321,9 @@ def _lazy_claim(name: str) -> Callable[[Any], Any]:
 
 def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
     def hook(ctx: AnalyzeTypeContext) -> Type:
-        from tapegrad.mypy import spelling
+        from tapegrad.mypy import type_annotations
 
-        return spelling.analyzed_type(ctx, fullname)
+        return type_annotations.analyzed_type(ctx, fullname)
 
     return _guard(hook, lambda _: AnyType(TypeOfAny.from_error))
 
@@ -359,7 +359,7 @@ def _tensor_sum(ctx: FunctionContext) -> Type:
 
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
-_claims = {f"tapegrad.claims.{name}": _lazy_claim(name) for name in CLAIMS}
+_claims = {f"tapegrad.assertions.{name}": _lazy_claim(name) for name in CLAIMS}
 _signature = _guard(_lazy("loosened_signature"), lambda ctx: ctx.default_signature)
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)

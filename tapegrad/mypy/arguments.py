@@ -20,7 +20,7 @@ from mypy.types import (
 )
 
 from tapegrad.dims import Size, is_unknown
-from tapegrad.mypy.codec import (
+from tapegrad.mypy.conversion import (
     ARRAY,
     Many,
     TensorParts,

@@ -25,7 +25,7 @@ from mypy.types import (
 
 from tapegrad import messages
 from tapegrad.dims import UNKNOWN, Floor, Name, Size, is_unknown, named, names_in, surely_differ, surely_less
-from tapegrad.mypy.codec import (
+from tapegrad.mypy.conversion import (
     MERGED,
     PRODUCT,
     QUOTIENT,

@@ -30,8 +30,8 @@ from mypy.types import (
 )
 
 from tapegrad import messages
+from tapegrad.constraints import CHECKS
 from tapegrad.dims import Dims, Size, assumed, surely_differ
-from tapegrad.divisions import CHECKS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy import INTERNAL
 from tapegrad.mypy.arguments import (
@@ -45,10 +45,8 @@ from tapegrad.mypy.arguments import (
     refined,
     together,
 )
-from tapegrad.mypy.asking import is_several, refuse_dtypes, ruled, shaped
 from tapegrad.mypy.bindings import Bindings, CallError
-from tapegrad.mypy.bound import receiver_of, targets_of
-from tapegrad.mypy.codec import (
+from tapegrad.mypy.conversion import (
     ARRAY,
     CONSUMED_TAPE,
     MODULE,
@@ -69,10 +67,12 @@ from tapegrad.mypy.codec import (
 from tapegrad.mypy.facts import in_words
 from tapegrad.mypy.internals import accepts, declared_function, make, past_trial
 from tapegrad.mypy.memory import Answers, Call, answers_of, call_of
+from tapegrad.mypy.name_resolution import receiver_of, targets_of
 from tapegrad.mypy.named_tuples import replaced_fields
 from tapegrad.mypy.own_rules import RulesError, op_at
 from tapegrad.mypy.paths import End, consumed_by, consumed_in
 from tapegrad.mypy.reports import report
+from tapegrad.mypy.rule_calls import is_several, refuse_dtypes, ruled, shaped
 from tapegrad.mypy.rules import op_in, op_named, op_of_method
 from tapegrad.mypy.signatures import (
     Signature,
@@ -86,7 +86,7 @@ from tapegrad.mypy.signatures import (
 from tapegrad.mypy.size_defaults import defaults_of
 from tapegrad.mypy.unify import bind_given_shape, unify, unify_tensor
 from tapegrad.mypy.values import ValueUnknownError
-from tapegrad.mypy.windows import stepped
+from tapegrad.mypy.window_results import stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

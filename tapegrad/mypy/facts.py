@@ -25,8 +25,7 @@ from tapegrad.dims import (
     simplest,
     surely_divides,
 )
-from tapegrad.mypy.bound import bound_in, bound_once, inside
-from tapegrad.mypy.codec import (
+from tapegrad.mypy.conversion import (
     CONSUMED_TAPE,
     NONE_TAPE,
     OWNED_TAPE,
@@ -42,6 +41,7 @@ from tapegrad.mypy.codec import (
     unknown,
 )
 from tapegrad.mypy.internals import enclosing_function, make, narrow, note, outermost_scope
+from tapegrad.mypy.name_resolution import bound_in, bound_once, inside
 from tapegrad.mypy.rebinding import with_newest
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.values import ValueUnknownError, size_value, value_of

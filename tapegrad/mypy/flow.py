@@ -10,7 +10,7 @@ from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, get_prop
 from tapegrad import messages
 from tapegrad.dims import UNKNOWN, product
 from tapegrad.errors import DTypeError
-from tapegrad.mypy.codec import (
+from tapegrad.mypy.conversion import (
     CONSUMED_TAPE,
     GIVEN_UP_TAPE,
     NONE_TAPE,

@@ -19,12 +19,12 @@ from mypy.types import (
 from mypy.types_utils import remove_optional
 
 from tapegrad.dims import assuming, is_unknown
-from tapegrad.mypy import calls, flow, layers, lifted, numbers
-from tapegrad.mypy.bound import is_given_back
-from tapegrad.mypy.codec import GRADIENTS, TENSOR, VALUE, is_size, settled, size_type, tensor_parts, unknown
+from tapegrad.mypy import calls, flow, layers, numbers, pure_tape
+from tapegrad.mypy.conversion import GRADIENTS, TENSOR, VALUE, is_size, settled, size_type, tensor_parts, unknown
 from tapegrad.mypy.facts import facts_for
 from tapegrad.mypy.internals import depend_on, drop_union_context, make, returned_type
 from tapegrad.mypy.lambdas import with_lambdas
+from tapegrad.mypy.name_resolution import is_given_back
 from tapegrad.mypy.named_tuples import is_replace, replace_signature
 from tapegrad.mypy.rebinding import newest, open_targets, with_newest
 from tapegrad.mypy.signatures import (
@@ -56,9 +56,9 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
     if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
         remember(ctx.context, declared)
         return with_starred_shapes(declared.copy_modified(arg_types=method.opened), ctx)
-    if isinstance(ctx, MethodSigContext) and (op := lifted.op_called(ctx)) is not None:
+    if isinstance(ctx, MethodSigContext) and (op := pure_tape.op_called(ctx)) is not None:
         remember(ctx.context, op)
-        return lifted.signature(ctx, op)
+        return pure_tape.signature(ctx, op)
     if isinstance(ctx, MethodSigContext) and (changed := replace_signature(ctx, declared)) is not None:
         declared = changed
     if isinstance(ctx.context, IndexExpr) and _assigns_item(ctx, declared):
@@ -123,10 +123,10 @@ def _judged_function(ctx: FunctionContext, declared: CallableType | None) -> Typ
 
 
 def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
-    if lifted.op_of(ctx.type, ctx.api) is not None:
-        return lifted.call(ctx, declared)
+    if pure_tape.op_of(ctx.type, ctx.api) is not None:
+        return pure_tape.call(ctx, declared)
     name = calls.method_name(declared)
-    if name == "bind" and (result := lifted.bound(ctx)) is not None:
+    if name == "bind" and (result := pure_tape.bound(ctx)) is not None:
         return result
     if is_replace(declared):
         return calls.replaced(ctx, declared)

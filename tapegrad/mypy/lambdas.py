@@ -10,7 +10,7 @@ from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, LambdaExpr
 from mypy.types import CallableType, Type, TypeVarId, TypeVarType, get_proper_type
 
 from tapegrad.mypy.bindings import Bindings, CallError
-from tapegrad.mypy.codec import kind_of
+from tapegrad.mypy.conversion import kind_of
 from tapegrad.mypy.internals import make, silenced
 from tapegrad.mypy.signatures import Signature, opened_call
 from tapegrad.mypy.unify import unify

@@ -22,12 +22,22 @@ from mypy.types import (
 
 from tapegrad import messages
 from tapegrad.mypy.calls import layer_asked, method_call
-from tapegrad.mypy.codec import MODULE, TENSOR, joined, kind_of, shape_items, shape_type, size_of, tensor_parts, unknown
+from tapegrad.mypy.conversion import (
+    MODULE,
+    TENSOR,
+    joined,
+    kind_of,
+    shape_items,
+    shape_type,
+    size_of,
+    tensor_parts,
+    unknown,
+)
 from tapegrad.mypy.internals import Argument, accepts, make, method_signature
-from tapegrad.mypy.passage import WAYS, Passage, RefusedError, container, retold
+from tapegrad.mypy.model_forward import WAYS, Passage, RefusedError, container, retold
 from tapegrad.mypy.places import called_as, is_forward, shown
 from tapegrad.mypy.reports import Thread, report
-from tapegrad.mypy.windows import rule_of
+from tapegrad.mypy.window_results import rule_of
 
 if TYPE_CHECKING:
     from mypy.nodes import Context

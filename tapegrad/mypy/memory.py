@@ -28,7 +28,7 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad.mypy.codec import CONSUMED_TAPE, GIVEN_UP_TAPE, PRODUCT, QUOTIENT, SUM, TENSOR, kind_of
+from tapegrad.mypy.conversion import CONSUMED_TAPE, GIVEN_UP_TAPE, PRODUCT, QUOTIENT, SUM, TENSOR, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

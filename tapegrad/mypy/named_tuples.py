@@ -9,7 +9,7 @@ from mypy.types import CallableType, LiteralType, TupleType, get_proper_type
 from mypy.typevars import fill_typevars
 
 from tapegrad.mypy.arguments import Argument
-from tapegrad.mypy.codec import kind_of, tensor_parts
+from tapegrad.mypy.conversion import kind_of, tensor_parts
 
 if TYPE_CHECKING:
     from typing import TypeGuard

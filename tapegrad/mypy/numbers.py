@@ -9,7 +9,7 @@ from mypy.types import Instance, LiteralType, Type, get_proper_type
 
 from tapegrad.dims import is_unknown, surely_less
 from tapegrad.mypy.arguments import numbers_in
-from tapegrad.mypy.codec import size_of
+from tapegrad.mypy.conversion import size_of
 from tapegrad.mypy.internals import checked_file, make, scalar_type
 
 if TYPE_CHECKING:

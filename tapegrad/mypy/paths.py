@@ -50,8 +50,8 @@ from mypy.nodes import (
 )
 from mypy.types import CallableType, Instance, UninhabitedType, get_proper_type
 
-from tapegrad.mypy.bound import OfScope, bound_in, captured, inside, parts_of, targets_in
 from tapegrad.mypy.internals import attribute_variable, enclosing_function, outermost_scope
+from tapegrad.mypy.name_resolution import OfScope, bound_in, captured, inside, parts_of, targets_in
 
 if TYPE_CHECKING:
     from mypy.nodes import SymbolNode

@@ -19,7 +19,7 @@ from mypy.nodes import (
 from mypy.types import Instance, LiteralType, TypeVarLikeType, TypeVarType, get_proper_type
 
 from tapegrad import messages
-from tapegrad.mypy.codec import kind_of, size_of
+from tapegrad.mypy.conversion import kind_of, size_of
 
 if TYPE_CHECKING:
     from mypy.nodes import Context

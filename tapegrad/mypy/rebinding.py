@@ -24,8 +24,8 @@ from mypy.nodes import (
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import AnyType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
 
-from tapegrad.mypy.bound import receiver_of, targets_bound_to
 from tapegrad.mypy.internals import attribute_variable, newest_binding, simplified_union
+from tapegrad.mypy.name_resolution import receiver_of, targets_bound_to
 from tapegrad.mypy.signatures import concerns
 
 if TYPE_CHECKING:

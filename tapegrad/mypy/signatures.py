@@ -24,7 +24,7 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad.mypy.codec import (
+from tapegrad.mypy.conversion import (
     MERGED,
     MODULE,
     NODE,

@@ -16,7 +16,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.codec import unknown
+from tapegrad.mypy.conversion import unknown
 from tapegrad.mypy.internals import accepts
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import ListExpr, StarExpr
 from mypy.types import Instance, TupleType, Type, UnpackType, get_proper_type
 
-from tapegrad.mypy.codec import tensor_parts
+from tapegrad.mypy.conversion import tensor_parts
 from tapegrad.mypy.internals import Argument, make, past_trial, tried_method
 
 if TYPE_CHECKING:

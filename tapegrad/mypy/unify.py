@@ -30,7 +30,7 @@ from tapegrad import messages
 from tapegrad.dims import UNKNOWN, Size, is_unknown, names_in, surely_differ
 from tapegrad.mypy.arguments import class_name, numbers_in
 from tapegrad.mypy.bindings import Beside, Bindings, CallError, Computed, shape_name
-from tapegrad.mypy.codec import (
+from tapegrad.mypy.conversion import (
     ARRAY,
     CONSUMED_TAPE,
     MODULE,

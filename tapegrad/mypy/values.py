@@ -39,8 +39,8 @@ from typing_extensions import override
 from tapegrad import messages
 from tapegrad.dims import UNKNOWN, Size, UnknownDims, product, surely_same
 from tapegrad.errors import DTypeError
-from tapegrad.mypy.bound import bound_last, bound_once
-from tapegrad.mypy.codec import ARRAY, Many, dtype_name, kind_of, literal, shape_items, size_of, tensor_parts
+from tapegrad.mypy.conversion import ARRAY, Many, dtype_name, kind_of, literal, shape_items, size_of, tensor_parts
+from tapegrad.mypy.name_resolution import bound_last, bound_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

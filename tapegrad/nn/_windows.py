@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, override
 
+from tapegrad.constraints import check_groups, check_same
 from tapegrad.dims import Add, FloorDiv, Mul, Sub
-from tapegrad.divisions import check_groups, check_same
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param

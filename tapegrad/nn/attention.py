@@ -7,8 +7,8 @@ from typing import Any, Generic
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
 
-from tapegrad.claims import assert_divides
-from tapegrad.divisions import check_heads
+from tapegrad.assertions import assert_divides
+from tapegrad.constraints import check_heads
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.linear import Linear

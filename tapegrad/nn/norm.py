@@ -6,8 +6,8 @@ from typing import Any, Generic
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
-from tapegrad.claims import assert_divides
-from tapegrad.divisions import check_groups
+from tapegrad.assertions import assert_divides
+from tapegrad.constraints import check_groups
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param

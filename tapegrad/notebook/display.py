@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from typing_extensions import override
 
-from tapegrad import messages, picture
+from tapegrad import messages, tape_repr
 from tapegrad.dims import show
 from tapegrad.gradients import Gradients
 from tapegrad.nn import Module, Param
@@ -101,7 +101,7 @@ def module_html(module: Module) -> str:
 
 def _branch(module: Module, name: str, *, is_open: bool = False) -> str:
     count = sum(parameter.size for parameter in module.parameters().values())
-    learns = f", {picture.counted(count, 'parameter')}" if count else ""
+    learns = f", {tape_repr.counted(count, 'parameter')}" if count else ""
     title = f"{f'{escape(name)}: ' if name else ''}<b>{escape(shown(module))}</b>{learns}"
     inside = "".join(f"<li>{_leaf(path, child)}</li>" for path, child in children(module))
     if not inside:
@@ -129,12 +129,12 @@ class Norms(NamedTuple):
 
     @override
     def __repr__(self) -> str:
-        head = f"Gradients of {picture.counted(len(self.rows), 'tensor')}"
+        head = f"Gradients of {tape_repr.counted(len(self.rows), 'tensor')}"
         return f"{head}\n{Table(self._head(), [self._cells(row) for row in self.rows])}"
 
     def _repr_html_(self) -> str:
         longest = max((norm for *_, norm in self.rows if np.isfinite(norm)), default=0.0) or 1.0
-        head = f"<div><b>Gradients</b> of {picture.counted(len(self.rows), 'tensor')}</div>"
+        head = f"<div><b>Gradients</b> of {tape_repr.counted(len(self.rows), 'tensor')}</div>"
         columns = f"<thead><tr>{_cells('th', (*self._head(), ''))}</tr></thead>"
         rows = "".join(
             f"<tr>{_cells('td', self._cells(row))}<td>{_bar(row[2] / longest)}</td></tr>" for row in self.rows
@@ -208,8 +208,8 @@ def tape_html(tape: GradientTape) -> str | None:
     """Draw a tape that is neither consumed nor long."""
     if tape.consumed_at is not None or not 0 < len(tape) <= DRAWN:
         return None
-    head = f"<div><b>GradientTape</b> of {picture.counted(len(tape), 'op')}</div>"
-    return head + drawing(*picture.boxes_and_arrows(tape.entries))
+    head = f"<div><b>GradientTape</b> of {tape_repr.counted(len(tape), 'op')}</div>"
+    return head + drawing(*tape_repr.boxes_and_arrows(tape.entries))
 
 
 HTML: Final[dict[type, Callable[[Any], str | None]]] = {

@@ -11,7 +11,7 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import known, tensor_only, unwrap_mixed
 from tapegrad.ops._index import OutOfRangeError, along, check_range
-from tapegrad.ops.places import getitem
+from tapegrad.ops.scatter import getitem
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from tapegrad.dims import (
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import same_dtypes, unwrap_all
-from tapegrad.ops.places import getitem
+from tapegrad.ops.scatter import getitem
 from tapegrad.tensor import D, T, Tensor, node
 
 if TYPE_CHECKING:

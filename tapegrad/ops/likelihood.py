@@ -28,7 +28,7 @@ from tapegrad.ops._reduction import (
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
 from tapegrad.ops.softmax import log_normalized
-from tapegrad.ops.spread import not_zero
+from tapegrad.ops.statistics import not_zero
 from tapegrad.tensor import Float, T, Tensor, node, values_of
 
 if TYPE_CHECKING:

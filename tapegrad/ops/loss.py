@@ -22,7 +22,7 @@ from tapegrad.ops._reduction import (
     weight_of,
 )
 from tapegrad.ops.elementwise import float_only
-from tapegrad.ops.spread import not_zero
+from tapegrad.ops.statistics import not_zero
 from tapegrad.tensor import Float, T, Tensor, node
 
 if TYPE_CHECKING:

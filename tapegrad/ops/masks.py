@@ -13,7 +13,7 @@ from tapegrad.op import op
 from tapegrad.operands import constant, same_dtype, tensor_only, unwrap
 from tapegrad.ops.compare import where
 from tapegrad.ops.move import broadcast_to
-from tapegrad.ops.places import getitem
+from tapegrad.ops.scatter import getitem
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from tapegrad.ops._windows import pool_shape, windows_over
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
 from tapegrad.ops.join import concat
-from tapegrad.ops.places import getitem
 from tapegrad.ops.ranges import countable
 from tapegrad.ops.reduce import mean
+from tapegrad.ops.scatter import getitem
 from tapegrad.tensor import Float, T, Tensor, node, values_of
 
 if TYPE_CHECKING:

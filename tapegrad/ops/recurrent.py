@@ -14,7 +14,7 @@ from tapegrad.ops.arithmetic import add
 from tapegrad.ops.axes import expand_dims
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.matmul import matmul
-from tapegrad.ops.places import getitem
+from tapegrad.ops.scatter import getitem
 from tapegrad.tensor import Float, T, Tensor, node
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops.axes import moveaxis
-from tapegrad.ops.places import getitem
+from tapegrad.ops.scatter import getitem
 from tapegrad.tensor import D, T, Tensor, node
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops.create import zeros
-from tapegrad.ops.places import at_set, getitem
 from tapegrad.ops.ranges import countable, eye_shape
+from tapegrad.ops.scatter import at_set, getitem
 from tapegrad.tensor import D, S, T, Tensor, from_array, node
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tapegrad.backend import engine
-from tapegrad.backend.rooms import unseen
+from tapegrad.backend.buffers import unseen
 from tapegrad.optim.flat import names_of
 
 if TYPE_CHECKING:

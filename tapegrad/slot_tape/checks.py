@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad import messages
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.picture import counted
+from tapegrad.tape_repr import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

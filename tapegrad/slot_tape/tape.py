@@ -13,7 +13,6 @@ from tapegrad.dims import show
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.locks import open_in_children
 from tapegrad.mermaid import bundle, flow
-from tapegrad.picture import counted, listed
 from tapegrad.slot_tape.checks import (
     Array,
     Slot,
@@ -26,6 +25,7 @@ from tapegrad.slot_tape.checks import (
     floats,
 )
 from tapegrad.slot_tape.pullback import Pullback, Unseen, of_function, of_op
+from tapegrad.tape_repr import counted, listed
 from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.gradients import Gradients, MissingGradientError
-from tapegrad.picture import listed
 from tapegrad.tape import GradientTape
+from tapegrad.tape_repr import listed
 from tapegrad.tapem.lift import check_on
 from tapegrad.tapem.program import Question
 

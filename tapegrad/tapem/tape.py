@@ -11,7 +11,7 @@ from typing_extensions import TypeVar, override
 from tapegrad.dims import show
 from tapegrad.errors import TapeError
 from tapegrad.mermaid import bundle, flow
-from tapegrad.picture import listed
+from tapegrad.tape_repr import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

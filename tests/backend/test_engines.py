@@ -15,7 +15,7 @@ from tapegrad.backend import Elementwise, Pairwise, engine
 from tapegrad.backend.numpy import NumPy
 from tapegrad.op import CALLS
 from tapegrad.ops import ones, tensor
-from tapegrad.outline import Outline, Outlines
+from tapegrad.shape_engine import Outline, Outlines
 from tapegrad.tensor import Tensor
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tapegrad.backend import engine, fast
+from tapegrad.backend.buffers import ROOMS, is_of_its_own, unseen
 from tapegrad.backend.fast import use_fast
-from tapegrad.backend.rooms import ROOMS, is_of_its_own, unseen
 from tapegrad.backend.threads import set_threads
 
 changes: Any = pytest.importorskip("tapegrad.backend.in_place").changes  # which needs numba

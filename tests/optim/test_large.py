@@ -20,7 +20,7 @@ from tapegrad.backend import engine
 from tapegrad.backend.fast import use_fast
 from tapegrad.backend.threads import set_threads
 from tapegrad.gradients import Gradients
-from tests.backend.test_rooms import LOOKS, place_of
+from tests.backend.test_buffers import LOOKS, place_of
 from tests.optim.test_flat import any_optimizer, of_one_number
 from tests.optim.test_flat import gradients as gradients_of
 

@@ -16,7 +16,7 @@ from tapegrad.backend import engine
 from tapegrad.dims import UNKNOWN, named
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import OPS, NoNumbersError
-from tapegrad.outline import NamedSize, Outline, answering
+from tapegrad.shape_engine import NamedSize, Outline, answering
 from tapegrad.tensor import Tensor, node
 
 N: Any = answering(named("N"))

@@ -11,7 +11,7 @@ import pytest
 from tapegrad.dims import Size, named, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import at_add, at_set, getitem, normal, ones, tensor, zeros
-from tapegrad.ops.places import at_shape, getitem_shape
+from tapegrad.ops.scatter import at_shape, getitem_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 N, M = named("N"), named("M")

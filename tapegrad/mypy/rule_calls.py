@@ -12,7 +12,7 @@ from tapegrad.dims import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, na
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy.arguments import Argument, listed, operand_shape
 from tapegrad.mypy.bindings import CallError
-from tapegrad.mypy.codec import Many, dtype_name, tensor_parts
+from tapegrad.mypy.conversion import Many, dtype_name, tensor_parts
 from tapegrad.mypy.internals import accepts
 from tapegrad.mypy.starred_shapes import without_stars
 from tapegrad.mypy.values import StarredDims, ValueUnknownError, index_of, is_whole, value_of

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from mypy.types import AnyType, Instance, LiteralType, RawExpressionType, Type, TypeOfAny, UnboundType
 
 from tapegrad.errors import ShapeError
-from tapegrad.mypy.codec import NONE_TAPE, TENSOR, expanded, merged_tape, size_of, size_type, unknown
+from tapegrad.mypy.conversion import NONE_TAPE, TENSOR, expanded, merged_tape, size_of, size_type, unknown
 from tapegrad.mypy.internals import NotReadyError, default_argument, is_complete, named_in, wait_for
 
 if TYPE_CHECKING:
     from mypy.plugin import AnalyzeTypeContext
 
-    from tapegrad.mypy.codec import Make
+    from tapegrad.mypy.conversion import Make
 
 
 def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:

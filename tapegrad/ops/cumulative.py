@@ -11,8 +11,8 @@ from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.move import reshape
-from tapegrad.ops.places import getitem
 from tapegrad.ops.reduce import check_axis
+from tapegrad.ops.scatter import getitem
 from tapegrad.tensor import D, Real, T, Tensor, node
 
 if TYPE_CHECKING:

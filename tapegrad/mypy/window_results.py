@@ -9,7 +9,7 @@ from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import TypeInfo
 from mypy.types import Instance, NoneType, Type, get_proper_type
 
-from tapegrad.mypy.codec import Many, size_of
+from tapegrad.mypy.conversion import Many, size_of
 from tapegrad.mypy.rules import op_named
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from mypy.types import AnyType, Instance, TupleType, Type, UnpackType, get_prope
 
 from tapegrad import messages
 from tapegrad.dims import UNKNOWN, is_unknown, surely_differ, surely_same
-from tapegrad.mypy.codec import (
+from tapegrad.mypy.conversion import (
     MODULE,
     TENSOR,
     Many,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from mypy.types import CallableType, Instance, Type, UnionType, get_proper_type
 
 from tapegrad.mypy.calls import method_name, signed_call
-from tapegrad.mypy.codec import NODE, TENSOR, tensor_parts, unknown
+from tapegrad.mypy.conversion import NODE, TENSOR, tensor_parts, unknown
 from tapegrad.mypy.internals import Argument, declared_function, make, tried_method
 
 if TYPE_CHECKING:
     from mypy.plugin import MethodContext, MethodSigContext
 
-    from tapegrad.mypy.codec import Make
+    from tapegrad.mypy.conversion import Make
 
 LIFTED = "tapegrad.tapem.lift.Lifted"
 PROGRAM = "tapegrad.tapem.program.TapeM"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad import nn, ops, picture
+from tapegrad import nn, ops, tape_repr
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.gradients import Gradients
 from tapegrad.op import OPS
@@ -58,8 +58,8 @@ def test_a_consumed_tape_says_how_many_ops_it_had_and_where_it_went() -> None:
     y.sum().backward()
     once.backward(seed=once.detach())
 
-    assert re.fullmatch(r"GradientTape\(2 ops, consumed at test_picture\.py:\d+\)", repr(y.tape.tape))
-    assert re.fullmatch(r"GradientTape\(1 op, consumed at test_picture\.py:\d+\)", repr(once.tape.tape))
+    assert re.fullmatch(r"GradientTape\(2 ops, consumed at test_tape_repr\.py:\d+\)", repr(y.tape.tape))
+    assert re.fullmatch(r"GradientTape\(1 op, consumed at test_tape_repr\.py:\d+\)", repr(once.tape.tape))
 
 
 def test_gradients_list_their_shapes_and_of_many_both_ends() -> None:
@@ -105,7 +105,7 @@ def test_a_step_of_any_op_goes_by_the_name_of_an_op_or_says_what_it_does(name: s
     ):  # no floats, one argument more, singular
         OPS[name].function(*[x] * len(OPS[name].operands))
 
-    steps = {picture.step(entry).partition(" ")[0] for entry in x.tape.tape.entries}
+    steps = {tape_repr.step(entry).partition(" ")[0] for entry in x.tape.tape.entries}
     assert steps <= {*OPS, "contracted", "copied", "kept", "standardized"}
 
 
@@ -162,7 +162,7 @@ def test_a_notebook_gets_the_graph_and_of_a_consumed_tape_the_line() -> None:
 
     tape.execute()
     assert tape._repr_mimebundle_(include=None, exclude=None) == {"text/plain": repr(tape)}
-    with pytest.raises(TapeError, match=r"^the tape was consumed by backward at test_picture\.py:\d+"):
+    with pytest.raises(TapeError, match=r"^the tape was consumed by backward at test_tape_repr\.py:\d+"):
         tape.graph()
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import nn, optim
-from tapegrad.backend import rooms
-from tapegrad.backend.rooms import ROOMS, Rooms, accumulate
+from tapegrad.backend import buffers
+from tapegrad.backend.buffers import ROOMS, Rooms, accumulate
 
 LARGE = (512, 513)  # a million bytes of float32
 
@@ -78,7 +78,7 @@ def test_small_arrays_come_from_the_allocator() -> None:
 
 
 def test_no_more_stays_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rooms, "_ALL", 5 << 20)
+    monkeypatch.setattr(buffers, "_ALL", 5 << 20)
     house = Rooms()
 
     held = [house.empty((1 << 20,), np.uint8) for _ in range(7)]

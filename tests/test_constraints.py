@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tapegrad.divisions import CHECKS, check_groups, check_heads, check_same
+from tapegrad.constraints import CHECKS, check_groups, check_heads, check_same
 from tapegrad.errors import ShapeError
 
 
