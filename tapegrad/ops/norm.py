@@ -286,7 +286,7 @@ def instance_norm(
         ValueError: `eps` is not above 0.
 
     Source:
-        Ulyanov et al., [Instance normalization](https://arxiv.org/abs/1607.08022), eq. 4; weight and bias as in PyTorch.
+        Ulyanov et al., [Instance normalization](https://arxiv.org/abs/1607.08022), eq. 4; weight and bias of PyTorch.
     """
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("instance_norm", eps)

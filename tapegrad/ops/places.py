@@ -37,7 +37,7 @@ def getitem_shape(x: Dims, index: Index) -> Dims:
     front, axis = 0, 0
     for position, (name, item) in enumerate(items):
         if item is ...:
-            continue  # has no size, but still separates index tensors
+            continue  # adds no axis itself, but separates index tensors
         if item is None:
             sizes.append(1)
         elif isinstance(item, slice):
@@ -94,7 +94,7 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
     Raises:
         ShapeError: The index has too many axes for `x`, an int is out of range, or a mask does not match the sizes.
         IndexError: An element of an index tensor is out of range.
-        DTypeError: A tensor of indices has a float dtype.
+        DTypeError: An index tensor has a float dtype.
     """
     index, tape_of_index = untaped(index)
     x, tape = _with_tape(x, tape_of_index)
