@@ -53,7 +53,7 @@ def bmm_shape(x: Dims, y: Dims) -> Dims:
 
 
 def linear_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
-    """Replace the last size of `x`, which matches the rows of the weight, by the number of its columns."""
+    """Return the shape of `x` with its last size, the rows of the weight, replaced by the columns."""
     *batch, n = at_least(1, x=x)
     n_w, m = of_rank(2, weight=weight)
     (m_b,) = of_rank(1, bias=bias)

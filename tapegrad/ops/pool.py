@@ -411,7 +411,7 @@ def _smooth(
     windows, outside = windows_over(x.data, rank, kernel, stride, padding), -np.inf if beta > 0 else np.inf
     powers, peak = _powers(windows.of(x.data, outside), beta)
     total = reduce(operator.add, powers)
-    with np.errstate(divide="ignore"):  # log(0) = -inf is correct for padding and -inf only
+    with np.errstate(divide="ignore"):  # log(0) is correct where all of a window is -inf, or inf if beta < 0
         out = node(engine(total).log(total) * (1 / beta) + peak)
 
     def backward(grads: Gradients) -> None:
@@ -464,7 +464,7 @@ def _adaptive(rank: int, x: Tensor[Any, T, Float], size: Any) -> Tensor[Any, T, 
         countable(count)
         n, behind, places = y.shape[axis], (slice(None),) * (-axis - 1), np.arange(count)
         spans = np.stack([places * n // count, -(-(places + 1) * n // count)], axis=1)
-        windows, which = np.unique(spans, axis=0, return_inverse=True)  # large counts repeat most windows
+        windows, which = np.unique(spans, axis=0, return_inverse=True)  # windows repeat if count > n
         cells = [getitem(y, (..., slice(*window), *behind)) for window in windows.tolist()]
         y = concat([mean(one, axis, keepdims=True) for one in cells], axis)
         if len(windows) < count:

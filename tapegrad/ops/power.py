@@ -69,7 +69,7 @@ def float_power(
         ShapeError: The shapes do not broadcast.
         DTypeError: An operand is bool, or neither is a tensor.
     """
-    wide_x, wide_y = _widened(x, "x"), _widened(y, "y")  # alive until the step is recorded: backward reads both
+    wide_x, wide_y = _widened(x, "x"), _widened(y, "y")  # alive until recorded, because backward reads both
     x, y, tape = unwrap(wide_x, wide_y)
     return _raised("float_power", x, y, tape)
 

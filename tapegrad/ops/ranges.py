@@ -64,7 +64,7 @@ def countable(size: int) -> None:
     """Reject a size so large that NumPy may silently use another one."""
     if size > sys.maxsize // 16:
         message = f"a size is {size}"
-        raise OverflowError(message)  # `@op` replaces it by an error with the shape
+        raise OverflowError(message)  # `@op` raises an error with the shape instead
 
 
 @op(eye_shape)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tapegrad.gradients import Gradients
 
-# Takes the projected input, the projected hidden state and the old states; returns the new states and a backward.
+# Maps the projected input, the projected hidden state and the old states to new states and a backward function.
 Step: TypeAlias = "Callable[..., tuple[tuple[Any, ...], Callable[..., tuple[Any, Any, tuple[Any, ...]]]]]"
 
 

@@ -195,7 +195,7 @@ def check_axis(x: Tensor[Any, Any, Any], axis: Axis) -> None:
 
 
 def _to_the_extremes(grads: Gradients, x: Tensor[Any, Any, Any], out: Tensor[Any, Any, Any], axis: Axis) -> None:
-    """Accumulate the gradient of a maximum or minimum in the elements equal to it."""
+    """Accumulate the gradient of a maximum or minimum into the elements equal to it."""
     dy = grads.pop_output(out)
     primitives = engine(dy, x.data)
     # Ties share the gradient equally, so that it does not depend on their order.

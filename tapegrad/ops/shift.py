@@ -29,7 +29,7 @@ def flip_shape(x: Dims, axis: Axis = None) -> Dims:
 
 
 def roll_shape(x: Dims, shift: Int | tuple[Int, ...], axis: Axis = None) -> Dims:
-    """Return the shape of `x`, after checking that there are as many shifts as axes."""
+    """Return the shape of `x`, after checking the shifts and axes."""
     shifts = tuple(one_int(one, "shift") for one in (shift if isinstance(shift, tuple) else (shift,)))
     if axis is not None:
         axes = normal_axes(axis, x)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape)
 def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Return where the sign bit is set, also for -0.0 and NaN; not differentiable.
+    r"""Return where the sign bit is set, including that of -0.0 and NaN; not differentiable.
 
     $$y = [\operatorname{bit}(x) = 1]$$
 

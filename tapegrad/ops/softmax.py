@@ -43,7 +43,7 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     float_only(x)
     check_axis(x, axis)
     if not x.size:
-        normal_axis(axis, x.shape)  # not by NumPy, which has no max of an empty axis
+        normal_axis(axis, x.shape)  # checks the axis, because softmax is not computed
     out = node(engine(x.data).softmax(x.data, axis) if x.size else x.data)
 
     def backward(grads: Gradients) -> None:

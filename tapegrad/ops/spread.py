@@ -203,7 +203,7 @@ def _norm(x: Any, axis: Axis, p: float, *, keepdims: bool) -> Any:
 def _logsumexp(x: Any, axis: Axis, *, keepdims: bool) -> Any:
     powers, peak = _powers(x, axis)
     total = engine(powers).sum(powers, axis, keepdims=keepdims)
-    with np.errstate(divide="ignore"):  # log(0) = -inf is correct for -inf only
+    with np.errstate(divide="ignore"):  # log(0) = -inf is correct where all elements are -inf
         return engine(total).log(total) + peak.reshape(total.shape)
 
 

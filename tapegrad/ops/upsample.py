@@ -65,7 +65,7 @@ def upsample2d(
     float_only(x)
     _check_mode(mode, align_corners=align_corners)
     shape: Any = upsample2d_shape(x.shape, scale)
-    np.empty(shape, x.dtype)  # if memory is too small, fails before the first axis
+    np.empty(shape, x.dtype)  # fails here if memory is too small, not after the first axis
     y: Any = x
     for axis, n, size in zip((-2, -1), x.shape[-2:], shape[-2:], strict=True):
         if mode == "nearest":
