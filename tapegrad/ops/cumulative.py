@@ -1,4 +1,4 @@
-"""Ops that run along an axis: each element of the result looks back on all before it."""
+"""Cumulative ops: each element of the result depends on all elements up to it along an axis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def cumsum_shape(x: Dims, axis: Int | None = None) -> Dims:
-    """Keep the sizes, or make one axis of all."""
+    """Return the shape of `x`, or one axis of all elements if `axis` is None."""
     if axis is None:
         return (product(x),)
     normal_axis(axis, x)
@@ -31,13 +31,13 @@ def cumsum_shape(x: Dims, axis: Int | None = None) -> Dims:
 
 @op(cumsum_shape)
 def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, Real]:
-    r"""Add up all elements to each one along an axis.
+    r"""Compute the cumulative sum along an axis.
 
     $$y_i = \sum_{j \le i} x_j, \quad dx_i = \sum_{j \ge i} dy_j$$
 
     Args:
         x: Any shape.
-        axis: The axis to run along; None for all elements in row-major order.
+        axis: The axis to accumulate along; None for all elements in row-major order.
 
     Returns:
         The shape of `x`, or one axis with all its elements, in the dtype of `x`.
@@ -65,13 +65,13 @@ def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, R
 
 @op(cumsum_shape)
 def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, Real]:
-    r"""Multiply all elements up to each one along an axis.
+    r"""Compute the cumulative product along an axis.
 
     $$y_i = \prod_{j \le i} x_j, \quad dx_i = \Big(\prod_{j < i} x_j\Big) s_i, \quad s_i = dy_i + x_{i+1} \, s_{i+1}$$
 
     Args:
-        x: Any shape; zeros are as good as any number.
-        axis: The axis to run along; None for all elements in row-major order.
+        x: Any shape; the gradient is correct for zeros too.
+        axis: The axis to accumulate along; None for all elements in row-major order.
 
     Returns:
         The shape of `x`, or one axis with all its elements, in the dtype of `x`.
@@ -98,13 +98,13 @@ def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, 
 
 @op(cumsum_shape)
 def cummax(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
-    r"""Find the largest of all elements up to each one along an axis.
+    r"""Compute the cumulative maximum along an axis.
 
     $$y_i = \max_{j \le i} x_j, \quad dx_i = \sum_{j : k_j = i} dy_j, \quad k_j = \max \{i \le j : x_i = y_j\}$$
 
     Args:
-        x: Any shape. NaN counts as largest; of equal elements the latest gets the gradient, as in torch.
-        axis: The axis to run along; None for all elements in row-major order.
+        x: Any shape. NaN counts as largest; of equal elements the last gets the gradient, as in PyTorch.
+        axis: The axis to accumulate along; None for all elements in row-major order.
 
     Returns:
         The shape of `x`, or one axis with all its elements.
@@ -117,13 +117,13 @@ def cummax(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
 
 @op(cumsum_shape)
 def cummin(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
-    r"""Find the smallest of all elements up to each one along an axis.
+    r"""Compute the cumulative minimum along an axis.
 
     $$y_i = \min_{j \le i} x_j, \quad dx_i = \sum_{j : k_j = i} dy_j, \quad k_j = \max \{i \le j : x_i = y_j\}$$
 
     Args:
-        x: Any shape. NaN counts as smallest; of equal elements the latest gets the gradient, as in torch.
-        axis: The axis to run along; None for all elements in row-major order.
+        x: Any shape. NaN counts as smallest; of equal elements the last gets the gradient, as in PyTorch.
+        axis: The axis to accumulate along; None for all elements in row-major order.
 
     Returns:
         The shape of `x`, or one axis with all its elements.
@@ -135,7 +135,7 @@ def cummin(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
 
 
 def _picked(x: Tensor[Any, T, D], axis: Int | None, find: Callable[[Any, int], Any]) -> Tensor[Any, T, D]:
-    """Pick along an axis the elements at the places that are found there."""
+    """Select along an axis the elements at the indices that `find` returns."""
     tensor_only(x, "x")
     check_axis(x, axis)
     run = reshape(x, (x.size,)) if axis is None else x
@@ -144,9 +144,9 @@ def _picked(x: Tensor[Any, T, D], axis: Int | None, find: Callable[[Any, int], A
 
 
 def _recurred(terms: Any, factors: Any, axis: Int) -> Any:
-    """Solve `s[i] = terms[i] + factors[i] * s[i + 1]` along an axis, from twice as far with each step.
+    """Solve `s[i] = terms[i] + factors[i] * s[i + 1]` along an axis, doubling the distance with each pass.
 
-    No division, so zeros do no harm, and no loop over elements.
+    Zeros are safe because there is no division, and there is no Python loop over the elements.
     """
     step = 1
     while step < terms.shape[axis]:
@@ -157,7 +157,7 @@ def _recurred(terms: Any, factors: Any, axis: Int) -> Any:
 
 
 def _moved(x: Any, axis: Int, by: int, fill: int) -> Any:
-    """Move elements forwards along an axis, or back where `by` is negative; what comes in is `fill`."""
+    """Shift elements by `by` positions along an axis, towards the start if negative; fill the gap with `fill`."""
     if not x.size:
         return x
     kept, width = (slice(None, -by), (by, 0)) if by > 0 else (slice(-by, None), (0, -by))

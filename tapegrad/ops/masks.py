@@ -1,4 +1,4 @@
-"""Ops on the elements that a truth value picks out."""
+"""Ops on elements selected by a bool mask or by being nonzero."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def masked_fill_shape(x: Dims, mask: Dims, value: Dims) -> Dims:
-    """Keep the shape; mask and value broadcast to it."""
+    """Return the shape of `x`, after checking that `mask` and `value` broadcast to it."""
     for name, dims in (("mask", mask), ("value", value)):
         together = broadcast(x=x, **{name: dims})
         if len(together) != len(x) or any(map(surely_differ, together, x)):
@@ -32,13 +32,13 @@ def masked_fill_shape(x: Dims, mask: Dims, value: Dims) -> Dims:
 
 
 def masked_select_shape(x: Dims, mask: Dims) -> Dims:
-    """Return one axis, as long as the mask is often true."""
+    """Return one axis of unknown length: the number of True elements is known only at run time."""
     broadcast(x=x, mask=mask)
     return (UNKNOWN,)
 
 
 def nonzero_shape(x: Dims) -> tuple[Dims, ...]:
-    """Return an axis of unknown length for each axis."""
+    """Return one axis of unknown length for each axis of `x`."""
     if len(x) == 0:
         message = "x () has no axis to count along"
         raise ShapeError(message)
@@ -49,7 +49,7 @@ def nonzero_shape(x: Dims) -> tuple[Dims, ...]:
 def masked_fill(
     x: Tensor[Any, T1, D], mask: Tensor[Any, Any, np.bool_], value: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Put a value where a mask holds.
+    r"""Replace elements by a value where a mask is True.
 
     $$y = m \, ? \, v : x, \quad dx = m \, ? \, 0 : dy, \quad dv = \sum m \, ? \, dy : 0$$
 
@@ -76,7 +76,7 @@ def masked_fill(
 
 @op(masked_select_shape)
 def masked_select(x: Tensor[Any, T, D], mask: Tensor[Any, Any, np.bool_]) -> Tensor[Any, T, D]:
-    r"""Pick the elements where a mask holds, in row-major order.
+    r"""Select the elements where a mask is True, in row-major order.
 
     $$y = (x_i : m_i), \quad dx_i = m_i \, ? \, dy_j : 0$$
 
@@ -85,7 +85,7 @@ def masked_select(x: Tensor[Any, T, D], mask: Tensor[Any, Any, np.bool_]) -> Ten
         mask: A shape that broadcasts with `x`, bool.
 
     Returns:
-        One axis, as long as the mask is often true of `x`; only the run time knows how long.
+        One axis, with one element for each True of the broadcast mask; its length is known only at run time.
 
     Raises:
         ShapeError: The shapes do not broadcast.
@@ -100,16 +100,16 @@ def masked_select(x: Tensor[Any, T, D], mask: Tensor[Any, Any, np.bool_]) -> Ten
 
 @op(nonzero_shape)
 def nonzero(x: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, NoneTape, np.int64], ...]:
-    r"""Find the indices of the elements that are not zero, in row-major order; not differentiable.
+    r"""Return the indices of the nonzero elements, in row-major order; not differentiable.
 
     $$\{(k_1, k_2, \dots) : x_{k_1 k_2 \dots} \ne 0\}$$
 
     Args:
-        x: Any shape with at least one axis; NaN is not zero, and neither is True.
+        x: Any shape with at least one axis; NaN and True count as nonzero.
 
     Returns:
-        For each axis a tensor of indices, int64, without a tape. Together they are an index, and `x[nonzero(x)]` is
-        what is not zero. Only the run time knows how long they are.
+        One tensor of indices for each axis, int64, without a tape; `x[nonzero(x)]` selects the nonzero elements.
+        Their length is known only at run time.
 
     Raises:
         ShapeError: `x` is a scalar.

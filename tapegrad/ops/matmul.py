@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Products of matrices and vectors, and the linear layer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def matmul_shape(x: Dims, y: Dims) -> Dims:
-    """Contract the last axis of `x` with the last but one of `y`, or with the only one."""
+    """Return the shape of a matrix product; the last axis of `x` matches the second to last of `y`, or its only one."""
     *rows, k = at_least(1, x=x)
     k_y, *columns = at_least(1, y=y)[-2:]
     if surely_differ(k, k_y):
@@ -33,17 +33,17 @@ def matmul_shape(x: Dims, y: Dims) -> Dims:
 
 
 def outer_shape(x: Dims, y: Dims) -> Dims:
-    """Put the size of one vector behind that of the other."""
+    """Return the sizes of both vectors, that of `x` first."""
     return (*of_rank(1, x=x), *of_rank(1, y=y))
 
 
 def dot_shape(x: Dims, y: Dims) -> Dims:
-    """Return a scalar; both vectors have one size."""
+    """Return the shape of a scalar, after checking that the vectors have the same size."""
     return matmul_shape(of_rank(1, x=x), of_rank(1, y=y))
 
 
 def bmm_shape(x: Dims, y: Dims) -> Dims:
-    """Contract matrices pair by pair, of which there are as many on either side."""
+    """Return the shape of a batched matrix product; both operands have the same number of matrices."""
     b, *_ = of_rank(3, x=x)
     b_y, *_ = of_rank(3, y=y)
     if surely_differ(b, b_y):
@@ -53,7 +53,7 @@ def bmm_shape(x: Dims, y: Dims) -> Dims:
 
 
 def linear_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
-    """Put the columns of the weight in the place of the last axis, which is as long as its rows."""
+    """Return the shape of `x` with its last size, the rows of the weight, replaced by the columns."""
     *batch, n = at_least(1, x=x)
     n_w, m = of_rank(2, weight=weight)
     (m_b,) = of_rank(1, bias=bias)
@@ -68,7 +68,7 @@ def linear_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
 
 @op(matmul_shape, operator="__matmul__")
 def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiply matrices, or stacks of them.
+    r"""Multiply matrices or stacks of matrices.
 
     $$z_{bnm} = \sum_k x_{bnk} \, y_{bkm}, \quad dx = dz \, y^T, \quad dy = x^T dz$$
 
@@ -77,7 +77,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
         y: `(..., K, M)`, or a column `(K,)`. The leading axes broadcast with those of `x`.
 
     Returns:
-        `(..., N, M)`, without the axis that a row or a column lacks.
+        `(..., N, M)`, without N if `x` is a row and without M if `y` is a column.
 
     Raises:
         ShapeError: The inner sizes differ, an operand has no axis, or the leading axes do not broadcast.
@@ -88,7 +88,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 
     def backward(grads: Gradients) -> None:
         dz, rows, columns = grads.pop_output(out), x.data, y.data
-        if rows.ndim == columns.ndim == 2:  # as in most layers: nothing has to be brought into another shape
+        if rows.ndim == columns.ndim == 2:  # the usual case in layers, which needs no reshape
             if grads.wants(x):
                 grads.add(x, engine(dz, columns).dot(dz, columns.T))
             if grads.wants(y):
@@ -96,7 +96,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
             return
         rows, columns = _as_matrix(rows, 0), _as_matrix(columns, 1)
         dz = dz.reshape(_product_shape(dz, x, y))
-        if columns.ndim == 2:  # one product of all rows, in the place of one for each matrix of the stack and their sum
+        if columns.ndim == 2:  # a single product over all rows, instead of one for each matrix and a sum
             rows, dz = _stacked(rows), _stacked(dz)
         if grads.wants(x):
             grads.add(x, sum_to_shape(dz @ engine(columns).swap_last_axes(columns), rows).reshape(x.shape))
@@ -108,7 +108,7 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 
 @op(outer_shape, eager=True, memory_bound=True)
 def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiply each element of one vector with each of another.
+    r"""Compute the outer product of two vectors.
 
     $$z_{nm} = x_n y_m, \quad dx = dz \, y, \quad dy = x \, dz$$
 
@@ -120,7 +120,7 @@ def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Ten
         `(N, M)`.
 
     Raises:
-        ShapeError: An operand is no vector.
+        ShapeError: An operand is not a vector.
         DTypeError: The dtypes differ.
     """
     x, y, tape = unwrap(x, y)
@@ -138,7 +138,7 @@ def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Ten
 
 @op(dot_shape, eager=True)
 def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiply two vectors.
+    r"""Compute the dot product of two vectors.
 
     $$z = \sum_n x_n y_n, \quad dx = dz \, y, \quad dy = dz \, x$$
 
@@ -150,7 +150,7 @@ def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         A scalar.
 
     Raises:
-        ShapeError: The sizes differ, or an operand is no vector.
+        ShapeError: The sizes differ, or an operand is not a vector.
         DTypeError: The dtypes differ.
     """
     x, y, tape = unwrap(x, y)
@@ -168,7 +168,7 @@ def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
 @op(bmm_shape, eager=True)
 def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiply matrices pair by pair: `matmul` that broadcasts nothing.
+    r"""Compute a batched matrix product, like `matmul` but without broadcasting.
 
     $$z_{bnm} = \sum_k x_{bnk} \, y_{bkm}, \quad dx_b = dz_b \, y_b^T, \quad dy_b = x_b^T dz_b$$
 
@@ -180,7 +180,7 @@ def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         `(B, N, M)`.
 
     Raises:
-        ShapeError: The batches or the inner sizes differ, or an operand is no stack of matrices.
+        ShapeError: The batches or the inner sizes differ, or an operand is not a stack of matrices.
         DTypeError: The dtypes differ.
     """
     x, y, tape = unwrap(x, y)
@@ -200,29 +200,29 @@ def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 def linear(
     x: Tensor[Any, T, D], weight: Tensor[Any, T1, D], bias: Tensor[Any, T2, D]
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Map the last axis linearly and adds a bias.
+    r"""Apply a linear transformation to the last axis and add a bias.
 
     $$y_{bm} = \sum_n x_{bn} w_{nm} + c_m, \quad dx = dy \, w^T, \quad dw = x^T dy, \quad dc_m = \sum_b dy_{bm}$$
 
     Args:
         x: `(..., N)`.
-        weight: The factors w, `(N, M)`; PyTorch's are the transpose.
-        bias: What is added, c, `(M,)`.
+        weight: The weights w, `(N, M)`, the transpose of PyTorch's.
+        bias: The bias c, `(M,)`.
 
     Returns:
         `(..., M)`.
 
     Raises:
-        ShapeError: Rows or columns of `weight` do not fit, or an operand has too few axes or too many.
+        ShapeError: The rows or columns of `weight` do not match, or an operand has the wrong rank.
         DTypeError: The dtypes differ.
     """
     try:
         are_alike = x.data.dtype is weight.data.dtype is bias.data.dtype
-    except AttributeError:  # one is no tensor
+    except AttributeError:  # an operand is not a tensor
         are_alike = False
     if not are_alike:
         of_one_dtype(x=x, weight=weight, bias=bias)
-    if weight.data.ndim != 2 or bias.data.shape != weight.data.shape[1:]:  # what NumPy would let pass
+    if weight.data.ndim != 2 or bias.data.shape != weight.data.shape[1:]:  # NumPy might broadcast these silently
         linear_shape(x.shape, weight.shape, bias.shape)
     (x, weight, bias), tape = unwrap_all((x, weight, bias), "operands")
     primitives = engine(x.data, weight.data, bias.data)
@@ -246,19 +246,19 @@ def linear(
 
 
 def _as_matrix(value: Any, axis: int) -> Any:
-    """Return a vector a second axis of size one: at 0 it becomes a row, at 1 a column."""
+    """Return a vector as a matrix: a row if `axis` is 0, a column if it is 1."""
     if value.ndim > 1:
         return value
     return value.reshape((1, value.size) if axis == 0 else (value.size, 1))
 
 
 def _stacked(value: Any) -> Any:
-    """Put the matrices of a stack on top of each other."""
+    """Reshape a stack of matrices to one matrix with all their rows."""
     return value if value.ndim == 2 else value.reshape((prod(value.shape[:-1]), value.shape[-1]))
 
 
 def _product_shape(dz: Any, x: Any, y: Any) -> tuple[int, ...]:
-    """Return the shape `dz` has once rows and columns are matrices."""
+    """Return the shape of `dz` after rows and columns are reshaped to matrices."""
     n = () if x.ndim > 1 else (1,)
     m = () if y.ndim > 1 else (1,)
     batch_and_n = dz.shape if y.ndim == 1 else dz.shape[:-1]

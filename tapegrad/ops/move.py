@@ -1,4 +1,4 @@
-"""Ops that move elements and change none."""
+"""Ops that change the shape: reshape, transpose and broadcast."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def reshape_shape(x: Dims, shape: Dims) -> Dims:
-    """Keep the number of elements; one size may be -1, for whatever is left."""
+    """Return the new shape, which has as many elements as `x`; one size may be -1 and is inferred."""
     open_axes = [axis for axis, n in enumerate(shape) if surely_same(n, -1)]
     if len(open_axes) > 1:
         message = f"shape {show(shape)} leaves {len(open_axes)} sizes open, not one"
@@ -57,14 +57,14 @@ def reshape_shape(x: Dims, shape: Dims) -> Dims:
 
 
 def transpose_shape(x: Dims, axes: tuple[Int, ...] | None = None) -> Dims:
-    """Reverse the axes, or put them into the order asked for."""
+    """Return the sizes in the order of `axes`, or reversed if `axes` is None."""
     if axes is None:
         return tuple(x[::-1])
     return ordered(x, axes)
 
 
 def ordered(x: Dims, axes: tuple[Int, ...]) -> Dims:
-    """Put sizes into the order asked for, which names each axis once."""
+    """Return the sizes in the order of `axes`, which contains each axis once."""
     if not isinstance(axes, tuple):
         message = f"axes is {axes!r} but a tuple of ints is expected"
         raise DTypeError(message)
@@ -75,7 +75,7 @@ def ordered(x: Dims, axes: tuple[Int, ...]) -> Dims:
 
 
 def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
-    """Return new axes in front, and axes of size one, the size asked for."""
+    """Return `shape`, after checking that `x` broadcasts to it."""
     aligned = shape[max(len(shape) - len(x), 0) :]
     fits = len(shape) >= len(x) and not any(
         surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(x, aligned, strict=True)
@@ -91,24 +91,24 @@ def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
 
 @op(reshape_shape, memory_bound=True)
 def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
-    r"""Return the elements another shape, in row-major order.
+    r"""Change the shape of a tensor, keeping the elements in row-major order.
 
     $$y_{[i]} = x_{[i]}, \quad dx_{[i]} = dy_{[i]}$$
 
     Args:
         x: Any shape.
-        shape: The new sizes; one may be -1, for whatever is left.
+        shape: The new sizes; one may be -1 and is inferred.
 
     Returns:
         `shape`.
 
     Raises:
-        ShapeError: The numbers of elements differ, two sizes are -1, or one is below.
-        DTypeError: `shape` is no tuple, or a size is no int.
+        ShapeError: The numbers of elements differ, two sizes are -1, or a size is below -1.
+        DTypeError: `shape` is not a tuple, or a size is not an int.
     """
     x, tape = unwrap(x)
-    if len(shape) and min(shape) < -1:  # `len`, for an array of sizes has no truth
-        reshape_shape(x.shape, several_ints(shape, "shape"))  # refuses what NumPy takes for another -1
+    if len(shape) and min(shape) < -1:  # `len`, because the truth value of an array is ambiguous
+        reshape_shape(x.shape, several_ints(shape, "shape"))  # rejects sizes below -1, some of which NumPy reads as -1
     out = node(x.data.reshape(shape))
 
     def backward(grads: Gradients) -> None:
@@ -125,18 +125,18 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tens
 
     Args:
         x: Any shape.
-        axes: For each axis of the result, the axis of `x` it comes from; None reverses them.
+        axes: The axis of `x` for each axis of the result; None reverses the axes.
 
     Returns:
         The sizes of `x` in the order of `axes`.
 
     Raises:
-        ShapeError: `axes` does not name every axis once.
-        DTypeError: `axes` is no tuple of ints.
+        ShapeError: `axes` does not contain every axis exactly once.
+        DTypeError: `axes` is not a tuple of ints.
     """
     x, tape = unwrap(x)
     if type(axes) is not tuple and axes is not None:
-        transpose_shape(x.shape, axes)  # NumPy takes a list, and an int
+        transpose_shape(x.shape, axes)  # rejects a list or an int, which NumPy accepts
     out = node(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:
@@ -149,23 +149,23 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tens
 
 @op(broadcast_to_shape, memory_bound=True)
 def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
-    r"""Repeat a tensor along new axes and axes of size one.
+    r"""Broadcast a tensor to a shape, along new axes and axes of size one.
 
     $$y_{ji} = x_i, \quad dx_i = \sum_j dy_{ji}$$
 
     Args:
         x: Any shape.
-        shape: Sizes that those of `x`, aligned from the right, equal or stretch to.
+        shape: The new sizes. Aligned from the right, each size of `x` is equal or 1.
 
     Returns:
         `shape`.
 
     Raises:
         ShapeError: `x` does not broadcast to `shape`, or a size is negative.
-        DTypeError: `shape` is not made of ints.
+        DTypeError: A size in `shape` is not an int.
     """
     x, tape = unwrap(x)
-    out = node(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy's ints do as well
+    out = node(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy ints are accepted too
 
     def backward(grads: Gradients) -> None:
         accumulate_broadcast(grads, x, grads.pop_output(out))

@@ -1,4 +1,4 @@
-"""Ops that bring what stands along axes to one size: to a mean square of one, and perhaps to a mean of zero first."""
+"""Normalization along axes: to zero mean and unit variance, or to unit mean square."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 
 def normalize_shape(x: Dims, axis: Axis = -1) -> Dims:
-    """Keep the shape; the axes must be there."""
+    """Return the shape of `x`, after checking the axes."""
     normal_axes(axis, x)
     return x
 
 
 def layer_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
-    """Keep the shape, whose last size is that of the weight and of the bias."""
+    """Return the shape of `x`, whose last size matches the weight and the bias."""
     _as_wide(at_least(1, x=x), -1, weight=weight, bias=bias)
     return x
 
 
 def batch_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
-    """Keep the shape, whose second size is that of the weight and of the bias."""
+    """Return the shape of `x`, whose second size matches the weight and the bias."""
     _as_wide(at_least(2, x=x), 1, weight=weight, bias=bias)
     return x
 
 
 def group_norm_shape(x: Dims, weight: Dims, bias: Dims, *, groups: Size) -> Dims:
-    """Keep the shape, whose second size is that of the weight and of the bias, and a multiple of the groups."""
+    """Return the shape of `x`, whose second size matches weight and bias and is a multiple of `groups`."""
     _as_wide(at_least(2, x=x), 1, weight=weight, bias=bias)
     if surely_less(groups, 1):
         message = f"groups is {groups} but at least 1 is expected"
@@ -59,31 +59,31 @@ def group_norm_shape(x: Dims, weight: Dims, bias: Dims, *, groups: Size) -> Dims
 
 
 def instance_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
-    """Keep the shape, whose second size is that of the weight and of the bias."""
+    """Return the shape of `x`, whose second size matches the weight and the bias."""
     _as_wide(at_least(3, x=x), 1, weight=weight, bias=bias)
     return x
 
 
 def rms_norm_shape(x: Dims, weight: Dims) -> Dims:
-    """Keep the shape, whose last size is that of the weight."""
+    """Return the shape of `x`, whose last size matches the weight."""
     _as_wide(at_least(1, x=x), -1, weight=weight)
     return x
 
 
 @op(normalize_shape)
 def normalize(x: Tensor[S, T, Float], axis: Axis = -1, *, eps: float = 1e-5) -> Tensor[S, T, Float]:
-    r"""Return what stands along axes a mean of zero and a variance of one.
+    r"""Normalize to zero mean and unit variance along axes.
 
     $$y_i = \frac{x_i - \bar x}{s}, \quad s = \sqrt{\frac{1}{n} \sum_j (x_j - \bar x)^2 + \epsilon}, \quad
     dx_i = \frac{1}{s} \Big( dy_i - \frac{1}{n} \sum_j dy_j - \frac{y_i}{n} \sum_j y_j \, dy_j \Big)$$
 
     Args:
         x: Any shape, a float dtype; finite numbers give finite results.
-        axis: The axis, or axes, along which mean and variance are taken; None for all.
-        eps: What is added to the variance, in squares of the units of `x`, above 0.
+        axis: The axis, or axes, over which mean and variance are computed; None for all.
+        eps: Added to the variance, in squares of the units of `x`, above 0.
 
     Returns:
-        The shape of `x`, without a unit. Where all elements are equal it is zero.
+        The shape of `x`, dimensionless. The result is zero where all elements are equal.
 
     Raises:
         ShapeError: An axis is out of range or named twice.
@@ -98,7 +98,7 @@ def normalize(x: Tensor[S, T, Float], axis: Axis = -1, *, eps: float = 1e-5) -> 
 def layer_norm(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Return each row a mean of zero and a variance of one, then scale and shifts each column.
+    r"""Apply layer normalization: normalize each row, then scale and shift each column.
 
     $$y_{bi} = w_i \, z_{bi} + c_i, \quad z_{bi} = \frac{x_{bi} - \bar x_b}{s_b}, \quad
     s_b = \sqrt{\frac{1}{n} \sum_j (x_{bj} - \bar x_b)^2 + \epsilon},$$
@@ -109,20 +109,20 @@ def layer_norm(
 
     Args:
         x: `(..., N)`, a float dtype.
-        weight: The factors w, `(N,)`.
-        bias: What is added, c, `(N,)`.
-        eps: What is added to the variance, in squares of the units of `x`, above 0.
+        weight: The scale factors w, `(N,)`.
+        bias: The bias c, `(N,)`.
+        eps: Added to the variance, in squares of the units of `x`, above 0.
 
     Returns:
         `(..., N)`.
 
     Raises:
-        ShapeError: `weight` or `bias` is not as long as the last axis of `x`, or there is none.
+        ShapeError: `weight` or `bias` does not match the last axis of `x`, or `x` has no axis.
         DTypeError: The dtypes differ, or are not float.
         ValueError: `eps` is not above 0.
 
     Source:
-        Ba et al., [Layer normalization](https://arxiv.org/abs/1607.06450), eq. 4, with ε under the root as PyTorch.
+        Ba et al., [Layer normalization](https://arxiv.org/abs/1607.06450), eq. 4, with ε under the root as in PyTorch.
     """
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("layer_norm", eps)
@@ -154,27 +154,27 @@ def layer_norm(
 def rms_norm(
     x: Tensor[S, T1, Float], weight: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T1, T2], Float]:
-    r"""Return each row a mean square of one, then scale each column: `layer_norm` without a mean and a bias.
+    r"""Apply RMS normalization: `layer_norm` without subtracting the mean and without a bias.
 
     $$y_{bi} = w_i \frac{x_{bi}}{s_b}, \quad s_b = \sqrt{\frac{1}{n} \sum_j x_{bj}^2 + \epsilon}, \quad
     dx_{bi} = \frac{1}{s_b} \Big( w_i \, dy_{bi} - \frac{x_{bi}}{n s_b^2} \sum_j w_j \, x_{bj} \, dy_{bj} \Big)$$
 
     Args:
         x: `(..., N)`, a float dtype.
-        weight: The factors w, `(N,)`.
-        eps: What is added to the mean square, in squares of the units of `x`, above 0.
+        weight: The scale factors w, `(N,)`.
+        eps: Added to the mean square, in squares of the units of `x`, above 0.
 
     Returns:
         `(..., N)`.
 
     Raises:
-        ShapeError: `weight` is not as long as the last axis of `x`, or there is none.
+        ShapeError: `weight` does not match the last axis of `x`, or `x` has no axis.
         DTypeError: The dtypes differ, or are not float.
         ValueError: `eps` is not above 0.
 
     Source:
         Zhang & Sennrich, [Root mean square layer normalization](https://arxiv.org/abs/1910.07467), eq. 4, with ε under
-        the root as PyTorch.
+        the root as in PyTorch.
     """
     _check_operands(x, weight=weight)
     _check_eps("rms_norm", eps)
@@ -186,24 +186,24 @@ def rms_norm(
 def batch_norm(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Return each channel a mean of zero and a variance of one over the whole batch, then scale and shifts it.
+    r"""Apply batch normalization: normalize each channel over the batch, then scale and shift it.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_c}{s_c} + b_c, \quad
     s_c = \sqrt{\frac{1}{N L} \sum_{nl} (x_{ncl} - \bar x_c)^2 + \epsilon}$$
 
-    Running statistics are the layer's, `tapegrad.nn.BatchNorm2d`.
+    The layer `tapegrad.nn.BatchNorm2d` adds running statistics.
 
     Args:
         x: `(N, C, ...)`, a float dtype.
-        weight: The factors w, `(C,)`.
-        bias: What is added, b, `(C,)`.
-        eps: What is added to the variance, which is the biased one, in squares of the units of `x`, above 0.
+        weight: The scale factors w, `(C,)`.
+        bias: The bias b, `(C,)`.
+        eps: Added to the biased variance, in squares of the units of `x`, above 0.
 
     Returns:
         `(N, C, ...)`.
 
     Raises:
-        ShapeError: `weight` or `bias` is not as long as axis 1 of `x`, or there is none.
+        ShapeError: `weight` or `bias` does not match axis 1 of `x`, or `x` has fewer than two axes.
         DTypeError: The dtypes differ, or are not float.
         ValueError: `eps` is not above 0.
 
@@ -226,25 +226,25 @@ def group_norm(
     groups: int,
     eps: float = 1e-5,
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Return each group of channels a mean of zero and a variance of one, then scale and shifts each channel.
+    r"""Apply group normalization: normalize each group of channels, then scale and shift each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{ng}}{s_{ng}} + b_c, \quad g = \lfloor c G / C \rfloor, \quad
     s_{ng} = \sqrt{\frac{G}{C L} \sum_{c \in g, l} (x_{ncl} - \bar x_{ng})^2 + \epsilon}$$
 
     Args:
         x: `(N, C, ...)`, a float dtype.
-        weight: The factors w, `(C,)`.
-        bias: What is added, b, `(C,)`.
-        groups: Into how many groups G of neighbours the channels are divided; with one it is `layer_norm` over all
-            axes but the first.
-        eps: What is added to the variance, in squares of the units of `x`, above 0.
+        weight: The scale factors w, `(C,)`.
+        bias: The bias b, `(C,)`.
+        groups: The number G of groups of adjacent channels. A single group is normalized like `layer_norm` over
+            all axes but the first.
+        eps: Added to the variance, in squares of the units of `x`, above 0.
 
     Returns:
         `(N, C, ...)`.
 
     Raises:
-        ShapeError: `weight` or `bias` is not as long as axis 1 of `x`, or there is none, or it does not divide into
-            groups.
+        ShapeError: `weight` or `bias` does not match axis 1 of `x`, that axis is not divisible by `groups`, or `x`
+            has fewer than two axes.
         DTypeError: The dtypes differ, or are not float.
         ValueError: `eps` is not above 0.
 
@@ -266,27 +266,27 @@ def group_norm(
 def instance_norm(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Return each channel of each image a mean of zero and a variance of one, then scale and shifts each channel.
+    r"""Apply instance normalization: normalize each channel of each image, then scale and shift each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{nc}}{s_{nc}} + b_c, \quad
     s_{nc} = \sqrt{\frac{1}{L} \sum_{l} (x_{ncl} - \bar x_{nc})^2 + \epsilon}$$
 
     Args:
         x: `(N, C, L, ...)`, a float dtype.
-        weight: The factors w, `(C,)`.
-        bias: What is added, b, `(C,)`.
-        eps: What is added to the variance, in squares of the units of `x`, above 0.
+        weight: The scale factors w, `(C,)`.
+        bias: The bias b, `(C,)`.
+        eps: Added to the variance, in squares of the units of `x`, above 0.
 
     Returns:
         `(N, C, L, ...)`.
 
     Raises:
-        ShapeError: `weight` or `bias` is not as long as axis 1 of `x`, or nothing stands behind that axis.
+        ShapeError: `weight` or `bias` does not match axis 1 of `x`, or `x` has fewer than three axes.
         DTypeError: The dtypes differ, or are not float.
         ValueError: `eps` is not above 0.
 
     Source:
-        Ulyanov et al., [Instance normalization](https://arxiv.org/abs/1607.08022), eq. 4; weight and bias as PyTorch.
+        Ulyanov et al., [Instance normalization](https://arxiv.org/abs/1607.08022), eq. 4; weight and bias of PyTorch.
     """
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("instance_norm", eps)
@@ -298,7 +298,7 @@ def instance_norm(
 def scaled_and_shifted(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float]
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    """Multiply each channel, axis 1, by a number of its own and adds another."""
+    """Multiply each channel (axis 1) by its weight and add its bias."""
     y, w, b = on_one_tape(x, weight, bias)
     channels = (-1, *(1,) * (x.ndim - 2))
     scaled: Tensor[S, Merge[T, Merge[T1, T2]], Float] = add(mul(y, reshape(w, channels)), reshape(b, channels))
@@ -307,7 +307,7 @@ def scaled_and_shifted(
 
 @remembered()
 def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bool) -> Tensor[S, T, Float]:
-    """Divide by the root of the mean square, of which `centred` has taken the mean away before."""
+    """Divide by the root mean square along `axis`, after subtracting the mean if `centred`."""
     x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
@@ -326,13 +326,16 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
 def _in_range(
     x: Any, axis: Axis, eps: float, normed: Callable[[Any, Any], tuple[Any, ...]], units: tuple[int, ...]
 ) -> tuple[Any, ...]:
-    """Return what a norm makes of `x`, the last one over the root; what is -1 in `units` is in units of `1 / x`."""
+    """Return `normed(x, eps)`; if a square overflows, compute it from rescaled rows.
+
+    The last value is one over the root. Values with -1 in `units` have the unit of `1 / x`, those with 0 have none.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         found = normed(x, eps)
 
         def in_units() -> tuple[Any, ...]:
-            # A square overflowed: that of 1e20 does in float32. The result is the same in any unit, so measure each row
-            # by its largest element, whose own gradient cancels: it may be read off the numbers.
+            # A square overflowed, as that of 1e20 does in float32. The result does not depend on the unit, so each row
+            # is divided by its largest absolute value. The gradient of the divisor cancels, so it needs no tape.
             unit = np.maximum(np.abs(values_of(x)).max(axis, keepdims=True), 1)
             others = normed(x / unit, (sqrt(eps) / unit) ** 2)
             return tuple(one / unit if power else one for one, power in zip(others, units, strict=True))

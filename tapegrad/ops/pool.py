@@ -1,4 +1,4 @@
-"""Pools: of each window of a line or an image one number is left, channel by channel."""
+"""Pooling: reduce each window of a sequence or an image to one number, channel by channel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def pool1d_shape(
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
 ) -> Dims:
-    """Count the windows along the line."""
+    """Return the shape with the number of windows as the last size."""
     return pool_shape(1, x, kernel, stride, padding)
 
 
@@ -44,17 +44,17 @@ def pool2d_shape(
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
 ) -> Dims:
-    """Count the windows along height and width."""
+    """Return the shape with the numbers of windows along height and width as the last sizes."""
     return pool_shape(2, x, kernel, stride, padding)
 
 
 def adaptive_avg_pool1d_shape(x: Dims, size: int | tuple[int]) -> Dims:
-    """Return as many windows as are asked for."""
+    """Return the shape of `x` with its last size replaced by `size`."""
     return _adapted(1, x, size)
 
 
 def adaptive_avg_pool2d_shape(x: Dims, size: int | tuple[int, int]) -> Dims:
-    """Return as many windows as are asked for."""
+    """Return the shape of `x` with its last two sizes replaced by `size`."""
     return _adapted(2, x, size)
 
 
@@ -66,23 +66,22 @@ def max_pool1d(
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Find the largest number of each window; of equal ones the first takes the gradient.
+    r"""Compute 1D max pooling; of equal elements in a window the first gets the gradient.
 
     $$y_{nci} = \max_{k} x_{n,c,\,si+k-p}$$
 
     Args:
-        x: Lines, `(N, C, L)`, or one, `(C, L)`, a float dtype.
-        kernel: Cells along a window, at least 1.
-        stride: Cells between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
-        padding: Cells added to each side, at most half of a window, which take no part.
+        x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
+        kernel: The length of a window, at least 1.
+        stride: The step between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
+        padding: Cells added to each side, at most half of a window; the result ignores them.
 
     Returns:
         `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
-        A NaN in a window makes it NaN.
+        The result of a window with a NaN is NaN.
 
     Raises:
-        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
-            large.
+        ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
         DTypeError: `x` is not a float.
 
     Source:
@@ -99,23 +98,22 @@ def max_pool2d(
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Find the largest number of each window; of equal ones the first takes the gradient.
+    r"""Compute 2D max pooling; of equal elements in a window the first gets the gradient.
 
     $$y_{ncij} = \max_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
-        kernel: Pixels along a window, at least 1; one number, or one for height and one for width.
-        stride: Pixels between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
-        padding: Pixels added to each side, at most half of a window, which take no part.
+        kernel: The size of a window in pixels, at least 1; one number, or one for height and one for width.
+        stride: Pixels between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
+        padding: Pixels added to each side, at most half of a window; the result ignores them.
 
     Returns:
         `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
-        A NaN in a window makes it NaN.
+        The result of a window with a NaN is NaN.
 
     Raises:
-        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
-            large.
+        ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
         DTypeError: `x` is not a float.
 
     Source:
@@ -132,27 +130,26 @@ def min_pool1d(
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Find the smallest number of each window; of equal ones the first takes the gradient.
+    r"""Compute 1D min pooling; of equal elements in a window the first gets the gradient.
 
     $$y_{nci} = \min_{k} x_{n,c,\,si+k-p}$$
 
     Args:
-        x: Lines, `(N, C, L)`, or one, `(C, L)`, a float dtype.
-        kernel: Cells along a window, at least 1.
-        stride: Cells between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
-        padding: Cells added to each side, at most half of a window, which take no part.
+        x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
+        kernel: The length of a window, at least 1.
+        stride: The step between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
+        padding: Cells added to each side, at most half of a window; the result ignores them.
 
     Returns:
         `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
-        A NaN in a window makes it NaN.
+        The result of a window with a NaN is NaN.
 
     Raises:
-        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
-            large.
+        ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
         DTypeError: `x` is not a float.
 
     Source:
-        As `max_pool1d` of numbers with the other sign.
+        The negative of `max_pool1d` of the negated input.
     """
     return _extreme(1, x, kernel, stride, padding, "minimum")
 
@@ -165,27 +162,26 @@ def min_pool2d(
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Find the smallest number of each window; of equal ones the first takes the gradient.
+    r"""Compute 2D min pooling; of equal elements in a window the first gets the gradient.
 
     $$y_{ncij} = \min_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
-        kernel: Pixels along a window, at least 1; one number, or one for height and one for width.
-        stride: Pixels between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
-        padding: Pixels added to each side, at most half of a window, which take no part.
+        kernel: The size of a window in pixels, at least 1; one number, or one for height and one for width.
+        stride: Pixels between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
+        padding: Pixels added to each side, at most half of a window; the result ignores them.
 
     Returns:
         `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
-        A NaN in a window makes it NaN.
+        The result of a window with a NaN is NaN.
 
     Raises:
-        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
-            large.
+        ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
         DTypeError: `x` is not a float.
 
     Source:
-        As `max_pool2d` of numbers with the other sign.
+        The negative of `max_pool2d` of the negated input.
     """
     return _extreme(2, x, kernel, stride, padding, "minimum")
 
@@ -199,31 +195,30 @@ def smooth_max_pool1d(
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Take a maximum without corners of each window: all its numbers have a share in the gradient.
+    r"""Compute 1D smooth max pooling (log-sum-exp); every element of a window gets a gradient.
 
     $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+k-p}}$$
 
     Args:
-        x: Lines, `(N, C, L)`, or one, `(C, L)`, a float dtype.
-        kernel: Cells along a window, at least 1.
-        beta: How sharp it is, in one over the units of `x`, finite and not 0: far above 0 it comes to the largest
-            number, far below to the smallest.
-        stride: Cells between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
-        padding: Cells added to each side, at most half of a window, which take no part.
+        x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
+        kernel: The length of a window, at least 1.
+        beta: The sharpness, in one over the units of `x`, finite and not 0: the result approaches the maximum for
+            large positive values, the minimum for large negative ones.
+        stride: The step between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
+        padding: Cells added to each side, at most half of a window; the result ignores them.
 
     Returns:
         `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
-        It is finite wherever all of `x` is.
+        It is finite if all of `x` is.
 
     Raises:
-        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
-            large.
+        ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
         DTypeError: `x` is not a float.
         ValueError: `beta` is 0 or not finite.
 
     Source:
-        Boyd & Vandenberghe, [Convex optimization](https://web.stanford.edu/~boyd/cvxbook/), §3.1.5: between the largest
-        number and log(K) / β more.
+        Boyd & Vandenberghe, [Convex optimization](https://web.stanford.edu/~boyd/cvxbook/), §3.1.5: at least the
+        maximum, and at most log(K) / β more.
     """
     return _smooth(1, x, kernel, stride, padding, beta)
 
@@ -237,31 +232,30 @@ def smooth_max_pool2d(
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
 ) -> Tensor[Any, T, Float]:
-    r"""Take a maximum without corners of each window: all its numbers have a share in the gradient.
+    r"""Compute 2D smooth max pooling (log-sum-exp); every element of a window gets a gradient.
 
     $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+k-p,\,sj+l-p}}$$
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
-        kernel: Pixels along a window, at least 1; one number, or one for height and one for width.
-        beta: How sharp it is, in one over the units of `x`, finite and not 0: far above 0 it comes to the largest
-            number, far below to the smallest.
-        stride: Pixels between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
-        padding: Pixels added to each side, at most half of a window, which take no part.
+        kernel: The size of a window in pixels, at least 1; one number, or one for height and one for width.
+        beta: The sharpness, in one over the units of `x`, finite and not 0: the result approaches the maximum for
+            large positive values, the minimum for large negative ones.
+        stride: Pixels between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
+        padding: Pixels added to each side, at most half of a window; the result ignores them.
 
     Returns:
         `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
-        It is finite wherever all of `x` is.
+        It is finite if all of `x` is.
 
     Raises:
-        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
-            large.
+        ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
         DTypeError: `x` is not a float.
         ValueError: `beta` is 0 or not finite.
 
     Source:
-        Boyd & Vandenberghe, [Convex optimization](https://web.stanford.edu/~boyd/cvxbook/), §3.1.5: between the largest
-        number and log(K) / β more.
+        Boyd & Vandenberghe, [Convex optimization](https://web.stanford.edu/~boyd/cvxbook/), §3.1.5: at least the
+        maximum, and at most log(K) / β more.
     """
     return _smooth(2, x, kernel, stride, padding, beta)
 
@@ -275,23 +269,22 @@ def avg_pool1d(
     padding: int | tuple[int] = 0,
     count_include_pad: bool = True,
 ) -> Tensor[Any, T, Float]:
-    r"""Average each window.
+    r"""Compute 1D average pooling.
 
     $$y_{nci} = \frac{1}{K} \sum_{k} x_{n,c,\,si+k-p}$$
 
     Args:
-        x: Lines, `(N, C, L)`, or one, `(C, L)`, a float dtype.
-        kernel: Cells along a window, at least 1.
-        stride: Cells between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
+        x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
+        kernel: The length of a window, at least 1.
+        stride: The step between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
         padding: Cells of zero added to each side, at most half of a window.
-        count_include_pad: Whether padded cells count as numbers of their window; else the others alone are averaged.
+        count_include_pad: Whether the average includes the padded cells; otherwise only the others.
 
     Returns:
         `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
 
     Raises:
-        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
-            large.
+        ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
         DTypeError: `x` is not a float.
 
     Source:
@@ -309,23 +302,22 @@ def avg_pool2d(
     padding: int | tuple[int, int] = 0,
     count_include_pad: bool = True,
 ) -> Tensor[Any, T, Float]:
-    r"""Average each window.
+    r"""Compute 2D average pooling.
 
     $$y_{ncij} = \frac{1}{KL} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
-        kernel: Pixels along a window, at least 1; one number, or one for height and one for width.
-        stride: Pixels between neighbouring windows, at least 1; None for as many as a window has, so that none overlap.
+        kernel: The size of a window in pixels, at least 1; one number, or one for height and one for width.
+        stride: Pixels between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
         padding: Pixels of zero added to each side, at most half of a window.
-        count_include_pad: Whether padded pixels count as numbers of their window; else the others alone are averaged.
+        count_include_pad: Whether the average includes the padded pixels; otherwise only the others.
 
     Returns:
         `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
 
     Raises:
-        ShapeError: The rank is wrong, a window is longer than what it slides over, or a number is too small or too
-            large.
+        ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
         DTypeError: `x` is not a float.
 
     Source:
@@ -336,20 +328,20 @@ def avg_pool2d(
 
 @op(adaptive_avg_pool1d_shape)
 def adaptive_avg_pool1d(x: Tensor[Any, T, Float], size: int | tuple[int]) -> Tensor[Any, T, Float]:
-    r"""Average as many windows as are asked for, whose lengths differ by one at most.
+    r"""Compute 1D adaptive average pooling: choose the windows from the output size.
 
     $$y_{nci} = \frac{1}{b_i - a_i} \sum_{m = a_i}^{b_i - 1} x_{ncm}, \quad
     a_i = \lfloor i L / I \rfloor, \quad b_i = \lceil (i + 1) L / I \rceil$$
 
     Args:
-        x: Lines, `(N, C, L)`, or one, `(C, L)`, a float dtype, not empty.
-        size: How many windows there are, at least 1. They overlap where they cannot share the cells out.
+        x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype, L at least 1.
+        size: The number of windows I, at least 1. Windows overlap if I does not divide L.
 
     Returns:
         `(N, C, I)`, without a batch if `x` has none.
 
     Raises:
-        ShapeError: The rank is wrong, there is nothing to average, or a number is below 1.
+        ShapeError: The rank is wrong, or a size of `x` or `size` is below 1.
         DTypeError: `x` is not a float.
 
     Source:
@@ -360,23 +352,23 @@ def adaptive_avg_pool1d(x: Tensor[Any, T, Float], size: int | tuple[int]) -> Ten
 
 @op(adaptive_avg_pool2d_shape)
 def adaptive_avg_pool2d(x: Tensor[Any, T, Float], size: int | tuple[int, int]) -> Tensor[Any, T, Float]:
-    r"""Average as many windows as are asked for, whose lengths differ by one at most.
+    r"""Compute 2D adaptive average pooling: choose the windows from the output size.
 
     $$y_{ncij} = \frac{1}{(b_i - a_i)(d_j - c_j)} \sum_{m = a_i}^{b_i - 1} \sum_{v = c_j}^{d_j - 1} x_{ncmv}, \quad
     a_i = \lfloor i H / I \rfloor, \quad b_i = \lceil (i + 1) H / I \rceil,$$
 
-    and so $c_j$ and $d_j$ of the width.
+    and $c_j$ and $d_j$ likewise for the width.
 
     Args:
-        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype, not empty.
-        size: How many windows there are, at least 1; one number, or one for height and one for width. They
-            overlap where they cannot share the pixels out.
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype, H and W at least 1.
+        size: The number of windows, at least 1; one number, or one for height and one for width. Windows overlap
+            if it does not divide the size of the image.
 
     Returns:
         `(N, C, I, J)`, without a batch if `x` has none.
 
     Raises:
-        ShapeError: The rank is wrong, there is nothing to average, or a number is below 1.
+        ShapeError: The rank is wrong, or a size of `x` or `size` is below 1.
         DTypeError: `x` is not a float.
 
     Source:
@@ -419,29 +411,29 @@ def _smooth(
     windows, outside = windows_over(x.data, rank, kernel, stride, padding), -np.inf if beta > 0 else np.inf
     powers, peak = _powers(windows.of(x.data, outside), beta)
     total = reduce(operator.add, powers)
-    with np.errstate(divide="ignore"):  # of nothing but padding and -inf the answer is -inf
+    with np.errstate(divide="ignore"):  # log(0) is correct where all of a window is -inf, or inf if beta < 0
         out = node(engine(total).log(total) * (1 / beta) + peak)
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        # The weights themselves, not exp(x - y): beside a large y float32 has no digits left for the difference.
+        # Shifted exponentials, not exp(x - y): if y is large, float32 loses the digits of the difference.
         powers, _ = _powers(windows.of(x.data, outside), beta)
         total = reduce(operator.add, powers)
         primitives = engine(total)
-        share = dy / primitives.where(primitives.equal(total, 0), 1, total)  # where it is 0, so is each power
+        share = dy / primitives.where(primitives.equal(total, 0), 1, total)  # if it is 0, so is each power
         grads.add(x, windows.back([share * power for power in powers]))
 
     return tape.record(out, (x,), backward)
 
 
 def _powers(cells: list[Any], beta: float) -> tuple[list[Any], Any]:
-    """Return the exponentials of what is left when the extreme of each window is taken away, and the extremes."""
-    # Shift first: exp(89) overflows float32. An infinite extreme would give inf - inf. The shift cancels, so no
-    # gradient of it is lost by reading it off the numbers.
+    """Return the exponentials after the extreme of each window is subtracted, and the extremes."""
+    # Subtract first, because exp(89) overflows float32; 0 replaces an infinite extreme, because inf - inf is NaN. The
+    # shift cancels, so it needs no gradient and no tape.
     values: Any = [values_of(one) for one in cells]
     peak: Any = reduce(np.maximum if beta > 0 else np.minimum, values)
     peak = np.where(np.isfinite(peak), peak, peak.dtype.type(0))
-    with np.errstate(over="ignore"):  # the power of an infinity is the one that is meant
+    with np.errstate(over="ignore"):  # overflows only beside an infinity or a NaN, which decides the sum
         return [engine(one).exp((one - peak) * beta) for one in cells], peak
 
 
@@ -472,7 +464,7 @@ def _adaptive(rank: int, x: Tensor[Any, T, Float], size: Any) -> Tensor[Any, T, 
         countable(count)
         n, behind, places = y.shape[axis], (slice(None),) * (-axis - 1), np.arange(count)
         spans = np.stack([places * n // count, -(-(places + 1) * n // count)], axis=1)
-        windows, which = np.unique(spans, axis=0, return_inverse=True)  # of many, most are the same
+        windows, which = np.unique(spans, axis=0, return_inverse=True)  # windows repeat if count > n
         cells = [getitem(y, (..., slice(*window), *behind)) for window in windows.tolist()]
         y = concat([mean(one, axis, keepdims=True) for one in cells], axis)
         if len(windows) < count:

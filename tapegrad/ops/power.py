@@ -27,14 +27,14 @@ OtherReal = TypeVar("OtherReal", bound=np.number[Any], default=np.float32)
 
 @op(broadcast_shape, operator="__pow__", memory_bound=True)
 def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Raise to a power element by element.
+    r"""Raise `x` to the power `y` element by element.
 
     $$z = x^y, \quad dx = y \, x^{y-1} \, dz, \quad dy = \ln(x) \, z \, dz$$
 
     Args:
-        x: Any shape, or a number. Below zero `y` has no gradient (NaN); at zero it has 0, or -inf where the power is
-            infinite.
-        y: A shape that broadcasts with `x`, or a number. Where it is 0 the result is 1, and `x` has no gradient.
+        x: Any shape, or a number. Where `x` is negative, the gradient of `y` is NaN; where `x` is 0, it is 0, or
+            -inf if the power is infinite.
+        y: A shape that broadcasts with `x`, or a number. Where it is 0, the result is 1 and the gradient of `x` 0.
 
     Returns:
         The shape both broadcast to.
@@ -54,12 +54,12 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
 def float_power(
     x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, OtherReal] | Number
 ) -> Tensor[Any, Merge[T1, T2], np.float64]:
-    r"""Raise to a power in float64, whatever the dtypes: ints to a negative power, float32 without overflow.
+    r"""Raise `x` to the power `y` in float64: ints to negative powers, float32 without overflow.
 
     $$z = x^y, \quad dx = y \, x^{y-1} \, dz, \quad dy = \ln(x) \, z \, dz$$
 
     Args:
-        x: Any shape, or a number. Gradients are those of `pow`, converted back.
+        x: Any shape, or a number. The gradients are those of `pow`, converted to the dtype of the operand.
         y: A shape that broadcasts with `x`, or a number; it may be of another dtype.
 
     Returns:
@@ -69,13 +69,13 @@ def float_power(
         ShapeError: The shapes do not broadcast.
         DTypeError: An operand is bool, or neither is a tensor.
     """
-    wide_x, wide_y = _widened(x, "x"), _widened(y, "y")  # held until the step is recorded: the way back reads both
+    wide_x, wide_y = _widened(x, "x"), _widened(y, "y")  # alive until recorded, because backward reads both
     x, y, tape = unwrap(wide_x, wide_y)
     return _raised("float_power", x, y, tape)
 
 
 def _widened(operand: Any, name: str) -> Any:
-    """Make float64 of a tensor or an array; a number becomes what it stands beside."""
+    """Convert a tensor or an array to float64; a Python number stays, and takes the dtype of the other operand."""
     dtype = getattr(operand, "dtype", None)
     if dtype is None:
         return operand
@@ -94,13 +94,13 @@ def _raised(name: str, x: Any, y: Any, tape: Any) -> Tensor[Any, Any, Any]:
         if grads.wants(y):
             accumulate_broadcast(grads, y, dz * out.data * _logarithm(x.data, y.data))
 
-    backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
+    backward.__qualname__ = name  # a diagram of the tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded
 
 
 def _lower(x: Any, y: Any) -> Any:
-    """Return `y - 1`, and 0 where `x ** 0` has no slope although `x ** -1` is infinite or NaN."""
+    """Return `y - 1`, and 0 where `x ** 0` has derivative 0 although `x ** -1` is infinite or NaN."""
     never_zero = isinstance(y, np.ndarray | np.generic) and y.all()
     if never_zero:
         return y - 1
@@ -109,7 +109,7 @@ def _lower(x: Any, y: Any) -> Any:
 
 
 def _logarithm(x: Any, y: Any) -> Any:
-    """Return `log(x)`, and 0 where `0 ** y` has no slope although `log(0)` is infinite."""
+    """Return `log(x)`, and 0 where `0 ** y` has derivative 0 although `log(0)` is infinite."""
     exponents = engine(y)
     flat = apply("logical_or", exponents.greater(y, 0), exponents.equal(y, 0))
     bases = engine(x, y).where(apply("logical_and", engine(x).equal(x, 0), flat), 1, x)
@@ -118,7 +118,7 @@ def _logarithm(x: Any, y: Any) -> Any:
 
 @op(elementwise_shape, memory_bound=True)
 def square(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Multiply each element by itself.
+    r"""Square each element.
 
     $$y = x^2, \quad dx = 2 x \, dy$$
 
@@ -136,13 +136,13 @@ def square(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, memory_bound=True)
 def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
-    r"""Take the square root.
+    r"""Compute the square root.
 
     $$y = \sqrt x, \quad dx = \frac{dy}{2 y}$$
 
     Args:
         x: Any shape, a float dtype. A negative number gives NaN, as in NumPy.
-        safe: Whether the gradient at zero is zero, and not infinite.
+        safe: Whether the gradient at zero is zero instead of infinite.
 
     Returns:
         The shape of `x`, at least 0.
@@ -167,7 +167,7 @@ def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def rsqrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the reciprocal of the square root.
+    r"""Compute the reciprocal of the square root.
 
     $$y = 1 / \sqrt x, \quad dx = -\frac{y}{2 x} dy$$
 
@@ -185,7 +185,7 @@ def rsqrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def reciprocal(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Divide 1 by each element.
+    r"""Compute the reciprocal.
 
     $$y = 1 / x, \quad dx = -y^2 \, dy$$
 
@@ -203,7 +203,7 @@ def reciprocal(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def cbrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the cube root, which is negative of a negative number.
+    r"""Compute the cube root, which is negative for a negative number.
 
     $$y = \sqrt[3] x, \quad dx = \frac{dy}{3 y^2}$$
 
@@ -221,7 +221,7 @@ def cbrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(broadcast_shape, memory_bound=True)
 def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Find the hypotenuse of a right triangle from its legs, without overflow.
+    r"""Compute the hypotenuse of a right triangle from its legs, without overflow.
 
     $$z = \sqrt{x^2 + y^2}, \quad dx = \frac{x}{z} dz, \quad dy = \frac{y}{z} dz$$
 

@@ -1,4 +1,4 @@
-"""Ops that count: ranges of numbers, identity matrices, rows with a one."""
+"""Ranges of numbers, identity matrices and one-hot vectors."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def eye_shape(n: Size | Int, m: Size | Int | None = None) -> Dims:
-    """Return a square, or rows and columns."""
+    """Return `(n, m)`, or `(n, n)` if `m` is None."""
     rows = one_int(n, "n")
     return filled_shape((rows, rows if m is None else one_int(m, "m")))
 
 
-def linspace_shape(start: Scalar, stop: Scalar, num: Size | Int = 50) -> Dims:  # noqa: ARG001  # the op's parameters
-    """Return as many numbers as asked for."""
+def linspace_shape(start: Scalar, stop: Scalar, num: Size | Int = 50) -> Dims:  # noqa: ARG001  # the parameters of the op
+    """Return `(num,)`."""
     count = one_int(num, "num")
     if surely_less(count, 0):
         message = f"num is {count}, below 0"
@@ -38,7 +38,7 @@ def linspace_shape(start: Scalar, stop: Scalar, num: Size | Int = 50) -> Dims:  
 
 
 def arange_shape(start: Size | Int, stop: Size | Int | None = None, step: Size | Int = 1) -> Dims:
-    """Count the whole numbers from `start` on that come before `stop`."""
+    """Return one axis: the number of steps from `start` to `stop`, exclusive."""
     first, last = (0, one_int(start, "start")) if stop is None else (one_int(start, "start"), one_int(stop, "stop"))
     step = one_int(step, "step")
     if surely_same(step, 0):
@@ -52,7 +52,7 @@ def arange_shape(start: Size | Int, stop: Size | Int | None = None, step: Size |
 
 
 def one_hot_shape(indices: Dims, size: Size | Int) -> Dims:
-    """Add an axis of the size asked for."""
+    """Append an axis of the given size."""
     length = one_int(size, "size")
     if surely_less(length, 0):
         message = f"size is {length}, below 0"
@@ -61,53 +61,53 @@ def one_hot_shape(indices: Dims, size: Size | Int) -> Dims:
 
 
 def countable(size: int) -> None:
-    """Reject a size where NumPy's own count of it is another, about which it says nothing."""
+    """Reject a size so large that NumPy may silently use another one."""
     if size > sys.maxsize // 16:
         message = f"a size is {size}"
-        raise OverflowError(message)  # which `@op` says in the words of the shape
+        raise OverflowError(message)  # `@op` raises an error with the shape instead
 
 
 @op(eye_shape)
 def eye(n: Int, m: Int | None = None, *, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Make an identity matrix.
+    r"""Create an identity matrix.
 
     $$y_{ij} = [i = j]$$
 
     Args:
-        n: The rows, at least 0.
-        m: The columns; None for as many as rows.
-        dtype: A dtype of NumPy, or its scalar type.
+        n: The number of rows, at least 0.
+        m: The number of columns; None for `n`.
+        dtype: A NumPy dtype or scalar type.
 
     Returns:
         `(n, m)`.
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: A size is no int, or `dtype` is no dtype.
+        DTypeError: A size is not an int, or `dtype` is not a dtype.
     """
-    sizes: Any = eye_shape(n, m)  # NumPy takes a negative size for none
+    sizes: Any = eye_shape(n, m)  # gives the error for a negative size
     return from_array(np.eye(*sizes, dtype=scalar_type(dtype)))
 
 
 @op(arange_shape)
 def arange(start: Int, stop: Int | None = None, step: Int = 1) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Count in whole numbers; `linspace` divides an interval.
+    r"""Return evenly spaced integers in a half-open interval; `linspace` is for floats.
 
     $$y_i = a + i s$$
 
     Args:
-        start: The first number; alone, the one to stop before, and 0 is the first.
-        stop: The number that none reaches.
-        step: From each number to the next, not 0.
+        start: The first number. If `stop` is None, `start` is the end and the first number is 0.
+        stop: The end of the interval, which is excluded.
+        step: The difference of adjacent numbers, not 0.
 
     Returns:
-        One axis, `ceil((stop - start) / step)` long, or 0 where that is negative, int64.
+        One axis, int64; its length is `ceil((stop - start) / step)`, or 0 if that is negative.
 
     Raises:
         ShapeError: The step is 0.
-        DTypeError: A number is no int, or too large for int64.
+        DTypeError: An argument is not an int, or a number is too large for int64.
     """
-    arange_shape(start, stop, step)  # NumPy would count from and to fractions
+    arange_shape(start, stop, step)  # rejects fractions, which NumPy accepts
     begin, end = (0, start) if stop is None else (start, stop)
     numbers = range(int(begin), int(end), int(step))
     countable(len(numbers))
@@ -119,7 +119,7 @@ def arange(start: Int, stop: Int | None = None, step: Int = 1) -> Tensor[Any, No
         raise OverflowError(message)
     if max(abs(first), abs(last), abs(numbers.step)) < 2**52:
         return node(np.arange(numbers.start, numbers.stop, numbers.step, dtype=np.int64))
-    # NumPy counts in floats, which do not tell larger numbers from their neighbours.
+    # NumPy computes the length in floats, which cannot represent all larger ints.
     return node(np.arange(len(numbers)) * (numbers.step if len(numbers) > 1 else 1) + first)
 
 
@@ -131,25 +131,25 @@ def linspace(
     *,
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
 ) -> Tensor[Any, NoneTape, Float]:
-    r"""Divide an interval by evenly spaced numbers, both ends among them.
+    r"""Return evenly spaced numbers over a closed interval.
 
     $$y_i = a + \frac{i}{n - 1} (b - a)$$
 
     Args:
         start: The first number.
-        stop: The last.
-        num: How many there are, at least 0.
-        dtype: A float dtype of NumPy, or its scalar type.
+        stop: The last number.
+        num: How many numbers to return, at least 0.
+        dtype: A NumPy float dtype or scalar type.
 
     Returns:
         `(num,)`.
 
     Raises:
         ShapeError: `num` is negative.
-        DTypeError: `start` or `stop` is no number, `num` no int, or `dtype` not a float.
+        DTypeError: `start` or `stop` is not a number, `num` is not an int, or `dtype` is not a float dtype.
     """
     float_dtype_only(dtype)
-    shape: Any = linspace_shape(start, stop, num)  # NumPy takes a truth value for a count
+    shape: Any = linspace_shape(start, stop, num)  # rejects a bool, which NumPy accepts as a count
     countable(*shape)
     for name, end in (("start", start), ("stop", stop)):
         if not isinstance(end, int | float | np.floating | np.integer):
@@ -165,21 +165,21 @@ def one_hot(
     *,
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
 ) -> Tensor[Any, NoneTape, D]:
-    r"""Return each index a row of zeros with a one at the index; not differentiable.
+    r"""Encode indices as one-hot vectors; not differentiable.
 
     $$y_{ij} = [k_i = j]$$
 
     Args:
-        indices: Whole numbers of any shape, from 0 to `size - 1`.
-        size: How long a row is.
-        dtype: A dtype of NumPy, or its scalar type.
+        indices: Integers from 0 to `size - 1`, any shape.
+        size: The length of a one-hot vector.
+        dtype: A NumPy dtype or scalar type.
 
     Returns:
-        The shape of `indices` with `size` behind it, without a tape.
+        The shape of `indices` followed by `size`, without a tape.
 
     Raises:
         ShapeError: `size` is negative.
-        DTypeError: `indices` are not whole numbers, `size` is no int, or `dtype` is no dtype.
+        DTypeError: `indices` are not integers, `size` is not an int, or `dtype` is not a dtype.
         IndexError: An index is out of range.
     """
     indices, _ = unwrap(indices)

@@ -1,4 +1,4 @@
-"""Recurrent networks: cells, which take one step, and sequences, which take all."""
+"""Recurrent networks: RNN, GRU and LSTM, each as a cell (one step) and over a sequence."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
     from tapegrad.gradients import Gradients
 
-# From what comes of `x`, what comes of the hidden state, and the state before, to the state after and its way back.
+# Maps the projected input, the projected hidden state and the old states to new states and a backward function.
 Step: TypeAlias = "Callable[..., tuple[tuple[Any, ...], Callable[..., tuple[Any, Any, tuple[Any, ...]]]]]"
 
 
 def rnn_cell_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> Dims:
-    """Keep the shape of the state."""
+    """Return the shape of the state, `(..., Hidden)`."""
     at_least(1, x=x)
     _check_sizes(1, x, x[:-1], {"h": h}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1])
 
 
 def gru_cell_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> Dims:
-    """Keep the shape of the state."""
+    """Return the shape of the state, `(..., Hidden)`."""
     at_least(1, x=x)
     _check_sizes(3, x, x[:-1], {"h": h}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1])
@@ -43,21 +43,21 @@ def gru_cell_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dim
 def lstm_cell_shape(
     x: Dims, h: Dims, c: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims
 ) -> tuple[Dims, Dims]:
-    """Keep the shape of both states."""
+    """Return the shapes of the hidden state and the cell state, `(..., Hidden)` each."""
     at_least(1, x=x)
     _check_sizes(4, x, x[:-1], {"h": h, "c": c}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1]), (*x[:-1], h[-1])
 
 
 def rnn_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> tuple[Dims, Dims]:
-    """Return each step the width of the state, and keep the shape of the state."""
+    """Return the shapes of the states of all steps, `(..., Steps, Hidden)`, and of the last state."""
     _check_steps(x)
     _check_sizes(1, x, x[:-2], {"h": h}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1]), (*x[:-2], h[-1])
 
 
 def gru_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims) -> tuple[Dims, Dims]:
-    """Return each step the width of the state, and keep the shape of the state."""
+    """Return the shapes of the states of all steps, `(..., Steps, Hidden)`, and of the last state."""
     _check_steps(x)
     _check_sizes(3, x, x[:-2], {"h": h}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1]), (*x[:-2], h[-1])
@@ -66,7 +66,7 @@ def gru_shape(x: Dims, h: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bi
 def lstm_shape(
     x: Dims, h: Dims, c: Dims, weight_x: Dims, weight_h: Dims, bias_x: Dims, bias_h: Dims
 ) -> tuple[Dims, Dims, Dims]:
-    """Return each step the width of the state, and keep the shape of both states."""
+    """Return the shapes of the states of all steps, `(..., Steps, Hidden)`, and of the last hidden and cell state."""
     _check_steps(x)
     _check_sizes(4, x, x[:-2], {"h": h, "c": c}, weight_x, weight_h, bias_x, bias_h)
     return (*x[:-1], h[-1]), (*x[:-2], h[-1]), (*x[:-2], h[-1])
@@ -81,23 +81,23 @@ def rnn_cell(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> Tensor[Any, T, Float]:
-    r"""Take one step of `rnn`.
+    r"""Compute one step of an Elman RNN, see `rnn`.
 
     $$h' = \tanh(x W + b + h U + c)$$
 
     Args:
-        x: What comes in, `(..., In)`, a float dtype.
-        h: The state before the step, `(..., Hidden)`.
-        weight_x: W, `(In, Hidden)`; PyTorch's is the transpose.
-        weight_h: U, `(Hidden, Hidden)`; PyTorch's is the transpose.
+        x: The input, `(..., In)`, a float dtype.
+        h: The hidden state before the step, `(..., Hidden)`.
+        weight_x: W, `(In, Hidden)`, the transpose of PyTorch's.
+        weight_h: U, `(Hidden, Hidden)`, the transpose of PyTorch's.
         bias_x: b, `(Hidden,)`.
         bias_h: c, `(Hidden,)`.
 
     Returns:
-        The state after the step, `(..., Hidden)`.
+        The hidden state after the step, `(..., Hidden)`.
 
     Raises:
-        ShapeError: Sizes do not belong together; nothing is broadcast.
+        ShapeError: The sizes do not match; nothing is broadcast.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
@@ -118,25 +118,25 @@ def gru_cell(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> Tensor[Any, T, Float]:
-    r"""Take one step of `gru`.
+    r"""Compute one step of a gated recurrent unit, see `gru`.
 
     $$r = \sigma(x W_r + b_r + h U_r + c_r), \quad z = \sigma(x W_z + b_z + h U_z + c_z)$$
 
     $$n = \tanh(x W_n + b_n + r (h U_n + c_n)), \quad h' = (1 - z) n + z h$$
 
     Args:
-        x: What comes in, `(..., In)`, a float dtype.
-        h: The state before the step, `(..., Hidden)`.
-        weight_x: W of r, z and n side by side, `(In, 3 Hidden)`; PyTorch's is the transpose.
-        weight_h: U of r, z and n side by side, `(Hidden, 3 Hidden)`; PyTorch's is the transpose.
+        x: The input, `(..., In)`, a float dtype.
+        h: The hidden state before the step, `(..., Hidden)`.
+        weight_x: W of r, z and n concatenated, `(In, 3 Hidden)`, the transpose of PyTorch's.
+        weight_h: U of r, z and n concatenated, `(Hidden, 3 Hidden)`, the transpose of PyTorch's.
         bias_x: b of r, z and n, `(3 Hidden,)`.
         bias_h: c of r, z and n, `(3 Hidden,)`.
 
     Returns:
-        The state after the step, `(..., Hidden)`.
+        The hidden state after the step, `(..., Hidden)`.
 
     Raises:
-        ShapeError: Sizes do not belong together; nothing is broadcast.
+        ShapeError: The sizes do not match; nothing is broadcast.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
@@ -158,7 +158,7 @@ def lstm_cell(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Take one step of `lstm`.
+    r"""Compute one step of a long short-term memory, see `lstm`.
 
     $$i, f, o = \sigma(x W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
     g = \tanh(x W_g + b_g + h U_g + d_g)$$
@@ -166,19 +166,19 @@ def lstm_cell(
     $$c' = f c + i g, \quad h' = o \tanh c'$$
 
     Args:
-        x: What comes in, `(..., In)`, a float dtype.
-        h: The state before the step, `(..., Hidden)`.
-        c: The memory before the step, `(..., Hidden)`.
-        weight_x: W of i, f, g and o side by side, `(In, 4 Hidden)`; PyTorch's is the transpose.
-        weight_h: U of i, f, g and o side by side, `(Hidden, 4 Hidden)`; PyTorch's is the transpose.
+        x: The input, `(..., In)`, a float dtype.
+        h: The hidden state before the step, `(..., Hidden)`.
+        c: The cell state before the step, `(..., Hidden)`.
+        weight_x: W of i, f, g and o concatenated, `(In, 4 Hidden)`, the transpose of PyTorch's.
+        weight_h: U of i, f, g and o concatenated, `(Hidden, 4 Hidden)`, the transpose of PyTorch's.
         bias_x: b of i, f, g and o, `(4 Hidden,)`.
         bias_h: d of i, f, g and o, `(4 Hidden,)`.
 
     Returns:
-        State and memory after the step, `(..., Hidden)` each.
+        The hidden state and the cell state after the step, `(..., Hidden)` each.
 
     Raises:
-        ShapeError: Sizes do not belong together; nothing is broadcast.
+        ShapeError: The sizes do not match; nothing is broadcast.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
@@ -200,23 +200,23 @@ def rnn(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Read a sequence step by step into a state.
+    r"""Apply an Elman RNN with tanh activation to a sequence.
 
     $$h_t = \tanh(x_t W + b + h_{t-1} U + c)$$
 
     Args:
         x: The sequence, `(..., Steps, In)`, at least one step, a float dtype.
-        h: The state before the first step, `(..., Hidden)`.
-        weight_x: W, `(In, Hidden)`; PyTorch's is the transpose.
-        weight_h: U, `(Hidden, Hidden)`; PyTorch's is the transpose.
+        h: The hidden state before the first step, `(..., Hidden)`.
+        weight_x: W, `(In, Hidden)`, the transpose of PyTorch's.
+        weight_h: U, `(Hidden, Hidden)`, the transpose of PyTorch's.
         bias_x: b, `(Hidden,)`.
         bias_h: c, `(Hidden,)`.
 
     Returns:
-        The state after each step, `(..., Steps, Hidden)`, and the last of them, `(..., Hidden)`.
+        The hidden state after each step, `(..., Steps, Hidden)`, and the last one, `(..., Hidden)`.
 
     Raises:
-        ShapeError: Sizes do not belong together, or there is no step; nothing is broadcast.
+        ShapeError: The sizes do not match, or there is no step; nothing is broadcast.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
@@ -238,7 +238,7 @@ def gru(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Read a sequence step by step into a state, of which gates say how much is renewed.
+    r"""Apply a gated recurrent unit (GRU) to a sequence.
 
     $$r = \sigma(x_t W_r + b_r + h U_r + c_r), \quad z = \sigma(x_t W_z + b_z + h U_z + c_z)$$
 
@@ -246,22 +246,22 @@ def gru(
 
     Args:
         x: The sequence, `(..., Steps, In)`, at least one step, a float dtype.
-        h: The state before the first step, `(..., Hidden)`.
-        weight_x: W of r, z and n side by side, `(In, 3 Hidden)`; PyTorch's is the transpose.
-        weight_h: U of r, z and n side by side, `(Hidden, 3 Hidden)`; PyTorch's is the transpose.
+        h: The hidden state before the first step, `(..., Hidden)`.
+        weight_x: W of r, z and n concatenated, `(In, 3 Hidden)`, the transpose of PyTorch's.
+        weight_h: U of r, z and n concatenated, `(Hidden, 3 Hidden)`, the transpose of PyTorch's.
         bias_x: b of r, z and n, `(3 Hidden,)`.
         bias_h: c of r, z and n, `(3 Hidden,)`.
 
     Returns:
-        The state after each step, `(..., Steps, Hidden)`, and the last of them, `(..., Hidden)`.
+        The hidden state after each step, `(..., Steps, Hidden)`, and the last one, `(..., Hidden)`.
 
     Raises:
-        ShapeError: Sizes do not belong together, or there is no step; nothing is broadcast.
+        ShapeError: The sizes do not match, or there is no step; nothing is broadcast.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
         Cho et al., [Learning phrase representations](https://arxiv.org/abs/1406.1078), §2.3, with r after the product
-        as in PyTorch 2.13, `torch.nn.GRU`, and as cuDNN computes it.
+        as in PyTorch 2.13, `torch.nn.GRU`, and in cuDNN.
     """
     _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     gru_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
@@ -280,7 +280,7 @@ def lstm(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Read a sequence step by step into a memory, of which gates say what is kept, written and shown.
+    r"""Apply a long short-term memory (LSTM) to a sequence.
 
     $$i, f, o = \sigma(x_t W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
     g = \tanh(x_t W_g + b_g + h U_g + d_g)$$
@@ -289,19 +289,19 @@ def lstm(
 
     Args:
         x: The sequence, `(..., Steps, In)`, at least one step, a float dtype.
-        h: The state before the first step, `(..., Hidden)`.
-        c: The memory before the first step, `(..., Hidden)`.
-        weight_x: W of i, f, g and o side by side, `(In, 4 Hidden)`; PyTorch's is the transpose.
-        weight_h: U of i, f, g and o side by side, `(Hidden, 4 Hidden)`; PyTorch's is the transpose.
+        h: The hidden state before the first step, `(..., Hidden)`.
+        c: The cell state before the first step, `(..., Hidden)`.
+        weight_x: W of i, f, g and o concatenated, `(In, 4 Hidden)`, the transpose of PyTorch's.
+        weight_h: U of i, f, g and o concatenated, `(Hidden, 4 Hidden)`, the transpose of PyTorch's.
         bias_x: b of i, f, g and o, `(4 Hidden,)`.
         bias_h: d of i, f, g and o, `(4 Hidden,)`.
 
     Returns:
-        The state after each step, `(..., Steps, Hidden)`; the last of them; and the memory after the last step, both
-        `(..., Hidden)`.
+        The hidden state after each step, `(..., Steps, Hidden)`; the last one and the last cell state, `(..., Hidden)`
+        each.
 
     Raises:
-        ShapeError: Sizes do not belong together, or there is no step; nothing is broadcast.
+        ShapeError: The sizes do not match, or there is no step; nothing is broadcast.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
@@ -358,9 +358,9 @@ def _lstm_step(x: Any, u: Any, _: Any, c: Any) -> Any:
 
 @remembered()
 def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
-    """Return the hidden state after each step, and behind it, as if of steps more, what else the last one left."""
-    # One entry for all steps: to cut out each by an op of its own would fill as many sequences with zeros on the way
-    # back, and the gradient of the weight would be a product per step instead of one.
+    """Return the hidden state after each step, then the other last states, as further steps of the same tensor."""
+    # One tape entry for all steps. With an op per step, backward would allocate a zero gradient of the whole sequence
+    # for each step, and compute the gradient of the weight as one product per step instead of one in all.
     nodes, tape = unwrap_all(operands, "operands")
     x, *first, weight, bias = nodes
     steps = x.shape[-2]
@@ -401,7 +401,7 @@ def _step_of(x: Any, t: int) -> Any:
 
 
 def _stacked(steps: Sequence[Any]) -> Any:
-    """Put a value of each step, `(..., N)`, side by side, `(..., Steps, N)`."""
+    """Stack the values of all steps, `(..., N)` each, to `(..., Steps, N)`."""
     rows = [one.reshape((*one.shape[:-1], 1, one.shape[-1])) for one in steps]
     return engine(*rows).concat(rows, -2)
 
@@ -436,7 +436,7 @@ def _check_sizes(
     bias_x: Dims,
     bias_h: Dims,
 ) -> None:
-    """Reject what does not belong to `x` and to the width of the first state."""
+    """Raise a ShapeError if a size does not match `x` and the hidden size."""
     h = states["h"]
     hidden = at_least(1, h=h)[-1]
     of_x = {name: ((*batch, hidden), state) for name, state in states.items()}

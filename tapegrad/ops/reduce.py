@@ -1,4 +1,4 @@
-"""Ops that collapse axes."""
+"""Reductions along axes: sum, mean, max, min and prod."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def reduce_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
-    """Drop the axes, or leave them with size one."""
+    """Return the shape without the reduced axes, or with size one for each if `keepdims`."""
     if axis is None and not keepdims:
         return ()
     axes = normal_axes(axis, x)
@@ -29,7 +29,7 @@ def reduce_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
 
 
 def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
-    """Drop the axes, none of which may be empty."""
+    """Return the reduced shape, after checking that no reduced axis is empty."""
     for position in normal_axes(axis, x):
         if surely_same(x[position], 0):
             message = f"x {show(x)} has no element along axis {position}"
@@ -39,14 +39,14 @@ def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dim
 
 @op(reduce_shape)
 def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Real]:  # NumPy's name
-    r"""Add up along axes.
+    r"""Compute the sum along axes.
 
     $$y = \sum_i x_i, \quad dx_i = dy$$
 
     Args:
-        x: Any shape; bools are counted once `astype` has made numbers of them.
-        axis: The axis, or axes, to collapse; None for all.
-        keepdims: Leaves collapsed axes with size one.
+        x: Any shape; convert bools with `astype` first.
+        axis: The axis, or axes, to reduce; None for all.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
         The shape of `x` without the axes, in the dtype of `x`. An empty sum is zero.
@@ -69,14 +69,14 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
 @op(reduce_shape)
 @in_float32
 def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Float]:
-    r"""Average along axes.
+    r"""Compute the mean along axes.
 
     $$y = \frac{1}{n} \sum_i x_i, \quad dx_i = dy / n$$
 
     Args:
         x: Any shape, a float dtype.
-        axis: The axis, or axes, to collapse; None for all.
-        keepdims: Leaves collapsed axes with size one.
+        axis: The axis, or axes, to reduce; None for all.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
         The shape of `x` without the axes. An empty mean is NaN.
@@ -100,14 +100,14 @@ def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False)
 
 @op(extremum_shape)
 def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # NumPy's name
-    r"""Find the largest element along axes.
+    r"""Return the largest element along axes.
 
     $$y = \max_i x_i, \quad dx_i = [x_i = y] \, dy / \#\{j : x_j = y\}$$
 
     Args:
         x: Any shape. NaN counts as largest.
-        axis: The axis, or axes, to collapse; None for all.
-        keepdims: Leaves collapsed axes with size one.
+        axis: The axis, or axes, to reduce; None for all.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
         The shape of `x` without the axes.
@@ -127,14 +127,14 @@ def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
 
 @op(extremum_shape)
 def min(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # NumPy's name
-    r"""Find the smallest element along axes.
+    r"""Return the smallest element along axes.
 
     $$y = \min_i x_i, \quad dx_i = [x_i = y] \, dy / \#\{j : x_j = y\}$$
 
     Args:
         x: Any shape. NaN counts as smallest.
-        axis: The axis, or axes, to collapse; None for all.
-        keepdims: Leaves collapsed axes with size one.
+        axis: The axis, or axes, to reduce; None for all.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
         The shape of `x` without the axes.
@@ -154,14 +154,14 @@ def min(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
 
 @op(reduce_shape)
 def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Real]:
-    r"""Multiply along axes.
+    r"""Compute the product along axes.
 
     $$y = \prod_i x_i, \quad dx_i = dy \prod_{j \ne i} x_j$$
 
     Args:
-        x: Any shape; zeros are as good as any number.
-        axis: The axis, or axes, to collapse; None for all.
-        keepdims: Leaves collapsed axes with size one.
+        x: Any shape; the gradient is correct for zeros too.
+        axis: The axis, or axes, to reduce; None for all.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
         The shape of `x` without the axes, in the dtype of `x`. An empty product is one.
@@ -189,13 +189,13 @@ def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) 
 
 
 def check_axis(x: Tensor[Any, Any, Any], axis: Axis) -> None:
-    """Reject an axis of a scalar, and a truth value for one, which NumPy overlooks."""
+    """Reject an axis of a scalar, and a bool as an axis, both of which NumPy accepts."""
     if not x.data.shape or (axis is not None and type(axis) is not int):
         normal_axes(axis, x.data.shape)
 
 
 def _to_the_extremes(grads: Gradients, x: Tensor[Any, Any, Any], out: Tensor[Any, Any, Any], axis: Axis) -> None:
-    """Send a gradient back to the elements that made it, of which each gets an equal share."""
+    """Accumulate the gradient of a maximum or minimum into the elements equal to it."""
     dy = grads.pop_output(out)
     primitives = engine(dy, x.data)
     # Ties share the gradient equally, so that it does not depend on their order.
@@ -205,7 +205,7 @@ def _to_the_extremes(grads: Gradients, x: Tensor[Any, Any, Any], out: Tensor[Any
 
 
 def _products_of_others(x: Any) -> Any:
-    """Return for each element of a row the product of all others, by halves: no division, so zeros do no harm."""
+    """Return for each element the product of the others in its row; halving avoids a division by zero."""
     _, columns = x.shape  # (r, n)
     primitives = engine(x)
     if columns <= 1:
@@ -219,5 +219,5 @@ def _products_of_others(x: Any) -> Any:
 
 
 def spread_over(value: Any, shape: tuple[int, ...], axis: Axis) -> Any:
-    """Repeat a reduced value along the axes it was reduced over."""
+    """Broadcast a reduced value back to `shape` along the reduced axes."""
     return engine(value).broadcast_to(value.reshape(reduce_shape(shape, axis, keepdims=True)), shape)

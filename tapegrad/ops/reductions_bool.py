@@ -1,4 +1,4 @@
-"""Reductions that say where, whether or how often; they have no gradient."""
+"""Reductions to indices, bools and counts; they are not differentiable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def position_shape(x: Dims, axis: Int | None = None, *, keepdims: bool = False) -> Dims:
-    """Drop the axis, which may not be empty."""
+    """Return the shape without the axis, which must not be empty."""
     return extremum_shape(x, axis, keepdims=keepdims)
 
 
@@ -26,14 +26,14 @@ def position_shape(x: Dims, axis: Int | None = None, *, keepdims: bool = False) 
 def argmax(
     x: Tensor[Any, Any, Any], axis: Int | None = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Find the index of the largest element along an axis; not differentiable.
+    r"""Return the index of the largest element along an axis; not differentiable.
 
     $$y = \min \{ i : x_i = \max_j x_j \}$$
 
     Args:
-        x: Any shape. NaN counts as largest; of several the first is taken.
-        axis: The axis to collapse; None for all, counted in row-major order.
-        keepdims: Leaves collapsed axes with size one.
+        x: Any shape. NaN counts as largest; of equal elements the first is returned.
+        axis: The axis to reduce; None for all elements in row-major order.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
         The shape of `x` without the axis, int64, without a tape.
@@ -50,14 +50,14 @@ def argmax(
 def argmin(
     x: Tensor[Any, Any, Any], axis: Int | None = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Find the index of the smallest element along an axis; not differentiable.
+    r"""Return the index of the smallest element along an axis; not differentiable.
 
     $$y = \min \{ i : x_i = \min_j x_j \}$$
 
     Args:
-        x: Any shape. NaN counts as smallest; of several the first is taken.
-        axis: The axis to collapse; None for all, counted in row-major order.
-        keepdims: Leaves collapsed axes with size one.
+        x: Any shape. NaN counts as smallest; of equal elements the first is returned.
+        axis: The axis to reduce; None for all elements in row-major order.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
         The shape of `x` without the axis, int64, without a tape.
@@ -74,17 +74,17 @@ def argmin(
 def all(
     x: Tensor[Any, Any, Any], axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.bool_]:  # NumPy's name
-    r"""Return whether every element along axes is true; not differentiable.
+    r"""Return whether all elements along axes are true; not differentiable.
 
     $$y = \bigwedge_i [x_i \ne 0]$$
 
     Args:
-        x: Any shape; a number is true unless it is zero.
-        axis: The axis, or axes, to collapse; None for all.
-        keepdims: Leaves collapsed axes with size one.
+        x: Any shape; nonzero numbers, including NaN, are true.
+        axis: The axis, or axes, to reduce; None for all.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
-        The shape of `x` without the axes, bool, without a tape. Of nothing it is true.
+        The shape of `x` without the axes, bool, without a tape. The result for no elements is True.
 
     Raises:
         ShapeError: An axis is out of range or named twice.
@@ -98,17 +98,17 @@ def all(
 def any(
     x: Tensor[Any, Any, Any], axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.bool_]:  # NumPy's name
-    r"""Return whether some element along axes is true; not differentiable.
+    r"""Return whether any element along axes is true; not differentiable.
 
     $$y = \bigvee_i [x_i \ne 0]$$
 
     Args:
-        x: Any shape; a number is true unless it is zero.
-        axis: The axis, or axes, to collapse; None for all.
-        keepdims: Leaves collapsed axes with size one.
+        x: Any shape; nonzero numbers, including NaN, are true.
+        axis: The axis, or axes, to reduce; None for all.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
-        The shape of `x` without the axes, bool, without a tape. Of nothing it is false.
+        The shape of `x` without the axes, bool, without a tape. The result for no elements is False.
 
     Raises:
         ShapeError: An axis is out of range or named twice.
@@ -122,14 +122,14 @@ def any(
 def count_nonzero(
     x: Tensor[Any, Any, Any], axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Count the elements along axes that are not zero; not differentiable.
+    r"""Count the nonzero elements along axes; not differentiable.
 
     $$y = \sum_i [x_i \ne 0]$$
 
     Args:
-        x: Any shape; NaN is not zero, and neither is True.
-        axis: The axis, or axes, to collapse; None for all.
-        keepdims: Leaves collapsed axes with size one.
+        x: Any shape; NaN and True count as nonzero.
+        axis: The axis, or axes, to reduce; None for all.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
         The shape of `x` without the axes, int64, without a tape.

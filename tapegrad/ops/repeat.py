@@ -1,4 +1,4 @@
-"""Ops that give elements more than one place."""
+"""Ops that use elements more than once: repeat, tile and sliding windows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def repeat_shape(x: Dims, repeats: Size, axis: Int | None = None) -> Dims:
-    """Multiply the size along the axis, or that of one axis of all."""
+    """Return the shape with one size multiplied, or one axis of all elements if `axis` is None."""
     if surely_less(repeats, 0):
         message = f"repeats is {repeats}, below 0"
         raise ShapeError(message)
@@ -31,13 +31,13 @@ def repeat_shape(x: Dims, repeats: Size, axis: Int | None = None) -> Dims:
 
 
 def tile_shape(x: Dims, reps: int | tuple[int, ...]) -> Dims:
-    """Multiply the sizes, aligned from the right."""
+    """Return the sizes times `reps`, aligned from the right."""
     sizes, times = _aligned(x, reps)
     return tuple(n * many for n, many in zip(sizes, times, strict=True))
 
 
 def unfold_shape(x: Dims, axis: Int, *, size: Size, step: Size = 1) -> Dims:
-    """Put the number of windows in the place of the axis, and their size behind all."""
+    """Return the shape with the number of windows along the axis and their size as a new last axis."""
     axis = normal_axis(axis, x)
     for name, number in (("size", size), ("step", step)):
         if surely_less(number, 1):
@@ -48,13 +48,13 @@ def unfold_shape(x: Dims, axis: Int, *, size: Size, step: Size = 1) -> Dims:
 
 @op(repeat_shape)
 def repeat(x: Tensor[Any, T, D], repeats: int, axis: Int | None = None) -> Tensor[Any, T, D]:
-    r"""Repeat each element, one beside the other.
+    r"""Repeat each element along an axis.
 
     $$y_{ri + j} = x_i, \quad dx_i = \sum_{j < r} dy_{ri + j}$$
 
     Args:
         x: Any shape.
-        repeats: How often each stands there, r, at least 0.
+        repeats: The number of repetitions r, at least 0.
         axis: The axis to repeat along; None for all elements in row-major order.
 
     Returns:
@@ -63,21 +63,21 @@ def repeat(x: Tensor[Any, T, D], repeats: int, axis: Int | None = None) -> Tenso
     Raises:
         ShapeError: The axis is out of range, or `repeats` is negative.
     """
-    shape: Any = repeat_shape(x.shape, repeats, axis)  # a negative number would leave a size open
+    shape: Any = repeat_shape(x.shape, repeats, axis)  # rejects a negative number
     front, behind = (x.shape, ()) if axis is None else _cut(x.shape, normal_axis(axis, x.shape))
     return _copied(x, (*front, 1, *behind), (*front, repeats, *behind), shape)
 
 
 @op(tile_shape)
 def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]:
-    r"""Repeat a tensor as a whole, one beside the other.
+    r"""Tile a tensor: repeat it as a whole along each axis.
 
     $$y_{nj + i} = x_i, \quad dx_i = \sum_{j < r} dy_{nj + i}$$
 
     Args:
         x: Any shape.
-        reps: How often it stands there along each axis, r, at least 0. Where `x` has more axes or fewer, the missing
-            ones come in front, with 1.
+        reps: The number of repetitions r along each axis, at least 0. The shorter of `reps` and the shape of `x` is
+            extended by ones in front.
 
     Returns:
         The sizes of `x` times `reps`.
@@ -89,14 +89,14 @@ def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]
     shape: Any = tile_shape(x.shape, reps)
     sizes, times = _aligned(x.shape, reps)
     narrow = tuple(one for n in sizes for one in (1, n))
-    often = times if all(x.shape) else (1,) * len(times)  # NumPy counts how often nothing stands there
+    often = times if all(x.shape) else (1,) * len(times)  # NumPy rejects large repetitions even if empty
     wide = tuple(one for n, many in zip(sizes, often, strict=True) for one in (many, n))
     return _copied(x, narrow, wide, shape)
 
 
 @op(unfold_shape)
 def unfold(x: Tensor[Any, T, D], axis: Int, *, size: int, step: int = 1) -> Tensor[Any, T, D]:
-    r"""Slide a window along an axis.
+    r"""Extract sliding windows along an axis.
 
     $$y_{ij} = x_{si + j}, \quad dx_k = \sum_{si + j = k} dy_{ij}$$
 
@@ -104,11 +104,11 @@ def unfold(x: Tensor[Any, T, D], axis: Int, *, size: int, step: int = 1) -> Tens
         x: Any shape with at least one axis.
         axis: The axis to slide along.
         size: How many elements a window has, at least 1.
-        step: How many elements it moves each time, s, at least 1; what is left over at the end is in no window.
+        step: The step s from one window to the next, at least 1; leftover elements at the end are in no window.
 
     Returns:
-        The shape of `x` with the number of windows, `(n - size) // step + 1`, in the place of `axis`, and `size`
-        behind.
+        The shape of `x` with the number of windows, `(n - size) // step + 1`, along `axis`, and `size` as a new last
+        axis.
 
     Raises:
         ShapeError: The axis is out of range, `size` or `step` is below 1, or a window is longer than the axis.
@@ -121,7 +121,7 @@ def unfold(x: Tensor[Any, T, D], axis: Int, *, size: int, step: int = 1) -> Tens
 
 
 def _copied(x: Tensor[Any, T, D], narrow: Any, wide: Any, shape: tuple[int, ...]) -> Tensor[Any, T, D]:
-    """Stretch axes of size one, and return the whole its shape."""
+    """Reshape `x` to `narrow`, broadcast it to `wide` and reshape the result to `shape`."""
     x, tape = unwrap(x)
     stretched = engine(x.data).broadcast_to(x.data.reshape(narrow), wide)
     out = node(stretched.reshape(shape))
@@ -140,7 +140,7 @@ def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int,
 
 
 def _aligned(x: Dims, reps: int | tuple[int, ...]) -> tuple[Dims, Dims]:
-    """Return sizes and repetitions, as many of each."""
+    """Return sizes and repetitions, both extended by ones in front to the same length."""
     times: Dims = several_ints(reps, "reps")
     for many in times:
         if surely_less(many, 0):

@@ -1,4 +1,4 @@
-r"""Steps, signs and bounds: ops whose slope is constant between their corners."""
+r"""Rounding, signs and bounds: ops whose derivative is piecewise constant."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape)
 def floor(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Round down; not differentiable, being flat between its steps.
+    r"""Round down to an integer; not differentiable, because the derivative is zero almost everywhere.
 
     $$y = \lfloor x \rfloor$$
 
@@ -43,7 +43,7 @@ def floor(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def ceil(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Round up; not differentiable, being flat between its steps.
+    r"""Round up to an integer; not differentiable, because the derivative is zero almost everywhere.
 
     $$y = \lceil x \rceil$$
 
@@ -61,7 +61,7 @@ def ceil(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def round(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Round to the nearest whole number, halves to the even one; not differentiable, being flat between its steps.
+    r"""Round to the nearest integer, halves to the even one; not differentiable (derivative zero almost everywhere).
 
     $$y = \lfloor x \rceil$$
 
@@ -79,7 +79,7 @@ def round(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def trunc(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Round towards zero; not differentiable, being flat between its steps.
+    r"""Round towards zero; not differentiable, because the derivative is zero almost everywhere.
 
     $$y = \operatorname{sign}(x) \, \lfloor |x| \rfloor$$
 
@@ -97,7 +97,7 @@ def trunc(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def sign(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Say on which side of zero each element is; not differentiable, being flat between its steps.
+    r"""Return the sign of each element; not differentiable, because the derivative is zero almost everywhere.
 
     $$y = [x > 0] - [x < 0]$$
 
@@ -105,7 +105,7 @@ def sign(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
         x: Any shape.
 
     Returns:
-        The shape and dtype of `x`, without a tape; -1, 0 or 1, and NaN of NaN.
+        The shape and dtype of `x`, without a tape; -1, 0 or 1, and NaN for NaN.
 
     Raises:
         DTypeError: `x` is bool.
@@ -115,7 +115,7 @@ def sign(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape, operator="__abs__", memory_bound=True)
 def abs(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Drop the sign.
+    r"""Compute the absolute value.
 
     $$y = |x|, \quad dx = \operatorname{sign}(x) \, dy$$
 
@@ -131,8 +131,8 @@ def abs(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     return mapped(x, lambda x: apply("abs", x), lambda x, _: apply("sign", x), number_only)
 
 
-def clamp_dtypes(x: Typed, min: Scalar | None = None, max: Scalar | None = None) -> None:  # noqa: A002  # as the op's
-    """Take a float as an end of floats only."""
+def clamp_dtypes(x: Typed, min: Scalar | None = None, max: Scalar | None = None) -> None:  # noqa: A002  # as in the op
+    """Raise a DTypeError if a bound is a float and `x` is not."""
     for name, bound in (("min", min), ("max", max)):
         if is_fraction(bound) and not x.is_float:
             raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, "a float", name, x.dtype, "x"))
@@ -145,20 +145,20 @@ def clamp(
     min: Scalar | None = None,  # noqa: A002  # the array API's name
     max: Scalar | None = None,  # noqa: A002  # the array API's name
 ) -> Tensor[S, T, Real]:
-    r"""Move what lies outside an interval to its nearer end.
+    r"""Clamp each element to an interval.
 
     $$y = \min(\max(x, a), b), \quad dx = [a \le x \le b] \, dy$$
 
     Args:
-        x: Any shape. The gradient passes on the closed interval, the ends included.
-        min: The lower end a, or None for no such end.
-        max: The upper end b, or None for no such end; where it is below `min`, it wins.
+        x: Any shape. The gradient is `dy` on the interval, including its ends, and 0 outside.
+        min: The lower bound a, or None for none.
+        max: The upper bound b, or None for none; if it is below `min`, the result is `max`.
 
     Returns:
         The shape of `x`.
 
     Raises:
-        DTypeError: `x` is bool, or an end is no number, or a float while `x` is an int.
+        DTypeError: `x` is bool, a bound is not a number, or a bound is a float and `x` is an int.
     """
     x, tape = unwrap(x)
     number_only(x)
@@ -187,12 +187,12 @@ def clamp(
 
 @op(broadcast_shape, memory_bound=True)
 def maximum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Pick the larger of two, element by element; NaN wins.
+    r"""Return the element-wise maximum; NaN if either element is NaN.
 
     $$z = \max(x, y), \quad dx = \left([x > y] + \tfrac{1}{2} [x = y]\right) dz$$
 
     Args:
-        x: Any shape, or a number. A tie is split in half.
+        x: Any shape, or a number. Equal elements get half of the gradient each.
         y: A shape that broadcasts with `x`, or a number.
 
     Returns:
@@ -207,12 +207,12 @@ def maximum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
 
 @op(broadcast_shape, memory_bound=True)
 def minimum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Pick the smaller of two, element by element; NaN wins.
+    r"""Return the element-wise minimum; NaN if either element is NaN.
 
     $$z = \min(x, y), \quad dx = \left([x < y] + \tfrac{1}{2} [x = y]\right) dz$$
 
     Args:
-        x: Any shape, or a number. A tie is split in half.
+        x: Any shape, or a number. Equal elements get half of the gradient each.
         y: A shape that broadcasts with `x`, or a number.
 
     Returns:
@@ -227,12 +227,12 @@ def minimum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
 
 @op(broadcast_shape, memory_bound=True)
 def fmax(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Pick the larger of two, element by element; a number wins over NaN.
+    r"""Return the element-wise maximum, ignoring NaN if the other element is a number.
 
     $$z = \max(x, y), \quad dx = \left([x > y] + \tfrac{1}{2} [x = y]\right) dz$$
 
     Args:
-        x: Any shape, or a number. A tie is split in half; where both are NaN there is no gradient.
+        x: Any shape, or a number. Equal elements get half of the gradient each. Where both are NaN, the gradient is 0.
         y: A shape that broadcasts with `x`, or a number.
 
     Returns:
@@ -247,12 +247,12 @@ def fmax(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
 
 @op(broadcast_shape, memory_bound=True)
 def fmin(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Pick the smaller of two, element by element; a number wins over NaN.
+    r"""Return the element-wise minimum, ignoring NaN if the other element is a number.
 
     $$z = \min(x, y), \quad dx = \left([x < y] + \tfrac{1}{2} [x = y]\right) dz$$
 
     Args:
-        x: Any shape, or a number. A tie is split in half; where both are NaN there is no gradient.
+        x: Any shape, or a number. Equal elements get half of the gradient each. Where both are NaN, the gradient is 0.
         y: A shape that broadcasts with `x`, or a number.
 
     Returns:
@@ -288,13 +288,13 @@ def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any)
         if grads.wants(y):
             accumulate_broadcast(grads, y, primitives.where(equal(y.data, out.data), share, 0))
 
-    backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
+    backward.__qualname__ = name  # a diagram of the tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded
 
 
 def _end(bound: object, name: str, x: Tensor[Any, Any, Any]) -> Any:
-    """Return one end of an interval the dtype of what it bounds."""
+    """Convert a bound of `clamp` to the dtype of `x`; return None for None."""
     if not isinstance(bound, int | float | np.number | None):
         message = f"{name} is {messages.with_article(type(bound).__name__)}, not a number"
         raise DTypeError(message)

@@ -1,4 +1,4 @@
-"""Recurrences along an axis: each state is made of the one before."""
+"""Linear recurrences along an axis: each state is computed from the previous one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: Int = 0) -> Dims:
-    """Keep the shape, which all three have."""
+    """Return the shape that all three operands have."""
     for name, dims in {"b": b, "x": x}.items():
         if len(dims) != len(a) or any(surely_differ(n, m) for n, m in zip(a, dims, strict=True)):
             message = f"a is {show(a)} but {name} is {show(dims)}"
@@ -31,7 +31,7 @@ def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: Int = 0) -> Dims:
 def ssm_scan(
     a: Tensor[Any, T1, Float], b: Tensor[Any, T2, Float], x: Tensor[Any, T, Float], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, Merge[T2, T]], Float]:
-    r"""Run a diagonal state space model along an axis: every channel forgets, and take in, at its own rate.
+    r"""Scan a diagonal state space model along an axis, with its own coefficients for each channel and step.
 
     $$h_t = a_t h_{t-1} + b_t x_t, \quad h_{-1} = 0$$
 
@@ -39,17 +39,17 @@ def ssm_scan(
     da_t = \lambda_t h_{t-1}, \quad db_t = \lambda_t x_t, \quad dx_t = \lambda_t b_t$$
 
     Args:
-        a: What is kept of the state before; the first along the axis meets no state. Any shape but a scalar, a float
+        a: The factors of the previous state; the first along the axis is unused. Any shape but a scalar, a float
             dtype.
-        b: How much of the input is taken in, the shape of `a`.
+        b: The factors of the input, the shape of `a`.
         x: The input, the shape of `a`.
-        axis: The axis along which time runs, one step an element.
+        axis: The time axis, one step for each element.
 
     Returns:
-        Every state h, in the shape of `a`.
+        All states h, the shape of `a`.
 
     Raises:
-        ShapeError: The shapes differ, for nothing is broadcast; or the axis is out of range.
+        ShapeError: The shapes differ (nothing is broadcast), or the axis is out of range.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
@@ -73,8 +73,8 @@ def ssm_scan(
 
 
 def _scanned(kept: Any, taken: Any, axis: int, *, back: bool = False) -> Any:
-    """Add to each element what is kept of the state before it, or behind it."""
-    # One step at a time: a tree of products of `kept` has fewer, but overflows where no state does.
+    """Return the states `h[t] = kept[t] * h[t - 1] + taken[t]`, or with `h[t + 1]` if `back`."""
+    # Sequential: a parallel scan over products of `kept` has fewer steps, but can overflow where no state does.
     count = taken.shape[axis]
     order = range(count)[::-1] if back else range(count)
     states: list[Any] = []
@@ -85,12 +85,12 @@ def _scanned(kept: Any, taken: Any, axis: int, *, back: bool = False) -> Any:
 
 
 def _later(value: Any, axis: int) -> Any:
-    """Move every step one step to the front; behind the last there are zeros."""
+    """Shift all steps by one towards the start; the last step becomes zero."""
     return _padded(_steps(value, axis, 1, value.shape[axis]), axis, 0, 1)
 
 
 def _earlier(value: Any, axis: int) -> Any:
-    """Move every step one step to the back; before the first there are zeros."""
+    """Shift all steps by one towards the end; the first step becomes zero."""
     return _padded(_steps(value, axis, 0, value.shape[axis] - 1), axis, 1, 0)
 
 

@@ -1,4 +1,4 @@
-"""Ops on the elements that an index such as `x[1:, ..., None]` names."""
+"""Indexing: select, replace and add to the elements of an index such as `x[1:, ..., None]`."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 
 def getitem_shape(x: Dims, index: Index) -> Dims:
-    """Return each slice what it picks, drops an axis for each number, and broadcasts tensors of indices in place."""
+    """Return the shape of `x[index]`: slices keep an axis, ints drop one, and index tensors broadcast together."""
     items = items_of(x, index)
     gathered: dict[str, Dims] = {}
     sizes: list[Size] = []
-    where: list[int] = []  # the places among the items that count as indices once there are tensors of them
+    where: list[int] = []  # positions of the ints and index tensors among the items
     front, axis = 0, 0
     for position, (name, item) in enumerate(items):
         if item is ...:
-            continue  # even an empty one stands between
+            continue  # adds no axis itself, but separates index tensors
         if item is None:
             sizes.append(1)
         elif isinstance(item, slice):
@@ -54,12 +54,12 @@ def getitem_shape(x: Dims, index: Index) -> Dims:
             axis += axes_of(item)
     together = broadcast(**gathered)
     if where and where[-1] - where[0] >= len(where):
-        front = 0  # NumPy moves the axes of indices that stand apart to the front
+        front = 0  # NumPy puts the axes of separated index tensors first
     return (*sizes[:front], *together, *sizes[front:])
 
 
 def at_shape(x: Dims, index: Index, value: Dims) -> Dims:
-    """Keep the sizes; the value broadcasts to what the index names."""
+    """Return the shape of `x`, after checking that `value` broadcasts to `x[index]`."""
     places = getitem_shape(x, index)
     aligned = places[max(len(places) - len(value), 0) :]
     if len(aligned) != len(value) or any(
@@ -70,31 +70,31 @@ def at_shape(x: Dims, index: Index, value: Dims) -> Dims:
     return x
 
 
-def names_no_elements(x: object, index: Index[Any]) -> bool:  # noqa: ARG001  # the parameters of `getitem`
-    """Return whether an index is of numbers and slices only, so that the result is a view."""
+def names_no_elements(x: object, index: Index[Any]) -> bool:  # noqa: ARG001  # called with the arguments of `getitem`
+    """Return whether an index has only ints, slices, `...` and None, so that the result is a view."""
     items = index if isinstance(index, tuple) else (index,)
     return all(item is None or item is ... or isinstance(item, int | slice) for item in items)
 
 
 @op(getitem_shape, operator="__getitem__", memory_bound=names_no_elements)
 def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Pick the elements that an index names: `x[index]`.
+    r"""Select elements by an index: `x[index]`.
 
     $$y_j = x_{k_j}, \quad dx_i = \sum_{j : k_j = i} dy_j$$
 
     Args:
         x: Any shape.
-        index: For each axis from the first a whole number, a slice, or a tensor of whole numbers; `...` stands for the
-            axes between, None adds one, a bool tensor picks along as many axes as it has.
+        index: For each axis from the first an int, a slice, or a tensor of ints. `...` fills in the axes between,
+            None adds an axis, and a bool tensor is a mask over as many axes as it has.
 
     Returns:
-        What NumPy gives. Numbers drop their axis, slices clamp and keep it, tensors of indices broadcast with one
-        another and stand where the first of them stood, or in front where others stand between.
+        The shape that NumPy gives. An int drops its axis, a slice is clamped and keeps it. Index tensors broadcast
+        together; their axes replace that of the first one, or come first if other items separate the tensors.
 
     Raises:
-        ShapeError: The index has more places than `x` has axes, a number is out of range, or a mask has other sizes.
-        IndexError: An element of a tensor of indices is out of range.
-        DTypeError: A tensor of indices is a float.
+        ShapeError: The index has too many axes for `x`, an int is out of range, or a mask does not match the sizes.
+        IndexError: An element of an index tensor is out of range.
+        DTypeError: An index tensor has a float dtype.
     """
     index, tape_of_index = untaped(index)
     x, tape = _with_tape(x, tape_of_index)
@@ -112,27 +112,27 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
 def at_set(
     x: Tensor[Any, T, D], index: Index[T1], value: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Put other values at the places that an index names; `x` itself stays as it is.
+    r"""Return a copy of `x` with the elements at an index replaced.
 
     $$y_i = v_j \text{ where } i = k_j, \text{ else } x_i$$
 
     Args:
         x: Any shape.
-        index: As in `x[index]`; no place may be named twice.
+        index: As in `x[index]`; it must not select an element twice.
         value: A shape that broadcasts to that of `x[index]`, or a number.
 
     Returns:
         The shape of `x`.
 
     Raises:
-        ShapeError: The index does not fit `x`, or the value does not broadcast to what it names.
+        ShapeError: The index does not match `x`, or `value` does not broadcast to `x[index]`.
         DTypeError: The dtypes differ.
-        IndexError: An element of a tensor of indices is out of range, or a place is named twice.
+        IndexError: An element of an index tensor is out of range, or an element is selected twice.
     """
     index, tape_of_index = untaped(index)
     x, value, tape = _with_value(x, value, tape_of_index)
     if value.shape[:1] == (1,):
-        at_shape(x.shape, index, value.shape)  # NumPy drops such axes where it assigns, and would be silent
+        at_shape(x.shape, index, value.shape)  # NumPy drops leading axes of size one on assignment
     arrays = arrays_of(index)
     check_once(x.shape, index)
     out = node(engine(x.data, value.data, *arrays).at_set(x.data, index, value.data))
@@ -152,27 +152,27 @@ def at_set(
 def at_add(
     x: Tensor[Any, T, D], index: Index[T1], value: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Add values to the places that an index names; `x` itself stays as it is.
+    r"""Return a copy of `x` with values added to the elements at an index.
 
     $$y_i = x_i + \sum_{j : k_j = i} v_j, \quad dv_j = dy_{k_j}$$
 
     Args:
         x: Any shape.
-        index: As in `x[index]`. Places named twice accumulate.
+        index: As in `x[index]`. Values at an element selected twice accumulate.
         value: A shape that broadcasts to that of `x[index]`, or a number.
 
     Returns:
         The shape of `x`.
 
     Raises:
-        ShapeError: The index does not fit `x`, or the value does not broadcast to what it names.
+        ShapeError: The index does not match `x`, or `value` does not broadcast to `x[index]`.
         DTypeError: The dtypes differ.
-        IndexError: An element of a tensor of indices is out of range.
+        IndexError: An element of an index tensor is out of range.
     """
     index, tape_of_index = untaped(index)
     x, value, tape = _with_value(x, value, tape_of_index)
     if value.shape[:1] == (1,):
-        at_shape(x.shape, index, value.shape)  # NumPy drops such axes where it assigns, and would be silent
+        at_shape(x.shape, index, value.shape)  # NumPy drops leading axes of size one on assignment
     arrays = arrays_of(index)
     out = node(engine(x.data, value.data, *arrays).at_add(x.data, index, value.data))
 

@@ -1,4 +1,4 @@
-"""Ops that turn a tensor about, move its elements or surround them."""
+"""Ops that flip, roll or pad a tensor."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def flip_shape(x: Dims, axis: Axis = None) -> Dims:
-    """Keep the sizes."""
+    """Return the shape of `x`, after checking the axes."""
     if axis is not None:
         normal_axes(axis, x)
     return x
 
 
 def roll_shape(x: Dims, shift: Int | tuple[Int, ...], axis: Axis = None) -> Dims:
-    """Keep the sizes; a shift for each axis."""
+    """Return the shape of `x`, after checking the shifts and axes."""
     shifts = tuple(one_int(one, "shift") for one in (shift if isinstance(shift, tuple) else (shift,)))
     if axis is not None:
         axes = normal_axes(axis, x)
@@ -43,7 +43,7 @@ def roll_shape(x: Dims, shift: Int | tuple[Int, ...], axis: Axis = None) -> Dims
 
 
 def pad_shape(x: Dims, pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...]) -> Dims:
-    """Add what is put before and behind to each size."""
+    """Return the sizes plus the padding before and after."""
     return tuple(before + n + after for n, (before, after) in zip(x, _widths(x, pad_width), strict=True))
 
 
@@ -77,21 +77,21 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
 
 @op(roll_shape, memory_bound=True)
 def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) -> Tensor[S, T, D]:
-    r"""Move elements along axes; what leaves at one end comes in at the other.
+    r"""Roll elements along axes; elements shifted past one end re-enter at the other.
 
     $$y_{(i + s) \bmod n} = x_i, \quad dx_i = dy_{(i + s) \bmod n}$$
 
     Args:
         x: Any shape.
-        shift: By how many places s, for all axes or one for each; negative for towards the front.
-        axis: The axis, or axes, to move along; None for all elements in row-major order.
+        shift: The shift s in elements, one for all axes or one for each; negative towards the start.
+        axis: The axis, or axes, to roll along; None for all elements in row-major order.
 
     Returns:
         The shape of `x`.
 
     Raises:
-        ShapeError: An axis is out of range or named twice, or the shifts are not as many as the axes.
-        DTypeError: A shift is no int.
+        ShapeError: An axis is out of range or named twice, or the numbers of shifts and axes differ.
+        DTypeError: A shift is not an int.
     """
     x, tape = unwrap(x)
     roll_shape(x.shape, shift, axis)
@@ -109,7 +109,7 @@ def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) ->
 
 
 def pad_dtypes(x: Typed, value: Scalar = 0) -> None:
-    """Take a float among floats only."""
+    """Raise a DTypeError if `value` is a float and `x` is not."""
     if is_fraction(value) and not x.is_float:
         raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, "a float", "value", x.dtype, "x"))
 
@@ -118,22 +118,22 @@ def pad_dtypes(x: Typed, value: Scalar = 0) -> None:
 def pad(
     x: Tensor[Any, T, D], pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, value: Scalar = 0
 ) -> Tensor[Any, T, D]:
-    r"""Surround a tensor with a constant.
+    r"""Pad a tensor with a constant.
 
     $$y_{i+b} = x_i, \quad dx_i = dy_{i+b}$$
 
     Args:
         x: Any shape.
-        pad_width: How many elements are added before and behind, at least 0: a pair for each axis, or one pair or one
+        pad_width: How many elements to add before and after, at least 0: a pair for each axis, or one pair or one
             number for all.
-        value: What they are.
+        value: The value of the added elements.
 
     Returns:
-        Each size with what is added to it.
+        The sizes of `x` plus both pad widths.
 
     Raises:
-        ShapeError: A width is negative, or the pairs are not as many as the axes.
-        DTypeError: A width is no int, or `value` is a float and `x` is not.
+        ShapeError: A width is negative, or the numbers of pairs and axes differ.
+        DTypeError: A width is not an int, or `value` is a float and `x` is not.
     """
     x, tape = unwrap(x)
     pad_dtypes(Typed(x.ndim, str(x.dtype)), value)
@@ -159,7 +159,7 @@ def _rolled(x: Any, moves: Iterable[tuple[int, int]]) -> Any:
 
 
 def _widths(x: Dims, pad_width: Any) -> list[Dims]:
-    """Return a pair for each axis."""
+    """Return the padding before and after as a pair for each axis."""
     if not isinstance(pad_width, tuple) or (len(pad_width) == 2 and not any(isinstance(n, tuple) for n in pad_width)):
         return [numbers(pad_width, 2, "pad_width", 0)] * len(x)
     if len(pad_width) != len(x):

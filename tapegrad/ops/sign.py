@@ -1,4 +1,4 @@
-r"""Ops that read a sign or write one; `sign` and `abs` stand in `rounding.py`."""
+r"""Ops on signs; `sign` and `abs` are in `rounding.py`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape)
 def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Say where the sign is negative, that of minus zero and of NaN included; not differentiable.
+    r"""Return where the sign bit is set, including that of -0.0 and NaN; not differentiable.
 
     $$y = [\operatorname{bit}(x) = 1]$$
 
@@ -44,13 +44,13 @@ def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 def copysign(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Return one number the sign of another.
+    r"""Return `x` with the sign of `y`, element by element.
 
     $$z = |x| \, s(y), \quad dx = \operatorname{sign}(x) \, s(y) \, dz, \quad dy = 0$$
 
     Args:
-        x: Any shape, or a number. At zero its gradient is zero.
-        y: A shape that broadcasts with `x`, or a number. Its sign s is that of `signbit`, 1 or -1.
+        x: Any shape, or a number. Where it is zero, its gradient is zero.
+        y: A shape that broadcasts with `x`, or a number. Its sign s is -1 where `signbit` is True, else 1.
 
     Returns:
         The shape both broadcast to.
@@ -79,13 +79,13 @@ def copysign(
 def heaviside(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Step from 0 to 1 where `x` passes zero.
+    r"""Compute the Heaviside step function of `x`.
 
     $$z = \begin{cases} 0 & x < 0 \\ y & x = 0 \\ 1 & x > 0 \end{cases}, \quad dx = 0, \quad dy = [x = 0] \, dz$$
 
     Args:
         x: Any shape, or a number. NaN stays NaN.
-        y: A shape that broadcasts with `x`, or a number: what the step is worth at zero.
+        y: A shape that broadcasts with `x`, or a number: the result where `x` is zero.
 
     Returns:
         The shape both broadcast to.

@@ -1,4 +1,4 @@
-"""Ops that normalise along one axis."""
+"""Softmax and log-softmax."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 def softmax_shape(x: Dims, axis: Int = -1) -> Dims:
-    """Keep the shape; the axis must be there."""
+    """Return the shape of `x`, after checking the axis."""
     normal_axis(axis, x)
     return x
 
 
 @op(softmax_shape)
 def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
-    r"""Turn scores into probabilities along an axis.
+    r"""Compute the softmax along an axis.
 
     $$y_i = e^{x_i} / \sum_j e^{x_j}, \quad dx = y \, (dy - \sum_j y_j \, dy_j)$$
 
     Args:
-        x: Scores in nats, any shape, a float dtype; finite scores give finite probabilities.
-        axis: The axis along which the probabilities add up to one.
+        x: Logits in nats, any shape, a float dtype; finite logits give finite probabilities.
+        axis: The axis along which the probabilities sum to one.
 
     Returns:
         The shape of `x`.
@@ -43,7 +43,7 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     float_only(x)
     check_axis(x, axis)
     if not x.size:
-        normal_axis(axis, x.shape)  # an empty axis has no max, so NumPy is not asked
+        normal_axis(axis, x.shape)  # checks the axis, because softmax is not computed
     out = node(engine(x.data).softmax(x.data, axis) if x.size else x.data)
 
     def backward(grads: Gradients) -> None:
@@ -55,13 +55,13 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
 
 @op(softmax_shape)
 def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
-    r"""Turn scores into logarithms of probabilities along an axis.
+    r"""Compute the logarithm of the softmax along an axis.
 
     $$y_i = x_i - \ln \sum_j e^{x_j}, \quad dx = dy - e^y \sum_j dy_j$$
 
     Args:
-        x: Scores in nats, any shape, a float dtype; finite scores give finite logarithms.
-        axis: The axis along which the probabilities add up to one.
+        x: Logits in nats, any shape, a float dtype; finite logits give finite results.
+        axis: The axis along which the probabilities sum to one.
 
     Returns:
         The shape of `x`, in nats.
@@ -85,5 +85,5 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
 
 
 def log_normalized(x: Any, axis: Int) -> Any:
-    """Compute the logarithm of the softmax of a raw value; an empty axis adds up to 0, which has no log."""
+    """Compute the log-softmax of a raw value; return an empty value as it is, because log(0) is not finite."""
     return engine(x).log_softmax(x, axis) if x.size else x

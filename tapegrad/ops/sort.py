@@ -1,4 +1,4 @@
-"""Ops that put elements in order."""
+"""Sorting: sort, argsort and topk."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def sort_shape(x: Dims, axis: Int = -1) -> Dims:
-    """Keep the shape; the axis must be there."""
+    """Return the shape of `x`, after checking the axis."""
     normal_axis(axis, x)
     return x
 
 
 def topk_shape(x: Dims, k: Size, axis: Int = -1) -> tuple[Dims, Dims]:
-    """Put the number asked for in the place of the axis, in the values and in their indices."""
+    """Return the shapes of values and indices: that of `x` with size `k` along the axis."""
     axis = normal_axis(axis, x)
     if surely_less(k, 0):
         message = f"k is {k}, below 0"
@@ -40,14 +40,14 @@ def topk_shape(x: Dims, k: Size, axis: Int = -1) -> tuple[Dims, Dims]:
 
 @op(sort_shape)
 def sort(x: Tensor[S, T, D], axis: Int = -1, *, descending: bool = False) -> Tensor[S, T, D]:
-    r"""Put the elements along an axis in order.
+    r"""Sort the elements along an axis.
 
     $$y_i = x_{k_i}, \quad dx_{k_i} = dy_i, \quad y_0 \le y_1 \le \dots$$
 
     Args:
         x: Any shape with at least one axis. NaN counts as largest.
         axis: The axis to sort along.
-        descending: Whether the largest comes first.
+        descending: Whether to sort in descending order.
 
     Returns:
         The shape of `x`.
@@ -64,14 +64,14 @@ def sort(x: Tensor[S, T, D], axis: Int = -1, *, descending: bool = False) -> Ten
 
 @op(sort_shape)
 def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False) -> Tensor[S, NoneTape, np.int64]:
-    r"""Find the indices that would put the elements along an axis in order; not differentiable.
+    r"""Return the indices that sort the elements along an axis; not differentiable.
 
     $$x_{k_0} \le x_{k_1} \le \dots$$
 
     Args:
         x: Any shape with at least one axis. NaN counts as largest; equal elements keep their order.
         axis: The axis to sort along.
-        descending: Whether the largest comes first.
+        descending: Whether to sort in descending order.
 
     Returns:
         The shape of `x`, int64, without a tape.
@@ -87,25 +87,25 @@ def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False)
 def topk(
     x: Tensor[Any, T, D], k: int, axis: Int = -1, *, largest: bool = True
 ) -> tuple[Tensor[Any, T, D], Tensor[Any, NoneTape, np.int64]]:
-    r"""Find the largest elements along an axis, in order, and where they were.
+    r"""Return the k largest elements along an axis in descending order, and their indices.
 
     $$y_i = x_{k_i}, \quad dx_{k_i} = dy_i, \quad y_0 \ge y_1 \ge \dots$$
 
     Args:
-        x: Any shape with at least one axis. NaN counts as largest; of equal elements the first is taken.
-        k: How many there are to be, from 0 to the size along `axis`.
-        axis: The axis to look along.
-        largest: Whether the largest are looked for, or else the smallest, the least of them first.
+        x: Any shape with at least one axis. NaN counts as largest; of equal elements the first comes first.
+        k: The number of elements, from 0 to the size along `axis`.
+        axis: The axis to sort along.
+        largest: Whether to return the largest elements, or else the smallest in ascending order.
 
     Returns:
-        The elements, and their indices along `axis` as int64 without a tape, both of the shape of `x` with `k` in the
-        place of `axis`.
+        The elements, and their indices along `axis` as int64 without a tape, both in the shape of `x` with size `k`
+        along `axis`.
 
     Raises:
-        ShapeError: The axis is out of range, or `k` is.
+        ShapeError: The axis or `k` is out of range.
     """
     tensor_only(x, "x")
-    topk_shape(x.shape, k, axis)  # a slice would take what there is
+    topk_shape(x.shape, k, axis)  # a slice would silently clamp `k`
     axis = normal_axis(axis, x.shape)
     order = raw(engine(x.data).argsort(x.data, axis, descending=largest))
     first = engine(order).getitem(order, (*(slice(None),) * axis, slice(k)))

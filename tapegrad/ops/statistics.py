@@ -1,4 +1,4 @@
-"""Reductions of more than one step: how far elements spread, and sums of exponentials that do not overflow."""
+"""Variance, standard deviation, log-sum-exp and vector norms along axes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def spread_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
-    """Drop the axes, or leave them with size one."""
+    """Return the shape without the reduced axes, or with size one for each if `keepdims`."""
     return reduce_shape(x, axis, keepdims=keepdims)
 
 
@@ -38,13 +38,13 @@ def var(
 
     Args:
         x: Any shape, a float dtype.
-        axis: The axis, or axes, to collapse; None for all.
-        correction: What is taken from the number of elements: 0 for the variance of what is there, 1 for an unbiased
-            estimate from a sample. NumPy calls it `ddof` as well.
-        keepdims: Leaves collapsed axes with size one.
+        axis: The axis, or axes, to reduce; None for all.
+        correction: Subtracted from the number of elements: 0 for the population variance, 1 for an unbiased estimate
+            from a sample. NumPy also calls it `ddof`.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
-        The shape of `x` without the axes. Of no more elements than `correction` it is NaN.
+        The shape of `x` without the axes. The result is NaN if there are no more elements than `correction`.
 
     Raises:
         ShapeError: An axis is out of range or named twice.
@@ -69,19 +69,19 @@ def var(
 def std(
     x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
 ) -> Tensor[Any, T, Float]:
-    r"""Compute the standard deviation along axes: the root of the variance.
+    r"""Compute the standard deviation along axes: the square root of the variance.
 
     $$y = \sqrt{\frac{1}{n - c} \sum_i (x_i - \bar x)^2}, \quad dx_i = \frac{x_i - \bar x}{(n - c) \, y} \, dy$$
 
     Args:
         x: Any shape, a float dtype.
-        axis: The axis, or axes, to collapse; None for all.
-        correction: What is taken from the number of elements, see `var`.
-        keepdims: Leaves collapsed axes with size one.
+        axis: The axis, or axes, to reduce; None for all.
+        correction: Subtracted from the number of elements, see `var`.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
-        The shape of `x` without the axes, in the unit of `x`. Where all elements are equal the gradient is 0, as
-        torch's.
+        The shape of `x` without the axes, in the unit of `x`. Where all elements are equal the gradient is 0, as in
+        PyTorch.
 
     Raises:
         ShapeError: An axis is out of range or named twice.
@@ -101,7 +101,7 @@ def std(
         variance = primitives.sum(centred * centred, axis, keepdims=True) * scale
         is_flat = primitives.equal(variance, 0)
         slope = dy.reshape(variance.shape) / primitives.map("sqrt", primitives.where(is_flat, 1, variance)) * scale
-        slope = engine(slope, is_flat).where(is_flat, 0, slope)  # for what comes in may be infinite
+        slope = engine(slope, is_flat).where(is_flat, 0, slope)  # the incoming gradient may be infinite
         grads.add(x, spread_over(slope, x.shape, axis) * centred)
 
     return tape.record(out, (x,), backward)
@@ -110,17 +110,17 @@ def std(
 @op(extremum_shape)
 @in_float32
 def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Float]:
-    r"""Compute the logarithm of a sum of exponentials along axes: a maximum without its corner.
+    r"""Compute the logarithm of the sum of exponentials along axes, a smooth maximum.
 
     $$y = \log \sum_i e^{x_i}, \quad dx_i = e^{x_i - y} \, dy$$
 
     Args:
         x: Any shape, a float dtype, in nats.
-        axis: The axis, or axes, to collapse; None for all.
-        keepdims: Leaves collapsed axes with size one.
+        axis: The axis, or axes, to reduce; None for all.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
-        The shape of `x` without the axes; finite wherever all of `x` is, and -inf where all of `x` is.
+        The shape of `x` without the axes; finite if all of `x` is finite, and -inf if all of `x` is -inf.
 
     Raises:
         ShapeError: An axis is out of range, named twice, or empty.
@@ -133,7 +133,7 @@ def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = F
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        # The weights themselves, not exp(x - y): beside a large y float32 has no digits left for the difference.
+        # Shifted exponentials, not exp(x - y): if y is large, float32 loses the digits of the difference.
         powers, _ = _powers(x.data, axis)
         total = not_zero(engine(powers).sum(powers, axis, keepdims=True))
         grads.add(x, spread_over(dy.reshape(total.shape) / total, x.shape, axis) * powers)
@@ -150,19 +150,19 @@ def norm(
     ord: float = 2,  # noqa: A002  # NumPy's name
     keepdims: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Measure the length of vectors along axes.
+    r"""Compute the p-norm of vectors along axes.
 
     $$y = \Big(\sum_i |x_i|^p\Big)^{1/p}, \quad dx_i = \operatorname{sign}(x_i) (|x_i| / y)^{p-1} \, dy$$
 
     Args:
         x: Any shape, a float dtype. Where all elements are zero the gradient is zero.
-        axis: The axis, or axes, to collapse; None for all, which makes one vector of a matrix.
-        ord: The power p, at least 1: 2 for the Euclidean length, infinity for the largest modulus, whose ties share
-            the gradient evenly.
-        keepdims: Leaves collapsed axes with size one.
+        axis: The axis, or axes, to reduce; None for all, so that a matrix counts as one vector.
+        ord: The power p, at least 1: 2 for the Euclidean norm, infinity for the largest absolute value. Ties of the
+            largest share the gradient equally.
+        keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
-        The shape of `x` without the axes, at least 0. Of nothing it is 0.
+        The shape of `x` without the axes, at least 0. The norm of no elements is 0.
 
     Raises:
         ShapeError: An axis is out of range or named twice, or empty while `ord` is infinity.
@@ -203,14 +203,14 @@ def _norm(x: Any, axis: Axis, p: float, *, keepdims: bool) -> Any:
 def _logsumexp(x: Any, axis: Axis, *, keepdims: bool) -> Any:
     powers, peak = _powers(x, axis)
     total = engine(powers).sum(powers, axis, keepdims=keepdims)
-    with np.errstate(divide="ignore"):  # of nothing but -inf the answer is -inf
+    with np.errstate(divide="ignore"):  # log(0) = -inf is correct where all elements are -inf
         return engine(total).log(total) + peak.reshape(total.shape)
 
 
 def _powers(x: Any, axis: Axis) -> tuple[Any, Any]:
-    """Return the exponentials of what is left when the max is taken away, and the max."""
-    # Shift by the max first: exp(89) overflows float32. An infinite one would give inf - inf. The shift cancels, so no
-    # gradient of it is lost by reading it off the numbers.
+    """Return the exponentials after the max is subtracted, and the max."""
+    # Subtract first, because exp(89) overflows float32; 0 replaces an infinite max, because inf - inf is NaN. The
+    # shift cancels, so it needs no gradient and no tape.
     values = values_of(x)
     peak = engine(values).max(values, axis, keepdims=True)
     peak = engine(values).where(np.isfinite(peak), peak, 0.0)
@@ -218,7 +218,7 @@ def _powers(x: Any, axis: Axis) -> tuple[Any, Any]:
 
 
 def not_zero(y: Any) -> Any:
-    """Return a number, and 1 in the place of 0: what is divided by it is 0 itself."""
+    """Return `y` with 1 in place of 0, for a division whose numerator is 0 too."""
     primitives = engine(y)
     return primitives.where(primitives.equal(y, 0), 1, y)
 

@@ -1,4 +1,4 @@
-"""Ops on what lies on one side of a diagonal, or on it."""
+"""Triangular and diagonal matrices."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 def tri_shape(n: Size | Int, m: Size | Int | None = None) -> Dims:
-    """Return a square, or rows and columns."""
+    """Return `(n, m)`, or `(n, n)` if `m` is None."""
     return eye_shape(n, m)
 
 
 def triangle_shape(x: Dims) -> Dims:
-    """Keep the shape, which is that of matrices."""
+    """Return the shape of `x`, after checking that it has at least two axes."""
     return at_least(2, x=x)
 
 
 def diag_shape(x: Dims, *, k: int = 0) -> Dims:
-    """Make a square of a vector, and of a matrix a vector."""
+    """Return a square shape for a vector, and the length of the diagonal for a matrix."""
     if len(x) == 1:
         return (x[0] + abs(k), x[0] + abs(k))
     if len(x) != 2:
@@ -44,14 +44,14 @@ def diag_shape(x: Dims, *, k: int = 0) -> Dims:
 
 @op(tri_shape)
 def tri(n: Int, m: Int | None = None, *, k: int = 0, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Make a matrix of ones on and below a diagonal, and zeros above.
+    r"""Create a matrix with ones on and below a diagonal and zeros above.
 
     $$y_{ij} = [j \le i + k]$$
 
     Args:
-        n: The rows, at least 0.
-        m: The columns; None for as many as rows.
-        k: How far above the main diagonal that of the last ones is; negative for below.
+        n: The number of rows, at least 0.
+        m: The number of columns; None for `n`.
+        k: The last diagonal of ones: 0 is the main diagonal, positive above, negative below.
         dtype: A NumPy scalar type.
 
     Returns:
@@ -59,9 +59,9 @@ def tri(n: Int, m: Int | None = None, *, k: int = 0, dtype: type[D] = np.float32
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
     """
-    sizes: Any = tri_shape(n, m)  # NumPy takes a negative size for none
+    sizes: Any = tri_shape(n, m)  # rejects a negative size, which NumPy reads as 0
     countable(max(sizes))
     rows, columns = sizes
     return from_array(np.tri(rows, columns, k, dtype))
@@ -69,13 +69,13 @@ def tri(n: Int, m: Int | None = None, *, k: int = 0, dtype: type[D] = np.float32
 
 @op(triangle_shape, memory_bound=True)
 def tril(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
-    r"""Keep what is on and below a diagonal of each matrix, with zeros above.
+    r"""Return the lower triangle of each matrix, with zeros above a diagonal.
 
     $$y_{ij} = [j \le i + k] \, x_{ij}, \quad dx_{ij} = [j \le i + k] \, dy_{ij}$$
 
     Args:
         x: Matrices, `(..., n, m)`.
-        k: How far above the main diagonal that of the last kept elements is; negative for below.
+        k: The last diagonal to keep: 0 is the main diagonal, positive above, negative below.
 
     Returns:
         The shape of `x`.
@@ -89,13 +89,13 @@ def tril(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
 
 @op(triangle_shape, memory_bound=True)
 def triu(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
-    r"""Keep what is on and above a diagonal of each matrix, with zeros below.
+    r"""Return the upper triangle of each matrix, with zeros below a diagonal.
 
     $$y_{ij} = [j \ge i + k] \, x_{ij}, \quad dx_{ij} = [j \ge i + k] \, dy_{ij}$$
 
     Args:
         x: Matrices, `(..., n, m)`.
-        k: How far above the main diagonal that of the first kept elements is; negative for below.
+        k: The first diagonal to keep: 0 is the main diagonal, positive above, negative below.
 
     Returns:
         The shape of `x`.
@@ -109,19 +109,19 @@ def triu(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
 
 @op(diag_shape)
 def diag(x: Tensor[Any, T, D], *, k: int = 0) -> Tensor[Any, T, D]:
-    r"""Take the diagonal of a matrix, or make a matrix of one.
+    r"""Extract a diagonal of a matrix, or create a diagonal matrix from a vector.
 
     $$y_i = x_{i, i + k} \quad \text{or} \quad y_{ij} = [j = i + k] \, x_i$$
 
     Args:
         x: A matrix, or a vector.
-        k: How far above the main diagonal; negative for below.
+        k: The diagonal: 0 is the main diagonal, positive above, negative below.
 
     Returns:
-        Of a matrix `(n, m)` as many elements as there are; of a vector `(n,)` the matrix `(n + |k|, n + |k|)`.
+        For a matrix `(n, m)`, the elements of the diagonal; for a vector `(n,)`, a matrix `(n + |k|, n + |k|)`.
 
     Raises:
-        ShapeError: `x` has another rank.
+        ShapeError: The rank of `x` is neither 1 nor 2.
     """
     tensor_only(x, "x")
     sizes: Any = diag_shape(x.shape, k=k)
@@ -142,7 +142,7 @@ def _kept(x: Tensor[S, T, D], mask: Any) -> Tensor[S, T, D]:
 
 
 def _shorter(n: Size, m: Size) -> Size:
-    """Return the smaller of two sizes, where it is certain."""
+    """Return the smaller of two sizes, or UNKNOWN if the order is uncertain."""
     if surely_less(n, m + 1):
         return n
     return m if surely_less(m, n + 1) else UNKNOWN

@@ -1,4 +1,4 @@
-r"""Angles and the functions of them, circular and hyperbolic; all angles are in radians."""
+r"""Trigonometric and hyperbolic functions and their inverses; all angles are in radians."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def atan2_shape(y: Dims, x: Dims) -> Dims:
-    """Align the sizes from the right; 1 fits any."""
+    """Return the shape to which both operands broadcast."""
     return broadcast(y=y, x=x)
 
 
 @op(elementwise_shape, memory_bound=True)
 def sin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the sine.
+    r"""Compute the sine.
 
     $$y = \sin x, \quad dx = \cos(x) \, dy$$
 
@@ -46,7 +46,7 @@ def sin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def cos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the cosine.
+    r"""Compute the cosine.
 
     $$y = \cos x, \quad dx = -\sin(x) \, dy$$
 
@@ -64,7 +64,7 @@ def cos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def tan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the tangent.
+    r"""Compute the tangent.
 
     $$y = \tan x, \quad dx = (1 + y^2) \, dy$$
 
@@ -82,12 +82,12 @@ def tan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def asin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Find the angle of a sine.
+    r"""Compute the inverse sine.
 
     $$y = \arcsin x, \quad dx = dy / \sqrt{1 - x^2}$$
 
     Args:
-        x: Any shape, a float dtype. Beyond -1 and 1 the result is NaN, at them the gradient infinite.
+        x: Any shape, a float dtype. Outside [-1, 1] the result is NaN; at -1 and 1 the gradient is infinite.
 
     Returns:
         The shape of `x`, in radians between -π/2 and π/2.
@@ -100,12 +100,12 @@ def asin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def acos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Find the angle of a cosine.
+    r"""Compute the inverse cosine.
 
     $$y = \arccos x, \quad dx = -dy / \sqrt{1 - x^2}$$
 
     Args:
-        x: Any shape, a float dtype. Beyond -1 and 1 the result is NaN, at them the gradient infinite.
+        x: Any shape, a float dtype. Outside [-1, 1] the result is NaN; at -1 and 1 the gradient is infinite.
 
     Returns:
         The shape of `x`, in radians between 0 and π.
@@ -118,7 +118,7 @@ def acos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def atan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Find the angle of a tangent.
+    r"""Compute the inverse tangent.
 
     $$y = \arctan x, \quad dx = dy / (1 + x^2)$$
 
@@ -136,13 +136,13 @@ def atan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(atan2_shape, memory_bound=True)
 def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Find the angle from the x-axis to the point (x, y).
+    r"""Compute the angle from the x-axis to the point (x, y).
 
     $$z = \operatorname{atan2}(y, x), \quad dy = \frac{x \, dz}{x^2 + y^2}, \quad dx = -\frac{y \, dz}{x^2 + y^2}$$
 
     Args:
-        y: Any shape, or a number: how far up. The ordinate comes first, as in NumPy.
-        x: A shape that broadcasts with `y`, or a number: how far to the right. At the origin the gradient is NaN.
+        y: The ordinate, any shape, or a number. It comes first, as in NumPy.
+        x: The abscissa, a shape that broadcasts with `y`, or a number. At the origin the gradient is NaN.
 
     Returns:
         The shape both broadcast to, in radians between -π and π.
@@ -171,7 +171,7 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
 
 @op(elementwise_shape, memory_bound=True)
 def sinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the hyperbolic sine.
+    r"""Compute the hyperbolic sine.
 
     $$y = \sinh x, \quad dx = \cosh(x) \, dy$$
 
@@ -189,7 +189,7 @@ def sinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def cosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the hyperbolic cosine.
+    r"""Compute the hyperbolic cosine.
 
     $$y = \cosh x, \quad dx = \sinh(x) \, dy$$
 
@@ -207,7 +207,7 @@ def cosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def asinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Invert the hyperbolic sine.
+    r"""Compute the inverse hyperbolic sine.
 
     $$y = \operatorname{arsinh} x, \quad dx = dy / \sqrt{x^2 + 1}$$
 
@@ -225,12 +225,12 @@ def asinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def acosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Invert the hyperbolic cosine.
+    r"""Compute the inverse hyperbolic cosine.
 
     $$y = \operatorname{arcosh} x, \quad dx = dy / \sqrt{x^2 - 1}$$
 
     Args:
-        x: Any shape, a float dtype. Below 1 the result is NaN, at 1 the gradient infinite.
+        x: Any shape, a float dtype. Below 1 the result is NaN; at 1 the gradient is infinite.
 
     Returns:
         The shape of `x`, at least 0.
@@ -243,12 +243,12 @@ def acosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Invert the hyperbolic tangent.
+    r"""Compute the inverse hyperbolic tangent.
 
     $$y = \operatorname{artanh} x, \quad dx = dy / (1 - x^2)$$
 
     Args:
-        x: Any shape, a float dtype. At -1 and 1 the result is infinite, beyond them NaN.
+        x: Any shape, a float dtype. At -1 and 1 the result is infinite, outside [-1, 1] NaN.
 
     Returns:
         The shape of `x`.
@@ -261,7 +261,7 @@ def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def deg2rad(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Turn degrees into radians.
+    r"""Convert degrees to radians.
 
     $$y = \frac{\pi}{180} x, \quad dx = \frac{\pi}{180} dy$$
 
@@ -279,7 +279,7 @@ def deg2rad(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def rad2deg(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Turn radians into degrees.
+    r"""Convert radians to degrees.
 
     $$y = \frac{180}{\pi} x, \quad dx = \frac{180}{\pi} dy$$
 

@@ -1,4 +1,4 @@
-"""Larger images made of smaller ones: pixels between those there are, copied or mixed."""
+"""Upsampling of images with nearest-neighbour or bilinear interpolation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def upsample2d_shape(x: Dims, scale: int | tuple[int, int]) -> Dims:
-    """Multiply height and width."""
+    """Return the shape with height and width multiplied by `scale`."""
     height, width = numbers(scale, 2, "scale", 1)
     check_rank(x, 2)
     numbers(x[-2:], 2, "the input", 1)
@@ -34,29 +34,29 @@ def upsample2d(
     mode: Literal["nearest", "bilinear"] = "nearest",
     align_corners: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Make images larger by whole factors.
+    r"""Upsample images by integer factors, with nearest-neighbour or bilinear interpolation.
 
     $$y_{i} = x_{\lfloor i / s \rfloor} \text{ (nearest)}, \quad
     y_{i} = (1 - t) \, x_{\lfloor u \rfloor} + t \, x_{\lfloor u \rfloor + 1}, \quad t = u - \lfloor u \rfloor
     \text{ (bilinear)}$$
 
-    along height and then width, where u is $(i + 1/2) / s - 1/2$, not below 0 and not beyond the last pixel, and with
+    along height and then width. Here u is $(i + 1/2) / s - 1/2$, clamped to the range of the pixels, or with
     `align_corners` $i (H - 1) / (s H - 1)$.
 
     Args:
-        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype, not empty.
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype, H and W at least 1.
         scale: The factor s, at least 1; one number, or one for height and one for width.
-        mode: `nearest` copies pixels, `bilinear` mixes neighbours.
-        align_corners: Whether the middles of the corner pixels stay where they are, not the corners of the image; of
+        mode: `nearest` copies pixels, `bilinear` interpolates between neighbours.
+        align_corners: Whether to align the centres of the corner pixels instead of the corners of the image; for
             `bilinear` only.
 
     Returns:
-        `(N, C, s H, s W)`, without a batch if `x` has none. `bilinear` may give NaN beside an infinity, as 0 times it.
+        `(N, C, s H, s W)`, without a batch if `x` has none. `bilinear` may give NaN next to an infinity: 0 * inf.
 
     Raises:
-        ShapeError: The rank is wrong, the image is empty, or the scale is below 1.
+        ShapeError: The rank is wrong, the image is empty, or `scale` is below 1.
         DTypeError: `x` is not a float.
-        ValueError: The mode is another word, or `align_corners` stands beside `nearest`.
+        ValueError: `mode` is unknown, or `align_corners` is set for `nearest`.
 
     Source:
         PyTorch 2.13, `torch.nn.functional.interpolate`.
@@ -65,7 +65,7 @@ def upsample2d(
     float_only(x)
     _check_mode(mode, align_corners=align_corners)
     shape: Any = upsample2d_shape(x.shape, scale)
-    np.empty(shape, x.dtype)  # refused here if there is no room for it, not after the first axis
+    np.empty(shape, x.dtype)  # fails here if memory is too small, not after the first axis
     y: Any = x
     for axis, n, size in zip((-2, -1), x.shape[-2:], shape[-2:], strict=True):
         if mode == "nearest":
@@ -77,7 +77,7 @@ def upsample2d(
 
 
 def _places(n: int, size: int, *, align_corners: bool) -> Any:
-    """Return where in the pixels that are there each new one stands."""
+    """Return the input position, as a float, of each output pixel."""
     if align_corners:
         return np.arange(size) * ((n - 1) / max(size - 1, 1))
     return np.clip((np.arange(size) + 0.5) * n / size - 0.5, 0, n - 1)

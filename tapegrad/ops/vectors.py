@@ -1,4 +1,4 @@
-r"""Products with vectors in stacks, of which `matmul` would make matrices."""
+r"""Products with stacks of vectors, which `matmul` would treat as matrices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def vecdot_shape(x: Dims, y: Dims) -> Dims:
-    """Contract the last axis of both, which is as long in one as in the other."""
+    """Return the broadcast leading axes, after checking that the last sizes match."""
     *_, n = at_least(1, x=x)
     *_, n_y = at_least(1, y=y)
     if surely_differ(n, n_y):
@@ -33,7 +33,7 @@ def vecdot_shape(x: Dims, y: Dims) -> Dims:
 
 
 def matvec_shape(x: Dims, y: Dims) -> Dims:
-    """Contract the columns of matrices with the elements of vectors."""
+    """Return the shape of matrix-vector products: the broadcast leading axes and the rows."""
     *matrices, n, k = at_least(2, x=x)
     *vectors, k_y = at_least(1, y=y)
     if surely_differ(k, k_y):
@@ -47,7 +47,7 @@ def matvec_shape(x: Dims, y: Dims) -> Dims:
 
 
 def vecmat_shape(x: Dims, y: Dims) -> Dims:
-    """Contract the elements of vectors with the rows of matrices."""
+    """Return the shape of vector-matrix products: the broadcast leading axes and the columns."""
     *vectors, k = at_least(1, x=x)
     *matrices, k_y, m = at_least(2, y=y)
     if surely_differ(k, k_y):
@@ -62,7 +62,7 @@ def vecmat_shape(x: Dims, y: Dims) -> Dims:
 
 @op(vecdot_shape)
 def vecdot(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Multiply vectors pair by pair.
+    r"""Compute the dot products of two stacks of vectors.
 
     $$z_b = \sum_n x_{bn} \, y_{bn}, \quad dx_{bn} = dz_b \, y_{bn}, \quad dy_{bn} = dz_b \, x_{bn}$$
 
@@ -85,7 +85,7 @@ def vecdot(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number)
 
 @op(matvec_shape)
 def matvec(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiply matrices with vectors pair by pair.
+    r"""Compute the products of stacked matrices and vectors.
 
     $$z_{bn} = \sum_k x_{bnk} \, y_{bk}, \quad dx_{bnk} = dz_{bn} \, y_{bk}, \quad dy_{bk} = \sum_n x_{bnk} \, dz_{bn}$$
 
@@ -106,7 +106,7 @@ def matvec(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 
 @op(vecmat_shape)
 def vecmat(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiply vectors with matrices pair by pair.
+    r"""Compute the products of stacked vectors and matrices.
 
     $$z_{bm} = \sum_k x_{bk} \, y_{bkm}, \quad dx_{bk} = \sum_m dz_{bm} \, y_{bkm}, \quad dy_{bkm} = x_{bk} \, dz_{bm}$$
 
@@ -126,7 +126,7 @@ def vecmat(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 
 
 def _fitting(rule: Callable[[Dims, Dims], Dims], x: Any, y: Any) -> tuple[Tensor[Any, Any, Any], Tensor[Any, Any, Any]]:
-    """Return two operands that fit, on the one tape they make together: the ops within speak of other shapes."""
+    """Check the operands with `rule` and put them on one tape; errors of the inner ops would name other shapes."""
     *parts, _ = unwrap(x, y)
     rule(*(part.shape for part in parts))
     x, y = (given if isinstance(given, Tensor) else part for given, part in zip((x, y), parts, strict=True))
