@@ -311,9 +311,7 @@ def _empty(
     if recipe.operands and {*inputs} <= {*recipe.operands} and _is_burdened(backward, out, inputs):
         recipe.taped = frozenset(x.node for x in _tensors((args, kwargs)) if x.owns_tape)
     forgetting = _anew(out, recipe) if recipe.taped else _forgetting(out, backward)
-    forgetting.__qualname__ = getattr(
-        backward, "__qualname__", type(backward).__name__
-    )  # for the repr and graph of the tape
+    forgetting.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for the tape's repr
     entries[-1] = (time, out, inputs, forgetting)
     node: Any = out
     del node.data

@@ -224,9 +224,7 @@ class _Facts:
     given: tuple[Fact, ...] = ()
     replacements: tuple[tuple[Monomial, Size], ...] = ()  # part of a product, and its replacement
     quotients: tuple[_Quotient, ...] = ()
-    known: dict[int, tuple[Fact, _Facts]] = field(
-        default_factory=dict
-    )  # by the id of one more fact, which is kept alive with it
+    known: dict[int, tuple[Fact, _Facts]] = field(default_factory=dict)  # by the id of a fact, which is kept alive
 
     def and_(self, fact: Fact) -> _Facts:
         """Return these facts and another one, cached because the same fact is added in many calls."""
