@@ -440,7 +440,7 @@ def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _of_kinds(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """Return a DTypeError instead of an error that results from an argument of the wrong type."""
+    """Return a DTypeError if an argument of the wrong type caused the error, otherwise the error itself."""
     if isinstance(error, ShapeError) or type(error) in (TypeError, AttributeError):
         with suppress(TypeError):  # the call does not match the signature
             for message in _of_other_kinds(entry, _signature(entry.function).bind(*args, **kwargs).arguments):
