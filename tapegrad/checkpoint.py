@@ -412,7 +412,7 @@ def _fill(y: Any) -> None:
     out = y.node if y.owns_tape else y
     if isinstance(out, Emptied):
         del out.node
-        out.__class__ = Tensor  # type: ignore[assignment]  # back to what it was
+        out.__class__ = Tensor  # type: ignore[assignment]  # a plain tensor again
         out.data = y.data
 
 

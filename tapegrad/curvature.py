@@ -137,7 +137,7 @@ def _product(call: str, f: Callable[[Any], Any], x: Any, v: Any) -> Any:
 
 
 def _explain(call: str, f: Callable[[Any], Any], x: Any, error: Exception) -> NoReturn:
-    """Raise a TapeError that names the op at fault if the function can be differentiated once, else its error."""
+    """Raise a TapeError that names the op if the function can be differentiated once, otherwise the original error."""
     try:
         f(x.trace()).backward(wrt=x)
     except Exception:  # noqa: BLE001  # `f` itself is wrong, and its first error says how

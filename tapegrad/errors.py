@@ -1,4 +1,4 @@
-"""The four error classes of tapegrad, each a subclass of a built-in one, and the attributes that they have.
+"""The error classes of tapegrad, each a subclass of a built-in one, and the attributes that they have.
 
 The traceback of such an error, and of a built-in error that the library raises, ends in the line that called the
 library. With `tapegrad.errors.full_tracebacks = True`, or `TAPEGRAD_FULL_TRACEBACKS=1` in the environment, it includes

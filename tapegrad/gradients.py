@@ -242,7 +242,7 @@ class Gradients:
 
         Source:
             Pascanu et al., [On the difficulty of training recurrent neural networks](https://arxiv.org/abs/1211.5063),
-            algorithm 1; PyTorch adds 1e-6 to the norm, so that the norm stays slightly below the limit.
+            algorithm 1; PyTorch adds 1e-6 to the norm, so that its result stays slightly below the limit.
         """
         check_range("clip_norm", "limit", limit, "above 0", lambda limit: limit > 0)
         if any(hasattr(_array(value), "like") for value in self.values_by_node.values()):

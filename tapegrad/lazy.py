@@ -33,7 +33,7 @@ class Source(Protocol):
 
 
 class Lazy(Tensor[S_co, NoneTape, D_co]):
-    """A tensor whose `data` slot is empty: reading `data` returns the value of its source.
+    """A tensor with an empty `data` slot: reading `data` returns the value of its source.
 
     The source is stored in the slot `node`, which only taped tensors use otherwise, so that all tensors have the same
     slots.

@@ -205,7 +205,7 @@ def no_operand(call: str, given: str) -> str:
 
 
 def other_shape(call: str, place: str, shape: object, expected: object) -> str:
-    """Return the message for a shape known by name only that is not expected: `f: x is S but (3, 5) is expected`."""
+    """Return the message for a mismatch of a shape known only by name: `f: x is S but (3, 5) is expected`."""
     return f"{call}: {place} is {shape} but {expected} is expected"
 
 

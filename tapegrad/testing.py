@@ -91,7 +91,7 @@ def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
     In each case all subsets of the sizes are replaced by names, by unknown sizes, and by a mix of both, and whole
     operands by shapes of unknown rank. Equal sizes get the same name; 0 and 1 get none. The result must be consistent
     with the result for known sizes. The rule may reject a valid call with named sizes, because a name is equal only to
-    itself, but not one whose sizes are known or unknown.
+    itself, but must accept one with only known and unknown sizes.
 
     Args:
         rule: A rule, whose arguments annotated with `Dims` or `Size` are replaced; or an op, whose rule is checked.
