@@ -43,7 +43,7 @@ def assert_same(n: int, m: int) -> None:
         m: The size that `n` should be equal to.
 
     Raises:
-        ShapeError: They differ.
+        ShapeError: The sizes differ.
     """
     if n != m:
         raise ShapeError(messages.not_same(n, m))

@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 N0 = TypeVar("N0", bound=int, default=Any)
 N1 = TypeVar("N1", bound=int, default=Any)
 
-# Other checkers see Any; the plugin reads the name before the alias expands and puts an `Arithmetic` in its place.
+# Other checkers see Any; the plugin reads the name before the alias expands and replaces it by an `Arithmetic`.
 Add = TypeAliasType("Add", Any, type_params=(N0, N1))
-"""`Add[N, M]` is the size N + M; each of the two is a name, a literal, or computed in turn."""
+"""`Add[N, M]` is the size N + M; each argument is a name, a literal, or another computed size."""
 Sub = TypeAliasType("Sub", Any, type_params=(N0, N1))
-"""`Sub[N, M]` is the size N - M; each of the two is a name, a literal, or computed in turn."""
+"""`Sub[N, M]` is the size N - M; each argument is a name, a literal, or another computed size."""
 Mul = TypeAliasType("Mul", Any, type_params=(N0, N1))
-"""`Mul[N, M]` is the size N * M; each of the two is a name, a literal, or computed in turn."""
+"""`Mul[N, M]` is the size N * M; each argument is a name, a literal, or another computed size."""
 FloorDiv = TypeAliasType("FloorDiv", Any, type_params=(N0, N1))
-"""`FloorDiv[N, M]` is the size N // M; each of the two is a name, a literal, or computed in turn."""
+"""`FloorDiv[N, M]` is the size N // M; each argument is a name, a literal, or another computed size."""
 
 
 class Arithmetic(int, Generic[N0, N1]):
@@ -333,7 +333,7 @@ def surely_divides(a: Size, b: Size) -> bool:
 
 
 def misfit(a: Size, b: Size, message: str, doubt: str) -> ShapeError:
-    """Return the error for two sizes that are not surely equal.
+    """Return the error for two sizes that are not proven to be equal.
 
     Args:
         a: A size.

@@ -236,5 +236,5 @@ def _named(name: str) -> Iterator[None]:
         yield
     except (ShapeError, DTypeError, TapeError) as error:
         named: Any = type(error)(f"{name}: {error}")
-        named.op = name  # the message is complete: an op around this one leaves it alone
+        named.op = name  # an outer op does not change an error that has an op
         raise named from None

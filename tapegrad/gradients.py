@@ -190,7 +190,7 @@ class Gradients:
 
     @public_api
     def pop_reusable(self, x: Tensor[S, Any, D]) -> tuple[Value[S, D], bool]:
-        """Like `pop_output`, and also return whether the caller may overwrite the array.
+        """Remove and return the gradient of `x` like `pop_output`, and whether the caller may overwrite the array.
 
         The caller may if the array is large and has no other reference.
         """

@@ -432,7 +432,7 @@ def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str,
     message = str(error)  # a guard under the op has named it already
     message = message if message.startswith(f"{entry.name}: ") else f"{entry.name}: {message}"
     named = error.with_message(message) if isinstance(error, TapegradError) else type(error)(message)
-    vars(named)["op"] = entry.name  # the message is complete: an op around this one leaves it alone
+    vars(named)["op"] = entry.name  # an outer op does not change an error that has an op
     if isinstance(named, TapegradError):
         with suppress(Exception):  # no other error may replace the one to be raised
             _inform(named, entry, _signature(entry.function).bind(*args, **kwargs).arguments)

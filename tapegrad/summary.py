@@ -127,7 +127,7 @@ class _Node(NamedTuple):
 def _tree(model: Module) -> Iterator[_Node]:
     """Yield each module once, with those of its direct parameters that no earlier module has."""
     seen: set[int] = set()
-    waiting: list[tuple[Module, str, int]] = [(model, "", 0)]  # the next one last
+    waiting: list[tuple[Module, str, int]] = [(model, "", 0)]  # a stack: the next module is last
     while waiting:
         module, path, depth = waiting.pop()
         if id(module) in seen:

@@ -78,7 +78,7 @@ class Tape:
 T1 = TypeVar("T1", bound=Tape, default=Any)
 T2 = TypeVar("T2", bound=Tape, default=Any)
 
-# Other checkers see Any; the plugin reads the name before the alias expands and puts a `Merged` in its place.
+# Other checkers see Any; the plugin reads the name before the alias expands and replaces it by a `Merged`.
 Merge = TypeAliasType("Merge", Any, type_params=(T1, T2))
 """`Merge[T1, T2]` is the tape of the result of two operands: `NoneTape` if both tapes are, otherwise `OwnedTape`."""
 
@@ -199,7 +199,7 @@ class OwnedTape(Tape):
         tape.entries.append(entry)
         if not tape.is_open:  # another thread has consumed or merged it meanwhile
             self._record_again(entry, saved)
-        taped: Tensor[S, OwnedTape, D] = _new(type(out))  # as `Tensor._carrying`, without a call
+        taped: Tensor[S, OwnedTape, D] = _new(type(out))  # like `Tensor._carrying`, without the call
         data: Any = out.data
         taped.data, taped.tape, taped.node = data, self, out
         if saved is not None and type(data) is ndarray and data.nbytes >= _LARGE:
