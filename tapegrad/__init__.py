@@ -1,7 +1,7 @@
 """Tensors whose shapes, gradient tapes and dtypes are types.
 
-The face of the house stands in `__init__.pyi`, one name a line. It is read here, so that `import tapegrad` costs
-nothing until a name is used, and mypy can load the plugin without NumPy and without any op.
+`__init__.pyi` lists the public names, one import a line. This module reads that list and imports a name when it is
+first used, so that `import tapegrad` is fast and mypy can load the plugin without NumPy and without any op.
 """
 
 import importlib
@@ -13,11 +13,11 @@ from typing import Any
 _FACE = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 with open(f"{__file__.removesuffix('.py')}.pyi", encoding="utf-8") as _file:  # noqa: PTH123  # pathlib takes 3 ms
     _rooms = {name: room for room, name in _FACE.findall(_file.read())}
-_PACKAGES = {"bfloat16": "ml_dtypes", "jax": "jax", "jit": "jax"}  # what an extra has to bring for a name to be there
+_PACKAGES = {"bfloat16": "ml_dtypes", "jax": "jax", "jit": "jax"}  # packages of extras that a name needs
 
 
 class _Face(ModuleType):
-    """Keeps a room from hiding the public function of the same name, as `tensor` and `op` would once imported."""
+    """A module type that keeps a submodule, once imported, from hiding the public function of its name, as `op`."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not isinstance(value, ModuleType) or _rooms.get(name, __name__) == __name__:
@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
         room = importlib.import_module(_rooms[name])
         value = importlib.import_module(f"{_rooms[name]}.{name}") if _rooms[name] == __name__ else getattr(room, name)
     except ModuleNotFoundError as error:
-        # `from tapegrad import jit` drops the message of an AttributeError, and asks from this function of importlib.
+        # `from tapegrad import jit` replaces the message of an AttributeError; it calls from `_handle_fromlist`.
         if error.name != _PACKAGES.get(name) or sys._getframe(1).f_code.co_name == "_handle_fromlist":
             raise
         raise AttributeError(str(error)) from None
@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names, but for those that need an extra which is not installed."""
+    """List the public names, without those that need an extra which is not installed."""
     return sorted(name for name in _rooms if name not in _PACKAGES or _is_installed(_PACKAGES[name]))
 
 
@@ -66,7 +66,7 @@ def _is_installed(package: str) -> bool:
 
 
 def _version() -> str:
-    """Return the version that this package was installed as; of a source tree that was not, what it counts from."""
+    """Return the installed version of this package, or the fallback version for a source tree not installed."""
     from importlib.metadata import distributions
     from pathlib import Path
 

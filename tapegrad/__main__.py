@@ -11,10 +11,10 @@ import tapegrad
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command, and return its exit code: 0 well, 1 something is wrong, 2 it could not be asked.
+    """Run one command and return its exit code: 0 for success, 1 for problems found, 2 where it could not run.
 
     Args:
-        arguments: As typed after the name of the program; those of this process where none are given.
+        arguments: The command line arguments after the program name; by default those of this process.
     """
     asked, for_mypy = _parser().parse_known_args(arguments)
     if for_mypy and asked.command != "check":

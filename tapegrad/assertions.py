@@ -1,4 +1,4 @@
-"""What a program claims of sizes: checked when it runs, and believed by mypy from there on."""
+"""Assertions about sizes: they are checked when the program runs, and mypy takes them as true from there on."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @public_api
 def assert_divides(divisor: int, number: int) -> None:
-    """Claim that one size divides another without rest.
+    """Assert that one size divides another without remainder.
 
-    To mypy `divisor * (number // divisor)` is `number` from here to the end of the block.
+    For mypy `divisor * (number // divisor)` is equal to `number` from here to the end of the block.
 
     Args:
         divisor: A size, not 0.
         number: The size it divides.
 
     Raises:
-        ShapeError: There is a rest.
+        ShapeError: There is a remainder, or `divisor` is 0.
     """
     if divisor == 0 or number % divisor:
         raise ShapeError(messages.not_divided(divisor, number))
@@ -34,16 +34,16 @@ def assert_divides(divisor: int, number: int) -> None:
 
 @public_api
 def assert_same(n: int, m: int) -> None:
-    """Claim that two sizes are one.
+    """Assert that two sizes are equal.
 
-    To mypy the name of the first stands for the second from here to the end of the block.
+    For mypy the name of the first denotes the second from here to the end of the block.
 
     Args:
         n: A size.
-        m: The same size by another name.
+        m: The size that `n` should be equal to.
 
     Raises:
-        ShapeError: They differ.
+        ShapeError: The sizes differ.
     """
     if n != m:
         raise ShapeError(messages.not_same(n, m))
@@ -51,18 +51,18 @@ def assert_same(n: int, m: int) -> None:
 
 @public_api
 def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
-    """Claim the shape of a tensor, for where types ended; a name given for `x` has that shape from here on.
+    """Assert the shape of a tensor where its static type has none; a variable `x` has that shape from here on.
 
     Args:
         x: Any shape.
-        shape: Its sizes.
+        shape: The expected sizes.
 
     Returns:
         `x` itself.
 
     Raises:
-        ShapeError: It has other sizes.
-        DTypeError: `x` is no tensor, or `shape` no tuple.
+        ShapeError: `x` has another shape.
+        DTypeError: `x` is not a tensor, or `shape` is not a tuple.
     """
     tensor_only(x, "assert_shape: x")
     if not isinstance(shape, tuple):
@@ -76,7 +76,7 @@ def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
 
 @public_api
 def reveal_shape(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
-    """Show shape, dtype and tape of a tensor: mypy as a note, Python on stderr.
+    """Print the shape, dtype and tape of a tensor: mypy as a note, Python on stderr.
 
     Args:
         x: Any shape.
@@ -85,7 +85,7 @@ def reveal_shape(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
         `x` itself.
 
     Raises:
-        DTypeError: `x` is no tensor.
+        DTypeError: `x` is not a tensor.
     """
     tensor_only(x, "reveal_shape: x")
     sys.stderr.write(f"Runtime shape is {messages.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)}\n")

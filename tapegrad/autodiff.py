@@ -1,4 +1,4 @@
-"""The engine whose values are themselves recorded: a backward pass that can be run backwards again."""
+"""The backend whose values are tensors, so that a backward pass is itself recorded and can be differentiated."""
 
 from __future__ import annotations
 
@@ -45,39 +45,39 @@ Steps = TypeVar("Steps", bound=Quantized[Any, Any])
 
 
 class AutodiffBackend(Backend[V, I, T, Q], Generic[B, V, I, T, Q]):
-    """A backend whose values can be differentiated: what it adds to the one below, `B`, whose values are inner ones.
+    """The interface of a backend that adds gradients to another one, `B`, whose values are called inner values.
 
-    Only its floats are other values than those below.
+    Floats have values of their own; ints, bools and quantized tensors are the same values as in the backend below.
 
     Source:
-        burn's trait of the same name, whose tensors know by type as well which backend they are of.
+        burn's trait of the same name, whose tensors also carry their backend in their type.
     """
 
     below: B
 
     @abstractmethod
     def from_inner(self, x: Any) -> Any:
-        """Return a new leaf of this backend, which nothing tracks yet."""
+        """Return a new leaf tensor of this backend that is not tracked."""
 
     @abstractmethod
     def inner(self, y: Any) -> Any:
-        """Return the value of the backend below."""
+        """Return the inner value, that of the backend below."""
 
     @abstractmethod
     def int_from_inner(self, x: I) -> I:
-        """Return the same whole numbers."""
+        """Return the same integer tensor."""
 
     @abstractmethod
     def int_inner(self, y: I) -> I:
-        """Return the same whole numbers."""
+        """Return the same integer tensor."""
 
     @abstractmethod
     def bool_from_inner(self, x: T) -> T:
-        """Return the same truths."""
+        """Return the same bool tensor."""
 
     @abstractmethod
     def bool_inner(self, y: T) -> T:
-        """Return the same truths."""
+        """Return the same bool tensor."""
 
     @abstractmethod
     def q_from_inner(self, x: Q) -> Q:
@@ -89,46 +89,46 @@ class AutodiffBackend(Backend[V, I, T, Q], Generic[B, V, I, T, Q]):
 
     @abstractmethod
     def require_grad(self, x: Any) -> Any:
-        """Return the same tensor, tracked from here on."""
+        """Return the same tensor, tracked."""
 
     @abstractmethod
     def detach(self, x: Any) -> Any:
-        """Return a new tensor of the same values that nothing tracks."""
+        """Return a new tensor of the same values that is not tracked."""
 
     @abstractmethod
     def backward(self, y: Any) -> Gradients:
-        """Return the gradients of a scalar, and return up what was recorded."""
+        """Return the gradients of a scalar and release the recorded steps."""
 
     @abstractmethod
     def grad(self, x: Any, grads: Gradients) -> Any:
-        """Return the gradient of a tensor as an inner value, or None where there is none."""
+        """Return the gradient of a tensor as an inner value, or None if there is none."""
 
     @abstractmethod
     def grad_remove(self, x: Any, grads: Gradients) -> Any:
-        """Return the gradient of a tensor and takes it out."""
+        """Return the gradient of a tensor and remove it."""
 
     @abstractmethod
     def grad_replace(self, x: Any, grads: Gradients, gradient: Any) -> None:
-        """Put an inner value in the place of a gradient, also where there was none; nothing is added."""
+        """Set the gradient of a tensor to an inner value; an existing gradient is replaced, not added to."""
 
 
 class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]], Generic[B, C]):
-    """The primitives over tensors: each is the op of the same meaning, so what closures compute is recorded.
+    """The backend for higher-order derivatives: its primitives are ops on tensors, so a backward pass is recorded.
 
-    A tensor made by `from_inner` holds another tensor where others hold an array. Its tape is a level of its own: the
-    gradients that come out of it hold tensors that the tape below has recorded, and can be differentiated in turn.
-    Arrays and tapeless tensors are constants of every level; lift whatever the gradient is to be differentiated by.
+    A tensor made by `from_inner` holds another tensor instead of an array. Its tape is a separate level: the gradients
+    of that tape hold tensors that the tape below has recorded, and can be differentiated in turn. Arrays and tensors
+    without a tape are constants on every level; call `from_inner` on each tensor to differentiate the gradient by.
 
         x = tensor(3.0).trace()
         inner = Autodiff().from_inner(x)
         y = inner.trace()
-        slope = Autodiff().inner((y * y * y).backward()[inner])  # 27, on the tape of x
-        slope.backward()[x]  # 18
+        gradient = Autodiff().inner((y * y * y).backward()[inner])  # 27, on the tape of x
+        gradient.backward()[x]  # 18
 
     Args:
-        below: The backend that computes; by default that of whatever is lifted. Over `NumPy()` the values below have
-            no tapes, which the types then know.
-        checkpoint: What its tapes save and what they compute again; by default they save all.
+        below: The backend that computes; by default that of the tensor given to `from_inner`. Over `NumPy()` the values
+            below have no tapes, and their types say so.
+        checkpoint: Which values its tapes save and which they compute again; by default they save all.
     """
 
     name = "autodiff"
@@ -177,7 +177,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
         Raises:
             TapeError: `x` has a tape, and the backend below is NumPy.
-            DTypeError: `x` is no tensor.
+            DTypeError: `x` is not a tensor.
         """
         below = self._of_below("Autodiff.from_inner", "x", x)
         return below.with_data(below)
@@ -191,12 +191,12 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         """Return the value of a tensor of this level: a tensor of the level below, with the tape it has there.
 
         Raises:
-            TapeError: It has one, and the backend below is NumPy.
+            TapeError: The value has a tape, and the backend below is NumPy.
         """
         return self._of_below("Autodiff.inner", "the value of y", _lifted(y.data))
 
     def _of_below(self, call: str, place: str, x: Any) -> Any:
-        """Reject what is no tensor, and a tape where the backend below has none."""
+        """Reject a value that is not a tensor, and one with a tape if the backend below is NumPy."""
         tensor_only(x, f"{call}: {place}")
         if self._is_lowest and x.owns_tape:
             raise TapeError(messages.tape_unwanted(call, place))
@@ -204,22 +204,22 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
     @override
     def int_from_inner(self, x: Ints) -> Ints:
-        """Return the same tensor of whole numbers: only floats are recorded."""
+        """Return the same integer tensor: only floats are recorded."""
         return x
 
     @override
     def int_inner(self, y: Ints) -> Ints:
-        """Return the same tensor of whole numbers."""
+        """Return the same integer tensor."""
         return y
 
     @override
     def bool_from_inner(self, x: Bools) -> Bools:
-        """Return the same tensor of bools: only floats are recorded."""
+        """Return the same bool tensor: only floats are recorded."""
         return x
 
     @override
     def bool_inner(self, y: Bools) -> Bools:
-        """Return the same tensor of bools."""
+        """Return the same bool tensor."""
         return y
 
     @override
@@ -235,11 +235,11 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     @override
     @public_api
     def require_grad(self, x: Tensor[S, NoneTape, D]) -> Tensor[S, OwnedTape, D]:
-        """Return the same tensor with a tape, which checkpoints as this backend does.
+        """Return the same tensor with a tape that uses the checkpointing strategy of this backend.
 
         Raises:
-            TapeError: It has one already.
-            DTypeError: It is not a float, and has no gradient.
+            TapeError: It has a tape already.
+            DTypeError: It is not a float and so has no gradient.
         """
         if x.owns_tape:
             raise TapeError(messages.tape_unwanted("Autodiff.require_grad", "x"))
@@ -255,11 +255,11 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     @override
     @public_api
     def backward(self, y: Tensor[tuple[()], OwnedTape, D]) -> Gradients:
-        """Return the gradients of a scalar, and consumes its tape.
+        """Return the gradients of a scalar and consume its tape.
 
         Raises:
             TapeError: There is no tape, it has been consumed, or a parameter was assigned since.
-            ShapeError: `y` is no scalar.
+            ShapeError: `y` is not a scalar.
             DTypeError: `y` is not a float.
         """
         if not y.owns_tape:
@@ -274,7 +274,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     def grad(self, x: Tensor[S, OwnedTape, D], grads: Gradients) -> Tensor[S, Any, D] | None: ...
     @override
     def grad(self, x: Any, grads: Gradients) -> Any:
-        """Return the gradient of a tensor as a tensor of the level below, or None where there is none."""
+        """Return the gradient of a tensor as a tensor of the level below, or None if there is none."""
         gradient = grads.get(x)
         return None if gradient is None else self.inner(gradient)
 
@@ -286,18 +286,18 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     def grad_remove(self, x: Tensor[S, OwnedTape, D], grads: Gradients) -> Tensor[S, Any, D] | None: ...
     @override
     def grad_remove(self, x: Any, grads: Gradients) -> Any:
-        """Return the gradient of a tensor, as `grad` does, and take it out of the gradients."""
+        """Return the gradient of a tensor, as `grad` does, and remove it from the gradients."""
         gradient: Any = grads.remove(x)
         return None if gradient is None else self.inner(gradient)
 
     @override
     @public_api
     def grad_replace(self, x: Tensor[S, OwnedTape, D], grads: Gradients, gradient: Tensor[S, Any, D]) -> None:
-        """Put a tensor of the level below in the place of a gradient, also where there was none.
+        """Set the gradient of a tensor to a tensor of the level below; an existing gradient is replaced.
 
         Raises:
-            ShapeError: The gradient has another shape than the tensor.
-            DTypeError: It has another dtype.
+            ShapeError: The shapes of gradient and tensor differ.
+            DTypeError: The dtypes differ.
         """
         if gradient.shape != x.shape:
             raise ShapeError(messages.other_sizes("Autodiff.grad_replace", "gradient", gradient.shape, x.shape))
@@ -419,7 +419,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
 
 def _lifted(value: Any) -> Any:
-    """Return a value from below, such as labels or a mask, the form of a value of this engine."""
+    """Return a value of the backend below, such as labels or a mask, as a tensor, the value of this backend."""
     return node(value) if hasattr(value, "dtype") and not isinstance(value, Tensor) else value
 
 

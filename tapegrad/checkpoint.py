@@ -1,8 +1,9 @@
-"""Checkpointing: values that a tape does not save but computes again when the way back asks for them.
+"""Checkpointing: values that a tape does not save but computes again when the backward pass reads them.
 
-Closures read values through nodes, `x.data`. The node of a value that may be computed again is emptied as soon as
-the op that made it has returned; whoever holds the tensor itself still has the value. On the way back the first to read
-the node computes the value from its operands, which are read in the same way, and the step that made it gives it up.
+Closures read values through nodes, `x.data`. If a value may be computed again, its node is emptied as soon as the op
+that computed it has returned; the tensor that the op returned keeps the value. In the backward pass the first closure
+that reads the node computes the value again from its operands, which are read in the same way. The value is released
+after the backward step of the op that computed it.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
     from tapegrad.tape import GradientTape, Pullback
 
-F = TypeVar("F")  # a function or a module, of which no checker sees by a bound that both can be called
+F = TypeVar("F")  # a function or a module; no bound tells every checker that both can be called
 
 
 class NoCheckpointing(Checkpointing):
-    """Saves what backward needs: nothing is computed twice. This is what a tape does unless it is told otherwise."""
+    """The default strategy: save all values that the backward pass needs, and compute nothing twice."""
 
     extent = 0
 
@@ -53,11 +54,11 @@ class NoCheckpointing(Checkpointing):
 
 
 class BalancedCheckpointing(Checkpointing):
-    """Saves what took time to compute, and computes again what only took memory.
+    """Save the results of compute-bound ops, and recompute those of memory-bound ops in the backward pass.
 
-    Elementwise ops and changes of shape run again on the way back, each at most once and only where a gradient needs
-    its value: `add`, `exp`, `gelu`, `layer_norm`, `reshape`, slices and their kin. Products of matrices, reductions,
-    gathers and all that draws random numbers are saved. So is what has no tape, such as masks and parameters.
+    Elementwise ops and changes of shape run again, each at most once and only if a gradient needs its value: `add`,
+    `exp`, `gelu`, `layer_norm`, `reshape`, slices and similar ops. The results of matrix products, reductions, gathers
+    and random ops are saved, and so are tensors without a tape, such as masks and parameters.
 
     Source:
         Chen et al., [Training deep nets with sublinear memory cost](https://arxiv.org/abs/1604.06174), §3; which ops
@@ -81,7 +82,7 @@ class BalancedCheckpointing(Checkpointing):
 
 
 class _Segment(Checkpointing):
-    """Saves nothing but what goes into a segment and what comes out of it."""
+    """Save only the inputs and outputs of a segment."""
 
     extent = 2
 
@@ -104,21 +105,22 @@ _FIXED: Final = (int, float, str, slice, type, np.generic, np.dtype)  # argument
 
 @public_api
 def checkpoint(f: F) -> F:
-    """Make a function or a module a segment: on the way back, what it computed is computed again, not saved.
+    """Checkpoint a function or a module: the backward pass recomputes its intermediate values, which are not saved.
 
-    The tape saves what goes in and what comes out. In between nothing is called a second time but the library's ops:
-    a layer moves its state once, a random mask is the same, and parameters get their gradients as without. A segment
-    inside another is a part of it. Of n layers in segments of √n each, a tape holds as much as of 2 √n layers.
+    The function or module becomes a segment, of which the tape saves the inputs and outputs. Only the library's ops
+    run a second time: a layer updates its state once, a random mask stays the same, and the parameters get the same
+    gradients. A segment inside another is a part of it. For n layers in segments of √n layers each, a tape holds as
+    much as for 2 √n layers.
 
     Args:
-        f: From tensors to tensors; both may stand in tuples, lists and dicts.
+        f: From tensors to tensors; both may be nested in tuples, lists and dicts.
 
     Returns:
-        A function like `f`; of a module, a module like it which shares its parameters and all it holds. Of tensors
-        without a tape it computes what `f` does, in no other way.
+        A function with the signature of `f`; for a module, a module of the same kind that shares its parameters and
+        all other attributes. If no argument has a tape, it computes the same as `f`, in the same way.
 
     Raises:
-        DTypeError: `f` cannot be called.
+        DTypeError: `f` is not callable.
 
     Source:
         Chen et al., [Training deep nets with sublinear memory cost](https://arxiv.org/abs/1604.06174), §4.1.
@@ -127,7 +129,7 @@ def checkpoint(f: F) -> F:
     if not callable(f):
         message = f"checkpoint: f is {with_article(type(f).__name__)}, neither a function nor a module"
         raise DTypeError(message)
-    if hasattr(f, "forward"):  # a module: called as one, and found by those who look for parameters
+    if hasattr(f, "forward"):  # a module has to stay one, so that its parameters are found
         module: Any = copy.copy(f)
         module.__class__ = _segmented(module.__class__)
         twin: F = module
@@ -144,7 +146,7 @@ def checkpoint(f: F) -> F:
 
 @functools.cache
 def _segmented(layer: Any) -> Any:
-    """Return a class of modules whose `forward` is a segment, and which is the same in all else."""
+    """Return a subclass of a module class whose `forward` is a segment."""
 
     @functools.wraps(layer.forward)
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -155,17 +157,17 @@ def _segmented(layer: Any) -> Any:
 
     words = {"__doc__": layer.__doc__, "__module__": layer.__module__, "__qualname__": layer.__qualname__}
     twin = type(layer)(layer.__name__, (layer,), {**words, "forward": forward, "__reduce__": reduce})
-    twin.__parameters__ = getattr(layer, "__parameters__", ())  # by which a refusal writes the sizes: `Linear(5, 7)`
+    twin.__parameters__ = getattr(layer, "__parameters__", ())  # error messages print them: `Linear(5, 7)`
     return twin
 
 
 def _remade(layer: Any) -> Any:
-    """Return a segment that is to get its attributes, for copies and pickles."""
+    """Return a segment without attributes, which copy and pickle then set."""
     return object.__new__(_segmented(layer))
 
 
 def _run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a function while its tape empties all nodes, and return what comes out its value back for good."""
+    """Call a function while its tapes empty all nodes, then restore the values of its outputs for good."""
     tapes = [x.tape for x in _tensors((args, kwargs)) if x.owns_tape]
     outside = {tape.tape: tape.tape.checkpoint for tape in tapes}
     if not tapes:
@@ -177,21 +179,21 @@ def _run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     finally:
         restored: dict[GradientTape, Checkpointing | None] = {}
         for tape, strategy in outside.items():
-            after = OwnedTape(tape).tape  # what it was merged into, if it was
+            after = OwnedTape(tape).tape  # if the call merged the tape, the tape that it was merged into
             restored[after] = strongest(restored.get(after), strategy)
         for tape, strategy in restored.items():
             tape.checkpoint = strategy
-    if _SEGMENT not in restored.values():  # else this is a part of another segment
+    if _SEGMENT not in restored.values():  # otherwise this is a part of another segment
         for y in _tensors(result):
             _fill(y)
     return result
 
 
 class Emptied(Lazy[Any, Any]):
-    """A node without its value: the first to read it computes it, and it stays until its step has run back.
+    """A node without its value: the first read computes the value, which is kept until its backward step has run.
 
-    An op's closure holds its node before the tape knows whether to save the value, so the node becomes one of
-    these by a change of its class, which has the same slots.
+    An op's closure refers to the node before the tape knows whether to save the value. So the node stays the same
+    object, and its class is changed to this one, which has the same slots.
     """
 
     __slots__ = ()
@@ -224,15 +226,15 @@ class Emptied(Lazy[Any, Any]):
         return Tensor, (self.data,)
 
 
-_slot: Any = vars(Tensor)["data"]  # its descriptor: a look through the class would compute the value
+_slot: Any = vars(Tensor)["data"]  # the descriptor: reading the attribute instead would compute the value
 
 
 class _Recipe:
-    """How a value is computed, and the value for as long as somebody else holds it.
+    """The op and arguments that compute a value, and a weak reference to the value.
 
     Attributes:
-        taped: The operands that had tapes, where the way back is made anew with the value; else none.
-        entry: That way back, once it is made.
+        taped: The operands that had tapes, if the op is recorded again when it recomputes the value; otherwise empty.
+        entry: The entry that was recorded when the op ran again, or None.
     """
 
     __slots__ = ("args", "dtype", "entry", "function", "kwargs", "operands", "shape", "taped", "value", "versions")
@@ -248,12 +250,12 @@ class _Recipe:
         self.entry: Any = None
 
     def compute(self) -> Any:
-        """Run the op again, with the operands' values as they are."""
+        """Run the op again on the current values of its operands."""
         if self.function is None:
             self.refuse("was given up when the tape ran backwards past it")
         if tuple(x.version for x in self.operands) != self.versions:
             self.refuse("cannot be computed again: a parameter was assigned since")
-        with np.errstate(all="ignore"):  # what there is to warn of was said the first time
+        with np.errstate(all="ignore"):  # NumPy warned the first time
             if not self.taped:
                 return self.function(*self.args, **self.kwargs).data
             tape = OwnedTape()
@@ -263,37 +265,37 @@ class _Recipe:
         return value
 
     def way_back(self) -> tuple[Any, Pullback]:
-        """Return the result of the op when it ran again, and the closure that it left then."""
-        if self.entry is None:  # somebody holds the value, so that nobody has computed it
+        """Return the result and the backward closure of the op's second run."""
+        if self.entry is None:  # the value is still referenced, so it was not computed again
             for x in self.operands:
-                _ = x.data  # each may be the end of a chain longer than Python's stack
+                _ = x.data  # computed here, iteratively: each may end a chain longer than Python's stack
             self.compute()
         _, out, _, backward = self.entry
         return out, backward
 
     def discard_value(self) -> None:
-        """Let go of the operands."""
+        """Release the operands."""
         self.function, self.args, self.kwargs, self.operands = None, (), {}, ()
         self.taped, self.entry = frozenset(), None
 
     def refuse(self, why: str) -> NoReturn:
-        """Say why there is no value."""
+        """Raise a TapeError that says why there is no value."""
         message = f"the value of a tensor of shape {show(self.shape)} {why}"
         raise TapeError(message)
 
 
 class _UnsuitableError(Exception):
-    """An argument may change before the way back, or is the result itself."""
+    """An argument may change before the backward pass, or is the result itself."""
 
 
 def _empty(
     result: Tensor[Any, OwnedTape, Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Take the value out of the node of a result, if it can be computed again."""
+    """Remove the value from the node of a result if it can be computed again."""
     out = result.node
     entries = result.tape.tape.entries
     if out.__class__ is not Tensor or not entries or entries[-1][1] is not out:
-        return  # an op inside the op has done it, or nothing was recorded
+        return  # an inner op has emptied the node, or nothing was recorded
     time, _, inputs, backward = entries[-1]
 
     def untaped(x: Tensor[Any, Any, Any]) -> Any:
@@ -304,12 +306,12 @@ def _empty(
 
     try:
         recipe = _Recipe(out.data, function, *_mapped((args, kwargs), untaped))
-    except (_UnsuitableError, TypeError):  # a NumPy scalar has no weak reference, and is no burden
+    except (_UnsuitableError, TypeError):  # a NumPy scalar has no weak references, and is small
         return
     if recipe.operands and {*inputs} <= {*recipe.operands} and _is_burdened(backward, out, inputs):
         recipe.taped = frozenset(x.node for x in _tensors((args, kwargs)) if x.owns_tape)
     forgetting = _anew(out, recipe) if recipe.taped else _forgetting(out, backward)
-    forgetting.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for pictures of the tape
+    forgetting.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for the tape's repr
     entries[-1] = (time, out, inputs, forgetting)
     node: Any = out
     del node.data
@@ -326,7 +328,7 @@ def _forgetting(out: Any, backward: Pullback) -> Pullback:
 
 
 def _anew(out: Any, recipe: _Recipe) -> Pullback:
-    """Return a way back that holds nothing: the op is recorded again before it runs."""
+    """Return a backward closure that saves no arrays: it records the op again, then runs the new closure."""
 
     def anew(grads: Gradients) -> None:
         dy = grads.pop_output(out)
@@ -339,16 +341,17 @@ def _anew(out: Any, recipe: _Recipe) -> Pullback:
 
 
 def _is_burdened(backward: Pullback, out: Any, inputs: tuple[Any, ...]) -> bool:
-    """Whether a closure holds so much beside operands and result that it is better made anew.
+    """Return whether a closure holds a quarter of the result's size or more, not counting operands and result.
 
-    Attention holds its weights, a recurrent network the gates of each step. A few numbers a row are no burden.
+    Such a closure is better recorded again. Attention holds its weights, a recurrent network the gates of each step. A
+    few numbers a row stay below the limit.
     """
     held: int = sum(x.size for x in _held(backward, {id(x) for x in (out, *inputs)}))
     return 4 * held >= int(out.size)
 
 
 def _held(value: Any, seen: set[int]) -> Iterator[Any]:
-    """Return the arrays, and the tensors that have a value, that a closure holds, each once."""
+    """Return the arrays and the tensors with a value that a closure holds, each once."""
     if id(value) in seen:
         return
     seen.add(id(value))
@@ -362,12 +365,12 @@ def _held(value: Any, seen: set[int]) -> Iterator[Any]:
             yield from _held(one, seen)
     else:
         for cell in getattr(value, "__closure__", None) or ():
-            with contextlib.suppress(ValueError):  # a name that has no value yet
+            with contextlib.suppress(ValueError):  # an empty cell: the variable is not assigned yet
                 yield from _held(cell.cell_contents, seen)
 
 
 def _computed(node: Emptied) -> Any:
-    """Compute a value and those it is made of, oldest first: a chain may be longer than Python's stack."""
+    """Compute a value and the missing values that it depends on, without recursion: a chain may be very long."""
     pending: list[Any] = [node]
     while pending:
         x = pending[-1]
@@ -382,15 +385,15 @@ def _computed(node: Emptied) -> Any:
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return arguments with each tensor changed.
+    """Return arguments with each tensor replaced by `change` of it.
 
     Raises:
-        _UnsuitableError: One of the others may change before the way back.
+        _UnsuitableError: Another argument may change before the backward pass.
     """
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, tuple | list):
-        made: Any = getattr(value, "_make", type(value))  # of one with names or without
+        made: Any = getattr(value, "_make", type(value))  # a named tuple has `_make`
         return made(_mapped(one, change) for one in value)
     if isinstance(value, dict):
         return {key: _mapped(one, change) for key, one in value.items()}
@@ -400,16 +403,16 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _is_of_a_module(value: Any) -> bool:
-    """Whether it is a function that knows nothing but its arguments."""
+    """Return whether a value is a function without captured variables."""
     return isinstance(value, FunctionType) and value.__closure__ is None
 
 
 def _fill(y: Any) -> None:
-    """Return what comes out of a segment its value back for good."""
+    """Restore the value of a segment's output for good."""
     out = y.node if y.owns_tape else y
     if isinstance(out, Emptied):
         del out.node
-        out.__class__ = Tensor  # type: ignore[assignment]  # back to what it was
+        out.__class__ = Tensor  # type: ignore[assignment]  # a plain tensor again
         out.data = y.data
 
 

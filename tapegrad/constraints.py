@@ -1,4 +1,4 @@
-"""What the numbers of a layer must be to each other: asked when one is made, and by mypy where they are known."""
+"""Divisibility checks for layer arguments, made by the constructors, and by mypy where the numbers are literals."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def check_heads(width: int, heads: int) -> None:
-    """Reject heads that leave a rest of the width which they share."""
+    """Raise a ShapeError if the number of heads does not divide the width."""
     if width % heads:
         message = f"MultiHeadAttention: {heads} heads do not divide the width {width}"
         raise ShapeError(message)
 
 
 def check_groups(layer: str, groups: int, *numbers: int) -> None:
-    """Reject groups that leave a rest of the channels of a layer, on either side."""
+    """Raise a ShapeError if the number of groups does not divide the channels of a layer, input or output."""
     for channels in numbers:
         if groups < 1 or channels % groups:
             message = f"{layer}: {groups} groups do not divide {channels} channels"
@@ -26,7 +26,7 @@ def check_groups(layer: str, groups: int, *numbers: int) -> None:
 
 
 def check_same(layer: str, padding: object, stride: int | tuple[int, ...]) -> None:
-    """Reject a stride, which divides the sizes, beside padding that keeps them."""
+    """Raise a ShapeError for padding 'same', which keeps the sizes, together with a stride above 1."""
     if padding == "same" and any(n > 1 for n in (stride if isinstance(stride, tuple) else (stride,))):
         message = f"{layer}: padding 'same' needs a stride of 1, not {stride}"
         raise ShapeError(message)
@@ -50,7 +50,7 @@ def _of_group_norm(groups: int, channels: int) -> None:
     check_groups("GroupNorm", groups, channels)
 
 
-# By the class, with the parameters of its constructor that are asked about.
+# By class name; a check has the constructor parameters that it compares.
 CHECKS: dict[str, tuple[Callable[..., None], ...]] = {
     **{f"tapegrad.nn.conv.{name}": (_groups_of(name), _same_of(name)) for name in ("Conv1d", "Conv2d", "Conv3d")},
     **{f"tapegrad.nn.conv_transpose.{name}": (_groups_of(name),) for name in ("ConvTranspose1d", "ConvTranspose2d")},

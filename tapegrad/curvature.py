@@ -1,4 +1,4 @@
-"""Second derivatives: of a scalar function by a tensor, whole or times a vector."""
+"""Second derivatives of scalar functions: the Hessian and Hessian-vector products."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ Scalar: TypeAlias = Tensor[tuple[()], Any, Any]
 def hvp(
     f: Callable[[Tensor[S, OwnedTape, Float]], Scalar], x: Tensor[S, NoneTape, Float], v: Tensor[S, NoneTape, Float]
 ) -> Tensor[S, NoneTape, Float]:
-    r"""Multiply the Hessian of a scalar function by a vector, and never makes the Hessian.
+    r"""Compute the Hessian-vector product of a scalar function without forming the Hessian.
 
     $$(H v)_i = \sum_j \frac{\partial^2 f}{\partial x_i \, \partial x_j} \, v_j$$
 
-    It costs about two backward passes, whatever the size of `x`.
+    It costs about two backward passes, for any size of `x`.
 
     Args:
-        f: From a tensor to a scalar; what else it reads, parameters too, is constant.
-        x: Where the Hessian is taken, of any shape.
+        f: From a tensor to a scalar; all other tensors that it reads, parameters included, are constants.
+        x: The point at which the Hessian is taken, of any shape.
         v: The vector, of the shape and the dtype of `x`.
 
     Returns:
         The shape of `x`; zeros where `f` is linear, or does not depend on `x`.
 
     Raises:
-        ShapeError: `f` gives no scalar, or `v` has another shape than `x`.
-        DTypeError: The dtypes differ, or are not float, or `f` gives no tensor.
-        TapeError: `x` or `v` has a tape, or `f` uses an op that cannot be differentiated twice, which is named.
+        ShapeError: `f` does not return a scalar, or the shapes of `v` and `x` differ.
+        DTypeError: The dtypes differ, or are not float, or `f` does not return a tensor.
+        TapeError: `x` or `v` has a tape, or `f` uses an op that cannot be differentiated twice; the message names it.
 
     Source:
-        Pearlmutter, [Fast exact multiplication by the Hessian](https://doi.org/10.1162/neco.1994.6.1.147); here by the
-        gradient of the product of gradient and vector, and not forwards as in eq. 1.
+        Pearlmutter, [Fast exact multiplication by the Hessian](https://doi.org/10.1162/neco.1994.6.1.147); here
+        computed as the gradient of the product of gradient and vector, not in forward mode as in eq. 1.
     """
     _check_point("hvp", x)
     if v.owns_tape:
@@ -84,23 +84,24 @@ def hessian(
 ) -> Tensor[Any, NoneTape, Float]: ...
 @public_api
 def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, NoneTape, Any]) -> Any:
-    r"""Compute all second derivatives of a scalar function.
+    r"""Compute the Hessian of a scalar function.
 
     $$H_{ij} = \frac{\partial^2 f}{\partial x_i \, \partial x_j}$$
 
-    It runs `f` once for each element of `x`, and has the square of their number; `hvp` costs neither.
+    It runs `f` once for each element of `x`, and the result has `x.size ** 2` elements; `hvp` avoids both.
 
     Args:
-        f: From a tensor to a scalar, the same each time; what else it reads, parameters too, is constant.
-        x: Where the derivatives are taken, of any shape.
+        f: From a tensor to a scalar, the same each time; all other tensors that it reads, parameters included, are
+            constants.
+        x: The point at which the derivatives are taken, of any shape.
 
     Returns:
-        The shape of `x` twice, the axes of the first derivative in front of those of the second.
+        The shape of `x` twice, the axes of the first derivative before those of the second.
 
     Raises:
-        ShapeError: `f` gives no scalar.
-        DTypeError: `x` is not a float, or `f` gives no tensor.
-        TapeError: `x` has a tape, or `f` uses an op that cannot be differentiated twice, which is named.
+        ShapeError: `f` does not return a scalar.
+        DTypeError: `x` is not a float, or `f` does not return a tensor.
+        TapeError: `x` has a tape, or `f` uses an op that cannot be differentiated twice; the message names it.
     """
     _check_point("hessian", x)
     units = np.eye(x.size, dtype=x.dtype).reshape((x.size, *x.shape))
@@ -116,7 +117,7 @@ def _check_point(call: str, x: Tensor[Any, Any, Any]) -> None:
 
 
 def _product(call: str, f: Callable[[Any], Any], x: Any, v: Any) -> Any:
-    """Differentiate the gradient, taken on a tape of its own, in the direction of `v`."""
+    """Compute the derivative of the gradient, taken on a separate tape, in the direction of `v`."""
     level = Autodiff()
     lifted = level.from_inner(x.trace())
     try:
@@ -136,17 +137,17 @@ def _product(call: str, f: Callable[[Any], Any], x: Any, v: Any) -> Any:
 
 
 def _explain(call: str, f: Callable[[Any], Any], x: Any, error: Exception) -> NoReturn:
-    """Say which op is to blame, if the function can be differentiated once."""
+    """Raise a TapeError that names the op if the function can be differentiated once, otherwise the original error."""
     try:
         f(x.trace()).backward(wrt=x)
-    except Exception:  # noqa: BLE001  # whatever is wrong with `f` itself, its first error says it
+    except Exception:  # noqa: BLE001  # `f` itself is wrong, and its first error says how
         raise error from None
     message = f"{call}: {_op_of(error)} cannot be differentiated twice: {error}"
     raise TapeError(message) from error
 
 
 def _op_of(error: BaseException) -> str:
-    """Return the function of the user's that an error came from, which is an op or the way back of one."""
+    """Return the name of the user's function that raised an error: an op, or the op of a backward closure."""
     while error.__cause__ is not None:
         error = error.__cause__
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]

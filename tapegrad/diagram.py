@@ -1,7 +1,7 @@
-"""Where sizes clash: which axes a rule compared when it refused, and a picture of them, one above the other.
+"""Diagrams of mismatched shapes: which axes a shape rule compared when it raised, drawn one above the other.
 
-No rule says so itself. It is asked once more, of sizes that know where they come from, and the last two of them that it
-found not to fit are those that the message is about.
+A shape rule does not report the axes. So it is called once more, with sizes that record the axes they were computed
+from; the last two sizes that it found to differ are those that the message is about.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Origins: TypeAlias = frozenset[tuple[str, int]]  # operands and axes that a size
 
 
 def point_out(error: ShapeError, watch: Watch) -> None:
-    """Tell an error which axes clash, and draw them below its message where that helps."""
+    """Set the axes that do not match on an error, and add a diagram below its message where that helps."""
     axes = watch.axes(str(error))
     error.axes = {name: tuple(found) for name, found in axes.items()}
     draw(error, {name: watch.shapes[name] for name in axes}, axes)
 
 
 def draw(error: ShapeError, shapes: Mapping[str, Sequence[Any]], axes: Axes) -> None:
-    """Note a picture below the message of an error, unless that says it all."""
+    """Add a diagram as a note below the message of an error, unless the shapes are too short to need one."""
     if not errors.pictures:
         return
     ranks = [len(shape) for shape in shapes.values()]
@@ -40,7 +40,7 @@ def draw(error: ShapeError, shapes: Mapping[str, Sequence[Any]], axes: Axes) -> 
 
 
 def picture(shapes: Mapping[str, Sequence[Any]], axes: Axes) -> str:
-    """Write shapes one above the other, the axes that clash in one column, with a mark below it.
+    """Return a diagram: shapes one above the other, the axes that do not match aligned and underlined.
 
     x  (32, 10)
     w      ( 5, 2)
@@ -67,14 +67,14 @@ def _row(cells: list[str], widths: list[int]) -> str:
 
 
 class Watch:
-    """Gives out sizes that know where they come from, and remembers what was last found not to fit."""
+    """A tracker that creates sizes with their axes of origin, and stores the last two sizes found to differ."""
 
     def __init__(self) -> None:
         self.misfit: tuple[tuple[int, Origins], tuple[int, Origins]] | None = None
         self.shapes: dict[str, tuple[Any, ...]] = {}
 
     def sizes(self, name: str, shape: Sequence[Any]) -> tuple[Any, ...]:
-        """Return a shape whose numbers are watched; a size that goes by a name stays as it is."""
+        """Return a shape whose ints are tracked; symbolic sizes stay as they are."""
         self.shapes[name] = tuple(shape)
         return tuple(
             Watched(size, frozenset({(name, axis)}), self) if type(size) is int else size
@@ -82,7 +82,7 @@ class Watch:
         )
 
     def axes(self, message: str) -> Axes:
-        """Return the axes that a message is about, by operand; none if it is not about what was last compared."""
+        """Return the axes that a message is about, by operand; none if it is not about the stored sizes."""
         found: Axes = {}
         for number, origins in self.misfit or ():
             if not self._is_said(number, origins, message):
@@ -99,13 +99,13 @@ class Watch:
 
 
 class Watched(int):
-    """A size that knows the axes it was computed from; what it is compared with in vain is remembered."""
+    """A size with the axes that it was computed from; the tracker stores each comparison that finds a mismatch."""
 
     origins: Origins
     watch: Watch
 
     def __new__(cls, number: int, origins: Origins, watch: Watch) -> Watched:  # noqa: PYI034  # it is final
-        """Make one of a number."""
+        """Return a tracked size for a number."""
         size = super().__new__(cls, number)
         size.origins, size.watch = origins, watch
         return size
@@ -117,7 +117,7 @@ class Watched(int):
 
 
 def _compares(name: str, *, misfit: bool) -> Callable[[Any, Any], Any]:
-    """Return a comparison whose answer `misfit` is remembered."""
+    """Return a comparison that stores both sizes in the tracker when its answer is `misfit`."""
     plain = getattr(int, name)
 
     def compare(x: Watched, y: Any) -> Any:
@@ -130,13 +130,13 @@ def _compares(name: str, *, misfit: bool) -> Callable[[Any, Any], Any]:
 
 
 def _computes(name: str) -> Callable[[Any, Any], Any]:
-    """Return an operator whose result comes from where both operands do."""
+    """Return an operator whose result has the origins of both operands."""
     plain = getattr(int, name)
 
     def compute(x: Watched, y: Any) -> Any:
         result = plain(x, y)
         if result is NotImplemented:
-            return result  # a size that goes by a name takes it from here
+            return result  # a symbolic size handles the operation itself
         return Watched(result, x.origins | getattr(y, "origins", frozenset()), x.watch)
 
     return compute

@@ -1,8 +1,9 @@
-"""Sizes of tensors: numbers at run time, names and arithmetic over names in the checker.
+"""Sizes of tensors: ints at run time, symbolic names and arithmetic over names in the type checker.
 
-A shape rule is written once over `Dims` and never learns which of the two it was given.
-Sizes answer no `bool`: a rule asks `surely_same`, `surely_differ`, `surely_less` or `surely_divides`, which are true
-only when proven. Two sizes that do not surely differ need not be the same: one of them may be unknown.
+A shape rule is written once over `Dims` and works for both.
+Symbolic sizes cannot be compared with `==` or `<`: a rule calls `surely_same`, `surely_differ`, `surely_less` or
+`surely_divides`, which are true only if proven. Two sizes that do not surely differ need not be the same: one of them
+may be unknown.
 """
 
 from __future__ import annotations
@@ -28,43 +29,43 @@ if TYPE_CHECKING:
 N0 = TypeVar("N0", bound=int, default=Any)
 N1 = TypeVar("N1", bound=int, default=Any)
 
-# Other checkers see Any; the plugin reads the name before the alias expands and puts an `Arithmetic` in its place.
+# Other checkers see Any; the plugin reads the name before the alias expands and replaces it by an `Arithmetic`.
 Add = TypeAliasType("Add", Any, type_params=(N0, N1))
-"""`Add[N, M]` is the size N + M; each of the two is a name, a literal, or computed in turn."""
+"""`Add[N, M]` is the size N + M; each argument is a name, a literal, or another computed size."""
 Sub = TypeAliasType("Sub", Any, type_params=(N0, N1))
-"""`Sub[N, M]` is the size N - M; each of the two is a name, a literal, or computed in turn."""
+"""`Sub[N, M]` is the size N - M; each argument is a name, a literal, or another computed size."""
 Mul = TypeAliasType("Mul", Any, type_params=(N0, N1))
-"""`Mul[N, M]` is the size N * M; each of the two is a name, a literal, or computed in turn."""
+"""`Mul[N, M]` is the size N * M; each argument is a name, a literal, or another computed size."""
 FloorDiv = TypeAliasType("FloorDiv", Any, type_params=(N0, N1))
-"""`FloorDiv[N, M]` is the size N // M; each of the two is a name, a literal, or computed in turn."""
+"""`FloorDiv[N, M]` is the size N // M; each argument is a name, a literal, or another computed size."""
 
 
 class Arithmetic(int, Generic[N0, N1]):
-    """What the plugin knows a computed size by; nothing is ever made of it."""
+    """The type by which the plugin represents a computed size; it is never instantiated."""
 
 
 class Sum(Arithmetic[N0, N1]):
-    """The type behind `Add` and `Sub` under the plugin."""
+    """The type to which the plugin expands `Add` and `Sub`."""
 
 
 class Product(Arithmetic[N0, N1]):
-    """The type behind `Mul` under the plugin."""
+    """The type to which the plugin expands `Mul`."""
 
 
 class Quotient(Arithmetic[N0, N1]):
-    """The type behind `FloorDiv` under the plugin."""
+    """The type to which the plugin expands `FloorDiv`."""
 
 
 class RankUnknownError(Exception):
-    """A rule asked for sizes of an unknown rank or along an unknown axis; the checker answers with an unknown shape."""
+    """A rule needs sizes of an unknown rank or along an unknown axis; the checker then infers an unknown shape."""
 
 
 class Name(NamedTuple):
-    """A size known by name only; two names are two sizes."""
+    """A symbolic size, known by name only; two different names are two different sizes."""
 
     label: str
     scope: str = ""
-    least: int = 1  # of what it may stand for: 1, 0, or -1 where it may be anything
+    least: int = 1  # the least possible value: 1, 0, or -1 where it may be any int
 
     @override
     def __str__(self) -> str:
@@ -73,7 +74,7 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Floor:
-    """A floor division that did not come out even, kept as a factor."""
+    """A floor division that could not be simplified, stored as a factor."""
 
     numerator: Dim
     denominator: Dim
@@ -87,13 +88,13 @@ class Floor:
         return hash(self._terms())
 
     def _terms(self) -> tuple[object, object]:
-        return self.numerator.terms, self.denominator.terms  # sizes themselves answer no ==
+        return self.numerator.terms, self.denominator.terms  # a `Dim` does not support ==
 
     @override
     def __str__(self) -> str:
         above = str(self.numerator)
         if len(self.numerator.terms or ()) > 1 or above.startswith("-"):
-            above = f"({above})"  # behind another term `-1 // N` would be read as a difference
+            above = f"({above})"  # after another term `-1 // N` would read as a difference
         below = str(self.denominator)
         return f"{above} // {below if below.isidentifier() or below.isdecimal() else f'({below})'}"
 
@@ -105,7 +106,7 @@ Terms: TypeAlias = "Mapping[Monomial, int]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dim:
-    """An integer polynomial over names, in normal form; `terms` is None when nothing is known of the size."""
+    """An integer polynomial over names, in normal form; `terms` is None if nothing is known about the size."""
 
     terms: frozenset[tuple[Monomial, int]] | None
 
@@ -150,7 +151,7 @@ class Dim:
 
     @override
     def __repr__(self) -> str:
-        # Equal sets may iterate in two orders; factors are sorted by this text.
+        # Equal sets may iterate in different orders; factors are sorted by this text.
         return f"Dim({self.terms and sorted(map(repr, self.terms))})"
 
     @override
@@ -170,18 +171,18 @@ Dims: TypeAlias = tuple[Size, ...]
 
 
 class Divides(NamedTuple):
-    """The fact that a size divides another without rest."""
+    """The fact that a size divides another without remainder."""
 
     divisor: Size
     number: Size
 
 
 class UndecidedError(ShapeError):
-    """Whether sizes fit depends on whether one of them divides another, which is not known.
+    """Whether sizes match depends on whether one of them divides another, which is not known.
 
     Args:
-        doubt: What is not known, as a message.
-        claims: What would decide it.
+        doubt: The message that says what is not known.
+        claims: The facts that would decide it.
     """
 
     def __init__(self, doubt: str, claims: tuple[Divides, ...]) -> None:
@@ -190,12 +191,12 @@ class UndecidedError(ShapeError):
         self.claims = claims
 
     def with_expressions(self, expressions: Mapping[Name, str]) -> str:
-        """Return the message with the expressions of a program in the place of the names of its sizes."""
+        """Return the message with the names of sizes replaced by expressions of the program."""
         return _with_assertions(self.doubt, self.claims, expressions)
 
 
 class Same(NamedTuple):
-    """The fact that a name stands for a size."""
+    """The fact that a name denotes a size."""
 
     name: Name
     size: Size
@@ -205,7 +206,7 @@ Fact: TypeAlias = Divides | Same
 
 
 class _Quotient(NamedTuple):
-    """The name of what a division without rest gives: `name * divisor` is `number`."""
+    """The name of the quotient of a division without remainder: `name * divisor` is `number`."""
 
     name: Name
     divisor: Size
@@ -214,19 +215,19 @@ class _Quotient(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Facts:
-    """Facts, and what arithmetic makes of them.
+    """Facts, and the replacements that follow from them.
 
-    Where 2 divides `W`, arithmetic writes `2 * q` for `W` and so for all that is computed from it, `(W + 1) // 2` is
-    `q`, and what it comes to in the end is written without `q` again.
+    If 2 divides `W`, arithmetic replaces `W` by `2 * q`, also in sizes computed from it, so that `(W + 1) // 2` is `q`.
+    The final result is written without `q` again.
     """
 
     given: tuple[Fact, ...] = ()
-    replacements: tuple[tuple[Monomial, Size], ...] = ()  # part of a product, and what is written for it
+    replacements: tuple[tuple[Monomial, Size], ...] = ()  # part of a product, and its replacement
     quotients: tuple[_Quotient, ...] = ()
-    known: dict[int, tuple[Fact, _Facts]] = field(default_factory=dict)  # with one fact more, which lives with its id
+    known: dict[int, tuple[Fact, _Facts]] = field(default_factory=dict)  # by the id of a fact, which is kept alive
 
     def and_(self, fact: Fact) -> _Facts:
-        """Return these facts and another one: it holds for many calls."""
+        """Return these facts and another one, cached because the same fact is added in many calls."""
         if id(fact) not in self.known:
             if len(self.known) >= _MOST_FACTS:
                 self.known.clear()
@@ -248,7 +249,7 @@ class _Facts:
         )
 
 
-_MOST_FACTS = 100  # a file has fewer claims that come first in a function
+_MOST_FACTS = 100  # more than a file has assertions that come first in a function
 _NO_FACTS = _Facts()
 _assumed: ContextVar[_Facts] = ContextVar("_assumed", default=_NO_FACTS)
 
@@ -256,7 +257,7 @@ UNKNOWN = Dim(None)
 
 
 class UnknownDims(tuple[Size, ...]):
-    """The sizes of a tensor of unknown rank: whoever looks at them learns nothing."""
+    """The sizes of a tensor of unknown rank: every access raises RankUnknownError."""
 
     __slots__ = ()
 
@@ -268,22 +269,22 @@ class UnknownDims(tuple[Size, ...]):
 
 
 def named(label: str, scope: str = "") -> Dim:
-    """Return the size that goes by `label`; names of two scopes are two sizes."""
+    """Return the symbolic size named `label`; the same label in two scopes is two sizes."""
     return size_of_name(Name(label, scope))
 
 
 def size_of_name(name: Name) -> Dim:
-    """Return the size that goes by a name."""
+    """Return the symbolic size of a name."""
     return Dim(frozenset({((name,), 1)}))
 
 
 def is_unknown(size: Size) -> bool:
-    """Return whether nothing is known of a size."""
+    """Return whether nothing is known about a size."""
     return isinstance(size, Dim) and size.terms is None
 
 
 def simplest(size: Size) -> Size:
-    """Return a size by what has been claimed of it, which may be simpler."""
+    """Return a size simplified by the facts assumed about it."""
     facts = _assumed.get()
     if not facts.replacements or not isinstance(size, Dim) or size.terms is None:
         return size
@@ -295,7 +296,7 @@ def simplest(size: Size) -> Size:
 
 
 def surely_differ(a: Size, b: Size) -> bool:
-    """Return whether `a` and `b` are two sizes; names are rigid, so `N` and `M` are, and so are `N` and 5."""
+    """Return whether `a` and `b` are proven to differ; names are rigid, so `N` and `M` differ, and so do `N` and 5."""
     if isinstance(a, int) and isinstance(b, int):
         return a != b
     if a is b:
@@ -305,7 +306,7 @@ def surely_differ(a: Size, b: Size) -> bool:
 
 
 def surely_same(a: Size, b: Size) -> bool:
-    """Return whether `a` and `b` are one size, both known and whatever the names stand for."""
+    """Return whether `a` and `b` are known and proven to be equal for all values of the names."""
     if isinstance(a, int) and isinstance(b, int):
         return a == b
     left = _terms(a)
@@ -313,7 +314,7 @@ def surely_same(a: Size, b: Size) -> bool:
 
 
 def surely_less(a: Size, b: Size) -> bool:
-    """Return whether `a < b` whatever the names stand for."""
+    """Return whether `a < b` is proven for all values of the names."""
     if isinstance(a, int) and isinstance(b, int):
         return a < b
     if is_unknown(a) or is_unknown(b):
@@ -323,7 +324,7 @@ def surely_less(a: Size, b: Size) -> bool:
 
 
 def surely_divides(a: Size, b: Size) -> bool:
-    """Return whether `a` divides `b` whatever the names stand for."""
+    """Return whether `a` is proven to divide `b` for all values of the names."""
     if isinstance(a, int) and isinstance(b, int):
         return a != 0 and b % a == 0
     if is_unknown(a) or is_unknown(b) or not surely_differ(a, 0):
@@ -332,13 +333,13 @@ def surely_divides(a: Size, b: Size) -> bool:
 
 
 def misfit(a: Size, b: Size, message: str, doubt: str) -> ShapeError:
-    """Return the error for two sizes that are not surely equal.
+    """Return the error for two sizes that are not proven to be equal.
 
     Args:
         a: A size.
         b: Another one.
-        message: What is said where they differ.
-        doubt: What is said where they are equal if one size divides another, as `N` and `2 * (N // 2)` are.
+        message: The message if they differ.
+        doubt: The message if they are equal provided that one size divides another, as `N` and `2 * (N // 2)` are.
     """
     difference = a - b
     floors = [f for m, _ in (difference.terms or () if isinstance(difference, Dim) else ()) for f in m]
@@ -360,7 +361,7 @@ def _are_same(a: Size, b: Size, facts: Iterable[Fact]) -> bool:
 
 
 def _with_assertions(doubt: str, claims: Iterable[Divides], expressions: Mapping[Name, str]) -> str:
-    """Add the lines that would decide, unless one needs a name for the sizes behind `...`, which have none."""
+    """Add the assertions that would decide, unless one would need the sizes behind `...`, which have no name."""
     sides = [
         [str(_renamed(size, expressions) if isinstance(size, Dim) else size) for size in claim] for claim in claims
     ]
@@ -380,7 +381,7 @@ def _factor_renamed(factor: Factor, expressions: Mapping[Name, str]) -> Factor:
 
 
 def show(dims: Iterable[Size]) -> str:
-    """Write sizes as Python writes a tuple, with `?` for an unknown one."""
+    """Return sizes formatted like a Python tuple, with `?` for an unknown size."""
     if isinstance(dims, UnknownDims):
         return "(...)"
     sizes = [str(size) for size in dims]
@@ -388,7 +389,7 @@ def show(dims: Iterable[Size]) -> str:
 
 
 def at_least(rank: int, **operand: Dims) -> Dims:
-    """Return the operand's sizes, of which there must be `rank` or more."""
+    """Return the operand's sizes after checking that its rank is at least `rank`."""
     ((name, dims),) = operand.items()
     if len(dims) < rank:
         message = f"{name} {show(dims)} has rank {len(dims)} but needs at least {rank}"
@@ -397,7 +398,7 @@ def at_least(rank: int, **operand: Dims) -> Dims:
 
 
 def of_rank(rank: int, **operand: Dims) -> Dims:
-    """Return the operand's sizes, of which there must be `rank`."""
+    """Return the operand's sizes after checking that its rank is `rank`."""
     ((name, dims),) = operand.items()
     if len(dims) != rank:
         message = f"{name} {show(dims)} has rank {len(dims)}, not {rank}"
@@ -406,9 +407,9 @@ def of_rank(rank: int, **operand: Dims) -> Dims:
 
 
 def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
-    """Return the shape to which all operands broadcast, NumPy's rule: sizes align from the right, 1 fits any.
+    """Return the shape to which all operands broadcast, by NumPy's rule: sizes align from the right, 1 matches any.
 
-    The `last` axes of each, such as those of a matrix, take no part.
+    The `last` axes of each operand, such as those of a matrix, are left out.
     """
     leading = {name: sizes for name, dims in operands.items() if (sizes := dims[: max(len(dims) - last, 0)])}
     if len(leading) < 2:
@@ -428,18 +429,18 @@ def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
 
 @contextmanager
 def assuming(facts: Iterable[Fact]) -> Iterator[None]:
-    """Let arithmetic use facts about names: which size divides which, and which go by two names."""
+    """Use facts about names in arithmetic: which size divides which, and which name denotes which size."""
     with _using(reduce(_Facts.and_, facts, _assumed.get())):
         yield
 
 
 def assumed() -> tuple[Fact, ...]:
-    """Return the facts that arithmetic uses here."""
+    """Return the facts that arithmetic currently uses."""
     return _assumed.get().given
 
 
 def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1) -> Size:
-    """Return how many windows of `kernel` cells fit into `size` cells with `padding` more on both sides.
+    """Return how many windows of `kernel` cells fit into `size` cells padded by `padding` on both sides.
 
     The cells of a window are `dilation` apart.
     """
@@ -453,9 +454,10 @@ def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dil
 def covered(
     count: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1, beyond: Size = 0
 ) -> Size:
-    """Return how many cells `count` windows cover, and `beyond` more, without `padding` on both sides.
+    """Return how many cells `count` windows cover, plus `beyond`, minus `padding` on both sides.
 
-    It is the least size that has so many windows, and `window` leads back while `beyond` is below `stride`.
+    It is the inverse of `window`: the least size with so many windows, and `window` of it is `count` as long as
+    `beyond` is below `stride`.
     """
     size = (count - 1) * stride + dilation * (kernel - 1) + 1 + beyond - 2 * padding
     if surely_less(size, 1):
@@ -465,7 +467,7 @@ def covered(
 
 
 def product(dims: Iterable[Size]) -> Size:
-    """Return the number of elements of a shape, unknown where the rank is."""
+    """Return the number of elements of a shape; unknown if the rank is unknown."""
     if isinstance(dims, UnknownDims):
         return UNKNOWN
     count: Size = 1
@@ -475,7 +477,7 @@ def product(dims: Iterable[Size]) -> Size:
 
 
 def value_of(size: Size, names: Mapping[Name, int]) -> int | None:
-    """Return the number that a size comes to when names stand for numbers, or None where one is unknown."""
+    """Return the value of a size for given values of its names, or None if a name or the size is unknown."""
     terms = _terms(size)
     if terms is None:
         return None
@@ -489,7 +491,7 @@ def value_of(size: Size, names: Mapping[Name, int]) -> int | None:
 
 
 def normal_axis(axis: SupportsIndex | Dim, dims: Dims, name: str = "x") -> int:
-    """Return `axis` counted from the front; of an unknown one nothing follows."""
+    """Return `axis` counted from the front; raise RankUnknownError if it is symbolic."""
     place = one_int(axis)
     if isinstance(place, Dim):
         raise RankUnknownError
@@ -500,7 +502,7 @@ def normal_axis(axis: SupportsIndex | Dim, dims: Dims, name: str = "x") -> int:
 
 
 def normal_axes(axis: SupportsIndex | tuple[SupportsIndex, ...] | None, dims: Dims, name: str = "x") -> tuple[int, ...]:
-    """Return the axes that NumPy's `axis` argument names, counted from the front; None names all."""
+    """Return the axes of a NumPy `axis` argument, counted from the front; None means all."""
     if axis is None:
         return tuple(range(len(dims)))
     axes = tuple(normal_axis(one, dims, name) for one in several_ints(axis))
@@ -511,10 +513,10 @@ def normal_axes(axis: SupportsIndex | tuple[SupportsIndex, ...] | None, dims: Di
 
 
 def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
-    """Return an axis or a count, which is no truth value and no array; of NumPy's ints, Python's.
+    """Return an axis or a count as a Python int or a `Dim`; a bool or an array is rejected.
 
     Raises:
-        DTypeError: It is not an int, of Python or of NumPy.
+        DTypeError: It is neither a Python nor a NumPy int.
     """
     if not is_int(number):
         message = f"{name} is {number!r} but an int is expected"
@@ -523,7 +525,7 @@ def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
 
 
 def several_ints(numbers: Any, name: str = "axis") -> tuple[Any, ...]:
-    """Return the axes, or the sizes, that an argument names, one or several.
+    """Return the ints of an argument that is an int or a tuple of ints, such as axes or sizes, as a tuple.
 
     Raises:
         DTypeError: They are not ints.
@@ -536,7 +538,7 @@ def several_ints(numbers: Any, name: str = "axis") -> tuple[Any, ...]:
 
 
 def is_int(axis: object) -> bool:
-    """Return whether a value counts axes or elements: an int of Python or NumPy, and no truth value."""
+    """Return whether a value is an axis or a count: a Python or NumPy int, or a `Dim`, but not a bool."""
     return type(axis) is int or isinstance(axis, Dim) or (isinstance(axis, Integral) and not isinstance(axis, bool))
 
 
@@ -562,7 +564,7 @@ def _broadcast_size(n: Size, m: Size) -> Size:
         return n
     if surely_same(n, 1):
         return m
-    # What is surely not 1 wins: the other can only be the same or 1. A name may itself stand for 1.
+    # A size that is surely not 1 is the result: the other one is equal to it or 1. The value of a name may be 1.
     return next((size for size in (n, m) if isinstance(size, int) or surely_less(1, size)), UNKNOWN)
 
 
@@ -592,7 +594,7 @@ def _normal(terms: Iterable[tuple[Monomial, int]]) -> Size:
 
 
 def _replaced(monomial: Monomial, replacements: Iterable[tuple[Monomial, Size]]) -> Size | None:
-    """Return a product with what is written for part of it, None where nothing is."""
+    """Return a product with the replacement of part of it inserted, or None if no part has one."""
     for part, value in replacements:
         if _is_part(part, monomial):
             return _of({_without(monomial, Counter(part)): 1}) * value
@@ -618,7 +620,7 @@ def _using(facts: _Facts) -> Iterator[None]:
 
 
 def _equal(difference: Size, preferred: Name) -> list[tuple[Monomial, Size]]:
-    """Return what is written for a name where a difference is 0; nothing where no name is told by the rest of it."""
+    """Return the replacement of a name if a difference is 0; none if it cannot be solved for any name."""
     terms = _terms(difference) or {}
     scale = gcd(*terms.values())
     for monomial in sorted(terms, key=lambda monomial: (monomial != (preferred,), repr(monomial))):
@@ -629,10 +631,10 @@ def _equal(difference: Size, preferred: Name) -> list[tuple[Monomial, Size]]:
 
 
 def _without_rest(fact: Divides, label: str) -> tuple[_Quotient | None, list[tuple[Monomial, Size]]]:
-    """Return the name of the quotient where a size divides another, and what is written with it for other products.
+    """Return the name of the quotient if a size divides another, and the replacements of products in terms of it.
 
-    It takes the place of a name in the number, as `2*q - 1` that of `W` where 2 divides `W + 1`, or else of its highest
-    product; where neither can be solved for, only the highest product of divisor and quotient is replaced.
+    They replace a name in the number, for example `W` by `2*q - 1` if 2 divides `W + 1`, or else its highest product.
+    If the equation can be solved for neither, they replace only the highest product of divisor and quotient.
     """
     if not surely_less(0, fact.divisor):
         return None, []
@@ -658,9 +660,9 @@ def _without_rest(fact: Divides, label: str) -> tuple[_Quotient | None, list[tup
 
 
 def _solvable(number: Terms, divisor: Size) -> tuple[Monomial, Terms]:
-    """Return a product in a number that the rest of it and the quotient tell, and what is to be divided instead of it.
+    """Return a product that the other terms of a number and the quotient determine, and the number to divide instead.
 
-    What a whole number divides it also divides times any number, and with or without its own multiples.
+    If an int divides a number, it also divides multiples of the number, and the number plus multiples of the int.
     """
     names = sorted((m for m in number if len(m) == 1), key=lambda m: (isinstance(m[0], Floor), repr(m)))
     for monomial in filter(None, (*names, _highest(number))):
@@ -676,7 +678,7 @@ def _solvable(number: Terms, divisor: Size) -> tuple[Monomial, Terms]:
 
 
 def _has(size: Size, part: Monomial) -> bool:
-    """Return whether a product is part of one in a size, at any depth."""
+    """Return whether a product is part of a product in a size, at any depth."""
     for monomial in _terms_of(size) if isinstance(size, Dim) else ():
         floors = (one for one in monomial if isinstance(one, Floor))
         if _is_part(part, monomial) or any(_has(one.numerator, part) or _has(one.denominator, part) for one in floors):
@@ -685,13 +687,13 @@ def _has(size: Size, part: Monomial) -> bool:
 
 
 def _floors_alone(terms: Terms) -> list[Floor]:
-    """Return the floor division that is a term by itself, if there is one such term."""
+    """Return the floor division that is a term by itself, if exactly one term is."""
     floors = [m[0] for m, times in terms.items() if times == 1 and len(m) == 1 and isinstance(m[0], Floor)]
     return floors if len(floors) == 1 else []
 
 
 def _written_out(size: Size, quotient: _Quotient) -> Size:
-    """Return a size without the name of a quotient."""
+    """Return a size rewritten without the name of a quotient."""
     terms = dict(_terms(size) or {})
     total: Size = 0
     for monomial in list(terms):
@@ -706,9 +708,9 @@ def _written_out(size: Size, quotient: _Quotient) -> Size:
 
 
 def _found_again(floor: Floor, quotient: _Quotient, terms: dict[Monomial, int], factors: Monomial, times: int) -> Size:
-    """Return a floor division without the name of a quotient, with what it needs of the terms beside it.
+    """Return a floor division without the name of a quotient; subtract the terms that it uses from `terms`.
 
-    Of `W // 3` where `W` is `4*q` there is left `q + q // 3`.
+    For example, `W // 3` has become `q + q // 3` if `W` is `4*q`.
     """
     above, below = dict(_terms_of(floor.numerator)), floor.denominator + 0
     divisor = quotient.divisor
@@ -743,7 +745,7 @@ def _term_written_out(monomial: Monomial, times: int, quotient: _Quotient) -> Si
         replaced = _of({_without(left, Counter(highest)): sign * whole}) * others
         again = _term_written_out(monomial, sign * rest, quotient) if rest else 0
         return _written_out(replaced, quotient) + again
-    # Of 4 parts 2 are a half.
+    # If q is n // 4, then 2*q is n // 2.
     shared = gcd(times, divisor) if isinstance(divisor, int) else 1
     return _written_out(_of({left: times // shared}), quotient) * (number // (divisor // shared))
 
@@ -765,7 +767,7 @@ def _floor_divided(a: Size, b: Size) -> Size:
 
 
 def _in_lowest_terms(above: Terms, below: Terms) -> tuple[Terms, Terms]:
-    """Divide both by all that every term of theirs has in common, the sign of the divisor included."""
+    """Divide both by the factors that all their terms have in common, and make the divisor's sign positive."""
     scale = gcd(*above.values(), *below.values())
     if below[_highest(below)] < 0:
         scale = -scale
@@ -782,7 +784,7 @@ def _scaled_down(terms: Terms, factors: Counter[Factor], scale: int) -> Terms:
 
 
 def _divided(above: Terms, below: Terms) -> tuple[Terms, Terms]:
-    """Return quotient and rest; by several terms only what they divide without a rest is divided."""
+    """Return quotient and remainder; a divisor of several terms divides only if there is no remainder."""
     if len(below) > 1:
         whole = _exactly_divided(above, below)
         return (whole, {}) if whole is not None else ({}, above)
@@ -793,7 +795,7 @@ def _divided(above: Terms, below: Terms) -> tuple[Terms, Terms]:
         if not _is_part(factors, monomial):
             rest[monomial] = coefficient
             continue
-        # floor((scale * q + r) / scale) is q + floor(r / scale), so each coefficient gives its own whole part.
+        # floor((scale * q + r) / scale) is q + floor(r / scale), so each coefficient is divided separately.
         whole, left = divmod(coefficient, scale)
         if whole:
             quotient[_without(monomial, Counter(factors))] = whole
@@ -803,7 +805,7 @@ def _divided(above: Terms, below: Terms) -> tuple[Terms, Terms]:
 
 
 def _exactly_divided(above: Terms, below: Terms) -> Terms | None:
-    """Return the polynomial by which `below` is to be multiplied to get `above`; None where there is none."""
+    """Return the polynomial `q` with `below * q == above`, or None if there is none."""
     highest = _highest(below)
     quotient: dict[Monomial, int] = {}
     left = dict(above)
@@ -823,9 +825,9 @@ def _exactly_divided(above: Terms, below: Terms) -> Terms | None:
 
 
 def _floor(above: Terms, below: Terms) -> Size:
-    """Return floor(above / below), where nothing can be divided any more, in the one form that it has."""
+    """Return floor(above / below) in normal form, for terms that cannot be divided any further."""
     is_number = below.keys() == {()}
-    if not above or (is_number and above.keys() == {()}):  # what is left of a number is less than it
+    if not above or (is_number and above.keys() == {()}):  # a remainder is less than the divisor
         return 0
     # floor((step * x + r) / (step * d)) is floor((x + floor(r / step)) / d).
     step = gcd(*below.values(), *(coefficient for monomial, coefficient in above.items() if monomial))
@@ -847,7 +849,7 @@ def _floor(above: Terms, below: Terms) -> Size:
 
 
 def _is_part(factors: Monomial, monomial: Monomial) -> bool:
-    """Return whether a product has all of these factors."""
+    """Return whether a product contains all of these factors."""
     if len(factors) < 2:
         return not factors or factors[0] in monomial
     return Counter(factors) <= Counter(monomial)
@@ -858,7 +860,7 @@ def _without(monomial: Monomial, factors: Counter[Factor]) -> Monomial:
 
 
 def _highest(terms: Terms) -> Monomial:
-    """Return the highest product, in an order of products that multiplying two of them by a third keeps."""
+    """Return the highest product, in an order that multiplication by another product preserves."""
     if len(terms) == 1:
         return next(iter(terms))
     return max(terms, key=lambda monomial: (len(monomial), list(map(repr, monomial))))
@@ -869,7 +871,7 @@ def _of(terms: Terms) -> Dim:
 
 
 def _least(size: Size) -> int | None:
-    """Return the least value of a size whatever its names stand for, or None where this shift does not prove one."""
+    """Return a proven lower bound of a size for all values of its names, or None if none is proven."""
     terms = _terms(size)
     if terms is None:
         return None
@@ -908,7 +910,7 @@ def _least_of_linear(terms: Mapping[Monomial, int]) -> int | None:
 
 
 def _without_a_floor(terms: Mapping[Monomial, int]) -> tuple[int, Size] | None:
-    """Return a divisor, and what is at most so many times a size: floor(a / d) is at most a / d."""
+    """Return a divisor d and a lower bound of d times the size, by floor(a / d) <= a / d."""
     for monomial, coefficient in terms.items():
         for factor in monomial if coefficient < 0 else ():
             others = list(monomial)

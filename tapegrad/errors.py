@@ -1,11 +1,11 @@
-"""The errors tapegrad raises: four, each of them also one of Python's own, and the facts that they carry.
+"""The error classes of tapegrad, each a subclass of a built-in one, and the attributes that they have.
 
-The traceback of one ends in the line that called the library, and so does that of an error of Python's own that the
-library raises. With `tapegrad.errors.full_tracebacks = True`, or `TAPEGRAD_FULL_TRACEBACKS=1` in the environment, it
-goes on to the line inside that raised it.
+The traceback of such an error, and of a built-in error that the library raises, ends in the line that called the
+library. With `tapegrad.errors.full_tracebacks = True`, or `TAPEGRAD_FULL_TRACEBACKS=1` in the environment, it includes
+the frames inside the library.
 
-Below the message of a `ShapeError` stands a picture of the shapes that clash. It is a note: no part of `str(error)`,
-but of what `pytest.raises(match=...)` reads. `tapegrad.errors.pictures = False` leaves it out.
+Below the message of a `ShapeError` is a diagram of the shapes that do not match. It is a note: it is not part of
+`str(error)`, but `pytest.raises(match=...)` searches it too. `tapegrad.errors.pictures = False` turns it off.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ full_tracebacks: bool = bool(os.environ.get("TAPEGRAD_FULL_TRACEBACKS"))
 """Whether a traceback shows the frames inside tapegrad too."""
 
 pictures: bool = True
-"""Whether shapes that clash are drawn below the message of an error."""
+"""Whether a diagram of shapes that do not match is added below the message of an error."""
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class TapegradError(Exception):
-    """What all errors of tapegrad know beside their message; what is not known is empty.
+    """The base class of all errors of tapegrad: a message and attributes, which are empty if unknown.
 
-    They can be copied and pickled, with all they know.
+    Errors can be copied and pickled, with all attributes.
 
     Args:
-        message: What the error says, in one line.
+        message: The message, in one line.
         facts: Attributes, by name.
 
     Attributes:
-        op: The op or function that refuses, as a message names it: `matmul`, `brightness`, `Linear.forward`.
-        layer: The layer that refuses, as it writes itself: `Linear(64, 10)`.
-        path: Where that layer stands, as its caller writes it: `model[0]`.
-        places: Layers further out of which mypy does not see that the error comes through them, innermost first.
-        shapes: The shape of each tensor that was given, by parameter; of one among several `tensors[1]`.
-        expected: The shape that an annotation asks for, by parameter: numbers, names, and `...` for any number of them.
-        axes: The axes that do not fit, by parameter, counted from the front; mostly one.
-        dtypes: The dtype of each tensor that was given, by parameter.
-        taped: Whether a tensor that was given owns a tape, by parameter.
+        op: The op or function that raised the error, as the message names it: `matmul`, `Linear.forward`.
+        layer: The repr of the layer that raised the error: `Linear(64, 10)`.
+        path: The path of that layer, as its caller writes it: `model[0]`.
+        places: Outer layers that the error passed through and that mypy does not see, innermost first.
+        shapes: The shape of each tensor argument, by parameter; `tensors[1]` for one tensor of a sequence.
+        expected: The shape that an annotation expects, by parameter: ints, names, and `...` for any number of sizes.
+        axes: The axes that do not match, by parameter, counted from the front; usually one.
+        dtypes: The dtype of each tensor argument, by parameter.
+        taped: Whether a tensor argument owns a tape, by parameter.
         consumed_at: File and line where a tape was consumed: `train.py:12`.
     """
 
@@ -66,32 +66,32 @@ class TapegradError(Exception):
 
     @property
     def sizes(self) -> dict[str, tuple[Any, ...]]:
-        """The sizes that do not fit, by parameter."""
+        """The sizes that do not match, by parameter."""
         return {name: tuple(self.shapes[name][axis] for axis in axes) for name, axes in self.axes.items()}
 
     def with_message(self, message: str) -> Self:
-        """Return another error of the same facts and notes."""
+        """Return a copy of the error with another message and the same attributes and notes."""
         other = type(self)(message)
         other.__dict__.update(self.__dict__)
         return other
 
     def add_location(self, place: str) -> None:
-        """Note a layer further out, below the message."""
+        """Add a note that names an outer layer below the message."""
         self.places = (*self.places, place)
         self.add_note(f"in {place}")
 
 
 class ShapeError(TapegradError, ValueError):
-    """Sizes do not fit; the message names the op, the shapes and the sizes."""
+    """Sizes do not match; the message names the op, the shapes and the sizes."""
 
 
 class DTypeError(TapegradError, TypeError):
-    """Dtypes do not fit, or an argument is of another kind; the message names the op and the dtypes."""
+    """Dtypes do not match, or an argument has the wrong type; the message names the op and the dtypes."""
 
 
 class TapeError(TapegradError, RuntimeError):
-    """A gradient was asked for that no tape can give."""
+    """A gradient was requested that no tape can compute."""
 
 
 class SingularError(TapegradError, ValueError):
-    """A matrix has no inverse; the message names the op, the shape and the place in a stack."""
+    """A matrix has no inverse; the message names the op, the shape and the index in a stack."""

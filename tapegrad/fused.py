@@ -1,4 +1,4 @@
-"""Elementwise functions as one step of a tape, for which nothing but the result is ever made whole."""
+"""Fusion of elementwise functions into one op, which allocates no array but its result."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def fused(function: F) -> F:
-    """Make one step of a function that computes each element by itself.
+    """Fuse an elementwise function into one op.
 
-    At each call the function runs once, on tensors that have a shape but no numbers, and what it computes is written
-    down. That program then runs tile by tile, in a cache and on as many threads as `set_threads` allows, so that no
-    array is made but the result. The way back is written down from the closures of the function's own ops. Of a taped
-    call nothing is kept but the arguments, and of each that is taped itself the slope, computed with the result, unless
-    a few products and sums give it again.
+    Each call runs the function once on tensors that have a shape but no values, and traces its ops into a program. The
+    program then runs tile by tile, in the CPU's cache and on as many threads as `set_threads` allows, so that the
+    result is the only array allocated. The backward pass is traced in the same way, from the backward closures of the
+    function's ops. A taped call saves only its arguments and, for each taped argument, the derivative, which is
+    computed together with the result; a derivative that takes only a few products and sums is not saved.
 
         @fused
         def gate(x: Tensor[S, T], y: Tensor[S, T]) -> Tensor[S, T]:
             return tanh(x) * sigmoid(y) + x * y
 
-    It pays from some ten thousand elements on; below, writing the program down takes longer than running it. Inside
-    the function each tensor has the shape to which all of them broadcast. Under `jit`, where XLA does the same, in a
-    summary, and on tensors whose gradients are differentiated again, the function runs as it stands.
+    It is faster from about ten thousand elements on; below that, tracing takes longer than running the program. Inside
+    the function each tensor has the shape to which all of them broadcast. The function is called without fusion under
+    `jit`, because XLA fuses it, in a summary, and on tensors whose gradients are differentiated again.
 
     Args:
-        function: From tensors and whatever else to a tensor, by elementwise ops alone. A tensor is an argument of its
-            own, by position or by name; a size, a number or an option may be any.
+        function: A function that returns a tensor and uses only elementwise ops. Each tensor has to be an argument, by
+            position or by name, not an element of a container; other arguments may have any type.
 
     Returns:
-        A function of the same signature. It raises `ShapeError` where its arguments do not broadcast, where an op mixes
-        elements, and where it reads an array that is no argument; `TapeError` where it asks for numbers, and where it
-        would need the gradient of a tensor that is no argument; `DTypeError` where no argument is a tensor, or the
-        result is none.
+        A function of the same signature. It raises `ShapeError` if its arguments do not broadcast, if an op is not
+        elementwise, or if it reads an array that is not an argument; `TapeError` if it needs the values of a tensor, or
+        the gradient of a tensor that is not an argument; `DTypeError` if no argument is a tensor, or the result is not
+        one.
     """
     names = tuple(inspect.signature(function).parameters)
 
@@ -90,7 +90,7 @@ class _Given(NamedTuple):
         return cls(args, kwargs, [x for _, x in found], [name for name, _ in found])
 
     def call(self, function: Callable[..., Any], tensors: Sequence[Any]) -> Tensor[Any, Any, Any]:
-        """Call a function with other tensors in the places of those that were given."""
+        """Call a function with these arguments, but with other tensors."""
         others = iter(tensors)
         args = [next(others) if isinstance(x, Tensor) else x for x in self.args]
         return _tensor(
@@ -99,16 +99,16 @@ class _Given(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """What a function computes, written down: its result, and for the way back the gradients of its operands."""
+    """The traced program of a function: its result, and the gradients of its operands."""
 
     out: Step
     shape: tuple[int, ...]  # of the result
     dy: Step
-    gradients: dict[int, Step]  # by the places of the operands
-    slopes: dict[int, Step]  # what some of these are, divided by `dy`: those that are worth being kept
+    gradients: dict[int, Step]  # by the position of the operand
+    slopes: dict[int, Step]  # derivatives, gradients divided by `dy`: only those that are worth saving
 
     def run(self, operands: list[Tensor[Any, Any, Any]], kept: Iterable[int]) -> tuple[Any, dict[int, Any]]:
-        """Return the result, and the slopes of those operands whose are to be kept."""
+        """Return the result and the derivatives to save, by the position of the operand."""
         places = [place for place in kept if place in self.slopes]
         forward = program([self.out, *(self.slopes[place] for place in places)])
         with vanishing():  # as in any op
@@ -118,18 +118,18 @@ class _Written(NamedTuple):
         return out, dict(zip(places, slopes, strict=True))
 
     def run_back(self, operands: list[Tensor[Any, Any, Any]], dy: Any, wanted: list[int]) -> list[Any]:
-        """Return the gradients of some operands, all of the result's shape."""
+        """Return the gradients of some operands, each in the shape of the result."""
         back = program([self.gradients[place] for place in wanted])
         given = [dy if place == self.dy.place else operands[place].data for place in back.arguments]
         return back.run(given, self.dy.sheet.numbers, self.shape, _compiler())
 
 
 def _recorded(function: Callable[..., Any], given: _Given) -> Any:
-    """Run a function that has been written down, and record it as one step."""
+    """Trace a function, run the program, and record it as one op."""
     operands, tape = unwrap_all(given.tensors, "operands")
     shape: Any = broadcast(**dict(zip(given.names, (x.shape for x in operands), strict=True)))
     written = _written(function, given, operands, shape, is_taped=tape.owns)
-    is_kept = tape.owns and tape.checkpoint is None  # which runs the function again
+    is_kept = tape.owns and tape.checkpoint is None  # a checkpointing tape runs the function again
     tracked = [place for place, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.has_plain_state)]
     value, slopes = written.run(operands, tracked)
     out = node(value)
@@ -141,7 +141,7 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
         wanted = [place for place in written.gradients if grads.wants(operands[place])]
         if isinstance(dy, np.ndarray | np.generic):
             kept = dict(slopes)
-            slopes.clear()  # one may become a gradient; of a tape that runs back again it is computed again
+            slopes.clear()  # a gradient may overwrite one; if the closure runs again, it computes them
             others = [place for place in wanted if place not in kept]
             found = dict(zip(others, written.run_back(operands, dy, others), strict=True)) if others else {}
             for place in {*wanted} & {*kept}:
@@ -152,7 +152,7 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
         for place in wanted:
             grads.add(operands[place], sum_to_shape(found[place], operands[place]))
 
-    backward.__qualname__ = f"{function.__name__}.<locals>.backward"  # by which a picture of the tape names it
+    backward.__qualname__ = f"{function.__name__}.<locals>.backward"  # the tape's repr and graph show it
     return tape.record(out, tuple(operands), backward, saved=tuple(operands))
 
 
@@ -164,12 +164,12 @@ def _written(
     *,
     is_taped: bool,
 ) -> _Written:
-    """Write down what a function computes, and what the tape that it leaves would compute."""
+    """Trace what a function computes, and what the backward pass of its tape computes."""
     sheet = Sheet(shape)
-    leaves = [node(sheet.argument(x.dtype)) for x in operands]  # first, so that they have the operands' places
+    leaves = [node(sheet.argument(x.dtype)) for x in operands]  # first, so that they have the operands' positions
     tape = OwnedTape()
     ours = tape.tape
-    with np.errstate(all="ignore"):  # of numbers that stand for any
+    with np.errstate(all="ignore"):  # the values are placeholders
         result = given.call(function, [x.put_tape(tape) for x in leaves] if is_taped else leaves)
         if result.owns_tape and not (is_taped and result.tape.tape is ours and not ours.leaves and not ours.watched):
             raise TapeError(
@@ -184,7 +184,7 @@ def _written(
         gradients: dict[int, Step] = {}
         if result.owns_tape and result.is_float:
             targets = [x for x in leaves if x.is_float]
-            # Of a gradient of 1 most factors drop out; but what was scaled up for half precision has to stay so.
+            # A gradient of 1 removes most multiplications; with half precision, loss scaling has to stay in `dy`.
             is_one = step.dtype.itemsize > 2 and all(x.dtype == step.dtype for x in targets)
             seed = sheet.number(np.ones((), step.dtype)) if is_one else dy
             grads = result.backward(wrt=targets, seed=node(seed))
@@ -198,7 +198,7 @@ def _written(
 def _op_by_op(
     function: Callable[..., Any], given: _Given, operands: list[Tensor[Any, Any, Any]], wanted: list[int], dy: Any
 ) -> list[Any]:
-    """Return the gradients of some operands, by the ops of the function and as values of the engine of `dy`."""
+    """Return the gradients of some operands, computed op by op as values of the backend of `dy`."""
     tape = OwnedTape()
     leaves = [node(x.data) for x in operands]
     result = given.call(function, [x.put_tape(tape) for x in leaves])
@@ -207,18 +207,18 @@ def _op_by_op(
 
 
 def _step(value: Any, sheet: Sheet) -> Step:
-    """Return a step; a gradient that is one number everywhere is none yet."""
+    """Return a gradient as a step; a constant gradient is converted to one."""
     return value if isinstance(value, Step) else sheet.note(np.positive, value)
 
 
 def _compiler() -> Any:
-    """Return what compiles programs for NumPy's arrays, if anything does."""
+    """Return the compiler for programs on NumPy arrays, or None if there is none."""
     primitives: Any = engine(np.float32(0))
     return primitives.compiler
 
 
 def _is_array(x: Tensor[Any, Any, Any]) -> bool:
-    # Half precision is computed op by op: a compiled step would know it no better than NumPy.
+    # Half precision is computed op by op: a compiled program does not support it either.
     return isinstance(x.data, np.ndarray | np.generic) and x.data.dtype.char not in HALF
 
 
@@ -231,10 +231,10 @@ def _tensor(result: Any) -> Tensor[Any, Any, Any]:
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Put the name of the function in front of what is said of a call."""
+    """Prefix the messages of errors with the name of the function."""
     try:
         yield
     except (ShapeError, DTypeError, TapeError) as error:
         named: Any = type(error)(f"{name}: {error}")
-        named.op = name  # the message is complete: an op around this one leaves it alone
+        named.op = name  # an outer op does not change an error that has an op
         raise named from None

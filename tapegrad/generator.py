@@ -1,4 +1,4 @@
-"""Where random numbers come from: a generator given by hand, else the innermost `random`, else fresh entropy."""
+"""Random number generators: the generator passed to an op, else that of the innermost `random`, else a new one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _WORD = 2**64
 _current: ContextVar[np.random.Generator | None] = ContextVar("_current", default=None)
-stand_in: ContextVar[Any] = ContextVar("stand_in", default=None)  # Any: its class stands on JAX
-"""What gives a traced step a generator in the place of NumPy's, whose numbers would be drawn but once."""
+stand_in: ContextVar[Any] = ContextVar("stand_in", default=None)  # Any: the class needs JAX
+"""A function that gives a traced step a generator; NumPy's would draw its numbers only once, during tracing."""
 
 
 def __getattr__(name: str) -> Any:
-    """Make `RNG` when it is first asked for: `numpy.random` takes 10 ms to import, and not every program draws."""
+    """Return `RNG`, created on first use: `numpy.random` takes 10 ms to import, and not every program needs it."""
     if name != "RNG":
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
@@ -32,16 +32,16 @@ def __getattr__(name: str) -> Any:
 
 @contextmanager
 def random(seed: int) -> Iterator[np.random.Generator]:
-    """Make every random op inside the block draw from one generator.
+    """Seed the generator that all random ops inside the block use.
 
     Args:
-        seed: Any whole number from 0 on.
+        seed: A non-negative int.
 
     Yields:
         The generator.
 
     Raises:
-        DTypeError: `seed` is something else.
+        DTypeError: `seed` is not a non-negative int.
     """
     generator = _seeded(seed, "seed")
     token = _current.set(generator)
@@ -52,19 +52,19 @@ def random(seed: int) -> Iterator[np.random.Generator]:
 
 
 def current() -> np.random.Generator | None:
-    """Return the generator of the innermost `random`."""
+    """Return the generator of the innermost `random`, or None outside of one."""
     return _current.get()
 
 
 def generator(rng: RNG = None) -> np.random.Generator:
-    """Return `rng` as a generator: itself, one seeded with it, or for None the one in force.
+    """Return `rng` as a generator: itself, one seeded with it, or for None the current one or else a new one.
 
     Raises:
-        DTypeError: It is neither a generator nor a whole number from 0 on.
+        DTypeError: `rng` is neither a generator nor a non-negative int.
     """
     replace = stand_in.get()
     if replace is not None and (other := replace(rng)) is not None:
-        return other  # type: ignore[no-any-return]  # it draws by the same names
+        return other  # type: ignore[no-any-return]  # it has the methods of a Generator
     if isinstance(rng, np.random.Generator):
         return rng
     return _seeded(rng, "rng") if rng is not None else _current.get() or np.random.default_rng()
@@ -80,10 +80,10 @@ def _seeded(seed: int, name: str) -> np.random.Generator:
 
 
 def state_of(generator: np.random.Generator) -> State:
-    """Return the state of a generator: two numbers of 128 bits, low word first, and half a draw that is left over.
+    """Return the state of a generator: two 128-bit ints, low word first, and a buffered 32-bit draw.
 
     Raises:
-        ValueError: The generator is not of the kind that `numpy.random.default_rng` makes.
+        ValueError: The generator is not a PCG64, the kind that `numpy.random.default_rng` returns.
     """
     state: Any = generator.bit_generator.state
     if state["bit_generator"] != "PCG64":
@@ -94,10 +94,10 @@ def state_of(generator: np.random.Generator) -> State:
 
 
 def restore(generator: np.random.Generator, state: State) -> None:
-    """Put a generator into a state that `state_of` gave.
+    """Set a generator to a state that `state_of` returned.
 
     Raises:
-        ValueError: It gives no such state: what would be left over of a draw is more than half of one.
+        ValueError: The array is not such a state: the buffered draw exceeds 32 bits, or the increment is even.
     """
     low, high, increment_low, increment_high, has_uint32, uinteger = state.tolist()
     if has_uint32 > 1 or uinteger >= 2**32 or not increment_low % 2:

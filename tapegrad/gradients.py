@@ -1,4 +1,4 @@
-"""Gradients by tensor: what closures add up on the way back, and what `backward` returns."""
+"""Gradients by tensor: backward closures accumulate into them, and `backward` returns them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class MissingGradientError(TapegradError, KeyError):
 
 
 class Gradients:
-    """Gradients by tensor; looking one up gives a tensor of the same shape and dtype."""
+    """Gradients by tensor: `grads[x]` is a tensor with the shape and dtype of `x`."""
 
     __slots__ = ("_kept", "values_by_node", "wanted")
 
@@ -65,8 +65,8 @@ class Gradients:
         return gradient
 
     def get(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D] | None:
-        """Return the gradient of `x`, or None where there is none."""
-        return self[x] if x in self else None  # noqa: SIM401  # this is that method
+        """Return the gradient of `x`, or None if there is none."""
+        return self[x] if x in self else None  # noqa: SIM401  # this method is the suggested `get`
 
     def __contains__(self, x: object) -> bool:
         return _identity(x) in self.values_by_node
@@ -78,15 +78,15 @@ class Gradients:
         return len(self.values_by_node)
 
     def wants(self, x: Tensor[Any, Any, Any]) -> bool:
-        """Return whether anybody needs the gradient of `x`; a closure asks before it spends time."""
+        """Return whether the gradient of `x` is needed; a backward closure may skip computing it if not."""
         return x in self.wanted or (x.tape.owns and x.node in self.wanted)
 
     @public_api
     def ref(self, x: Tensor[S, Any, D]) -> Value[S, D]:
-        """Return the gradient accumulated for `x` so far, a raw value, and keep it.
+        """Return the gradient accumulated for `x` so far as a raw value, without removing it.
 
         Raises:
-            KeyError: None has reached it.
+            KeyError: `x` has no gradient.
         """
         node = _identity(x)
         if node not in self.values_by_node:
@@ -96,7 +96,7 @@ class Gradients:
 
     @public_api
     def mut(self, x: Tensor[S, Any, D]) -> Accumulator[S, D]:
-        """Return the gradient of `x` to add to, `dx += dy`, which starts at zero where none has been added.
+        """Return an accumulator for the gradient of `x`, for `dx += dy`; it starts at zero.
 
         Raises:
             DTypeError: `x` is not a float.
@@ -110,27 +110,27 @@ class Gradients:
 
     @public_api
     def mut_and_ref(self, x: Tensor[S, Any, D], result: Tensor[S2, Any, D2]) -> tuple[Accumulator[S, D], Value[S2, D2]]:
-        """Return the gradient of an operand to add to and that of a result to read: all that a closure needs.
+        """Return an accumulator for the gradient of an operand, and the gradient of a result.
 
             dx, dy = grads.mut_and_ref(x, y)
             dx += dy * 2.0
 
         Raises:
-            KeyError: None has reached `result`.
+            KeyError: `result` has no gradient.
             DTypeError: `x` is not a float.
         """
         dy = self.ref(result)
         return self.mut(x), dy
 
     def remove(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D] | None:
-        """Return the gradient of `x` and forgets it; None where there is none."""
+        """Remove and return the gradient of `x`, or return None if there is none."""
         gradient = self.get(x)
         self.values_by_node.pop(_identity(x), None)
         return gradient
 
     @public_api
     def replace(self, x: Tensor[S, Any, D], gradient: Tensor[S, NoneTape, D]) -> None:
-        """Put `gradient` in the place of what there is for `x`, if anything; never adds.
+        """Set the gradient of `x` to `gradient`; an existing gradient is replaced, not added to.
 
         Raises:
             ShapeError: The shapes differ.
@@ -151,7 +151,7 @@ class Gradients:
         self.values_by_node[node] = gradient.data
 
     def add(self, x: Tensor[S, Any, D], gradient: Value[S, D]) -> None:
-        """Add `gradient`, a value of `x`'s own shape, to what has been accumulated for `x`.
+        """Add `gradient`, a raw value with the shape of `x`, to the accumulated gradient of `x`.
 
         Raises:
             ShapeError: The shapes differ; a gradient is never broadcast.
@@ -175,10 +175,10 @@ class Gradients:
             )
 
     def pop_output(self, x: Tensor[S, Any, D]) -> Value[S, D]:
-        """Remove and return the accumulated gradient of `x`, the output of the op whose closure asks.
+        """Remove and return the accumulated gradient of `x`, the output of the op whose closure calls this method.
 
         Raises:
-            KeyError: None has reached it. Only a step added by hand, which is never pruned, needs to ask first.
+            KeyError: `x` has no gradient. Only a step of `add_backward_op`, which is never pruned, has to check first.
         """
         try:
             value: Any = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
@@ -190,9 +190,9 @@ class Gradients:
 
     @public_api
     def pop_reusable(self, x: Tensor[S, Any, D]) -> tuple[Value[S, D], bool]:
-        """Like `pop_output`, and also return whether the caller may overwrite the array.
+        """Remove and return the gradient of `x` like `pop_output`, and whether the caller may overwrite the array.
 
-        It may where the array is large and nothing else refers to it.
+        The caller may if the array is large and has no other reference.
         """
         values = self.values_by_node
         is_ours = x in values and x not in self._kept and values[x].size >= ACCUMULATE_MIN_ELEMENTS
@@ -202,35 +202,35 @@ class Gradients:
     @public_api
     @deprecated("Gradients.take is called Gradients.pop_output now")
     def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
-        """Return `pop_output(x)`: its old name, which goes with the next release."""
+        """Return `pop_output(x)`; deprecated: use `pop_output`."""
         return self.pop_output(x)
 
     def norm(self) -> float:
-        r"""Return the length of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
+        r"""Return the 2-norm of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
         return math.hypot(*map(_length, self.values_by_node.values()))
 
     @public_api
     def norms(self, module: HasParameters) -> dict[str, float]:
-        """Return the norm of the gradient of each parameter by its path; a parameter without one is left out.
+        """Return the norm of the gradient of each parameter by its path; parameters without a gradient are omitted.
 
             grads = loss.backward(wrt=model)
             grads.norms(model)  # {"layers.0.weight": 0.23, "layers.0.bias": 0.03}
 
         Args:
-            module: Whose parameters are asked about, and whose paths they go by.
+            module: The module with the parameters.
         """
         values = self.values_by_node
         return {path: _length(values[node]) for path, node in module.parameters().items() if node in values}
 
     def is_finite(self) -> bool:
-        """Return whether there is neither an infinity nor a NaN in any gradient."""
+        """Return whether all gradients are free of infinities and NaNs."""
         return all(math.isfinite(float(array.min(initial=0)) + float(array.max(initial=0))) for array in self._arrays())
 
     @public_api
     def clip_norm(self, limit: float) -> Gradients:
-        """Return the gradients with `norm` at most `limit`: all of them scaled down alike, or none.
+        """Return the gradients with `norm` at most `limit`: all of them are scaled by the same factor.
 
-        An infinity or a NaN in any of them makes all of them NaN, which `is_finite` sees. Where gradients are
+        An infinity or a NaN in any of them makes all of them NaN, which `is_finite` detects. If the gradients are
         differentiated again, the factor is a constant.
 
         Args:
@@ -238,11 +238,11 @@ class Gradients:
 
         Raises:
             ValueError: `limit` is not above 0.
-            DTypeError: It is not a number.
+            DTypeError: `limit` is not a number.
 
         Source:
             Pascanu et al., [On the difficulty of training recurrent neural networks](https://arxiv.org/abs/1211.5063),
-            algorithm 1; PyTorch adds 1e-6 to the norm, and so stays a little below the limit.
+            algorithm 1; PyTorch adds 1e-6 to the norm, so that its result stays slightly below the limit.
         """
         check_range("clip_norm", "limit", limit, "above 0", lambda limit: limit > 0)
         if any(hasattr(_array(value), "like") for value in self.values_by_node.values()):
@@ -255,20 +255,20 @@ class Gradients:
 
     @public_api
     def clip_value(self, limit: float) -> Gradients:
-        """Return the gradients with each element between `-limit` and `limit`; a NaN stays one.
+        """Return the gradients with each element clipped to `-limit` and `limit`; a NaN stays a NaN.
 
         Args:
             limit: The largest absolute value, above 0.
 
         Raises:
             ValueError: `limit` is not above 0.
-            DTypeError: It is not a number.
+            DTypeError: `limit` is not a number.
         """
         check_range("clip_value", "limit", limit, "above 0", lambda limit: limit > 0)
         return self._mapped(lambda value: _array(value).clip(-limit, limit))
 
     def _shrunk(self, limit: float) -> Gradients:
-        """Clip the norm where `jit` traces, and no number can be asked for."""
+        """Clip the norm while `jit` traces, when values are not available."""
         import numpy as np
 
         arrays = [_array(value) for value in self.values_by_node.values()]
@@ -289,7 +289,7 @@ class Gradients:
     def _want(
         self, targets: Iterable[Node], kept: Iterable[Node], entries: Iterable[Entry], *, has_opaque: bool
     ) -> None:
-        """Mark every tensor on a way from a target to the result."""
+        """Mark every tensor on a path from a target to the result as wanted."""
         wanted: set[Node | None] = set(targets)
         self.wanted, self._kept = wanted, {*wanted, *kept}
         is_apart, add = wanted.isdisjoint, wanted.add
@@ -300,7 +300,7 @@ class Gradients:
                 add(out)
 
     def _finish(self) -> None:
-        """Forget what was needed on the way only, and hold the rest to its type."""
+        """Discard intermediate gradients and check the dtypes of the others."""
         values = self.values_by_node
         for node in values.keys() - self._kept:
             del values[node]
@@ -319,7 +319,7 @@ class Gradients:
 
 
 class Accumulator(Generic[S, D]):
-    """The gradient of one tensor, to add to: `dx += dy` and `dx -= dy` change what the gradients hold of it."""
+    """An accumulator for the gradient of one tensor: `dx += dy` and `dx -= dy` update it in the gradients."""
 
     __slots__ = ("_gradients", "_node")
 
@@ -329,7 +329,7 @@ class Accumulator(Generic[S, D]):
 
     @property
     def value(self) -> Value[S, D]:
-        """What has been accumulated so far, a raw value."""
+        """The gradient accumulated so far, a raw value."""
         return self._gradients.ref(self._node)
 
     def __iadd__(self, y: Value[S, D]) -> Self:
@@ -354,7 +354,7 @@ class Accumulator(Generic[S, D]):
 
 
 def _all_needed(entries: Iterable[Entry], wanted: set[Node | None]) -> Iterator[Entry]:
-    """Return entries, and mark what those read that come after an opaque one: nobody knows what it passes on."""
+    """Yield entries; from the first opaque one on, mark all inputs as wanted, because its outputs are unknown."""
     opaque = False
     for entry in entries:
         opaque = opaque or entry[1] is None
@@ -364,7 +364,7 @@ def _all_needed(entries: Iterable[Entry], wanted: set[Node | None]) -> Iterator[
 
 
 def _identity(x: Any) -> Any:
-    """Return the tapeless tensor that `x` is, whatever tape it carries: what gradients are looked up by."""
+    """Return the node of `x`, the tensor without its tape, which is the key of its gradient."""
     tape = getattr(x, "tape", None)
     return x.node if tape is not None and tape.owns else x
 
@@ -395,14 +395,14 @@ def _unreached(x: Any) -> str:
 
 
 def _array(value: Any) -> Any:
-    """Return what a gradient is made of, in the end, where it was differentiated again and so is a tensor itself."""
+    """Return the array of a gradient, which is itself a tensor if it is differentiated again."""
     while hasattr(value, "tape"):
         value = value.data
     return value
 
 
 def _wide(value: Any) -> Any:
-    """Return a gradient in float64, where no square of a float32 overflows."""
+    """Return a gradient in float64, in which the square of a float32 does not overflow."""
     import numpy as np
 
     return np.asarray(_array(value), np.float64)

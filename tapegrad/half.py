@@ -1,4 +1,4 @@
-"""bfloat16 as a dtype: the 16 upper bits of a float32, which NumPy learns from the package ml_dtypes."""
+"""The dtype bfloat16: the upper 16 bits of a float32. The package ml_dtypes adds it to NumPy."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy._typing import _8Bit  # of no float of NumPy's: with Any there it would pass for each
+    from numpy._typing import _8Bit  # no NumPy float has it; with Any, bfloat16 would be compatible with all of them
 
-    # The stubs of ml_dtypes know a variable that holds some class, which no annotation can name.
+    # The stubs of ml_dtypes declare a variable that holds a class, which is invalid in an annotation.
     class bfloat16(np.floating[_8Bit]):  # noqa: N801  # as NumPy's scalar types
-        """A number of 16 bits with the range of float32 and 8 bits of precision.
+        """A 16-bit float with the range of float32 and 8 bits of precision.
 
-        `x.astype(tapegrad.bfloat16)` makes a tensor of it. It needs the extra `half`.
+        `x.astype(tapegrad.bfloat16)` converts a tensor to it. It needs the extra `half`.
         """
 
 else:
 
     def __getattr__(name: str) -> Any:
-        """Import the scalar type when it is first asked for, or say which extra has it."""
+        """Import the scalar type on first use, or raise an error that names the extra to install."""
         if name != "bfloat16":
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)

@@ -1,4 +1,4 @@
-"""Locks that threads share, and that a forked process finds open."""
+"""Locks that are released in a forked child process."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Protocol, TypeVar
 
 
 class Lock(Protocol):
-    """What `threading` makes to be held by one thread at a time."""
+    """The interface of `threading.Lock` and `threading.RLock`."""
 
     def acquire(self) -> bool:
-        """Wait until nobody else holds it."""
+        """Wait until no other thread holds the lock, then acquire it."""
 
     def release(self) -> None:
-        """Let others hold it."""
+        """Release the lock."""
 
 
 L = TypeVar("L", bound=Lock)
 
 
 def open_in_children(lock: L) -> L:
-    """Return a lock, held while the process forks: a child has no thread that would open it again."""
+    """Return a lock after arranging that a fork holds it: no other thread is left in the child to release it."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=lock.acquire, after_in_child=lock.release, after_in_parent=lock.release)
     return lock

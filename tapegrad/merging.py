@@ -1,6 +1,6 @@
-"""What checkers without the plugin are told of the tape of two operands: to them `Merge` is `Any`.
+"""Operator overloads that give type checkers without the plugin the tape of a result: to them `Merge` is `Any`.
 
-mypy is not: it would pay for each overload of an operator, and the plugin knows the tape.
+mypy does not use them: overloads would slow it down, and the plugin infers the tape.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from tapegrad.tape import NoneTape, OwnedTape
     from tapegrad.tensor import T2, D, Operand, T, Tensor
 
-MYPY: Final = False  # mypy takes a condition of this name for true
+MYPY: Final = False  # mypy treats a condition of this name as true
 
-if TYPE_CHECKING:  # in two steps: pyrefly takes a condition with `and` for a maybe
+if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with `and`
     if not MYPY:
 
         class _Open(NoneTape, OwnedTape):
-            """Of all tapes only one that is Any fits this: of what has such a tape nothing is claimed."""
+            """A type that only a tape of type Any matches; the tape of the result is then Any, too."""
 
         class _Bound(Protocol[T, D]):
             @overload
@@ -39,4 +39,4 @@ if TYPE_CHECKING:  # in two steps: pyrefly takes a condition with `and` for a ma
             def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D]: ...
 
         def merging(operator: Any) -> _Operator:
-            """Type an operator of two tensors, or of a tensor and a number, by their tapes."""
+            """Infer the tape of an operator's result from its operands, two tensors or a tensor and a number."""

@@ -1,4 +1,4 @@
-"""Pictures of tapes as text, which GitHub, Jupyter and most editors draw."""
+"""Graphs in the text format of Mermaid, which GitHub, Jupyter and most editors draw."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# The entities of HTML with a # for the &; what stands between < and > would be taken for a tag, and not be drawn.
+# HTML entities with # instead of &; text between < and > would be parsed as a tag and not drawn.
 _CODES: Final = str.maketrans({"#": "#35;", "&": "#38;", '"': "#quot;", "<": "#lt;", ">": "#gt;"})
 
 
 def flow(boxes: Iterable[str], arrows: Iterable[tuple[int, int]]) -> str:
-    """Write a graph in the language of Mermaid, from top to bottom.
+    """Return a graph as a Mermaid flowchart, from top to bottom.
 
     Args:
-        boxes: What stands in each.
-        arrows: From which box to which, counted from 0.
+        boxes: The text of each box.
+        arrows: Pairs of box indices, from and to.
 
     Returns:
-        One line a box and one an arrow, below `graph TD`.
+        One line per box and one per arrow, after `graph TD`.
 
     Source:
         [Mermaid](https://mermaid.js.org/syntax/flowchart.html), flowcharts, "Entity codes to escape characters".
@@ -29,7 +29,7 @@ def flow(boxes: Iterable[str], arrows: Iterable[tuple[int, int]]) -> str:
 
 
 def bundle(line: str, graph: str) -> dict[str, str]:
-    """Return what a notebook may show of a tape: its line, and the graph by the name that JupyterLab has for it."""
+    """Return a MIME bundle for notebooks: a line of text, and a Mermaid graph with JupyterLab's MIME type."""
     return {"text/plain": line, "text/vnd.mermaid": graph}
 
 

@@ -1,4 +1,4 @@
-"""The messages that refuse a call which does not fit its signature: the guard raises them, mypy prints them."""
+"""Error messages for calls that do not match a signature: the guard raises them, mypy prints them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RESULT: Final = "the result"
-ANY_NUMBER: Final = "..."  # how `*Ts` is written, whatever stands for it
-UNNAMED: Final = ""  # the call inside an op: `@op` puts the name in front
+ANY_NUMBER: Final = "..."  # how any `*Ts` is written
+UNNAMED: Final = ""  # the call inside an op: `@op` adds the name
 
 
 def callee(qualname: str) -> str:
-    """Return what a caller calls a function: `f`, `Linear.forward`, and `Linear` for its `__init__`."""
+    """Return the name of a function for messages: `f`, `Linear.forward`, and `Linear` for its `__init__`."""
     return qualname.rpartition("<locals>.")[2].removesuffix(".__init__")
 
 
 def layer(name: str, sizes: Sequence[object]) -> str:
-    """Write a layer by its class and what its type says: `Linear(64, 10)`, `ReLU`."""
+    """Return the name of a layer's class with the sizes in its type: `Linear(64, 10)`, `ReLU`."""
     return f"{name}({', '.join(map(str, sizes))})" if sizes else name
 
 
 def told(sizes: Sequence[object], defaults: Sequence[object]) -> Sequence[object]:
-    """Return the sizes of a layer up to the last that is not what it would be if it were left out."""
+    """Return the sizes of a layer without those at the end that are equal to their defaults."""
     count = len(sizes)
     while count and str(sizes[count - 1]) == str(defaults[count - 1]):
         count -= 1
@@ -31,11 +31,11 @@ def told(sizes: Sequence[object], defaults: Sequence[object]) -> Sequence[object
 
 
 def of_layer(place: str, layer: str, message: str) -> str:
-    """Say which layer refuses and where it stands, in the place of the call that a message starts with.
+    """Return the message with the call at its start replaced by the layer that raised it and its path.
 
     Args:
-        place: The path to the layer, as its caller writes it; empty where that is none.
-        layer: What `layer` writes.
+        place: The path to the layer, as its caller writes it; empty if there is none.
+        layer: The result of `layer`.
         message: `Linear.forward: x is ...`
 
     Returns:
@@ -45,25 +45,25 @@ def of_layer(place: str, layer: str, message: str) -> str:
 
 
 def with_article(noun: str) -> str:
-    """Return a noun with its `a` or `an`."""
+    """Return a noun with its article, `a` or `an`."""
     spoken_with_vowel = noun.startswith(("a", "e", "i", "o", "A", "E", "I", "O", "nd"))  # ndarray
     return f"{'an' if spoken_with_vowel else 'a'} {noun}"
 
 
 def shown(shape: Sequence[object]) -> str:
-    """Write a shape as Python writes a tuple, with `...` for any number of sizes."""
+    """Return a shape formatted like a Python tuple, with `...` for any number of sizes."""
     sizes = [str(size) for size in shape]
     return f"({sizes[0]},)" if len(sizes) == 1 and sizes != [ANY_NUMBER] else f"({', '.join(sizes)})"
 
 
 def wrong_rank(call: str, place: str, shape: Sequence[object], expected: Sequence[object]) -> str:
-    """Say that a shape has too many sizes, or too few.
+    """Return the message for a shape of the wrong rank.
 
     Args:
-        call: The function, as `callee` names it.
+        call: The function, as named by `callee`.
         place: The parameter, or `RESULT`.
-        shape: What is there.
-        expected: What the annotation says, its names unbound.
+        shape: The actual shape.
+        expected: The shape in the annotation, its names unbound.
 
     Returns:
         `f: x is (3, 4) but (3, 5, N) is expected: rank 2, not 3`
@@ -76,15 +76,15 @@ def wrong_rank(call: str, place: str, shape: Sequence[object], expected: Sequenc
 def wrong_size(
     call: str, place: str, shape: Sequence[object], expected: Sequence[object], axis: int, value: object = None
 ) -> str:
-    """Say which size of a shape is another than its annotation asks for.
+    """Return the message for a size that differs from the annotation.
 
     Args:
-        call: The function, as `callee` names it.
+        call: The function, as named by `callee`.
         place: The parameter, or `RESULT`.
-        shape: What is there.
-        expected: What the annotation says, its names unbound.
-        axis: Where they differ; counted from the back behind a `...`.
-        value: What a computed size such as `N + 1` comes to.
+        shape: The actual shape.
+        expected: The shape in the annotation, its names unbound.
+        axis: The axis where they differ; counted from the back after a `...`.
+        value: The value of a computed size such as `N + 1`.
 
     Returns:
         `f: x is (3, 4) but (3, 5) is expected: axis 1 is 4, not 5`, or
@@ -95,7 +95,7 @@ def wrong_size(
 
 
 def other_sizes(call: str, place: str, shape: Sequence[object], expected: Sequence[object]) -> str:
-    """Say that a shape differs from the one that is expected, in the words of `wrong_rank` or `wrong_size`."""
+    """Return the message for a shape that is not the expected one: that of `wrong_rank` or `wrong_size`."""
     if len(shape) != len(expected):
         return wrong_rank(call, place, shape, expected)
     axis = next(axis for axis, (n, m) in enumerate(zip(shape, expected, strict=True)) if n != m)
@@ -103,15 +103,15 @@ def other_sizes(call: str, place: str, shape: Sequence[object], expected: Sequen
 
 
 def wrong_number(call: str, place: str, number: object, expected: object, value: object = None) -> str:
-    """Say that an int is another than the size it is annotated with: `f: n is 5 but N + 1 = 4 is expected`."""
+    """Return the message for an int that differs from the annotated size: `f: n is 5 but N + 1 = 4 is expected`."""
     computed = "" if value is None or str(value) == str(expected) else f" = {value}"
     return f"{call}: {place} is {number} but {expected}{computed} is expected"
 
 
 def conflict(call: str, name: str, value: object, place: str, other: object, other_place: str) -> str:
-    """Say that one type variable would stand for two things: `f: N is 3 in x but 4 in y`.
+    """Return the message for a type variable with two values: `f: N is 3 in x but 4 in y`.
 
-    A tuple or a list is written as a shape. Within one place it is `f: N is both 3 and 4 in x`.
+    A tuple or a list is written as a shape. If both are in one parameter, it is `f: N is both 3 and 4 in x`.
     """
     first, second = _written(value), _written(other)
     if place == other_place:
@@ -120,33 +120,33 @@ def conflict(call: str, name: str, value: object, place: str, other: object, oth
 
 
 def too_small(call: str, name: str, value: object, place: str, least: int = 1) -> str:
-    """Say that a named size is below what it may be: `f: N is 0 in x but a named size is at least 1`."""
+    """Return the message for a named size that is too small: `f: N is 0 in x but a named size is at least 1`."""
     named = "a named size" if least else "a size of this name"
     return f"{call}: {name} is {value} in {place} but {named} is at least {least}"
 
 
 def below_zero(call: str, shape: Sequence[object], axis: int) -> str:
-    """Say that a result is computed to a size that none has: `f: the result would be (2, -1): axis 1 is below 0`."""
+    """Return the message for a result of negative size: `f: the result would be (2, -1): axis 1 is below 0`."""
     return f"{call}: {RESULT} would be {shown(shape)}: axis {axis} is below 0"
 
 
 def other_count(shape: Sequence[object], count: int) -> str:
-    """Say that the rows of a tensor are unpacked into too many names, or too few."""
+    """Return the message for unpacking the rows of a tensor into too many names, or too few."""
     return f"iter: x {shown(shape)} has {shape[0]} rows but is unpacked into {count}"
 
 
 def tape_missing(call: str, place: str) -> str:
-    """Say that a tape was asked for: `f: x has no tape but needs one`."""
+    """Return the message for a missing tape: `f: x has no tape but needs one`."""
     return f"{call}: {place} has no tape but needs one"
 
 
 def tape_unwanted(call: str, place: str) -> str:
-    """Say that no tape was asked for: `f: x has a tape but must have none`."""
+    """Return the message for an unexpected tape: `f: x has a tape but must have none`."""
     return _said(call, f"{place} has a tape but must have none")
 
 
 def wrong_dtype(call: str, place: str, dtype: str, expected: str) -> str:
-    """Say that a dtype is another: `f: x is float64 but float32 is expected`."""
+    """Return the message for a wrong dtype: `f: x is float64 but float32 is expected`."""
     return _said(call, f"{place} is {dtype} but {expected} is expected")
 
 
@@ -163,70 +163,79 @@ def _written(value: object) -> str:
 
 
 def no_module(place: str, given: str) -> str:
-    """Say that something cannot be a layer: `Sequential: layer 1 is the class ReLU, not a module`."""
+    """Return the message for a layer that is not a module: `Sequential: layer 1 is the class ReLU, not a module`."""
     return f"{place} is {given}, not a module"
 
 
 def no_dtype(call: str, place: str, given: str) -> str:
-    """Say that something is no dtype: `f: dtype is a str but a dtype of NumPy, or its scalar type, is expected`."""
+    """Return the message for a value that is not a dtype.
+
+    `f: dtype is a str but a dtype of NumPy, or its scalar type, is expected`
+    """
     return _said(call, f"{place} is {given} but a dtype of NumPy, or its scalar type, is expected")
 
 
 def no_real_dtype(call: str, place: str, dtype: str) -> str:
-    """Say that no op knows a dtype: `zeros: dtype is complex64 but floating, integer or bool is expected`."""
+    """Return the message for an unsupported dtype.
+
+    `zeros: dtype is complex64 but floating, integer or bool is expected`
+    """
     return wrong_dtype(call, place, dtype, "floating, integer or bool")
 
 
 def mixed_dtypes(call: str, dtype: str, place: str, other: str, other_place: str) -> str:
-    """Say that two dtypes which must be one are two: `f: x is float32 but y is int64`.
+    """Return the message for two dtypes that have to be the same: `f: x is float32 but y is int64`.
 
-    A number beside a tensor goes by its class: `f: y is a float but x is int64`.
+    For a number, the message names its class: `f: y is a float but x is int64`.
     """
     return _said(call, f"{place} is {dtype} but {other_place} is {other}")
 
 
 def no_tensor(call: str, x: str, y: str) -> str:
-    """Say that of two operands none is a tensor: `add: neither a float nor an int is a tensor`."""
+    """Return the message for two operands that are not tensors: `add: neither a float nor an int is a tensor`."""
     return _said(call, f"neither {x} nor {y} is a tensor")
 
 
 def no_operand(call: str, given: str) -> str:
-    """Say that an operand can be none: `equal: a tuple is neither a tensor nor a number nor a NumPy array`."""
+    """Return the message for an invalid operand.
+
+    `equal: a tuple is neither a tensor nor a number nor a NumPy array`
+    """
     return _said(call, f"{given} is neither a tensor nor a number nor a NumPy array")
 
 
 def other_shape(call: str, place: str, shape: object, expected: object) -> str:
-    """Say that a shape known by name only is not the one that is expected: `f: x is S but (3, 5) is expected`."""
+    """Return the message for a mismatch of a shape known only by name: `f: x is S but (3, 5) is expected`."""
     return f"{call}: {place} is {shape} but {expected} is expected"
 
 
 def not_differentiable() -> str:
-    """Say that nothing was recorded."""
+    """Return the message for `backward` of a tensor without a tape."""
     return "backward: the tensor has no tape; trace an input first"
 
 
 def not_scalar(shape: Sequence[object]) -> str:
-    """Say that a gradient starts at one number: `backward: x (2, 3) is not a scalar; reduce it or pass seed=`."""
+    """Return the message for a non-scalar: `backward: x (2, 3) is not a scalar; reduce it or pass seed=`."""
     return f"backward: x {shown(shape)} is not a scalar; reduce it or pass seed="
 
 
 def not_one_element(call: str, shape: Sequence[object], size: object) -> str:
-    """Say that a tensor is no number: `item: a tensor of shape (2, 5) has 10 elements, not one`."""
+    """Return the message for several elements: `item: a tensor of shape (2, 5) has 10 elements, not one`."""
     return f"{call}: a tensor of shape {shown(shape)} has {size} elements, not one"
 
 
 def without_gradient(dtype: str) -> str:
-    """Say that a gradient is asked for where none can be: `a tensor of dtype int64 has no gradient`."""
+    """Return the message for a dtype that has no gradients: `a tensor of dtype int64 has no gradient`."""
     return f"a tensor of dtype {dtype} has no gradient"
 
 
 def immutable(index: str) -> str:
-    """Say that `x[0] = ...` is no assignment, by the index that `written_index` writes."""
+    """Return the message for an assignment `x[0] = ...`, given the index as formatted by `written_index`."""
     return f"a tensor is immutable: x[{index}] = ... has no effect; at_set gives another tensor"
 
 
 def written_index(index: object) -> str:
-    """Write an index as it stands between brackets."""
+    """Return an index formatted as it is written between brackets."""
     if isinstance(index, tuple) and index:
         return ", ".join(map(written_index, index)) + ("," if len(index) == 1 else "")
     if isinstance(index, slice):
@@ -236,46 +245,46 @@ def written_index(index: object) -> str:
 
 
 def traced_twice() -> str:
-    """Say that a tape is there already."""
+    """Return the message for tracing a tensor that has a tape already."""
     return "trace: the tensor has a tape already"
 
 
 def consumed(call: str, place: str, where: str, by: str = "backward") -> str:
-    """Say that a tape is used after its end: `mul: x was consumed by backward on line 7`."""
+    """Return the message for the use of a consumed tape: `mul: x was consumed by backward on line 7`."""
     return f"{call}: {place} was consumed by {by} {where}"
 
 
 def untraceable(call: str) -> str:
-    """Say that an op asks for what a traced step has not: `nonzero: the numbers of a tensor are asked for, ...`."""
+    """Return the message for an op that needs values under `jit`: `nonzero: the numbers of a tensor are ...`."""
     return f"{call}: the numbers of a tensor are asked for, which a step under jit has only when it runs"
 
 
 def traced_before() -> str:
-    """Say that a tensor has left the step that it was traced in."""
+    """Return the message for the use of a traced tensor outside the step that it was traced in."""
     return "jit: a tensor is used that a step left behind when it was traced; let the step return it"
 
 
 def captured(call: str, place: str) -> str:
-    """Say that a step changes what it was not given: `Param.assign: value would change ...`."""
+    """Return the message for a step that changes an object that is not its argument: `Param.assign: value ...`."""
     return f"{call}: {place} would change what is no argument of the step under jit"
 
 
 def not_given(call: str, what: str, mend: str) -> str:
-    """Say that a step reads what it was not given: `predict: the parameter model.weight is read but ...`."""
+    """Return the message for a step that reads an array that is not its argument: `predict: the parameter ...`."""
     return f"{call}: {what} is read but is no argument, so its values would stay as they are now; {mend}"
 
 
 def not_divided(divisor: object, number: object) -> str:
-    """Say that one size leaves a rest of another: `assert_divides: 3 does not divide 8`."""
+    """Return the message for a size that does not divide another: `assert_divides: 3 does not divide 8`."""
     return f"assert_divides: {divisor} does not divide {number}"
 
 
 def not_same(n: object, m: object) -> str:
-    """Say that two sizes differ: `assert_same: 3 is not 4`."""
+    """Return the message for two sizes that differ: `assert_same: 3 is not 4`."""
     return f"assert_same: {n} is not {m}"
 
 
 def revealed(shape: str, dtype: str, *, owns_tape: bool | None) -> str:
-    """Write what is known of a tensor: `(N, 2*M) float32, owned tape`."""
+    """Return the shape, dtype and tape of a tensor, formatted: `(N, 2*M) float32, owned tape`."""
     tape = {True: "owned tape", False: "no tape", None: "any tape"}[owns_tape]
     return f"{shape} {dtype}, {tape}"

@@ -1,4 +1,4 @@
-"""Tensors that compute their value when it is read."""
+"""Lazy tensors, which compute their value when it is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Where a lazy tensor has its value from: what is known of it before it is computed, and how it is."""
+    """The source of a lazy tensor's value; shape and dtype are known before the value is computed."""
 
     @property
     def shape(self) -> Any:
@@ -33,9 +33,10 @@ class Source(Protocol):
 
 
 class Lazy(Tensor[S_co, NoneTape, D_co]):
-    """A tensor whose slot for the value is empty: reading `data` asks its source, which knows the shape before.
+    """A tensor with an empty `data` slot: reading `data` returns the value of its source.
 
-    Its source stands where a taped tensor has its node, so that it has the slots of any other.
+    The source is stored in the slot `node`, which only taped tensors use otherwise, so that all tensors have the same
+    slots.
     """
 
     __slots__ = ()
@@ -45,14 +46,14 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
     node: Any
 
     def __getattr__(self, name: str) -> Any:
-        """Is asked for `data` alone, while the slot is empty."""
+        """Return the value for `data`; Python calls this only while the slot is empty."""
         if name != "data":
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
             raise AttributeError(message)
         return self.read()
 
     def read(self) -> Any:
-        """Return the value, which is not there."""
+        """Return the value of the source."""
         return self.node.value()
 
     @property
@@ -83,9 +84,9 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
 
 
 class Loose(Lazy[Any, Any]):
-    """A node whose value no closure reads: it is there for as long as the tensor with the tape is.
+    """A node whose value no backward closure reads: it has a weak reference, valid while the taped tensor exists.
 
-    A step that comes later and does read it fastens it, and it is a plain tensor again.
+    If an op that is recorded later reads the value, `save_value` turns the node back into a plain tensor.
     """
 
     __slots__ = ()
@@ -104,7 +105,7 @@ class Loose(Lazy[Any, Any]):
 
 
 class _Held:
-    """A value that somebody else holds, and what is known of it for good."""
+    """A weak reference to a value, with its shape and dtype."""
 
     __slots__ = ("dtype", "reference", "shape")
 
@@ -116,7 +117,7 @@ class _Held:
         """Return the value.
 
         Raises:
-            TapeError: Nobody holds it any more.
+            TapeError: The value has been freed.
         """
         value = self.reference()
         if value is None:
@@ -126,7 +127,7 @@ class _Held:
 
 
 def release_value(node: Any) -> None:
-    """Let go of the value of a node, an array, if the node is a plain one."""
+    """Replace the value of a plain node, an array, by a weak reference."""
     if node.__class__ is Tensor:
         held: Any = _Held(node.data)
         del node.data

@@ -1,4 +1,4 @@
-"""Binds a shape rule to an op and enters both into the table that methods and the checker look up."""
+"""The decorator `op`: it binds a shape rule to an op and registers both for methods and the type checker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tapegrad.tracebacks import trim_on_exit, trim_traceback
 if TYPE_CHECKING:
     from types import CodeType
 
-Rule = Callable[..., Any]  # to sizes; to a tuple of them where an op gives several tensors
+Rule = Callable[..., Any]  # returns the result's sizes; a tuple of sizes if the op returns several tensors
 MemoryBound = bool | Callable[..., bool]
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -33,26 +33,26 @@ C = TypeVar("C", bound=type)
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """An op by name: its rule from sizes to sizes, and which of its parameters the rule gets as sizes."""
+    """A registered op: its shape rule, and which parameters are passed to the rule as sizes."""
 
     name: str
     rule: Rule
     function: Callable[..., Any]
     parameters: tuple[str, ...]  # of the rule
     operands: frozenset[str]
-    sequences: frozenset[str]  # operands that are any number of tensors: of these the rule gets a tuple of shapes
+    sequences: frozenset[str]  # operands that are any number of tensors: the rule gets a tuple of shapes
     operator: str | None
     memory_bound: MemoryBound
-    is_single: bool  # whether it gives one tensor, and the same one each time
-    alone: tuple[str, ...]  # what a call must say, by position
-    star: str = ""  # the sequence whose tensors a call lists one by one
-    dtypes: Rule | None = None  # refuses operands by rank and dtype
+    is_single: bool  # whether it returns one tensor and is deterministic
+    alone: tuple[str, ...]  # required positional parameters
+    star: str = ""  # the variadic parameter, `*tensors`
+    dtypes: Rule | None = None  # raises DTypeError by rank and dtype of the operands
 
     def sizes(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the rule's answer for a call: operands stand as their shapes, all else as it is."""
+        """Return the rule's result for a call: operands are passed as shapes, all other arguments unchanged."""
         if kwargs or len(args) != len(self.alone):
             given = _signature(self.function).bind(*args, **kwargs).arguments
-        else:  # as most calls of an op are that asks its rule each time
+        else:  # without `bind`: most calls of an eager op
             given = dict(zip(self.alone, args, strict=True))
         return self.rule(
             **{
@@ -64,27 +64,27 @@ class Op:
 
 
 class Typed(NamedTuple):
-    """What a dtype rule gets of an operand."""
+    """The rank and dtype of an operand, as a dtype rule gets it."""
 
     rank: int
     dtype: str
 
     @property
     def is_integer(self) -> bool:
-        """Whether it holds whole numbers; bools are none."""
+        """Whether the dtype is an integer type, which bool is not."""
         return self.dtype.startswith(("int", "uint"))
 
     @property
     def is_float(self) -> bool:
-        """Whether it holds floats."""
+        """Whether the dtype is a float type."""
         return self.dtype.startswith(("float", "bfloat"))
 
 
 class NoNumbersError(Exception):
-    """A value was asked for numbers that it has not; for an op it knows another answer."""
+    """The values of a tensor were requested where it has none; for an op, `answer` replaces the result."""
 
     def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return what stands for the result of an op that could not be computed."""
+        """Return a replacement for the result of an op that could not be computed."""
         raise NotImplementedError
 
 
@@ -116,25 +116,26 @@ def op(
     memory_bound: MemoryBound = False,
     dtypes: Rule | None = None,
 ) -> Callable[[F], F]:
-    """Make an op of a function: its errors speak with the rule's words, and the checker finds the rule by its name.
+    """Register a function as an op: its shape rule explains its errors, and the checker infers shapes by the rule.
 
-    The rule has the op's parameters; where the op is annotated with a tensor the rule gets its sizes. NumPy looks at
-    the sizes first, and the rule explains its refusal. TAPEGRAD_CHECK_RULES=1 compares every result with its rule.
+    The rule has the op's parameters; where the op is annotated with a tensor, the rule gets its sizes. NumPy computes
+    first; if it raises, the rule is called to explain the error. With TAPEGRAD_CHECK_RULES=1 every result is compared
+    with its rule.
 
     Args:
-        rule: From sizes to sizes; raises `ShapeError` with what comes after the op's name.
+        rule: From sizes to sizes; raises `ShapeError` with the message without the op's name.
         operator: The operator that calls the op, such as `__matmul__`.
-        eager: Whether the rule runs before the op, for where NumPy would stay silent.
-        memory_bound: Whether the op costs little more than the memory of its result, so that a checkpointing tape may
-            rather compute it again than save it; or a function that says so of a call, from the op's own arguments.
-        dtypes: Raises `DTypeError` for what no annotation says, such as a dtype that hangs on a rank. It has some of
-            the op's parameters and gets operands as `Typed`; the op asks it, and so does the checker.
+        eager: Whether the rule runs before the op, for ops where NumPy would not raise.
+        memory_bound: Whether the op costs little more than the memory of its result, so that a checkpointing tape
+            computes it again instead of saving it; or a predicate on the op's arguments.
+        dtypes: Raises `DTypeError` for dtypes that annotations cannot express, such as one that depends on a rank. It
+            has some of the op's parameters and gets operands as `Typed`; both the op and the checker call it.
 
     Returns:
         A decorator.
 
     Raises:
-        TypeError: Rule and op differ in their parameters.
+        TypeError: The rule has a parameter that the op does not have, or another order.
     """
 
     def bind(function: F) -> F:
@@ -162,20 +163,20 @@ def op(
 
 
 def operated(kind: C) -> C:
-    """Let the operators and methods of a class be the ops themselves once they are there.
+    """Replace the operators and methods of a class by the ops of the same name once these are registered.
 
-    So there is no look-up, a call less, and no frame between the caller and the op that refuses. A method that takes
-    sizes one by one, as no op does, stays what it is.
+    This saves a look-up and a call, and the traceback has no frame between the caller and the op. A variadic method,
+    such as one that takes sizes one by one, is not replaced.
     """
     _OPERATED.append(kind)
     return kind
 
 
 def remembered(*, memory_bound: bool = False) -> Callable[[F], F]:
-    """Let a checkpointing tape compute again what a part of an op gives, as it can what a whole op gives.
+    """Let a checkpointing tape recompute the result of a function that is a part of an op.
 
     Args:
-        memory_bound: Whether the part costs little more than the memory of its result, see `op`.
+        memory_bound: Whether the function costs little more than the memory of its result, see `op`.
 
     Returns:
         A decorator.
@@ -214,13 +215,13 @@ def _reflected(call: Callable[..., Any]) -> Callable[..., Any]:
     return reflected
 
 
-@functools.cache  # an eager op asks at each call, and reading the annotations takes ten times as long as the rule
+@functools.cache  # an eager op needs it in each call, and reading the annotations takes ten times as long as the rule
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function)
 
 
 def _key(function: Callable[..., Any]) -> str:
-    """Return what an op goes by in the tables: methods call the library's by name, so no other is in their way."""
+    """Return the key of an op in the tables: the library's ops have their name, others their module's name as well."""
     module, name = function.__module__ or "", function.__name__  # None where `exec` ran the file without a name
     return name if module.startswith("tapegrad.") else f"{module}.{name}"
 
@@ -232,7 +233,7 @@ def _sizes(value: Any, *, many: bool) -> Any:
 
 
 def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
-    """Return what calls an op and explains its errors; of one or two operands alone, without packing them up."""
+    """Return a function that calls an op and explains its errors; one or two operands are passed without `*args`."""
 
     def unary(x: Any) -> Any:
         try:
@@ -277,14 +278,14 @@ def _calling(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
 
 
 def _remember(entry: Op, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Tell a checkpointing tape how to compute what it has just recorded."""
+    """Tell a checkpointing tape how to recompute the result that it has just recorded."""
     given = entry.memory_bound
     memory_bound = given if isinstance(given, bool) else given(*args, **kwargs)
     result.tape._tape.checkpoint.remember(result, entry.function, args, kwargs, memory_bound=memory_bound)
 
 
 def _explain(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
-    """Raise what the rule says of an error; of a value without numbers, or if one vanished, it returns the answer."""
+    """Raise the error with the rule's explanation; for missing values or an underflow, return a result instead."""
     if isinstance(error, NoNumbersError):
         return _answered(entry, args, kwargs, error)
     if isinstance(error, FloatingPointError):
@@ -295,7 +296,7 @@ def _explain(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Ex
             raise error
         raise explained from None
     finally:
-        del explained, error  # a frame that holds its own error is a cycle, and keeps the operands
+        del explained, error  # a frame that refers to its own error is a cycle and keeps the operands alive
 
 
 def _data(value: Any) -> Any:
@@ -344,7 +345,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _code(function: Callable[..., Any]) -> CodeType:
-    unwrapped: Any = inspect.unwrap(function)  # under a guard it would be the wrapper's
+    unwrapped: Any = inspect.unwrap(function)  # the function under a guard, not the guard's wrapper
     code: CodeType = unwrapped.__code__
     return code
 
@@ -355,7 +356,7 @@ def _required(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _star(function: Callable[..., Any]) -> str:
-    """Return the parameter that is written with a star; it comes last among the names of the code."""
+    """Return the variadic parameter, which is the last of the parameter names, or an empty string."""
     return _parameters(function)[-1] if _code(function).co_flags & inspect.CO_VARARGS else ""
 
 
@@ -386,7 +387,7 @@ def _answered(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], missing:
 
 
 def _unless_vanished(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
-    """Call an op again where underflow is an error, for 0 is what is meant; to say so each time would cost 1 µs."""
+    """Call an op again if underflow raised an error: 0 is the intended result. `errstate` in each call costs 1 µs."""
     if np.geterr()["under"] != "raise":
         raise error from None
     with np.errstate(under="ignore"):
@@ -406,7 +407,7 @@ def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: 
     except (ShapeError, DTypeError) as by_rule:
         return _named(entry, by_rule, args, kwargs)
     except (AttributeError, IndexError, TypeError, ValueError):
-        return error  # the call does not fit the signature: Python's own words are the right ones
+        return error  # the call does not match the signature: Python's message is the right one
     except OverflowError:
         sizes = ()  # more results than can be counted
     if isinstance(error, _OURS):
@@ -421,41 +422,41 @@ def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: 
 
 
 def _overflowing(sizes: Any) -> Any:
-    """Return which result of an op would have more bytes than can be counted, if one would; NumPy counts no 0."""
+    """Return the shape of a result that exceeds the largest array size, or None; as in NumPy, sizes of 0 count as 1."""
     shapes = sizes if sizes and isinstance(sizes[0], tuple) else (sizes,)
     return next((shape for shape in shapes if prod(max(n, 1) for n in shape) > _LARGEST), None)
 
 
 def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """Return an error that speaks of an op by its name, and knows what it was given."""
-    message = str(error)  # in which a guard under the op has named it
+    """Return an error that names the op and has the shapes, dtypes and tapes of its arguments."""
+    message = str(error)  # a guard under the op has named it already
     message = message if message.startswith(f"{entry.name}: ") else f"{entry.name}: {message}"
     named = error.with_message(message) if isinstance(error, TapegradError) else type(error)(message)
-    vars(named)["op"] = entry.name  # the message is complete: an op around this one leaves it alone
+    vars(named)["op"] = entry.name  # an outer op does not change an error that has an op
     if isinstance(named, TapegradError):
-        with suppress(Exception):  # the error is on its way to the user, and no other must come before it
+        with suppress(Exception):  # no other error may replace the one to be raised
             _inform(named, entry, _signature(entry.function).bind(*args, **kwargs).arguments)
     return named
 
 
 def _of_kinds(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """Return what comes before an error that something of no shape has caused: it is of another kind."""
+    """Return a DTypeError if an argument of the wrong type caused the error, otherwise the error itself."""
     if isinstance(error, ShapeError) or type(error) in (TypeError, AttributeError):
-        with suppress(TypeError):  # the call does not fit the signature
+        with suppress(TypeError):  # the call does not match the signature
             for message in _of_other_kinds(entry, _signature(entry.function).bind(*args, **kwargs).arguments):
                 return DTypeError(message)
     return error
 
 
 def _has_no_shape(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Return whether an operand is no tensor and no number, so that a rule must not be asked about its length."""
-    with suppress(TypeError):  # the call does not fit the signature
+    """Return whether an argument has the wrong type, so that the rule must not be called with its length."""
+    with suppress(TypeError):  # the call does not match the signature
         return any(_of_other_kinds(entry, _signature(entry.function).bind(*args, **kwargs).arguments))
     return False
 
 
 def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
-    """Say which arguments are of another kind than their annotation: no tensor, no int, no string."""
+    """Yield a message for each argument that is not of the annotated type: a tensor, int or string."""
     for name, value in arguments.items():
         asked, parameter = entry.function.__annotations__.get(name), _signature(entry.function).parameters[name]
         kind = messages.with_article(type(value).__name__)
@@ -481,7 +482,7 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
 
 
 def _inform(error: TapegradError, entry: Op, arguments: dict[str, Any]) -> None:
-    """Tell an error what the op was given, and which sizes of it its rule found to clash."""
+    """Set the shapes, dtypes and tapes of an op's arguments on an error, and the axes that do not match."""
     given = _operands(entry, arguments)
     error.shapes = {name: tuple(x.shape) for name, x in given.items()}
     error.dtypes = {name: str(x.dtype) for name, x in given.items()}
@@ -501,7 +502,7 @@ def _inform(error: TapegradError, entry: Op, arguments: dict[str, Any]) -> None:
 
 
 def _operands(entry: Op, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the tensors and arrays that an op was given, by parameter; of several in one `tensors[1]`."""
+    """Return the tensor and array arguments of an op by parameter; those of a sequence by `tensors[1]`."""
     found: dict[str, Any] = {}
     for name, value in arguments.items():
         if name in entry.sequences:
@@ -512,7 +513,7 @@ def _operands(entry: Op, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _watched(name: str, value: Any, watched: dict[str, Any]) -> Any:
-    """Return what stands for an operand: its watched sizes, or those of each of several; a number has none."""
+    """Return the tracked sizes of an operand, or those of each tensor in a sequence; a number has the shape ()."""
     if f"{name}[0]" in watched:
         return tuple(watched.get(f"{name}[{position}]", ()) for position in range(len(value)))
     return watched.get(name, np.shape(_data(value)))

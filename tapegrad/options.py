@@ -1,4 +1,4 @@
-"""Options: what may be given for a number, said in one way by all that take one."""
+"""Checks for numeric options, with uniform error messages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def check_number(call: str, option: str, number: Any) -> None:
-    """Reject what is no number.
+    """Check that an option is a number and not NaN.
 
     Raises:
-        DTypeError: It is something else.
+        DTypeError: It is not a number.
         ValueError: It is NaN.
     """
     _check_kind(call, option, number)
@@ -26,41 +26,41 @@ def check_number(call: str, option: str, number: Any) -> None:
 
 
 def check_at_least_zero(call: str, option: str, number: Any) -> None:
-    """Reject what is no number, or a negative one.
+    """Check that an option is a number of at least 0.
 
     Raises:
-        DTypeError: It is something else.
+        DTypeError: It is not a number.
         ValueError: It is negative or NaN.
     """
     check_range(call, option, number, "at least 0", lambda number: number >= 0)
 
 
 def check_fraction(call: str, option: str, number: Any) -> None:
-    """Reject what is no number, or none of what can be kept from step to step.
+    """Check that an option is a number from 0 to below 1, such as the decay rate of a moving average.
 
     Raises:
-        DTypeError: It is something else.
+        DTypeError: It is not a number.
         ValueError: It is negative or NaN, or at least 1.
     """
     check_range(call, option, number, "from 0 to below 1", lambda number: 0 <= number < 1)
 
 
 def check_range(call: str, option: str, number: Any, said: str, fits: Callable[[Any], bool]) -> None:
-    """Reject what is no number, or one that does not fit, and say what does.
+    """Check that an option is a number in a range, which `fits` tests and `said` describes.
 
     Raises:
-        DTypeError: It is something else.
-        ValueError: It does not fit.
+        DTypeError: It is not a number.
+        ValueError: It is outside the range.
     """
     _check_kind(call, option, number)
     _check_fit(call, option, number, said, fits=fits(number))
 
 
 def check_count(call: str, option: str, number: Any, least: int = 1) -> None:
-    """Reject what is no whole number, or too small a one.
+    """Check that an option is an integer of at least `least`.
 
     Raises:
-        DTypeError: It is something else.
+        DTypeError: It is not an integer.
         ValueError: It is too small.
     """
     check_whole(call, option, number)
@@ -68,10 +68,10 @@ def check_count(call: str, option: str, number: Any, least: int = 1) -> None:
 
 
 def check_whole(call: str, option: str, number: Any) -> None:
-    """Reject what is no whole number.
+    """Check that an option is an integer.
 
     Raises:
-        DTypeError: It is something else.
+        DTypeError: It is not an integer.
     """
     if not isinstance(number, Integral) or isinstance(number, bool):
         message = f"{call}: {option} is {number!r} but a whole number is expected"
@@ -79,7 +79,7 @@ def check_whole(call: str, option: str, number: Any) -> None:
 
 
 def _check_kind(call: str, option: str, number: Any) -> None:
-    # Of a single element, an array or a tensor will do.
+    # An array or a tensor of shape () is a number, too.
     is_number = isinstance(number, Real) or getattr(number, "shape", None) == ()
     if not is_number or str(getattr(number, "dtype", type(number).__name__)) == "bool":
         shown = f"a {type(number).__name__}" if callable(number) else repr(number)

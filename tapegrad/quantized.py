@@ -1,4 +1,4 @@
-"""Quantized tensors: whole numbers of 8 bits and a scale, in a quarter of the memory of float32."""
+"""Quantized tensors: 8-bit integers and a scale, in a quarter of the memory of float32."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Steps:
 
     Attributes:
         values: Int8, in the shape of the tensor.
-        scale: The size of a step in each block, `(B,)`, in the dtype of the tensor.
-        zero: What stands for 0, from -128 to 127.
-        scheme: How they were made.
+        scale: The scale of each block, `(B,)`, in the dtype of the tensor.
+        zero: The zero point, from -128 to 127.
+        scheme: The scheme that quantized the tensor.
     """
 
     values: Array
@@ -47,37 +47,37 @@ class Steps:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of an element, once it is a float again."""
+        """The dtype of an element after dequantization."""
         return self.scale.dtype
 
     @property
     def nbytes(self) -> int:
-        """How many bytes are held."""
+        """The number of bytes of values, scales and zero point."""
         return self.values.nbytes + self.scale.nbytes + 1
 
     def value(self) -> Array:
-        """Return the numbers, each within half a step of what it was."""
+        """Return the dequantized values, each within half a step of the original."""
         steps = self.values.astype(self.dtype)
         if self.zero:
             steps -= np.asarray(self.zero, self.dtype)
         scale, largest = _spread(self.scale, self.values.shape, self.scheme), np.finfo(self.dtype).max
         if self.scale.max(initial=0) < largest / 256:
             return np.asarray(steps * scale)
-        with np.errstate(over="ignore"):  # the last of 255 steps may lead past the largest number
+        with np.errstate(over="ignore"):  # the last of 255 steps may exceed the largest float
             return np.asarray(np.clip(steps * scale, -largest, largest))
 
 
 class Scheme(ABC):
-    """How floats become whole numbers."""
+    """A quantization scheme: how floats are converted to 8-bit integers."""
 
     @abstractmethod
     def steps(self, x: Array) -> Steps:
-        """Return an array of finite floats as steps."""
+        """Quantize an array of finite floats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Symmetric(Scheme):
-    r"""One scale for the whole tensor, from -127 to 127.
+    r"""Symmetric quantization: one scale for the whole tensor, values from -127 to 127.
 
     $$q = \operatorname{round}(x / s), \quad s = \max |x| / 127$$
     """
@@ -89,7 +89,7 @@ class Symmetric(Scheme):
 
 @dataclass(frozen=True, slots=True)
 class Affine(Scheme):
-    r"""One scale for the whole tensor and a whole number that stands for 0: finer where the signs are one-sided.
+    r"""Affine quantization: one scale and one zero point for the whole tensor; finer if most elements have one sign.
 
     $$q = \operatorname{round}(x / s) + z, \quad s = (\max(x, 0) - \min(x, 0)) / 255, \quad
     z = \operatorname{round}(-\min(x, 0) / s) - 128$$
@@ -111,19 +111,21 @@ class Affine(Scheme):
 @public_api
 @dataclass(frozen=True, slots=True)
 class BlockSymmetric(Scheme):
-    r"""A scale for each block of elements, in row-major order: one large element costs the others no digits.
+    r"""Block-wise symmetric quantization: a scale for each block of elements, in row-major order.
+
+    A large element reduces the precision only of its own block.
 
     $$q_i = \operatorname{round}(x_i / s_b), \quad s_b = \max_{i \in b} |x_i| / 127$$
 
     Args:
-        block: Elements in a block, at least 1; the last block may be shorter.
+        block: The number of elements in a block, at least 1; the last block may be shorter.
 
     Raises:
         ValueError: `block` is below 1.
 
     Source:
         Dettmers et al., [8-bit optimizers via block-wise quantization](https://arxiv.org/abs/2110.02861), §2.1, with
-        even steps.
+        uniform steps.
     """
 
     block: int = 64
@@ -139,9 +141,9 @@ class BlockSymmetric(Scheme):
 
 
 class Quantized(Lazy[S_co, D_co]):
-    """A tensor held as int8 and scales; any op may use it, and reads it as the floats that these stand for.
+    """A tensor stored as int8 values and scales; any op can use it and reads dequantized floats.
 
-    Nothing keeps the floats: a closure reads them again on its way back.
+    The floats are not saved: a backward closure dequantizes them again.
     """
 
     __slots__ = ()
@@ -152,13 +154,13 @@ class Quantized(Lazy[S_co, D_co]):
 
     @property
     def steps(self) -> Steps:
-        """What is held."""
+        """The stored values and scales."""
         steps: Steps = self.node
         return steps
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the values and the scales take."""
+        """The number of bytes of values, scales and zero point."""
         return self.steps.nbytes
 
     @override
@@ -172,17 +174,17 @@ class Quantized(Lazy[S_co, D_co]):
 
 @public_api
 def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
-    """Round a tensor to whole numbers of 8 bits; no gradient goes through, whatever tape `x` has.
+    """Quantize a tensor to 8-bit integers; no gradient flows through, even if `x` has a tape.
 
     Args:
-        x: Any shape, a float dtype, finite.
+        x: Any shape, a float dtype other than bfloat16, finite.
         scheme: `Symmetric()`, `Affine()` or `BlockSymmetric()`.
 
     Returns:
-        A tensor without a tape, each number within half a step of that of `x`; 0 stays 0.
+        A tensor without a tape, each element within half a step of that of `x`; 0 stays 0.
 
     Raises:
-        DTypeError: `x` is not a float, or is of bfloat16.
+        DTypeError: `x` is not a float tensor, or its dtype is bfloat16.
         ValueError: An element is infinite or NaN.
     """
     tensor_only(x, "quantize: x")
@@ -201,13 +203,13 @@ def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
 
 @public_api
 def dequantize(x: Quantized[S, Float]) -> Tensor[S, NoneTape, Float]:
-    """Return the floats that a quantized tensor stands for, as a tensor that holds them.
+    """Convert a quantized tensor to floats.
 
     Args:
         x: Any shape.
 
     Returns:
-        The shape and the dtype that `quantize` was given.
+        The shape and the dtype of the tensor that was quantized.
 
     Raises:
         DTypeError: `x` is not a quantized tensor.
@@ -226,7 +228,7 @@ def _symmetric(x: Array, scheme: Scheme) -> Steps:
 
 
 def _peaks(flat: Array, scheme: Scheme) -> Array:
-    """Return the largest number of each block."""
+    """Return the maximum of each block."""
     length = scheme.block if isinstance(scheme, BlockSymmetric) else max(flat.size, 1)
     blocks = max(-(-flat.size // length), 1)
     padded = np.pad(flat, (0, blocks * length - flat.size))
@@ -234,13 +236,13 @@ def _peaks(flat: Array, scheme: Scheme) -> Array:
 
 
 def _as_scale(scale: Array, dtype: np.dtype[Any]) -> Array:
-    """Round scales to a dtype: nothing is divided by 0, be a block all zeros or next to it."""
+    """Convert scales to a dtype, with a positive lower limit, since a block of zeros or subnormals divides by it."""
     smallest = np.finfo(dtype).smallest_normal
     return np.where(scale > 0, np.maximum(scale, smallest), 1).astype(dtype)
 
 
 def _spread(scale: Array, shape: tuple[int, ...], scheme: Scheme) -> Array:
-    """Return each element the scale of its block."""
+    """Broadcast the scale of each block to its elements."""
     if not isinstance(scheme, BlockSymmetric):
         return scale.reshape((1,) * len(shape))
     return np.repeat(scale, scheme.block)[: math.prod(shape)].reshape(shape)

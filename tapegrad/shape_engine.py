@@ -1,4 +1,4 @@
-"""The engine whose values are shapes: a program runs through the rules of its ops, and no number is touched."""
+"""The shape-only backend: a program runs on shapes and dtypes, by the shape rules of its ops, without values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ShapesOnlyError(NoNumbersError):
-    """Somebody asked for numbers where there are shapes only; an op is answered by its rule."""
+    """The values of a shape-only tensor were requested; the result of an op then follows from its rule."""
 
     @override
     def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -30,9 +30,9 @@ class ShapesOnlyError(NoNumbersError):
 
 
 class NamedSize(Dim):
-    """A size known by name that answers what is true whatever the name stands for, and refuses all else.
+    """A symbolic size that supports comparisons which hold for all values of its names; others raise an error.
 
-    It stands where a program has a number: `n > 0` and `n == n` are true, and `n == 64` is false, as for the checker.
+    Programs use it like an int: `n > 0` and `n == n` are true, and `n == 64` is false, as for the type checker.
     """
 
     __slots__ = ()
@@ -98,7 +98,7 @@ class NamedSize(Dim):
         message = "a size that no rule knows" if is_unknown(self) else f"the number that {self} stands for"
         raise ShapesOnlyError(message)
 
-    # Any: mypy knows these of a `Dim`, which refuses them all.
+    # Any: `Dim` declares these operators, too, but all of them raise.
     __eq__: Any = _equals
     __ne__: Any = _differs
     __lt__: Any = _is_less
@@ -114,18 +114,18 @@ class NamedSize(Dim):
 
 
 def answering(size: Size) -> Size:
-    """Return a size that a program may ask as it asks a number."""
+    """Return a size that supports comparisons as an int does."""
     return NamedSize(size.terms) if isinstance(size, Dim) and not isinstance(size, NamedSize) else size
 
 
 class Outline(Value[Any, Any]):
-    """A shape and a dtype in the place of an array; its operators are the ops of the same meaning, by their rules."""
+    """A shape and a dtype instead of an array; its operators apply the shape rules of the corresponding ops."""
 
     __slots__ = ("dtype", "shape")
 
     shape: Any
     dtype: Any
-    __array_ufunc__ = None  # so that numpy_array * outline asks the outline
+    __array_ufunc__ = None  # so that numpy_array * outline calls Outline.__rmul__
 
     def __init__(self, shape: Dims, dtype: Any) -> None:
         self.shape = tuple(map(answering, shape))
@@ -225,10 +225,10 @@ class Outline(Value[Any, Any]):
 
 
 def ruled(name: str, *args: Any, **kwargs: Any) -> Outline:
-    """Return the outline of what an op gives for raw values, by its rule.
+    """Return the outline of an op's result for raw values, by its shape rule.
 
     Raises:
-        ShapeError: The rule refuses the shapes.
+        ShapeError: The shapes do not match.
     """
     try:
         found: Outline = _outlined(OPS[name], args, kwargs)
@@ -239,7 +239,7 @@ def ruled(name: str, *args: Any, **kwargs: Any) -> Outline:
 
 
 class Outlines(Backend[Outline]):
-    """The primitives over outlines: each by the rule of the op of the same meaning."""
+    """The primitives of the backend on outlines: each applies the shape rule of the corresponding op."""
 
     name = "outlines"
 
@@ -256,7 +256,7 @@ class Outlines(Backend[Outline]):
     cumprod: Any = staticmethod(partial(ruled, "cumprod"))
     argmax: Any = staticmethod(partial(ruled, "argmax"))
     argmin: Any = staticmethod(partial(ruled, "argmin"))
-    argcummax: Any = staticmethod(partial(ruled, "argsort"))  # an index for each element, as an order is
+    argcummax: Any = staticmethod(partial(ruled, "argsort"))  # an index for each element, as for argsort
     argcummin: Any = staticmethod(partial(ruled, "argsort"))
     argsort: Any = staticmethod(partial(ruled, "argsort"))
     all: Any = staticmethod(partial(ruled, "all"))
@@ -331,7 +331,7 @@ def _outlined(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _dtype(result: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the dtype of a result: what its annotation names, or what the same name stands for in a call."""
+    """Return the dtype of a result: the one in its annotation, or the value of that type variable in a call."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
     annotations = {name: str(annotation) for name, annotation in function.__annotations__.items()}
@@ -345,11 +345,11 @@ def _dtype(result: str, function: Callable[..., Any], args: tuple[Any, ...], kwa
 
 
 _TENSOR = re.compile(r"\bTensor\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]")  # a tape may have brackets: `Merge[T1, T2]`
-_LAST = re.compile(r"([\w.]+)\]$")  # of `Tensor[Any, T, D]` the D
+_LAST = re.compile(r"([\w.]+)\]$")  # the D of `Tensor[Any, T, D]`
 
 
 def _dtype_of(value: Any) -> Any:
-    """Return the dtype that an argument has, or is; of a sequence, that of the first."""
+    """Return the dtype of an argument, or the argument if it is a dtype; for a sequence, that of its first element."""
     if isinstance(value, type):
         return value if issubclass(value, np.generic) else None
     if isinstance(value, np.dtype):

@@ -1,8 +1,8 @@
-"""Shapes as types: `Shape[N, Literal[3]]` is a tuple of sizes, as NumPy has it."""
+"""Shape types: `Shape[N, Literal[3]]` is a tuple of sizes, as in NumPy's type hints."""
 
 from __future__ import annotations
 
-from builtins import tuple as Shape  # noqa: N812  # one class under a name that says what it is for
+from builtins import tuple as Shape  # noqa: N812  # an alias named after its use
 from typing import Any, TypeAlias
 
 from typing_extensions import TypeVar

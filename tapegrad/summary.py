@@ -1,4 +1,4 @@
-"""Summaries: what each layer of a model gives, and how much of it there is to learn, without computing anything."""
+"""Model summaries: the output shape and parameter count of each layer, without running the model on data."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ NOT_CALLED = "not called"
 class Row(NamedTuple):
     """A layer in a summary."""
 
-    path: str  # of its attributes, empty for the model itself
+    path: str  # of attributes, empty for the model itself
     layer: str
-    depth: int  # how many modules it is inside
-    output: str  # the shape, or shapes, that it gave
+    depth: int  # the number of modules around it
+    output: str  # the shape, or shapes, of its output
     calls: int
-    parameters: int  # of its own, not of the layers inside; one in two places counts at the first
+    parameters: int  # without those of inner layers; a shared parameter counts in the first layer that has it
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A model as a table; `str` and `print` lay it out.
+    """A model as a table, formatted by `str` and `print`.
 
     Attributes:
         rows: The layers in the order in which they were first called.
-        parameters: How many numbers there are to learn, each counted once.
-        frozen: How many of them are frozen.
-        size: What they take up, in bytes.
+        parameters: The number of elements of all parameters, each parameter counted once.
+        frozen: The number of those elements in frozen parameters.
+        size: The size of the parameters in bytes.
     """
 
     rows: tuple[Row, ...]
@@ -71,27 +71,28 @@ class Summary:
 
 @public_api
 def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32) -> Summary:
-    """Find what each layer of a model gives for inputs of some shape, by the rules of the ops alone.
+    """Summarize a model: the output shape and parameter count of each layer for given input shapes.
 
-    The model runs without a tape, with shapes in the place of its inputs: nothing that is made of them is computed or
-    takes memory, and no parameter changes. A size may be a name, which stands for any number:
+    The model runs without a tape, on shapes instead of arrays, by the shape rules of the ops: no result is computed or
+    allocated, and no parameter changes. A size may be a name, for any number:
 
         print(summary(model, ("N", 64)))
 
     Args:
         module: The model.
-        inputs: What it is called with: for each argument a shape, whose sizes are ints or names, or a tensor, whose
-            shape and dtype are taken; a tuple of such is a tuple of tensors.
-        dtype: The dtype of what is given as a shape, a NumPy scalar type; `numpy.int64` where an embedding comes first.
+        inputs: For each argument of the model a shape, whose sizes are ints or names, or a tensor, of which only shape
+            and dtype are used; a tuple of shapes or tensors is a tuple of tensors.
+        dtype: The dtype of inputs given as shapes, a NumPy scalar type; `numpy.int64` if the first layer is an
+            embedding.
 
     Returns:
         The summary, which prints as a table.
 
     Raises:
-        ShapeError: The shapes do not fit; the message is that of a run, and a note names the path of the layer.
-        DTypeError: The dtypes do not fit, or an input is no shape.
-        TapeError: A layer asks for a tape; a summary has none.
-        ValueError: The model asks for the numbers of a tensor, or for the number that a name stands for.
+        ShapeError: The shapes do not match; the message is that of a real run, and a note names the layer's path.
+        DTypeError: The dtypes do not match, or an input is neither a shape nor a tensor.
+        TapeError: A layer needs a tape; a summary has none.
+        ValueError: The model reads the values of a tensor, or the value of a named size.
     """
     tree = list(_tree(module))
     calls: dict[tuple[str, str], int] = {}
@@ -110,7 +111,7 @@ def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32
 
 
 def _noted(error: Exception, failed: list[str]) -> Exception:
-    """Note the innermost of the layers that an error came through."""
+    """Add the innermost layer that an error passed through as a note."""
     if failed and failed[0]:
         error.add_note(failed[0])
     return error
@@ -124,9 +125,9 @@ class _Node(NamedTuple):
 
 
 def _tree(model: Module) -> Iterator[_Node]:
-    """Yield each module once, with those parameters of its own that no module before it has."""
+    """Yield each module once, with those of its direct parameters that no earlier module has."""
     seen: set[int] = set()
-    waiting: list[tuple[Module, str, int]] = [(model, "", 0)]  # the next one last
+    waiting: list[tuple[Module, str, int]] = [(model, "", 0)]  # a stack: the next module is last
     while waiting:
         module, path, depth = waiting.pop()
         if id(module) in seen:
@@ -145,8 +146,8 @@ def _tree(model: Module) -> Iterator[_Node]:
 
 @contextmanager
 def _watched(tree: list[_Node], calls: dict[tuple[str, str], int], failed: list[str]) -> Iterator[None]:
-    """Count the calls of each module's `forward`, by its path and by what it gave."""
-    # On the instances: a layer may be called as `layer(x)` or as `layer.forward(x)`, and a run pays for neither.
+    """Count the calls of each module's `forward`, by its path and output shape."""
+    # Patched on the instances: this covers `layer(x)` and `layer.forward(x)`, and costs nothing outside a summary.
     before = [vars(branch.module).get("forward") for branch in tree]
     for branch in tree:
         vars(branch.module)["forward"] = _counting(branch, calls, failed)
@@ -229,7 +230,7 @@ def _size(size: Any, shape: tuple[Any, ...], place: str) -> Any:
 
 
 def _shown(output: Any) -> str:
-    """Write the shapes in what a layer gave."""
+    """Return the shapes in the output of a layer, formatted."""
     if isinstance(output, Tensor):
         return show(output.shape)
     if isinstance(output, tuple | list):
@@ -238,7 +239,7 @@ def _shown(output: Any) -> str:
 
 
 def _named(module: Module) -> str:
-    """Name a layer by how it is made, or by its class where that takes lines."""
+    """Return the repr of a layer, or the name of its class if the repr has several lines."""
     if type(module).__repr__ is Module.__repr__ and children(module):
         return type(module).__name__
     shown = repr(module)

@@ -1,6 +1,6 @@
-"""Gradient tapes: which operations happened, and how to run them backwards.
+"""Gradient tapes: they record operations and run the backward pass.
 
-A tensor's type says which tape it carries. `NoneTape` records nothing; `OwnedTape` holds a `GradientTape`.
+The type of a tensor includes its tape. `NoneTape` records nothing; `OwnedTape` holds a `GradientTape`.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound="np.generic", default=Any)
 
 
-Node: TypeAlias = "Tensor[Any, NoneTape, Any]"  # what gradients are looked up by: a tensor without its tape
+Node: TypeAlias = "Tensor[Any, NoneTape, Any]"  # a tensor without its tape, the key of its gradient
 Pullback: TypeAlias = Callable[["Gradients"], None]
 Entry: TypeAlias = "tuple[int, Node | None, tuple[Node, ...], Pullback]"
 
-_AT_ONCE: Final = 16  # ops whose memory is freed together on the way back: one by one it costs 0.05 µs more an op
-# Bytes of a value that is worth letting go of; under test each is, so that one which is read after all is found.
+_AT_ONCE: Final = 16  # entries released per batch in the backward pass; one at a time costs 0.05 µs more per op
+# Bytes from which on an unsaved value is released; 0 under test, so that tests find a closure that reads such a value.
 _LARGE: Final = 0 if os.environ.get("TAPEGRAD_CHECK_RULES") else 1 << 16
 _now = count().__next__  # one clock for all tapes and threads, so that entries keep their order when tapes merge
 
 
 class Tape:
-    """Either kind of tape."""
+    """The base class of both kinds of tapes."""
 
     __slots__ = ()
 
@@ -62,15 +62,15 @@ class Tape:
         *,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, Self, D]:
-        """Return `out` with this tape on it, after noting how its gradient reaches `inputs`.
+        """Record an op and return its result `out` with this tape.
 
         Args:
             out: The result.
             inputs: The operands.
-            backward: Takes the gradient of the result, and adds to those of the operands.
+            backward: The backward closure: it takes the gradient of the result and adds to those of the operands.
             saved: The result and operands whose values `backward` reads, by default all. The value of a large tensor
                 that no closure saves is freed together with the tensor.
-            reads: The old name of `saved`, which goes with the next release.
+            reads: Deprecated: the old name of `saved`.
         """
         raise NotImplementedError
 
@@ -78,13 +78,13 @@ class Tape:
 T1 = TypeVar("T1", bound=Tape, default=Any)
 T2 = TypeVar("T2", bound=Tape, default=Any)
 
-# Other checkers see Any; the plugin reads the name before the alias expands and puts a `Merged` in its place.
+# Other checkers see Any; the plugin reads the name before the alias expands and replaces it by a `Merged`.
 Merge = TypeAliasType("Merge", Any, type_params=(T1, T2))
-"""`Merge[T1, T2]` is the tape of a result of two operands: `NoneTape` if both of theirs are, else `OwnedTape`."""
+"""`Merge[T1, T2]` is the tape of the result of two operands: `NoneTape` if both tapes are, otherwise `OwnedTape`."""
 
 
 class NoneTape(Tape):
-    """The tape of a tensor that nobody differentiates: it records nothing and costs nothing."""
+    """The tape of an untraced tensor: it records nothing."""
 
     __slots__ = ()
 
@@ -102,13 +102,13 @@ class NoneTape(Tape):
     ) -> Tensor[S, NoneTape, D]:
         for x in inputs:
             if not x.is_of_parameters:
-                return out  # as nearly always
+                return out  # the usual case
         out.derive(inputs)
         return out
 
     @override
     def __reduce__(self) -> str:
-        return "NONE"  # a copied or unpickled tensor has this very one
+        return "NONE"  # a copied or unpickled tensor has the same instance
 
     @override
     def __repr__(self) -> str:
@@ -116,13 +116,13 @@ class NoneTape(Tape):
 
 
 class Merged(Tape, Generic[T1, T2]):
-    """What the plugin knows the tape of a result by until both tapes are known; nothing is ever made of it."""
+    """The type by which the plugin represents the tape of a result until both tapes are known; never instantiated."""
 
 
 class Checkpointing(ABC):
-    """A strategy: which values a tape saves for the way back, and which it computes again."""
+    """A checkpointing strategy: which values a tape saves for the backward pass, and which it computes again."""
 
-    extent: ClassVar[int]  # of two tapes that merge, the strategy of the larger is that of the result
+    extent: ClassVar[int]  # if two tapes merge, the result has the strategy with the larger extent
 
     @abstractmethod
     def remember(
@@ -134,7 +134,7 @@ class Checkpointing(ABC):
         *,
         memory_bound: bool,
     ) -> None:
-        """Is told which call gave a result that was recorded just now."""
+        """Register the call that computed a result, after it was recorded."""
 
 
 class OwnedTape(Tape):
@@ -149,22 +149,22 @@ class OwnedTape(Tape):
 
     @property
     def tape(self) -> GradientTape:
-        """The operations recorded so far."""
+        """The `GradientTape` with the operations recorded so far."""
         while self._tape.merged_into is not None:
             self._tape = self._tape.merged_into
         return self._tape
 
     @property
     def checkpoint(self) -> Checkpointing | None:
-        """Which values the backward pass computes again."""
+        """The checkpointing strategy, or None if all values are saved."""
         return self.tape.checkpoint
 
     def join(self, other: OwnedTape) -> OwnedTape:
-        """Return the tape of a result of operands on both; the two merge when the result is recorded."""
+        """Return a tape for the result of operands on both tapes; the two merge when the result is recorded."""
         return self if self._tape is other._tape else JointTape((self, other))
 
     def merge(self, other: OwnedTape) -> OwnedTape:
-        """Join two tapes into one that both operands share from now on; a tape merged with itself stays itself."""
+        """Merge two tapes into one, which both share from then on, and return it."""
         if self._tape is not other._tape:
             with _MERGING:
                 into, away = self.tape, other.tape
@@ -193,13 +193,13 @@ class OwnedTape(Tape):
             if not x.has_plain_state:
                 if x.version is None:
                     tape.take_note(x, saved)
-                else:  # asked here: most operands that are not plain are parameters
+                else:  # checked here: most operands that are not plain are parameters
                     tape.watched.setdefault(x, x.version)
         entry = (_now(), out, inputs, backward)
         tape.entries.append(entry)
-        if not tape.is_open:  # another thread has ended it since
+        if not tape.is_open:  # another thread has consumed or merged it meanwhile
             self._record_again(entry, saved)
-        taped: Tensor[S, OwnedTape, D] = _new(type(out))  # as `Tensor._carrying`, without a call
+        taped: Tensor[S, OwnedTape, D] = _new(type(out))  # like `Tensor._carrying`, without the call
         data: Any = out.data
         taped.data, taped.tape, taped.node = data, self, out
         if saved is not None and type(data) is ndarray and data.nbytes >= _LARGE:
@@ -207,7 +207,7 @@ class OwnedTape(Tape):
         return taped
 
     def _record_again(self, entry: Entry, saved: tuple[Node, ...] | None) -> None:
-        """Record an entry on the tape that another thread has merged this one into; whether it had it, time tells."""
+        """Record an entry on the tape that another thread has merged this one into; its time reveals duplicates."""
         with _MERGING:
             tape = self._opened()
             for x in entry[2]:
@@ -217,7 +217,7 @@ class OwnedTape(Tape):
             tape._shuffled = True
 
     def _opened(self) -> GradientTape:
-        """Return the tape that this one was merged into."""
+        """Return the tape that this one was merged into, or raise a TapeError if it was consumed."""
         tape = self.tape
         if not tape.is_open:
             tape._refuse()
@@ -234,10 +234,9 @@ class OwnedTape(Tape):
 
 
 class JointTape(OwnedTape):
-    """The tape of operands on several tapes, which merge when an op is recorded or the tape itself is asked for.
+    """The tape of operands on several tapes, which merge when an op is recorded or the tape itself is read.
 
-    An op that is rejected, and one whose result has no tape, such as a comparison, so leave the tapes of their operands
-    apart.
+    So an op that raises, or whose result has no tape, such as a comparison, does not merge the tapes of its operands.
     """
 
     __slots__ = ("_parts",)
@@ -278,7 +277,7 @@ class JointTape(OwnedTape):
             if not x.has_plain_state and x.version is None:
                 self._parts[0].tape.take_note(x, saved)  # rejects a lost gradient before anything merges
         recorded: Any = self._merged().record(out, inputs, backward, saved)
-        taped: Tensor[S, Self, D] = recorded  # with the tape that this one stands for
+        taped: Tensor[S, Self, D] = recorded  # with the merged tape
         return taped
 
     def _merged(self) -> OwnedTape:
@@ -298,26 +297,26 @@ class JointTape(OwnedTape):
 
 
 class ConsumedTape(OwnedTape):
-    """What the plugin narrows a tape to after `backward`; at run time the tape itself knows."""
+    """The type to which the plugin narrows a tape after `backward`; at run time `consumed_at` is set instead."""
 
 
 class GivenUpTape(ConsumedTape):
-    """What the plugin narrows the tape of `x` to after `x.traced()`; at run time nobody is held to it."""
+    """The type to which the plugin narrows the tape of `x` after `x.traced()`; it is not enforced at run time."""
 
 
 class GradientTape:
-    """The operations of one forward pass, in the order in which they ran.
+    """The recorded operations of one forward pass, in the order in which they ran.
 
-    `trace` makes one; who makes one by hand fills it with `add_backward_op` and runs it with `execute`.
+    `trace` creates one. A tape created directly is filled with `add_backward_op` and run with `execute`.
 
     Args:
-        wrt: Tensors that get a gradient unless `backward` names others. By default those which `trace` adds, and the
+        wrt: Tensors that get a gradient unless `backward` names others. By default those added by `trace`, and the
             parameters that are used.
-        grads: Gradients to go on accumulating into.
-        checkpoint: Which values the way back computes again; by default none.
+        grads: Gradients to accumulate into.
+        checkpoint: The checkpointing strategy; by default the tape saves all values.
 
     Raises:
-        DTypeError: `grads` are no gradients, or `checkpoint` is no strategy.
+        DTypeError: `grads` is not of type `Gradients`, or `checkpoint` is not a strategy.
     """
 
     __slots__ = (
@@ -355,19 +354,19 @@ class GradientTape:
         self.merged_into: GradientTape | None = None
         self._asks_parameters = wrt is None
         self._gradients: tuple[Gradients, ...] = () if grads is None else (grads,)
-        self._claims: list[str] = []  # where it is to be consumed; of several threads the first one goes on
-        self._count = 0  # of the ops that a consumed tape had
+        self._claims: list[str] = []  # the calls that try to consume it; of several threads the first one continues
+        self._count = 0  # the number of ops when it was consumed
         self._shuffled = False
-        self._has_opaque = False  # steps of which nobody knows what they pass on
+        self._has_opaque = False  # whether it has steps of `add_backward_op`, whose inputs and outputs are unknown
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def add_backward_op(self, op: Pullback) -> None:
-        """Record a step of the way back that only its writer understands; it is never pruned.
+        """Record a custom backward step, which is never pruned, since the tape does not know its operands.
 
         Args:
-            op: Takes the gradient of a result from the gradients it is given, and adds to those of its operands.
+            op: A function of the gradients: it takes the gradient of a result and adds to those of the operands.
 
         Raises:
             TapeError: The tape has been consumed.
@@ -378,15 +377,15 @@ class GradientTape:
         self.entries.append((_now(), None, (), op))
 
     def release_unsaved(self, out: Node, saved: tuple[Node, ...]) -> None:
-        """Leave the value of a result to whoever holds it, unless the way back reads it or computes it again."""
+        """Release the node's reference to the value of a result, unless the backward pass reads or recomputes it."""
         if self.checkpoint is None and not _is_among(out, saved):
             out.release_value()
 
     def take_note(self, x: Node, saved: tuple[Node, ...] | None) -> None:
-        """Note the version of a parameter that is used, and fastens a value that the way back reads.
+        """Store the version of a parameter that is used, or save a value that the backward pass reads.
 
         Raises:
-            TapeError: `x` was computed of parameters alone, before they met a tape: their gradient would be lost.
+            TapeError: `x` was computed from parameters alone without a tape, so that their gradients would be lost.
         """
         if x.version is not None:
             self.watched.setdefault(x, x.version)
@@ -396,12 +395,12 @@ class GradientTape:
                 "no gradient would reach them; give them the tape with put_tape, or detach what needs none"
             )
             raise TapeError(message)
-        # What is computed again reads all of its operands.
+        # An op that is run again reads all of its operands.
         elif saved is None or self.checkpoint is not None or _is_among(x, saved):
             x.save_value()
 
     def append(self, other: GradientTape) -> None:
-        """Move all that `other` holds here and leaves it empty; the clock keeps the order.
+        """Move all entries and settings of `other` to this tape; the entries' times keep the order.
 
         Raises:
             TapeError: One of the tapes has been consumed.
@@ -415,7 +414,7 @@ class GradientTape:
         self._has_opaque = self._has_opaque or other._has_opaque
         self.entries += other.entries
         self.leaves |= other.leaves
-        for node, version in dict(other.watched).items():  # a copy: other threads go on recording
+        for node, version in dict(other.watched).items():  # a copy: other threads may be recording
             self.watched.setdefault(node, version)
         self._asks_parameters = self._asks_parameters or other._asks_parameters
         self._gradients += tuple(grads for grads in other._gradients if grads not in self._gradients)
@@ -424,15 +423,15 @@ class GradientTape:
         other.entries, other.leaves, other.watched, other._gradients = [], {}, {}, ()
 
     def execute(self, grads: Gradients | None = None) -> Gradients:
-        """Run everything recorded, newest first, and consumes the tape.
+        """Run all recorded backward steps, newest first, and consume the tape.
 
         Args:
-            grads: What the way back starts from: the gradient of a result at least. An empty one by default, with which
-                only the steps of `add_backward_op` run.
+            grads: The initial gradients, at least that of a result. By default empty: then only the steps of
+                `add_backward_op` run.
 
         Returns:
-            The gradients given to `trace`, else `grads`, with what they had and the gradient of every traced float
-            tensor and parameter that was reached.
+            The gradients given to `trace`, otherwise `grads`, with the gradient of every traced float tensor and
+            parameter that was reached added to them.
 
         Raises:
             TapeError: The tape has been consumed, or a parameter has changed since it was recorded.
@@ -441,16 +440,16 @@ class GradientTape:
         return self._run(grads, self._default_targets(), tuple(grads.values_by_node))
 
     def backward(self, x: Node, seed: Any, wrt: Iterable[Node] | None) -> Gradients:
-        """Run the tape backwards from `x`, whose own gradient is `seed`, and return the gradients of `wrt`."""
+        """Run the backward pass from `x` with the upstream gradient `seed`, and return the gradients of `wrt`."""
         grads = Gradients()
         grads.add(x, seed)
         return self._run(grads, self._default_targets() if wrt is None else wrt, ())
 
     def graph(self) -> str:
-        """Return the tape as a Mermaid graph: each op with the shape of its result, and what flows into it.
+        """Return the tape as a Mermaid graph: each op with the shape of its result, and arrows from its operands.
 
-        A leaf is a tensor that no op on the tape has made, and a number is one. A step of `add_backward_op` stands
-        alone, for nobody knows what it reads.
+        A leaf is a tensor, or a number, that no op on the tape has computed. A step of `add_backward_op` has no arrows,
+        since its operands are unknown.
 
         Raises:
             TapeError: The tape has been consumed.
@@ -460,14 +459,14 @@ class GradientTape:
         return tape_repr.graph(self.entries)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """Let a notebook draw the graph, by the name that JupyterLab has for Mermaid."""
+        """Return the text and the Mermaid graph for display in notebooks."""
         return {"text/plain": repr(self)} if self.consumed_at is not None else bundle(repr(self), self.graph())
 
     def _absorb(self, other: GradientTape) -> None:
-        """Move all that `other` holds here, and all that it will be asked to hold."""
+        """Move all entries of `other` to this tape, and redirect what is recorded on it later."""
         if other is not self:
             if self.consumed_at is None is other.consumed_at:
-                other.merged_into, other.is_open = self, False  # first, so that what comes too late is noticed
+                other.merged_into, other.is_open = self, False  # first, so that `record` in another thread notices
             self.append(other)
 
     def _refuse(self) -> NoReturn:
@@ -498,9 +497,9 @@ class GradientTape:
         return self._accumulated(grads)
 
     def _run_back(self, grads: Gradients) -> None:
-        """Run newest first, and frees what the ops kept for it as it goes."""
+        """Run the entries, newest first, and release each op's saved values after its step."""
         values, entries, wanted = grads.values_by_node, self.entries, grads.wanted
-        at_once = 1 if _extent(self.checkpoint) else _AT_ONCE  # who checkpoints gives time for memory
+        at_once = 1 if _extent(self.checkpoint) else _AT_ONCE  # checkpointing trades time for memory
         self.leaves, self.watched = {}, {}
         out, backward = None, _nothing
         try:
@@ -514,14 +513,14 @@ class GradientTape:
                         out.discard_value()
                 wanted.difference_update([out for _, out, _, _ in newest])
         except SingularError:
-            raise  # which says of itself whose way back it is
+            raise  # its message names the op already
         except TapegradError as error:
             raise error.with_message(f"the way back of {tape_repr.name_of(out, backward)}: {error}") from error
         finally:
             entries.clear()
 
     def _accumulated(self, grads: Gradients) -> Gradients:
-        """Add up what `trace(grads=...)` gave this tape, and those it was merged with, and what it has computed."""
+        """Add the computed gradients to those given by `trace(grads=...)` to this tape and to tapes merged into it."""
         if not self._gradients:
             return grads
         (total, *others), self._gradients = self._gradients, ()
@@ -530,7 +529,7 @@ class GradientTape:
         for part in (*others, grads):
             for node, value in part.values_by_node.items():
                 together.add(node, value)
-        total.values_by_node = together.values_by_node  # at once: an interrupt adds all or nothing
+        total.values_by_node = together.values_by_node  # in one assignment: an interrupt adds all or nothing
         return total
 
     def _check_versions(self) -> None:
@@ -551,19 +550,19 @@ class GradientTape:
 
 
 NONE: Final = NoneTape()
-_MERGING: Final = open_in_children(Lock())  # two tapes become one at a time, whichever threads they are from
+_MERGING: Final = open_in_children(Lock())  # only one thread merges tapes at a time
 
 
 def where_called() -> str:
     """Return file and line of the innermost caller outside tapegrad."""
-    frame = sys._getframe(3)  # `GradientTape._run` asks, whose own caller is inside as well
+    frame = sys._getframe(3)  # skips `GradientTape._run` and its caller, which is inside tapegrad as well
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
         frame = frame.f_back
     return f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"
 
 
 def strongest(*strategies: Checkpointing | None) -> Checkpointing | None:
-    """Return the strategy that computes the most again, which is that of tapes that merge."""
+    """Return the strategy that recomputes the most, which merged tapes use."""
     return max(strategies, key=_extent)
 
 
@@ -587,11 +586,11 @@ def _extent(checkpoint: Checkpointing | None) -> int:
 
 
 _PACKAGE_FOLDER: Final = __file__.removesuffix("tape.py")
-_new: Any = object.__new__  # Any: what it makes is typed by who asks for it
+_new: Any = object.__new__  # Any: the caller annotates the result
 
 
 def _nothing(_: Gradients) -> None:
-    """Stands for the way back of a tape that has no ops."""
+    """Do nothing, as the backward closure of a tape that has no ops."""
 
 
-_time = itemgetter(0)  # of an entry
+_time = itemgetter(0)  # the time of an entry

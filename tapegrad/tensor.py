@@ -1,4 +1,4 @@
-"""The tensor: an array of any engine with its shape, tape and dtype in its type."""
+"""The tensor class: an array of any backend with its shape, tape and dtype in its type."""
 
 from __future__ import annotations
 
@@ -46,62 +46,62 @@ D2 = TypeVar("D2", bound=np.generic, default=np.float32)
 Rest = TypeVarTuple("Rest")  # the sizes of a row
 G = TypeVar("G", bound=np.generic)
 Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
-Real = TypeVar("Real", bound=np.number[Any], default=np.float32)  # all that has a sign
+Real = TypeVar("Real", bound=np.number[Any], default=np.float32)  # all dtypes except bool
 
 
 class HasParameters(Protocol):
-    """A module, or whatever else has parameters to differentiate with respect to."""
+    """A module, or another object with parameters to differentiate with respect to."""
 
     def parameters(self) -> Mapping[str, Any]:
         """Return each parameter by its path."""
 
 
 class _Alias(GenericAlias):
-    """A tensor type: NumPy's kind of alias, for typing's own forgets the defaults of its variables in Python 3.13.0."""
+    """A generic alias of a tensor type; that of `typing` loses the defaults of type variables in Python 3.13.0."""
 
     @override
     def __getitem__(self, parameters: Any) -> GenericAlias:
         alias: Any = super().__getitem__(parameters)
         return _Alias(alias.__origin__, alias.__args__)
 
-    # Unlike NumPy's it may be united with an alias that is still a string.
+    # Unlike GenericAlias, it supports `|` with an alias that is still a string.
     @override
     def __or__(self, other: Any) -> Any:
-        return Union[self, other]  # noqa: UP007  # it is what defines `|`
+        return Union[self, other]  # noqa: UP007  # this method defines `|`
 
     @override
     def __ror__(self, other: Any) -> Any:
-        return Union[other, self]  # noqa: UP007  # it is what defines `|`
+        return Union[other, self]  # noqa: UP007  # this method defines `|`
 
 
 @operated
 class Tensor(Generic[S_co, T_co, D_co]):
-    """An immutable array whose sizes, gradient tape and dtype stand in its type.
+    """An immutable array with its shape, gradient tape and dtype in its type.
 
-    `Tensor[tuple[Literal[3], N], OwnedTape]` has three rows, a number of columns that goes by `N`, a tape, and float32.
-    Make one with `tapegrad.tensor`; this constructor takes over an array as it is, for those who write ops.
+    `Tensor[tuple[Literal[3], N], OwnedTape]` has three rows, `N` columns, a tape, and dtype float32. Create tensors
+    with `tapegrad.tensor`; this constructor, for authors of ops, uses an array without copying or checking it.
     """
 
     __slots__ = ("__weakref__", "data", "node", "tape")
 
     data: Value[S_co, D_co]
     tape: T_co
-    node: Tensor[S_co, NoneTape, D_co]  # of a taped tensor only: the tapeless tensor that it is
+    node: Tensor[S_co, NoneTape, D_co]  # only of a taped tensor: the same tensor without the tape
 
-    has_plain_state: ClassVar[bool] = True  # False of a parameter, and of a node that may be without its value
-    version: ClassVar[Any] = None  # of a parameter: how often it was assigned
+    has_plain_state: ClassVar[bool] = True  # False for a parameter, and for a node that may lack its value
+    version: ClassVar[Any] = None  # of a parameter: the number of assignments
     frozen: ClassVar[Any] = False
-    is_of_parameters: ClassVar[bool] = False  # True of what they are, or are computed of alone, and of numbers
-    is_saved: ClassVar[bool] = True  # False where a checkpointing tape may have given up the value
-    __array_ufunc__: ClassVar[None] = None  # so that numpy_array + x asks x, and no tape is lost
+    is_of_parameters: ClassVar[bool] = False  # True for parameters, numbers, and results computed from these alone
+    is_saved: ClassVar[bool] = True  # False if the value may have been released
+    __array_ufunc__: ClassVar[None] = None  # so that numpy_array + x calls x.__radd__, and no tape is lost
 
-    def __init__(self, data: Value[S_co, D_co], tape: T_co = NONE) -> None:  # type: ignore[assignment]  # a tapeless default serves every checker that leaves T_co open
+    def __init__(self, data: Value[S_co, D_co], tape: T_co = NONE) -> None:  # type: ignore[assignment]  # checkers that do not infer T_co need the default
         self.data = data
         self.tape = tape
 
     @classmethod
     def __class_getitem__(cls, parameters: Any) -> GenericAlias:
-        alias: Any = super().__class_getitem__(parameters)  # type: ignore[misc]  # Generic has it at run time alone
+        alias: Any = super().__class_getitem__(parameters)  # type: ignore[misc]  # Generic has it only at run time
         return _Alias(alias.__origin__, alias.__args__)
 
     @property
@@ -117,17 +117,17 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     @property
     def ndim(self) -> int:
-        """How many axes there are."""
+        """The number of axes."""
         return self.data.ndim
 
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return self.data.size
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the elements take."""
+        """The number of bytes of the elements."""
         return self.size * self.dtype.itemsize
 
     @property
@@ -137,7 +137,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     @property
     def is_float(self) -> bool:
-        """Whether a gradient can be asked of this tensor."""
+        """Whether the dtype is a float, so that the tensor can have a gradient."""
         return self.data.dtype.kind in "fV"
 
     # Tapes
@@ -149,17 +149,17 @@ class Tensor(Generic[S_co, T_co, D_co]):
         grads: Gradients | None = None,
         checkpoint: Checkpointing | None = None,
     ) -> Tensor[S, OwnedTape, D]:
-        """Return the same tensor with a fresh tape: from here on operations are recorded.
+        """Return the same tensor with a new tape, which records operations from here on.
 
         Args:
-            wrt: Tensors, or modules, that `backward` gives gradients of unless it names others; by default this tensor,
+            wrt: Tensors, or modules, to compute gradients of, unless `backward` names others; by default this tensor,
                 if it is a float, and the parameters that are used.
-            grads: Gradients to go on accumulating into; what the tape computes is added once `backward` has succeeded.
-            checkpoint: Which values the way back computes again, such as `BalancedCheckpointing()`; by default none.
+            grads: Gradients to accumulate into; the tape adds its gradients after `backward` has succeeded.
+            checkpoint: The checkpointing strategy, such as `BalancedCheckpointing()`; by default all values are saved.
 
         Raises:
             TapeError: The tensor has a tape already.
-            DTypeError: `wrt` names what has no gradient, or another option is of another kind.
+            DTypeError: `wrt` names an object without a gradient, or another option has the wrong type.
         """
         try:
             if self.tape.owns:
@@ -179,33 +179,33 @@ class Tensor(Generic[S_co, T_co, D_co]):
         grads: Gradients | None = None,
         checkpoint: Checkpointing | None = None,
     ) -> Tensor[S, OwnedTape, D]:
-        """Do what `trace` does for a tensor that is given up: mypy refuses to hear of `x` after `x.traced()`.
+        """Trace the tensor like `trace`, and let mypy report any later use of `x` after `x.traced()`.
 
-        So nothing can go on without the tape by mistake. At run time `x` stays what it is, for others may hold it.
+        So the program cannot use the tensor without its tape by mistake. At run time `x` is unchanged.
 
         Args:
-            wrt: Tensors, or modules, that `backward` gives gradients of, see `trace`.
-            grads: Gradients to go on accumulating into.
-            checkpoint: Which values the way back computes again, such as `BalancedCheckpointing()`; by default none.
+            wrt: Tensors, or modules, to compute gradients of, see `trace`.
+            grads: Gradients to accumulate into.
+            checkpoint: The checkpointing strategy, such as `BalancedCheckpointing()`; by default all values are saved.
 
         Raises:
             TapeError: The tensor has a tape already.
-            DTypeError: `wrt` names what has no gradient, or another option is of another kind.
+            DTypeError: `wrt` names an object without a gradient, or another option has the wrong type.
         """
         with trim_on_exit:
             return self.trace(wrt, grads=grads, checkpoint=checkpoint)
 
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
-        """Return the same tensor without its tape, and the tape: what an op computes with, and what it records on."""
+        """Return the same tensor without its tape, and the tape: an op computes with one and records on the other."""
         plain: Any = self.node if self.owns_tape else self
         plain.save_value()
         return plain, self.tape
 
     def put_tape(self: Untaped[S, D], tape: T) -> Tensor[S, T, D]:
-        """Return the same tensor carrying `tape`, which may be another's; who writes an op says `tape.record`.
+        """Return the same tensor with `tape`, which may be the tape of another tensor; ops use `tape.record` instead.
 
         Raises:
-            TapeError: The tensor has a tape already, or `tape` is none.
+            TapeError: The tensor has a tape already, or `tape` is not a tape.
         """
         with trim_on_exit:
             if self.owns_tape:
@@ -217,19 +217,19 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return carrying
 
     def with_empty_tape(self) -> Tensor[S_co, T_co, D_co]:
-        """Return the same tensor with an empty tape of the same kind: a branch that starts to record here.
+        """Return the same tensor with an empty tape of the same kind, to record a branch of the computation.
 
-        Where the branches meet their tapes become one. A branch run back by itself knows of no traced tensor but of
-        parameters: `wrt=` names what else it is to reach.
+        The tapes merge where the branches meet. `backward` of a single branch computes only gradients of parameters by
+        default; pass other tensors as `wrt=`.
         """
         kind: Any = OwnedTape if self.owns_tape else NoneTape
         return self.retaped(kind)
 
     def retaped(self, kind: type[T]) -> Tensor[S_co, T, D_co]:
-        """Return the same tensor with a tape of the asked kind, an empty one: `x.retaped(OwnedTape)`.
+        """Return the same tensor with an empty tape of the given kind: `x.retaped(OwnedTape)`.
 
         Args:
-            kind: `NoneTape` or `OwnedTape`; a function that leaves the tape open hands on the kind that it was given.
+            kind: `NoneTape` or `OwnedTape`; a function that is generic in the tape passes on its own argument.
 
         Raises:
             TapeError: `kind` is neither.
@@ -243,54 +243,54 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return retaped
 
     def _carrying(self, tape: T) -> Tensor[S_co, T, D_co]:
-        """Return this tensor, which has none, with a tape on it."""
-        if self.__class__ is Derived:  # somebody knows that it begins here
-            self.__class__ = Tensor  # type: ignore[assignment]  # back to what it would have been
+        """Return this tensor, which has no tape, with a tape."""
+        if self.__class__ is Derived:  # the caller puts it on a tape explicitly, so this is not an error
+            self.__class__ = Tensor  # type: ignore[assignment]  # a plain tensor from here on
         taped = _new(Tensor)
         taped.data, taped.tape, taped.node = self.data, tape, self
         return taped
 
     def detach(self) -> Tensor[S_co, NoneTape, D_co]:
-        """Return a new tensor of the same values that no tape knows."""
+        """Return a new tensor of the same values without a tape."""
         return Tensor(self.data)
 
     def derive(self, inputs: tuple[Tensor[Any, NoneTape, Any], ...]) -> None:
-        """Note that this tensor, which no tape knows, was computed of parameters, of numbers, and of nothing else.
+        """Mark this tensor, which has no tape, as computed from parameters and numbers alone.
 
-        Where it met a tape, nobody would know that it has a gradient: that is refused.
+        Using it on a tape raises a TapeError, because the gradient would not reach the parameters.
         """
         plain: Any = self
         if plain.__class__ is Tensor and any(x.__class__ is Derived or not x.frozen for x in inputs):
             plain.__class__ = Derived
 
     def discard_value(self) -> None:
-        """Return up a value that can be computed again: that of most tensors cannot."""
+        """Release the value if it can be computed again, which a plain tensor's cannot."""
 
     def release_value(self) -> None:
-        """Hold the value from here on only for as long as somebody else does, which is the tensor with the tape."""
-        nodes: Any = importlib.import_module("tapegrad.nodes")  # by name, for that room stands on this one
+        """Keep only a weak reference to the value, which stays alive while the taped tensor that shares it does."""
+        nodes: Any = importlib.import_module("tapegrad.nodes")  # not at the top: nodes imports this module
         nodes.release_value(self)
 
     def save_value(self) -> None:
-        """Hold the value again, if it was let go of: somebody is going to read it."""
+        """Keep a strong reference to the value again if it was released, because a backward closure will read it."""
 
     def with_data(self, data: Value[S_co, D_co]) -> Tensor[S_co, NoneTape, D_co]:
-        """Return a tapeless tensor of this shape and dtype around another array."""
+        """Return a tensor without a tape that holds another array of the same shape and dtype."""
         return Tensor(data)
 
     def backward(self: Taped[S, D], wrt: Wrt | None = None, *, seed: Tensor[S, NoneTape, D] | None = None) -> Gradients:
-        """Run the tape backwards and consumes it.
+        """Compute gradients by running the tape backwards, and consume the tape.
 
         Args:
-            wrt: Tensors, or modules, whose gradients are asked for; by default the traced float tensors and parameters.
-            seed: The gradient of whatever comes after this tensor; one for a scalar.
+            wrt: Tensors, or modules, to compute gradients of; by default the traced float tensors and parameters.
+            seed: The upstream gradient of this tensor (PyTorch's `gradient=`); by default 1 for a scalar.
 
         Returns:
             Gradients, looked up by tensor.
 
         Raises:
             TapeError: There is no tape, it has been consumed, or a parameter was assigned since.
-            ShapeError: The tensor is no scalar and has no seed, or the seed has another shape.
+            ShapeError: The tensor is not a scalar and has no seed, or the seed has another shape.
             DTypeError: The tensor is not a float, or the seed has another dtype.
         """
         try:
@@ -298,7 +298,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             if seed is not None or data.shape != () or not self.tape.owns or data.dtype.kind not in "fV":
                 self._check_seed(seed)
             value: Any = as_compute_dtype(data.dtype.type(1)) if seed is None else seed.data
-            if hasattr(data, "like"):  # under `jit` all that comes of the seed is traced, whatever its slopes are
+            if hasattr(data, "like"):  # under `jit` the seed is traced, so that all gradients are
                 value = data.like(value)
             return self.tape.tape.backward(self.node, value, None if wrt is None else _targets(wrt))
         except Exception as error:
@@ -324,18 +324,18 @@ class Tensor(Generic[S_co, T_co, D_co]):
             facts |= {"shapes": {"x": self.shape, "seed": seed.shape}, "expected": {"seed": self.shape}}
             raise ShapeError(messages.other_sizes("backward", "seed", seed.shape, self.shape), **facts)
 
-    # Leaving for NumPy
+    # Conversion to NumPy and Python
 
     def numpy(self, *, copy: bool = False) -> np.ndarray[S_co, np.dtype[D_co]]:
-        """Return the values as a NumPy array: a read-only view, or a copy of your own."""
-        # A tensor of tensors gives up all its levels, whatever tapes they have.
+        """Return the values as a NumPy array: a read-only view, or a writable copy."""
+        # For a tensor of tensors, the values of the innermost level.
         data = self.data.numpy() if isinstance(self.data, Tensor) else self.data
         with trim_on_exit:
             array = np.array(data, copy=True) if copy else np.asarray(data).view()
         array.flags.writeable = copy
-        return array  # type: ignore[return-value]  # NumPy's stubs forget the shape of what they copy
+        return array  # type: ignore[return-value]  # NumPy's stubs lose the shape of a copy
 
-    if not TYPE_CHECKING:  # a checker that saw this would believe that numpy_array + x is an array
+    if not TYPE_CHECKING:  # otherwise checkers infer that numpy_array + x is an array
 
         @public_api
         def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:  # noqa: FBT001  # NumPy's protocol
@@ -346,7 +346,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             return array if dtype is None or dtype == array.dtype else array.astype(dtype)
 
     @overload
-    def item(self: Tensor[Any, Any, Never]) -> Any: ...  # an open dtype alone fits; no other would be asked first
+    def item(self: Tensor[Any, Any, Never]) -> Any: ...  # matches only dtype Any, before the float overload does
     @overload
     def item(self: Tensor[Any, Any, np.floating[Any]]) -> float: ...
     @overload
@@ -356,7 +356,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     @overload
     def item(self) -> Any: ...
     def item(self) -> Any:
-        """Return the only element as a Python number: a float, an int or a bool, as its dtype is."""
+        """Return the only element as a Python number: a float, an int or a bool, according to its dtype."""
         try:
             return self._only("item")
         except Exception as error:
@@ -392,7 +392,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         length: int = self.shape[0]
         return length
 
-    def __setitem__(self, index: object, value: Never) -> None:  # behind a NoReturn checkers read no further
+    def __setitem__(self, index: object, value: Never) -> None:  # not NoReturn: checkers skip code after a NoReturn
         with trim_on_exit:
             raise TypeError(messages.immutable(messages.written_index(index)))
 
@@ -400,7 +400,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return CALLS["getitem"](self, index)
 
     @overload
-    def __iter__(  # pyright: ignore[reportOverlappingOverload]  # mypy lets a tensor of shape () come here, to say so
+    def __iter__(  # pyright: ignore[reportOverlappingOverload]  # mypy reports a tensor of shape ()
         self: Tensor[tuple[Any, *Rest], T_co, D_co],
     ) -> Iterator[Tensor[tuple[*Rest], T_co, D_co]]: ...
     @overload
@@ -411,11 +411,11 @@ class Tensor(Generic[S_co, T_co, D_co]):
                 yield CALLS["getitem"](self, row)
 
     def at_set(self, index: Index[T1], value: Operand[T2]) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
-        """Put other values at the places that an index names, see `tapegrad.at_set`."""
+        """Return a copy with other values at an index, see `tapegrad.at_set`."""
         return CALLS["at_set"](self, index, value)
 
     def at_add(self, index: Index[T1], value: Operand[T2]) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
-        """Add to the places that an index names, see `tapegrad.at_add`."""
+        """Return a copy with values added at an index, see `tapegrad.at_add`."""
         return CALLS["at_add"](self, index, value)
 
     @override
@@ -430,7 +430,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def _printed(self, indent: int) -> str:
         values = values_of(self)
         if not isinstance(values, np.ndarray):
-            return str(values)  # of a step that is traced
+            return str(values)  # while `jit` traces
         return np.array2string(values, separator=", ", prefix=" " * indent)
 
     def _only(self, question: str) -> Any:
@@ -440,7 +440,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             raise ShapeError(message, op=question, shapes={"x": self.shape})
         return (values if isinstance(values, _ARRAYS) else np.asarray(values_of(values))).item()
 
-    # Operators and the methods of numpy.ndarray, by the op table; the plugin types them by the ops' rules
+    # Operators and methods of numpy.ndarray, looked up in the op table; the plugin infers types from the ops' rules
 
     def __neg__(self) -> Tensor[S_co, T_co, D_co]:
         return CALLS["neg"](self)
@@ -505,7 +505,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def __rmatmul__(self, y: Number) -> Tensor[Any, T_co, D_co]:
         return CALLS["matmul"](y, self)
 
-    if TYPE_CHECKING:  # in two steps, for pyrefly reads an `and` as a maybe
+    if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with `and`
         if not MYPY:
 
             @merging
@@ -584,7 +584,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     @property
     def T(self) -> Tensor[Any, T_co, D_co]:  # noqa: N802  # NumPy's name
-        """The transpose: all axes in reverse."""
+        """The transpose: all axes in reverse order."""
         try:
             return CALLS["transpose"](self)
         except Exception as error:
@@ -593,7 +593,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     @property
     def mT(self) -> Tensor[Any, T_co, D_co]:  # noqa: N802  # NumPy's name
-        """The matrices of a stack, each transposed, see `tapegrad.matrix_transpose`."""
+        """The tensor with its last two axes swapped, see `tapegrad.matrix_transpose`."""
         try:
             return CALLS["matrix_transpose"](self)
         except Exception as error:
@@ -601,7 +601,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             raise
 
     def transpose(self, *axes: Int | tuple[Int, ...] | None) -> Tensor[Any, T_co, D_co]:
-        """Permute the axes, a tuple or one by one, see `tapegrad.transpose`."""
+        """Permute the axes, given as a tuple or one by one, see `tapegrad.transpose`."""
         try:
             return CALLS["transpose"](self, _together(axes) if axes else None)
         except Exception as error:
@@ -609,7 +609,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             raise
 
     def reshape(self, *shape: Int | Sizes) -> Tensor[Any, T_co, D_co]:
-        """Return the elements another shape, a tuple or its sizes one by one, see `tapegrad.reshape`."""
+        """Reshape to a shape given as a tuple or as sizes one by one, see `tapegrad.reshape`."""
         try:
             return CALLS["reshape"](self, _together(shape))
         except Exception as error:
@@ -621,23 +621,23 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return CALLS["astype"](self, dtype)
 
     def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Add up along axes, see `tapegrad.sum`."""
+        """Compute the sum along axes, see `tapegrad.sum`."""
         return CALLS["sum"](self, axis, keepdims=keepdims)
 
     def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Average along axes, see `tapegrad.mean`."""
+        """Compute the mean along axes, see `tapegrad.mean`."""
         return CALLS["mean"](self, axis, keepdims=keepdims)
 
     def max(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Find the largest along axes, see `tapegrad.max`."""
+        """Return the maximum along axes, see `tapegrad.max`."""
         return CALLS["max"](self, axis, keepdims=keepdims)
 
     def min(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Find the smallest along axes, see `tapegrad.min`."""
+        """Return the minimum along axes, see `tapegrad.min`."""
         return CALLS["min"](self, axis, keepdims=keepdims)
 
     def prod(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Multiply along axes, see `tapegrad.prod`."""
+        """Compute the product along axes, see `tapegrad.prod`."""
         return CALLS["prod"](self, axis, keepdims=keepdims)
 
     def var(self, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
@@ -649,39 +649,39 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return CALLS["std"](self, axis, correction=correction, keepdims=keepdims)
 
     def all(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.bool_]:
-        """Return whether every element along axes is true, see `tapegrad.all`."""
+        """Return whether all elements along axes are true, see `tapegrad.all`."""
         return CALLS["all"](self, axis, keepdims=keepdims)
 
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.bool_]:
-        """Return whether some element along axes is true, see `tapegrad.any`."""
+        """Return whether any element along axes is true, see `tapegrad.any`."""
         return CALLS["any"](self, axis, keepdims=keepdims)
 
     def argmax(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
-        """Find the index of the largest along an axis, see `tapegrad.argmax`."""
+        """Return the index of the maximum along an axis, see `tapegrad.argmax`."""
         return CALLS["argmax"](self, axis, keepdims=keepdims)
 
     def argmin(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
-        """Find the index of the smallest along an axis, see `tapegrad.argmin`."""
+        """Return the index of the minimum along an axis, see `tapegrad.argmin`."""
         return CALLS["argmin"](self, axis, keepdims=keepdims)
 
     def cumsum(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
-        """Add up all elements to each one along an axis, see `tapegrad.cumsum`."""
+        """Compute the cumulative sum along an axis, see `tapegrad.cumsum`."""
         return CALLS["cumsum"](self, axis)
 
     def nonzero(self) -> tuple[Tensor[Any, NoneTape, np.int64], ...]:
-        """Find the indices of what is not zero, see `tapegrad.nonzero`."""
+        """Return the indices of the non-zero elements, see `tapegrad.nonzero`."""
         return CALLS["nonzero"](self)
 
     def cumprod(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
-        """Multiply all elements up to each one along an axis, see `tapegrad.cumprod`."""
+        """Compute the cumulative product along an axis, see `tapegrad.cumprod`."""
         return CALLS["cumprod"](self, axis)
 
     def argsort(self, axis: Int = -1, *, descending: bool = False) -> Tensor[S_co, NoneTape, np.int64]:
-        """Find the indices that put an axis in order, see `tapegrad.argsort`."""
+        """Return the indices that would sort an axis, see `tapegrad.argsort`."""
         return CALLS["argsort"](self, axis, descending=descending)
 
     def flatten(self, start_axis: Int = 0, end_axis: Int = -1) -> Tensor[Any, T_co, D_co]:
-        """Join neighbouring axes into one, see `tapegrad.flatten`."""
+        """Flatten adjacent axes into one, see `tapegrad.flatten`."""
         return CALLS["flatten"](self, start_axis, end_axis)
 
     def repeat(self, repeats: int, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
@@ -689,20 +689,20 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return CALLS["repeat"](self, repeats, axis)
 
     def squeeze(self, axis: Axis = None) -> Tensor[Any, T_co, D_co]:
-        """Drop axes of size one, see `tapegrad.squeeze`."""
+        """Remove axes of size one, see `tapegrad.squeeze`."""
         return CALLS["squeeze"](self, axis)
 
     def swapaxes(self, axis1: Int, axis2: Int) -> Tensor[Any, T_co, D_co]:
-        """Exchange two axes, see `tapegrad.swapaxes`."""
+        """Swap two axes, see `tapegrad.swapaxes`."""
         return CALLS["swapaxes"](self, axis1, axis2)
 
     def take(self, indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        """Pick slices by index, see `tapegrad.take`."""
+        """Take slices by index along an axis, see `tapegrad.take`."""
         return CALLS["take"](self, indices, axis)
 
 
 class Derived(Tensor[S_co, NoneTape, D_co]):
-    """What was computed of parameters before they met a tape, such as `w.T`."""
+    """A result computed from parameters without a tape, such as `w.T`; using it on a tape is an error."""
 
     __slots__ = ()
 
@@ -711,7 +711,7 @@ class Derived(Tensor[S_co, NoneTape, D_co]):
 
 
 class Constant(Tensor[S_co, NoneTape, D_co]):
-    """A number that a program has written beside a tensor: what comes of both comes of the tensor alone."""
+    """A Python number used as an operand, which never needs a gradient."""
 
     __slots__ = ()
 
@@ -720,7 +720,7 @@ class Constant(Tensor[S_co, NoneTape, D_co]):
 
 
 def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
-    """Return a tapeless tensor around what an op computed."""
+    """Return a tensor without a tape that holds the result of an op, without checking it."""
     out = _new(Tensor)
     out.data, out.tape = data, NONE
     return out
@@ -729,37 +729,37 @@ def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, 
 @public_api
 @deprecated("tapegrad.handle is called tapegrad.node now")
 def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
-    """Return `node(data)`: the old name of `node`, which goes with the next release."""
+    """Return `node(data)`; deprecated: use `node`."""
     return node(data)
 
 
 def from_array(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
-    """Return a tapeless tensor around a fresh array, which may be of half precision."""
+    """Return a tensor without a tape that holds a new array, possibly of half precision."""
     return node(as_compute_dtype(data))
 
 
 def as_compute_dtype(data: Any) -> Any:
-    """Return an array of half precision as one that computes in float32; all else as it is."""
+    """Return a half-precision array as one that computes in float32, and other arrays unchanged."""
     if data.dtype.char not in HALF:
         return data
-    half: Any = importlib.import_module("tapegrad.backend.half")  # which few programs need
+    half: Any = importlib.import_module("tapegrad.backend.half")  # imported on demand: few programs need it
     return half.halves(data)
 
 
 def values_of(x: Any) -> Any:
-    """Return the values of a tensor or of a raw value, off all tapes: an array, or what stands for one under `jit`."""
+    """Return the values of a tensor or raw value without any tapes: an array, or a traced value under `jit`."""
     while isinstance(x, Tensor):
         x = x.data
     return x if hasattr(x, "__array_function__") else np.asarray(x)
 
 
 def described(value: Any) -> str:
-    """Say what a value is that should have been a tensor, or which dtype a tensor has."""
+    """Return the dtype of a tensor, or the type of another value with its article, for messages."""
     return str(value.dtype) if isinstance(value, Tensor) else messages.with_article(type(value).__name__)
 
 
 def _together(sizes: tuple[Any, ...]) -> Any:
-    """Return the tuple that was given, or that of what was given one by one."""
+    """Return sizes as one argument: the tuple itself if it was passed, else the sizes passed one by one."""
     first = sizes[0] if len(sizes) == 1 else 0
     return first if type(first) is tuple or not is_int(first) else sizes
 
@@ -769,7 +769,7 @@ def _refuse(error: Exception) -> NoReturn:
 
 
 def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
-    """Return the tensors that a tensor, a module, a dictionary or a list of them names, without their tapes."""
+    """Return the tensors in `wrt`, a tensor, a module, or a dict or iterable of these, without their tapes."""
     if isinstance(wrt, Tensor):
         if not wrt.is_float:
             message = f"wrt names a tensor of dtype {wrt.dtype}, which has no gradient"
@@ -786,8 +786,8 @@ def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
     return [target for one in (wrt.values() if isinstance(wrt, Mapping) else wrt) for target in _targets(one)]
 
 
-_ARRAYS = (np.ndarray, np.generic)  # made once: a union would be made at each call
-_new: Any = object.__new__  # Any: what it makes is typed by who asks for it
+_ARRAYS = (np.ndarray, np.generic)  # created once: a union would be created in each call
+_new: Any = object.__new__  # Any: the caller annotates the result
 
 Sizes: TypeAlias = "tuple[Int, ...]"
 Number: TypeAlias = "float | np.ndarray[Any, np.dtype[Any]] | np.generic"
@@ -799,7 +799,7 @@ Index: TypeAlias = (
     " | tuple[Place[T2], ...] | None"
 )
 Wrt: TypeAlias = "Tensor[Any, Any, Any] | HasParameters | Mapping[str, Wrt] | Iterable[Wrt]"
-# Other checkers see the strict form; the plugin loosens it and says in tapegrad's words what does not fit.
+# Other checkers see the strict form; the plugin accepts any tape here and reports errors with tapegrad's messages.
 Untaped = TypeAliasType("Untaped", Tensor[S, NoneTape, D], type_params=(S, D))
 Taped = TypeAliasType("Taped", Tensor[S, OwnedTape, D], type_params=(S, D))
 

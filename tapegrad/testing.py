@@ -1,4 +1,4 @@
-"""Checks for ops and rules, the library's and your own: gradients against differences, rules against themselves."""
+"""Checks for ops and shape rules: gradients against finite differences, rules for consistency."""
 
 from __future__ import annotations
 
@@ -44,29 +44,30 @@ def check_gradients(
     atol: float = 1e-7,
     seed: int = 0,
 ) -> None:
-    r"""Compare the gradients that the tape gives with central finite differences.
+    r"""Check the gradients of a function against central finite differences.
 
     $$\left\langle v, \partial_j f(x) \right\rangle \approx
     \left\langle v, \frac{f(x + \varepsilon e_j) - f(x - \varepsilon e_j)}{2 \varepsilon} \right\rangle$$
 
-    Each input is differentiated by, element by element; the direction $v$ is random, so that no part of the result
-    cancels another. A second order compares the tape of the gradient with differences of the gradient. The result has
-    to be the same with a tape and without, to the last bit; so have the gradients where the tape saves values and where
-    it computes them again, under `BalancedCheckpointing` and with `f` under `checkpoint`. Of a second order they
-    have to be the same also where one input alone, or the gradient of the result alone, is a value of `Autodiff`.
+    The derivative by each element of each input is checked; the direction $v$ is random, so that errors in different
+    parts of the result do not cancel. For a second order, gradients of the gradient are compared with finite
+    differences of the gradient. The result has to be the same with and without a tape, to the last bit, and so do the
+    gradients with and without recomputation, under `BalancedCheckpointing` and with `f` under `checkpoint`. With
+    `order` above 1, the gradients also have to be close if only one input, or only the gradient of the result, is a
+    value of `Autodiff`.
 
     Args:
-        f: Any function from tensors to one tensor, which gives the same result each time it is called.
+        f: A deterministic function from tensors to one tensor.
         inputs: Float64 tensors of any shape, away from kinks such as that of `relu` at zero.
         order: 1 for gradients, 2 for the gradients of gradients as well, and so on.
-        eps: The distance on either side, in the units of the inputs.
-        rtol: The error allowed, as a part of the number that the differences give.
-        atol: The error allowed beside it, in the units of the gradient.
-        seed: What the random directions are drawn with.
+        eps: The step on either side, in the units of the inputs.
+        rtol: The relative tolerance.
+        atol: The absolute tolerance, in the units of the gradient.
+        seed: The seed of the random directions.
 
     Raises:
-        AssertionError: A gradient is wrong, the tape changes the result, or a checkpoint or a level changes a
-            gradient; names input, index and both numbers.
+        AssertionError: A gradient is wrong, the tape changes the result, or checkpointing or `Autodiff` changes a
+            gradient; the message names the input, the index and both numbers.
         DTypeError: An input is not a float64 tensor.
         TypeError: There is no input, or the result is not a tensor.
     """
@@ -85,21 +86,21 @@ def check_gradients(
 
 @public_api
 def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
-    """Hold a shape rule to its law: what it says of sizes it is not told is true of the sizes they stand for.
+    """Check that a shape rule gives consistent results for known, named and unknown sizes.
 
-    In each case all subsets of the sizes are hidden, once behind names, once behind unknowns, beside sizes that stand
-    open, and beside one another; and whole operands behind an unknown rank. Equal sizes go by one name, 0 and 1 by
-    none. The answer must fit the one for numbers. A valid call may be refused for its names, for a name equals nothing
-    but itself, and never for what is unknown.
+    In each case all subsets of the sizes are replaced by names, by unknown sizes, and by a mix of both, and whole
+    operands by shapes of unknown rank. Equal sizes get the same name; 0 and 1 get none. The result must be consistent
+    with the result for known sizes. The rule may reject a valid call with named sizes, because a name is equal only to
+    itself, but must accept one with only known and unknown sizes.
 
     Args:
-        rule: A rule, whose parameters annotated with `Dims` or `Size` are hidden; or an op, which brings its rule.
-        cases: Arguments of the rule, a tuple by position or a dictionary by name: a shape for each operand, all else as
-            the op gets it. A case that the rule refuses asks for nothing.
+        rule: A rule, whose arguments annotated with `Dims` or `Size` are replaced; or an op, whose rule is checked.
+        cases: Arguments of the rule, a tuple by position or a dictionary by name: a shape for each operand, other
+            arguments as the op gets them. Cases that the rule rejects are skipped.
 
     Raises:
-        AssertionError: An answer does not fit, or a valid call is refused; names the rule, what was hidden, the answer
-            and the truth.
+        AssertionError: A result is inconsistent, or a valid call is rejected; the message names the rule, its
+            arguments, the result and the expected result.
         TypeError: No parameter is annotated with `Dims` or `Size`.
     """
     name = getattr(rule, "__name__", type(rule).__name__)
@@ -137,7 +138,7 @@ def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: 
     grads = _way_back(taped, inputs, direction)
     for position, x in enumerate(inputs):
         expected = _differences(f, points, position, weights, eps)
-        found = grads[x].numpy() if x in grads else np.zeros(x.shape)  # a result that never met the input
+        found = grads[x].numpy() if x in grads else np.zeros(x.shape)  # the result does not depend on the input
         wrong = ~np.isclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
         if wrong.any():
             with np.errstate(invalid="ignore"):
@@ -160,12 +161,12 @@ def _way_back(y: Tensor[Any, Any, Any], inputs: list[Tensor[Any, Any, Any]], dir
 
 
 def _compare_strategies(saved: Any, computed: Any, inputs: list[Tensor[Any, Any, Any]], label: str) -> None:
-    """Hold gradients of values computed again to those of values saved, to the last bit."""
+    """Check that gradients with recomputed values equal those with saved values, to the last bit."""
     for position, x in enumerate(inputs):
         if x not in saved and x not in computed:
             continue
         ours, theirs = saved[x].numpy(), computed[x].numpy()
-        differs = ~((ours == theirs) | ((ours != ours) & (theirs != theirs)))  # noqa: PLR0124  # NaN is not itself
+        differs = ~((ours == theirs) | ((ours != ours) & (theirs != theirs)))  # noqa: PLR0124  # NaN differs from itself
         if differs.any():
             first = tuple(map(int, np.argwhere(differs)[0]))
             message = (
@@ -176,7 +177,7 @@ def _compare_strategies(saved: Any, computed: Any, inputs: list[Tensor[Any, Any,
 
 
 def _compare_levels(f: Function, points: list[Array], label: str, *, rtol: float, atol: float, seed: int) -> None:
-    """Hold gradients where one value alone is lifted, each input in turn and last the direction, to those of none."""
+    """Check that the gradients stay the same if one input, or the direction, is a value of `Autodiff`."""
     expected = _mixed(f, points, None, seed)
     for lifted in range(len(points) + 1 if expected else 0):
         what = f"input {lifted}" if lifted < len(points) else "the direction"
@@ -192,7 +193,7 @@ def _compare_levels(f: Function, points: list[Array], label: str, *, rtol: float
 
 
 def _mixed(f: Function, points: list[Array], lifted: int | None, seed: int) -> dict[int, Array]:
-    """Return the gradients by position, where one value is of another engine than the rest."""
+    """Return the gradients by position, with the value at position `lifted` of the `Autodiff` backend."""
     level = Autodiff()
     inputs = [_at(level, node(point.copy()), is_lifted=place == lifted) for place, point in enumerate(points)]
     y = f(*(x.trace() for x in inputs))
@@ -214,7 +215,7 @@ def _compare_results(plain: Tensor[Any, Any, Any], taped: Tensor[Any, Any, Any],
         )
         raise AssertionError(message)
     without, having = plain.numpy(), taped.numpy()
-    differs = ~((without == having) | ((without != without) & (having != having)))  # noqa: PLR0124  # NaN is not itself
+    differs = ~((without == having) | ((without != without) & (having != having)))  # noqa: PLR0124  # NaN differs from itself
     if differs.any():
         first = tuple(map(int, np.argwhere(differs)[0]))
         message = f"{label}: the result at {first} is {having[first]:.9g} with a tape but {without[first]:.9g} without"
@@ -227,7 +228,7 @@ def _differences(f: Function, points: list[Array], position: int, weights: Array
     for index in np.ndindex(gradient.shape):
         near = [[node(point.copy()) for point in points] for _ in range(2)]
         for inputs, step in zip(near, (eps, -eps), strict=True):
-            inputs[position].data[index] += step  # type: ignore[index]  # a NumPy array of our own
+            inputs[position].data[index] += step  # type: ignore[index]  # a copy, made above
         high, low = (f(*inputs).numpy().astype(np.float64) for inputs in near)
         distance = near[0][position].numpy()[index] - near[1][position].numpy()[index]
         gradient[index] = np.sum(weights * (high - low)) / distance
@@ -235,7 +236,7 @@ def _differences(f: Function, points: list[Array], position: int, weights: Array
 
 
 def _slope(f: Function, seed: int) -> Function:
-    """Return the function whose value is the gradient of `f`, added up in random directions."""
+    """Return a function that computes the inner product of the gradient of `f` with random directions."""
 
     def slope(*inputs: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
         level, rng = Autodiff(), np.random.default_rng(seed)
@@ -290,7 +291,7 @@ def _check_case(name: str, rule: Callable[..., Any], arguments: dict[str, Any], 
 
 
 def _hidden(shapes: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the shapes with sizes open or named, open or unknown, named or unknown; then with ranks unknown."""
+    """Yield the shapes with sizes known or named, known or unknown, named or unknown; then with unknown ranks."""
     sizes = [n for value in shapes.values() for n in _sizes(value)]
     kinds = (sizes, [named(f"N{n}") if n > 1 else n for n in sizes], [UNKNOWN] * len(sizes))
     for first, second in combinations(kinds, 2):

@@ -1,4 +1,4 @@
-"""Where the traceback of an error ends: at whoever called the library, unless `full_tracebacks` asks for more."""
+"""Trimmed tracebacks: they end at the line that called the library, unless `full_tracebacks` is set."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from inspect import isgeneratorfunction
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-import tapegrad.errors  # by this name: the face asks here what to do with a name that it lacks, as a room is at first
+import tapegrad.errors  # not `from tapegrad import errors`: that calls its `__getattr__`, which imports this module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,15 +20,15 @@ _PACKAGE_FOLDER: Final = __file__.removesuffix("tracebacks.py")
 _BINDERS: Final = (
     __file__,
     f"{_PACKAGE_FOLDER}op.py",
-)  # modules that pass a call on
-_BELOW: Final = sys.stdlib_module_names | {"numpy", "jax", "typing_extensions"}  # frames called by tapegrad
+)  # modules that forward a call
+_BELOW: Final = sys.stdlib_module_names | {"numpy", "jax", "typing_extensions"}  # packages whose frames tapegrad calls
 _DUNDER_METHODS: Final = {"__init__", "__call__", "__getitem__", "__setitem__", "__len__", "__iter__", "__array__"}
 
 
 def trim_traceback(error: BaseException | None) -> None:
-    """Take the library's own frames out of the traceback of an error of its own, which leaves it by a bare `raise`.
+    """Remove the library's frames from the traceback of an error that the library raised.
 
-    For a frame that raises so is not entered into the traceback again, as it is by `raise error`.
+    Re-raise the error with a bare `raise`: `raise error` would add the current frame to the traceback again.
     """
     if error is not None and not tapegrad.errors.full_tracebacks and _is_ours(error):
         error.__traceback__ = _outside(error.__traceback__)
@@ -36,7 +36,7 @@ def trim_traceback(error: BaseException | None) -> None:
 
 
 class _TrimOnExit:
-    """Shortens the traceback of an error that leaves its block."""
+    """A context manager that trims the traceback of an error raised in its block."""
 
     def __enter__(self) -> None: ...
 
@@ -48,7 +48,7 @@ trim_on_exit: Final = _TrimOnExit()
 
 
 def public_api(thing: F) -> F:
-    """Let the traceback of an error end at whoever called a function of the library, or a public method of a class."""
+    """Trim the tracebacks of errors from a function of the library, or from the public methods of a class."""
     if isinstance(thing, type):
         for name, member in list(vars(thing).items()):
             if isinstance(member, FunctionType) and (name in _DUNDER_METHODS or not name.startswith("_")):
@@ -72,10 +72,10 @@ def public_api(thing: F) -> F:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Return whether the library itself refuses: by an error of its own, by one of Python's that it raises, by a call.
+    """Return whether the library raised an error: one of its own, a built-in one, or a call that does not match.
 
-    An error of Python's is tapegrad's own where it has an `op`, if only an empty one: it goes by the frame that raised
-    it, which the innermost edge takes away, and on its way out it may meet others.
+    The attribute `op`, even an empty one, marks a built-in error as raised by the library. That depends on the frame
+    that raised it, which the innermost trimming removes, and the error may pass through others.
     """
     if not hasattr(error, "op") and _is_raised_inside(error):
         error.__dict__["op"] = ""
@@ -93,7 +93,7 @@ def _is_raised_inside(error: BaseException) -> bool:
 
 
 def _raises(frame: FrameType, at: int) -> bool:
-    """Return whether an error began with a `raise` there, and not in what was called there."""
+    """Return whether a `raise` statement of this frame raised the error, and not code that the frame called."""
     import opcode
 
     return opcode.opname[frame.f_code.co_code[at]] == "RAISE_VARARGS"
@@ -108,7 +108,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _outside(trace: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without the frames of the library, and of the packages that it called."""
+    """Return a traceback without the frames of the library and of the packages that it called."""
     kept: list[TracebackType] = []
     inside = False
     while trace is not None:

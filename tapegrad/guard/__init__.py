@@ -1,4 +1,4 @@
-"""The guard: annotations that mypy checks, enforced when the function is called."""
+"""The guard: run-time validation of arguments and results against the annotations that mypy checks."""
 
 from tapegrad.guard._import_hook import ImportHook as ImportHook
 from tapegrad.guard._import_hook import install_import_hook as install_import_hook

@@ -1,4 +1,4 @@
-"""Reads annotations into checks."""
+"""The conversion of annotations into checks."""
 
 from __future__ import annotations
 
@@ -55,26 +55,26 @@ _OPERATORS: dict[Any, Callable[[Any, Any], Any]] = {
     Mul: operator.mul,
     FloorDiv: operator.floordiv,
 }
-# Written bare, an alias has its own variables where nothing is known; nobody else has these.
+# Without arguments, an alias keeps its own type variables as unknown sizes; no other annotation has them.
 _UNKNOWN_SIZES = (N0, N1, N2, N3, N4, N5)
 _BARE_TENSORS = (Tensor0D, Tensor1D, Tensor2D, Tensor3D, Tensor4D, Tensor5D, Tensor6D)
 _NUMBERS = {float: (float, int), complex: (complex, float, int)}  # as type checkers promote them
 _ANY_SHAPE = Sizes(many=True)
 
 
-# Before Python 3.12 typing_extensions has an Unpack of its own.
+# Before Python 3.12, the Unpack of typing_extensions is another one than that of typing.
 _UNPACKS = (typing.Unpack, typing_extensions.Unpack)
 
 
 class UnreadableError(Exception):
-    """An annotation makes no sense; carries the reason."""
+    """An annotation is invalid; the message says why."""
 
 
 def read(hint: Any) -> Check:
-    """Return the check that an annotation asks for.
+    """Return the check for an annotation.
 
     Raises:
-        UnreadableError: A tensor is annotated with what is no shape, no tape, or no dtype.
+        UnreadableError: A tensor type has an invalid shape, tape or dtype.
     """
     hint = _expanded(hint)
     origin, arguments = get_origin(hint), get_args(hint)
@@ -243,7 +243,7 @@ def _read_dtype(hint: Any) -> DTypes:
 
 
 def _expanded(hint: Any) -> Any:
-    """Return what an alias stands for; the size operators and `Merge` stand for themselves."""
+    """Return the value of an alias; the size operators and `Merge` are returned unchanged."""
     if hint in _BARE_TENSORS:
         return hint[tuple(variable.__default__ for variable in hint.__parameters__)]
     alias = get_origin(hint) or hint
@@ -256,7 +256,7 @@ def _expanded(hint: Any) -> Any:
 
 
 def _tensor_arguments(hint: Any) -> tuple[Any, Any, Any]:
-    """Return shape, tape and dtype of a tensor type, which may be a class of its own."""
+    """Return the shape, tape and dtype of a tensor type, which may be a subclass of `Tensor`."""
     origin = get_origin(hint) or hint
     parameters, arguments = origin.__parameters__, get_args(hint)
     if len(parameters) != len(arguments):
@@ -271,14 +271,14 @@ def _tensor_arguments(hint: Any) -> tuple[Any, Any, Any]:
 
 
 def _read_fields(hint: Any) -> Check:
-    """Read a named tuple whose class is given its type arguments."""
+    """Return the check for a generic named tuple with type arguments."""
     origin = get_origin(hint)
     of_the_class = ClassCheck(with_article(origin.__name__), (origin,))
     if any(isinstance(one, TypeVarTuple) for one in origin.__parameters__):
         return of_the_class
     try:
         types = _field_types(hint)
-    except NameError:  # annotations written as text in a function, where nothing finds the names in them
+    except NameError:  # string annotations of a class inside a function, whose local names cannot be found
         return of_the_class
     return FieldsCheck(origin, tuple((name, read(one)) for name, one in types.items()))
 
@@ -295,7 +295,7 @@ def _field_types(hint: Any) -> dict[str, Any]:
 
 
 def _given(hint: Any, meaning: dict[Any, Any]) -> Any:
-    """Return an annotation with the type arguments that a class was given."""
+    """Return an annotation with type variables replaced by the type arguments of a class."""
     if isinstance(hint, TypeVar):
         return meaning.get(hint, hint)
     parameters = getattr(hint, "__parameters__", ())
@@ -330,14 +330,14 @@ def _is_unknown_size(hint: Any) -> bool:
 
 
 def _unpacked(hint: Any) -> Any:
-    """Return what stands behind a star, or None where there is no star."""
+    """Return the type that a star unpacks, or None if there is no star."""
     if get_origin(hint) in _UNPACKS:
         return get_args(hint)[0]
     return hint if getattr(hint, "__unpacked__", False) else None
 
 
 def _has_names(check: Check) -> bool:
-    """Return whether a check is about tensors or sizes, so that beartype cannot do it."""
+    """Return whether a check involves tensors or sizes, which beartype cannot check."""
     if isinstance(check, UnionCheck):
         return any(map(_has_names, check.members))
     if isinstance(check, TupleCheck):

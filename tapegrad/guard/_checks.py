@@ -1,4 +1,4 @@
-"""Checks compiled from annotations: each explains a misfit, and most are one expression that is true of a fit."""
+"""Checks compiled from annotations: each explains a mismatch, and most have a short form, a single expression."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ if TYPE_CHECKING:
 
 
 class Check(ABC):
-    """What an annotation asks of a value."""
+    """A check of a value against an annotation."""
 
     __slots__ = ()
 
     @abstractmethod
     def kind(self) -> str:
-        """Return what a value has to be, sizes aside."""
+        """Return the expected type as text, without sizes."""
 
     @abstractmethod
     def admits(self, value: Any) -> bool:
-        """Return whether a value is of the kind, whatever its sizes."""
+        """Return whether a value has the expected type, without comparing sizes."""
 
     def is_complete(self) -> bool:
-        """Return whether nothing is left for beartype."""
+        """Return whether the check is complete without beartype."""
         return True
 
     def check(self, value: Any, place: str, bound: Bindings) -> None:
-        """Raise the message that says why a value does not fit."""
+        """Raise an error that says why a value does not match."""
         if self.admits(value):
             self.fit(value, place, bound)
         elif self.is_complete():
             raise DTypeError(f"{bound.call}: {place} is {kind_of(value)} but {self.kind()} is expected")
 
-    def fit(self, value: Any, place: str, bound: Bindings) -> None:  # noqa: B027  # many ask for the kind alone
-        """Raise the message for a value of the kind."""
+    def fit(self, value: Any, place: str, bound: Bindings) -> None:  # noqa: B027  # many checks compare only the type
+        """Raise an error if a value of the expected type has sizes, a tape or a dtype that do not match."""
 
-    def short(self, value: str, scope: Scope) -> str:  # noqa: ARG002  # for those that have a short form
-        """Return an expression that is true only of what fits."""
+    def short(self, value: str, scope: Scope) -> str:  # noqa: ARG002  # used by checks that have a short form
+        """Return an expression that is true only for matching values."""
         raise NoShortFormError
 
 
 class Anything(Check):
-    """Asks nothing."""
+    """A check that accepts any value."""
 
     __slots__ = ()
 
@@ -74,7 +74,7 @@ class Anything(Check):
 
 
 class Other(Anything):
-    """Leaves to beartype what it alone understands; a tensor is no such thing."""
+    """A check left to beartype; it rejects only tensors."""
 
     __slots__ = ()
 
@@ -93,7 +93,7 @@ class Other(Anything):
 
 @dataclass(frozen=True, slots=True)
 class ClassCheck(Check):
-    """Asks for an instance of a plain class."""
+    """A check for an instance of a plain class."""
 
     words: str
     classes: tuple[type, ...]
@@ -115,7 +115,7 @@ class ClassCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class WordCheck(Check):
-    """Asks for one of a few words: `padding: Literal["same", "valid"]`."""
+    """A check for one of several strings: `padding: Literal["same", "valid"]`."""
 
     words: tuple[str, ...]
 
@@ -134,7 +134,7 @@ class WordCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class SizeCheck(Check):
-    """Asks for an int that is a size: `n: N`."""
+    """A check for an int that is a size: `n: N`."""
 
     size: Size
 
@@ -144,7 +144,7 @@ class SizeCheck(Check):
 
     @override
     def admits(self, value: Any) -> bool:
-        return isinstance(value, int | Dim)  # a summary has names where a run has numbers
+        return isinstance(value, int | Dim)  # in a summary, sizes may be symbolic
 
     @override
     def fit(self, value: int, place: str, bound: Bindings) -> None:
@@ -158,7 +158,7 @@ class SizeCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class ShapeCheck(Check):
-    """Asks for a tuple of ints that is a shape: `shape: tuple[N, M]`."""
+    """A check for a tuple of ints that is a shape: `shape: tuple[N, M]`."""
 
     sizes: Sizes
 
@@ -177,7 +177,7 @@ class ShapeCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class DTypeCheck(Check):
-    """Asks for a NumPy scalar type: `dtype: type[D]`."""
+    """A check for a NumPy scalar type: `dtype: type[D]`."""
 
     dtypes: DTypes
 
@@ -196,7 +196,7 @@ class DTypeCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class TensorCheck(Check):
-    """Asks for a tensor of a shape, a tape and a dtype."""
+    """A check for a tensor with a shape, a tape and a dtype."""
 
     cls: type[Tensor[Any, Any, Any]]
     sizes: Sizes
@@ -233,7 +233,7 @@ def _wrong_number(call: str, place: str, number: int, expected: Size, value: obj
 
 
 def kind_of(value: object) -> str:
-    """Say what a value is."""
+    """Return the type of a value, as text for messages."""
     if value is None:
         return "None"
     if isinstance(value, tuple):

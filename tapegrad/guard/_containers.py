@@ -1,4 +1,4 @@
-"""Checks made of checks: unions, tuples, sequences, star arguments."""
+"""Checks composed of other checks: unions, tuples, sequences, variadic arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UnionCheck(Check):
-    """Asks for what one of several checks asks."""
+    """A check that a value passes if it passes one of several checks."""
 
     members: tuple[Check, ...]
 
@@ -53,18 +53,18 @@ class UnionCheck(Check):
     def short(self, value: str, scope: Scope) -> str:
         with_names = [member for member in self.members if not isinstance(member, ClassCheck)]
         if len(with_names) > 1 or not self.is_complete():
-            raise NoShortFormError  # one that fails half-way has bound names that the next one would find
+            raise NoShortFormError  # a member that fails half-way leaves names bound for the next one
         before, waiting = set(scope.bound), scope.waiting
         members = [member.short(value, scope) for member in self.members]
         if scope.waiting > waiting:
-            raise NoShortFormError  # a computed size would be compared also where its member does not apply
+            raise NoShortFormError  # a computed size would also be compared if its member does not match
         scope.reopen(scope.bound - before)
         return f"({' or '.join(members)})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DefaultCheck(Check):
-    """Asks nothing of a default, and of anything else what another check asks."""
+    """A check that accepts the default, and otherwise applies another check."""
 
     declared: Check
     default: Any
@@ -89,7 +89,7 @@ class DefaultCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class TupleCheck(Check):
-    """Asks for a tuple with one check for each item."""
+    """A check for a tuple, with one check for each item."""
 
     items: tuple[Check, ...]
 
@@ -113,7 +113,7 @@ class TupleCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class FieldsCheck(Check):
-    """Asks for a named tuple of a generic class with one check for each field."""
+    """A check for a generic named tuple, with one check for each field."""
 
     container: type
     fields: tuple[tuple[str, Check], ...]
@@ -138,7 +138,7 @@ class FieldsCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class EachCheck(Check):
-    """Asks the same of every item: of a sequence, of `*args`."""
+    """A check that applies another one to each item of a sequence or of `*args`."""
 
     container: type
     item: Check
@@ -163,7 +163,7 @@ class EachCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class KeywordsCheck(Check):
-    """Asks the same of every argument of `**kwargs`."""
+    """A check that applies another one to each argument of `**kwargs`."""
 
     item: Check
 

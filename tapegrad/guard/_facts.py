@@ -1,4 +1,4 @@
-"""What a refusal of the guard knows: what the call was given, and which sizes of it clash."""
+"""Attributes of errors that the guard raises: the arguments of the call, and the axes that do not match."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def inform(
     values: Mapping[str, Any],
     check: Callable[[tuple[Any, ...], Bindings], None] | None = None,
 ) -> None:
-    """Tell a refusal what was given, and draw what does not fit.
+    """Set the attributes of an error and add a diagram of the shapes that do not match.
 
     Args:
-        error: What a check has raised.
-        call: The function, as a message names it.
-        values: What it was given, or has given, by place.
-        check: Checks all values again; by default only a size that an annotation asks for is drawn.
+        error: The error that a check raised.
+        call: The function, as named in messages.
+        values: Its arguments, or its result, by name.
+        check: Checks all values again; by default only a mismatch with an annotated shape is drawn.
     """
-    with suppress(Exception):  # the error is on its way to the user, and no other must come before it
+    with suppress(Exception):  # no other error may replace the one to be raised
         given = {place: x for name, value in values.items() for place, x in _tensors(value, name)}
         error.op = call
         error.shapes = {place: tuple(x.shape) for place, x in given.items()}
@@ -49,7 +49,7 @@ def inform(
 def _draw_expected(error: ShapeError) -> None:
     ((place, (axis,)),) = error.axes.items()
     shape, expected = error.shapes[place], error.expected[place]
-    # Behind a `...` axes count from the back.
+    # After a `...`, axes count from the back.
     place_there = axis - len(shape) + len(expected) if "..." in expected[: axis + 1] else axis
     draw(error, {place: shape, "expected": expected}, {place: [axis], "expected": [place_there]})
 
@@ -63,7 +63,7 @@ def _tensors(value: Any, place: str) -> Iterator[tuple[str, Tensor[Any, Any, Any
 
 
 def _watched(value: Any, place: str, watch: Watch) -> Any:
-    """Return what stands for a value while its sizes are watched."""
+    """Return a replacement for a value in which the sizes of tensors are tracked."""
     if isinstance(value, Tensor):
         shadow: Any = object.__new__(type(value))
         shadow.data = SimpleNamespace(shape=watch.sizes(place, value.shape), dtype=value.dtype)

@@ -1,4 +1,4 @@
-"""The import hook: every function of a package is guarded whose annotations name tensors."""
+"""The import hook: it guards each function of a package whose annotations name tensors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class ImportHook:
-    """What `install_import_hook` has installed; as a context manager it uninstalls itself at the end."""
+    """An import hook, installed by `install_import_hook`; as a context manager it uninstalls itself on exit."""
 
     def __init__(self, packages: frozenset[str]) -> None:
         self.packages = packages
 
     def uninstall(self) -> None:
-        """Let what is imported from here on be; what was imported meanwhile stays guarded."""
+        """Stop guarding modules that are imported from here on; modules imported before stay guarded."""
         if self in _hooks:
             _hooks.remove(self)
         if not _hooks:
@@ -45,33 +45,33 @@ class ImportHook:
 
 
 def install_import_hook(*packages: str) -> ImportHook:
-    """Guard every function of a package whose annotations name tensors, as `@guarded` would, from its import on.
+    """Guard the functions of packages at import, as `@guarded` does, if their annotations name tensors.
 
         with tapegrad.install_import_hook("digits"):
             import digits
 
-    Functions, methods, nested functions and the `__init__` that a dataclass gets are guarded; a field that a factory
-    makes is not held against its annotation. A function without a tensor in its annotations is left as it is, and so is
-    what `typing.no_type_check` marks. A decorated function is guarded underneath its decorators. A name that is only
-    imported under `if TYPE_CHECKING:` is imported at the first call that needs it. What no longer resolves is an error
-    where a tensor is named beside it, and no matter elsewhere.
+    The hook guards functions, methods, nested functions and the `__init__` of dataclasses; the default of a field with
+    a factory is not checked. Functions without a tensor in their annotations, and those marked with
+    `typing.no_type_check`, are not changed. A decorated function is guarded underneath its decorators. A name that is
+    only imported under `if TYPE_CHECKING:` is imported at the first call that needs it. A name that cannot be resolved
+    is an error if its annotation also names a tensor, and ignored otherwise.
 
     jaxtyping's hook may be installed for the same package, before or after. The guarded bytecode of a module is cached
-    beside the plain one: reading it takes 1.2 to 1.5 times as long as plain, for a package of nothing but functions 2.4
-    times; the first import takes 2.5 to 4.5 times as long. A nested function costs 0.2 ms each time its `def` runs.
+    next to the plain bytecode: reading it takes 1.2 to 1.5 times as long, 2.4 times for a package of functions only;
+    the first import takes 2.5 to 4.5 times as long. A nested function costs 0.2 ms each time its `def` runs.
 
     Args:
-        packages: Names, such as `"digits"`; each stands for the package and all its submodules.
+        packages: Names, such as `"digits"`; each includes all submodules of the package.
 
     Returns:
         The hook, to uninstall it.
 
     Raises:
-        TypeError: There is no name, or what should be one is no string.
-        ValueError: A name is no dotted name.
+        TypeError: There is no name, or a name is not a string.
+        ValueError: A name is not a valid dotted name.
 
     Warns:
-        RuntimeWarning: A module of a package is imported already, hence stays unguarded.
+        RuntimeWarning: A module of a package is imported already and stays unguarded.
     """
     with trim_on_exit:
         if not packages:
@@ -97,7 +97,7 @@ def _check_name(package: object) -> None:
 
 
 def _is_late(hook: ImportHook, name: str, module: ModuleType | None) -> bool:
-    """Return whether a module had been imported unguarded; one may install the hook while it runs itself."""
+    """Return whether a module was imported unguarded; a module being imported may install the hook for itself."""
     spec = getattr(module, "__spec__", None)
     initializing = getattr(spec, "_initializing", False)
     return _covers(hook, name) and spec is not None and not initializing and not is_guarding(spec.loader)
@@ -112,7 +112,7 @@ def _is_covered(name: str) -> bool:
 
 
 class _Spec(ModuleSpec):
-    """A spec whose loader has a guard, also the loader that another hook puts there later."""
+    """A spec that adds a guard to its loader, also to one that another hook sets later."""
 
     @property  # type: ignore[override]  # an attribute of the base
     @override
@@ -133,11 +133,11 @@ def _guarded_spec(spec: ModuleSpec) -> ModuleSpec:
 
 
 class _First:
-    """Stands before all finders, and gives a guard to what those behind it find: so to a hook installed earlier."""
+    """The first finder: it adds a guard to what all later finders find, such as a hook installed earlier."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Find a module of a package that has a hook."""
+        """Return the guarded spec of a module in a package that has a hook."""
         found = _found_behind(name, path, target) if _is_covered(name) else iter(())
         return next(map(_guarded_spec, found), None)
 
@@ -151,9 +151,9 @@ def _found_behind(name: str, path: Sequence[str] | None, target: ModuleType | No
 
 
 class PathFinder(importlib.machinery.PathFinder):
-    """Stands before Python's finder of this name: a hook installed later, as jaxtyping's, asks the first one called so.
+    """A finder before Python's `PathFinder`: a hook installed later, such as jaxtyping's, uses the first of that name.
 
-    It asks nobody else, so `_First` is never reached from there; and it puts its own loader where ours was.
+    Such a hook calls no other finder, so it never reaches `_First`, and it replaces the guarding loader by its own.
     """
 
     @classmethod
@@ -170,7 +170,7 @@ _hooks: list[ImportHook] = []
 
 
 def _put_finders_in_place() -> None:
-    """Move both finders to where they stand; a later hook may stand before the first of them."""
+    """Move both finders to their positions in `sys.meta_path`; a later hook may have been inserted before them."""
     others = [finder for finder in sys.meta_path if finder not in _FINDERS]
     python = others.index(importlib.machinery.PathFinder) if importlib.machinery.PathFinder in others else len(others)
     sys.meta_path[:] = [_First, *others[:python], PathFinder, *others[python:]]

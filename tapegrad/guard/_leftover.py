@@ -1,4 +1,4 @@
-"""Leaves to beartype and jaxtyping what the guard does not read itself; neither is imported before."""
+"""The checks left to beartype and jaxtyping; both are imported only if a check needs them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 
 def with_beartype(function: FunctionType, hints: dict[str, Any]) -> Any:
-    """Return a function that checks these annotations alone; with jaxtyping's names if one of them is jaxtyping's."""
+    """Return a function that beartype checks against these annotations; it is `jaxtyped` if one is jaxtyping's."""
     from beartype import beartype
 
     copy = FunctionType(

@@ -1,4 +1,4 @@
-"""Loads a module with a guard over each function that has annotations, whatever else another loader does to it."""
+"""A loader that guards each annotated function of a module, and works together with other source loaders."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, StrPath
 
 _GUARD: Final = "__tapegrad_guard__"
-_CACHE_TAG: Final = "tapegrad1"  # the next number with each change of what is put into a module
+_CACHE_TAG: Final = "tapegrad1"  # increase with each change of the inserted code
 
 
 def with_guard(loader: Any) -> Any:
-    """Return a loader of source files a guard; any other is left as it is."""
+    """Add a guard to a loader of source files, and return any other loader unchanged."""
     if isinstance(loader, SourceFileLoader) and not is_guarding(loader):
         loader.__class__ = _guarding(type(loader))
     return loader
 
 
 def is_guarding(loader: object) -> bool:
-    """Return whether a loader guards what it loads."""
+    """Return whether a loader guards the modules that it loads."""
     return isinstance(loader, _Guarding)
 
 
 class _Guarding(SourceFileLoader):
-    """Guards what another loader compiles, at the last moment: so the guard is the innermost decorator."""
+    """A mixin that guards functions just before another loader compiles, so the guard is the innermost decorator."""
 
     @override
     def source_to_code(self, data: ReadableBuffer | str | ast.AST, path: StrPath, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]  # typeshed leaves out `_optimize`
@@ -56,7 +56,7 @@ def _guarding(kind: type[SourceFileLoader]) -> type[SourceFileLoader]:
 
 
 def _with_globals(method: Any, **names: Any) -> Callable[..., Any]:
-    """Return a method that finds some of its global names elsewhere: another hook has no other door."""
+    """Return a method with some of its global names replaced, the only way to change what another hook calls."""
     function = method.__func__
     copy = FunctionType(
         function.__code__, function.__globals__ | names, function.__name__, function.__defaults__, function.__closure__
@@ -70,7 +70,7 @@ def _cache_from_source(plain: Callable[..., str], path: str) -> str:
 
 
 def _compile_guarded(source: Any, filename: Any, mode: str, flags: int = 0, *, optimize: int = -1, **_: bool) -> Any:
-    """Compile as `compile` does, with a guard over each annotated function where it makes code."""
+    """Compile like `compile`, with a guard on each annotated function unless only the syntax tree is wanted."""
     compiled: Any = partial(compile, filename=filename, mode=mode, dont_inherit=True, optimize=optimize)
     if flags & ast.PyCF_ONLY_AST:
         return compiled(source, flags=flags)
@@ -82,7 +82,7 @@ def _compile_guarded(source: Any, filename: Any, mode: str, flags: int = 0, *, o
 def _put_guards(module: ast.Module) -> None:
     for node in _statements(module):
         if isinstance(node, ast.ClassDef):
-            node.decorator_list.insert(0, _decorator("guard_class", node))  # over @dataclass, which writes an __init__
+            node.decorator_list.insert(0, _decorator("guard_class", node))  # above @dataclass, which adds an __init__
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_annotated(node):
             node.decorator_list.append(_decorator("guard_function", node))
     first = next((place for place, node in enumerate(module.body) if not _stands_first(node)), len(module.body))
@@ -91,7 +91,7 @@ def _put_guards(module: ast.Module) -> None:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Go through all statements; to go through all expressions as well would take three times as long."""
+    """Yield all statements; walking all expressions as well would take three times as long."""
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for statement in getattr(node, block, ()):
             yield statement

@@ -1,4 +1,4 @@
-"""What an annotation mentions, also one that cannot be resolved yet."""
+"""A search for tensors and type variables in annotations, including those that cannot be resolved yet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tapegrad.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-# Looked at for each annotation of a package: a tuple is three times as fast as a union written in place.
+# Used for each annotation of a package: a tuple is three times as fast as a union written in place.
 _TEXTS = (str, ForwardRef)
 _VARIABLES = (TypeVar, TypeVarTuple)
 _LISTS = (list, tuple)
@@ -25,19 +25,19 @@ _DOTTED_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 @dataclass(slots=True)
 class Mentions:
-    """What is named anywhere in an annotation, up to the first tensor."""
+    """What an annotation names; the search stops at the first tensor."""
 
     tensor: bool = False
     variable: bool = False
-    unknown: bool = False  # a word that nothing is known by yet
+    unknown: bool = False  # a name that is not defined yet
 
 
 def mentions(annotation: Any, *names: Mapping[str, Any]) -> Mentions:
-    """Look through an annotation, through its aliases and bounds, and through the words of what is a string.
+    """Search an annotation for tensors and type variables, including aliases, bounds and the names in strings.
 
     Args:
-        annotation: As it is written, or resolved.
-        names: What words stand for beside builtins, the nearest first.
+        annotation: The annotation, as written or resolved.
+        names: The namespaces in which to look up names before builtins, innermost first.
     """
     found = Mentions()
     seen: list[Any] = []
@@ -87,15 +87,15 @@ def _value_of(name: str, *names: Mapping[str, Any]) -> Any:
 
 
 def names_for_checkers(module: dict[str, Any]) -> dict[str, Any]:
-    """Return what a module defines under `if TYPE_CHECKING:`, as far as that can be had when it runs.
+    """Return the names that a module defines under `if TYPE_CHECKING:`, as far as they can be executed.
 
     Args:
         module: The globals of the module.
     """
     names = module.copy()
     for statement in _statements_for_checkers(module.get("__file__", ""), module.get("__name__", "")):
-        with suppress(Exception):  # some of it is there for checkers alone
-            exec(compile(ast.Module([statement], []), "<if TYPE_CHECKING>", "exec"), names)  # noqa: S102  # the user's own
+        with suppress(Exception):  # some imports exist only for type checkers
+            exec(compile(ast.Module([statement], []), "<if TYPE_CHECKING>", "exec"), names)  # noqa: S102  # the user's own code
     return {name: value for name, value in names.items() if name not in module}
 
 

@@ -1,4 +1,4 @@
-"""What the type variables of one call stand for: in the explaining half, and as locals of the short form."""
+"""The values of type variables in one call: `Bindings` for full checks, and local variables of the short form."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Waiting: TypeAlias = "tuple[Dim, int, str, Callable[[int | None], ShapeError]]"
 
 
 def name_of(variable: Any) -> Name:
-    """Return the name that a type variable goes by; two variables of one label have two.
+    """Return the name of a type variable; two variables with the same label have different names.
 
-    It stands for 1 and more, unless its default is 0, or that of the name which is its default.
+    Its least value is 1, or 0 if its default is 0, directly or through another variable.
     """
     star = "*" if isinstance(variable, TypeVarTuple) else ""
     default = getattr(variable, "__default__", None)
@@ -28,7 +28,7 @@ def name_of(variable: Any) -> Name:
 
 
 def substituted(size: Size, values: Mapping[Name, Any]) -> Size:
-    """Return a size with the values of its names put in, a number if all are there."""
+    """Return a size with the values of its names substituted, an int if all have one."""
     if isinstance(size, int) or size.terms is None or not values:
         return size
     total: Size = 0
@@ -44,7 +44,7 @@ def substituted(size: Size, values: Mapping[Name, Any]) -> Size:
 
 
 def only_name(size: Size) -> Name | None:
-    """Return the name that is all there is to a size, or None for any other size."""
+    """Return the name of a size that consists of a single name, or None for any other size."""
     if isinstance(size, int) or size.terms is None or len(size.terms) != 1:
         return None
     ((monomial, coefficient),) = size.terms
@@ -54,7 +54,7 @@ def only_name(size: Size) -> Name | None:
 
 
 def is_open(size: Size, values: Mapping[Name, Any]) -> bool:
-    """Return whether a size has a name that stands for nothing yet."""
+    """Return whether a size has a name without a value."""
     if isinstance(size, int):
         return False
     factors = [factor for monomial, _ in size.terms or () for factor in monomial]
@@ -67,20 +67,20 @@ def is_open(size: Size, values: Mapping[Name, Any]) -> bool:
 
 
 class Bindings:
-    """What names stand for in one call: numbers, shapes and dtypes, each with the place that said so first."""
+    """The values of names in one call: ints, shapes and dtypes, each with the parameter that first bound it."""
 
     __slots__ = ("_later", "call", "known", "returning", "tapes", "values")
 
     def __init__(self, call: str, known: Mapping[Name, Any]) -> None:
         self.call = call
-        self.known = known  # what the instance says of its class's own variables
+        self.known = known  # the instance's values of its class's variables
         self.values: dict[Name, tuple[Any, str]] = {}
         self.tapes: dict[Name, bool] = {}
         self.returning = False
         self._later: list[Waiting] = []
 
     def fit(self, size: Size, found: int, place: str, error: Callable[[int | None], ShapeError]) -> None:
-        """Hold a number against a declared size; a computed one waits until all names are bound."""
+        """Compare a number with a declared size; a computed size is compared after all names are bound."""
         if isinstance(size, int):
             if found != size:
                 raise error(None)
@@ -90,26 +90,26 @@ class Bindings:
             self._later.append((size, found, place, error))
 
     def valued(self, size: Size, values: Mapping[Name, Any]) -> Size:
-        """Return a size with the values of its names put in."""
+        """Return a size with the values of its names substituted."""
         try:
             return substituted(size, values)
         except (ShapeError, ZeroDivisionError):
             raise ShapeError(f"{self.call}: {size} divides by zero") from None
 
     def bind_size(self, name: Name, value: int, place: str) -> None:
-        """Bind a name to a number that it may stand for."""
+        """Bind a name to a number that is at least its least value."""
         if value < name.least and name not in self.values:
             raise ShapeError(too_small(self.call, name.label, value, place, name.least))
         self.bind(name, value, place)
 
     def bind(self, name: Name, value: Any, place: str) -> None:
-        """Bind a name, or compare with what it is bound to."""
+        """Bind a name, or compare with the value that it is bound to."""
         first, where = self.values.setdefault(name, (value, place))
         if first != value:
             raise ShapeError(conflict(self.call, name.label, first, where, value, place))
 
     def bind_dtype(self, name: Name, dtype: np.dtype[Any], place: str) -> None:
-        """Bind a name to a dtype, or compare."""
+        """Bind a name to a dtype, or compare with the dtype that it is bound to."""
         if name in self.known:
             if self.known[name] != dtype:
                 raise DTypeError(wrong_dtype(self.call, place, dtype.name, self.known[name].name))
@@ -119,7 +119,7 @@ class Bindings:
             raise DTypeError(mixed_dtypes(self.call, first.name, where, dtype.name, place))
 
     def finish(self) -> None:
-        """Compare computed sizes; one with a single open name gives that name its value."""
+        """Compare computed sizes; one with a single unbound name is solved for that name."""
         waiting: list[Waiting] = []
         while self._later and len(waiting) != len(self._later):
             waiting, self._later = self._later, []
@@ -127,11 +127,11 @@ class Bindings:
                 self._settle(size, found, place, error)
 
     def saved(self) -> tuple[Any, ...]:
-        """Return all that has been bound, for `restore`."""
+        """Return a copy of all bindings, for `restore`."""
         return dict(self.values), dict(self.tapes), list(self._later)
 
     def restore(self, saved: tuple[Any, ...]) -> None:
-        """Forget what has been bound since `saved`."""
+        """Undo all bindings since `saved`."""
         values, tapes, later = saved
         self.values, self.tapes, self._later = dict(values), dict(tapes), list(later)
 
@@ -140,7 +140,7 @@ class Bindings:
         value = self.valued(size, values)
         if is_unknown(value):
             return
-        if isinstance(value, int) or not is_open(size, values):  # in a summary what is not open may be a name as well
+        if isinstance(value, int) or not is_open(size, values):  # in a summary a bound name may have a symbolic value
             if value != found:
                 raise error(value)
             return
@@ -158,14 +158,14 @@ class Bindings:
 
 
 class NoShortFormError(Exception):
-    """A check needs more than one expression; the call is then checked by the half that explains."""
+    """A check needs more than one expression; the wrapper then runs the full check only."""
 
 
 class Scope:
-    """The names of the short form: constants, and a local for each type variable."""
+    """The names of the short form: constants, and a local variable for each type variable."""
 
     def __init__(self, class_names: frozenset[Name]) -> None:
-        self.class_names = class_names  # the instance may know them: their locals start as that, or as None
+        self.class_names = class_names  # their locals start with the instance's value, or None
         self.open = set(class_names)  # locals that may be None
         self.constants: dict[str, Any] = {}
         self.locals: dict[Name, str] = {}
@@ -175,22 +175,22 @@ class Scope:
         self._count = 0
 
     def constant(self, value: object) -> str:
-        """Return what a value is called."""
+        """Return a new constant's name for a value."""
         name = f"__c{len(self.constants)}"
         self.constants[name] = value
         return name
 
     def fresh(self) -> str:
-        """Return a local that nobody else has."""
+        """Return the name of a new local variable."""
         self._count += 1
         return f"__s{self._count}"
 
     def local(self, name: Name) -> str:
-        """Return the local of a type variable."""
+        """Return the name of the local variable of a type variable."""
         return self.locals.setdefault(name, f"__v{len(self.locals)}")
 
     def bind(self, name: Name, value: str, fits: str) -> str:
-        """Return the binding of a name where it comes first, else the comparison with it."""
+        """Return an expression that binds a name, or compares with it if it is bound already."""
         local = self.local(name)
         if name in self.bound:
             return f"{value} == {local}"
@@ -199,12 +199,12 @@ class Scope:
         return f"({value} == {local} if {local} is not None else {first})" if name in self.open else first
 
     def reopen(self, names: set[Name]) -> None:
-        """Take back that these names are bound: what binds them may not run."""
+        """Mark names as possibly unbound, because the expression that binds them may not run."""
         self.bound -= names
         self.open |= names
 
     def fit(self, size: Size, found: str) -> list[str]:
-        """Return the comparison of a number with a declared size, none where it waits or nothing is known."""
+        """Return the comparisons of a number with a declared size; none if it is computed or unknown."""
         if isinstance(size, int):
             return [f"{found} == {size}"]
         if name := only_name(size):
@@ -215,7 +215,7 @@ class Scope:
 
     @property
     def waiting(self) -> int:
-        """How many computed sizes wait for `finish`."""
+        """The number of computed sizes that `finish` will compare."""
         return len(self._later)
 
     def finish(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What `Tensor[shape, tape, dtype]` asks, part by part; each part explains a misfit and has a short form."""
+"""The checks of shape, tape and dtype in `Tensor[shape, tape, dtype]`; each has a full form and a short form."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """A declared shape: sizes, and where `many`, any number of sizes between, which may have a name."""
+    """A declared shape: sizes, and if `many`, any number of sizes in between, which may have a name."""
 
     before: tuple[Size, ...] = ()
     many: bool = False
     name: Name | None = None
     after: tuple[Size, ...] = ()
-    within: Sizes | None = None  # what the bound of the name asks
+    within: Sizes | None = None  # the bound of the name
 
     def fit(self, shape: tuple[int, ...], place: str, bound: Bindings) -> None:
-        """Raise where a shape does not fit."""
+        """Raise a ShapeError if a shape does not match."""
         if self.within:
             self.within.fit(shape, place, bound)
         before = [bound.valued(size, bound.known) for size in self.before]
@@ -48,10 +48,10 @@ class Sizes:
             bound.bind(self.name, shape[len(before) : len(shape) - len(after)], place)
 
     def short(self, shape: str, scope: Scope) -> list[str]:
-        """Return expressions that are all true of a shape that fits, and the first looks at the shape first."""
+        """Return expressions that are all true for a matching shape; the first one starts with the shape."""
         fixed = len(self.before) + len(self.after)
         if fixed and self.name in scope.class_names:
-            raise NoShortFormError  # what is behind the star has another axis for each instance
+            raise NoShortFormError  # the axes after the star differ between instances
         if not self.many and all(isinstance(size, int) for size in self.before):
             return [f"{shape} == {self.before}"]
         parts = self.within.short(shape, scope) if self.within else []
@@ -68,14 +68,14 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Tapes:
-    """A declared tape: owned, none, or for None either; where it has names, one of them owned is an owned result."""
+    """A declared tape: owned or not, or None for either; a result with names is owned if one of their tapes is."""
 
     owned: bool | None = None
     names: frozenset[Name] = frozenset()
     merged: bool = False
 
     def fit(self, owns: bool, place: str, bound: Bindings) -> None:  # noqa: FBT001  # the value under test
-        """Raise where a tape does not fit."""
+        """Raise a TapeError if a tape does not match."""
         expected = self.owned
         if self.names and bound.returning:
             tapes = [bound.tapes.get(name) for name in self.names]
@@ -87,7 +87,7 @@ class Tapes:
             raise TapeError((tape_missing if expected else tape_unwanted)(bound.call, place))
 
     def short(self, owns: str, scope: Scope) -> list[str]:
-        """Return expressions that are all true of a tape that fits."""
+        """Return expressions that are all true for a matching tape."""
         if not self.names:
             return [] if self.owned is None else [owns if self.owned else f"not {owns}"]
         if scope.returning:
@@ -105,13 +105,13 @@ class Tapes:
 
 @dataclass(frozen=True, slots=True)
 class DTypes:
-    """A declared dtype: one of `types`, or any if there are none; and perhaps a name that stands for it."""
+    """A declared dtype: one of `types`, or any if there are none; and possibly the name of a type variable."""
 
     types: tuple[type, ...] = ()
     name: Name | None = None
 
     def fit(self, dtype: np.dtype[Any], place: str, bound: Bindings) -> None:
-        """Raise where a dtype does not fit."""
+        """Raise a DTypeError if a dtype does not match."""
         if self.types and not any(_is_a(dtype, one) for one in self.types):
             expected = " or ".join(map(_name_of, self.types))
             raise DTypeError(wrong_dtype(bound.call, place, dtype.name, expected))
@@ -119,7 +119,7 @@ class DTypes:
             bound.bind_dtype(self.name, dtype, place)
 
     def short(self, dtype: str, scope: Scope) -> list[str]:
-        """Return expressions that are all true of a dtype that fits."""
+        """Return expressions that are all true for a matching dtype."""
         parts = []
         if len(self.types) == 1 and is_concrete(self.types[0]):
             parts.append(f"{dtype}.type is {scope.constant(self.types[0])}")
@@ -144,7 +144,7 @@ def _refusal(message: str, place: str, shape: tuple[Any, ...], expected: list[An
 
 
 def _is_a(dtype: np.dtype[Any], scalar_type: type) -> bool:
-    # On Linux longlong and int64 are two classes and one dtype.
+    # On Linux longlong and int64 are two classes with equal dtypes.
     return issubclass(dtype.type, scalar_type) or (is_concrete(scalar_type) and dtype == scalar_type)
 
 

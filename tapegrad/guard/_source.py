@@ -1,4 +1,4 @@
-"""The source of a wrapper: the parameters of its function, the short form of every check, the call."""
+"""The source code of a wrapper: the parameters of its function, the short form of each check, and the call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Parameters:
-    """The parameters of a function, read off its code: a signature may evaluate annotations, which can come later."""
+    """The parameters of a function, read from its code, since a signature may evaluate annotations too early."""
 
     def __init__(self, code: CodeType) -> None:
         names = iter(code.co_varnames)
@@ -31,15 +31,15 @@ class Parameters:
 
     @property
     def names(self) -> list[str]:
-        """All names, as they are passed to the half that explains."""
+        """All names, in the order in which their values are passed to the full check."""
         return [*self._positional, *self._keyword_only, *(name for name in (self._star, self._two_stars) if name)]
 
     def takes_self(self, annotations: Mapping[str, Any]) -> bool:
-        """Return whether the first parameter is the instance, as far as it is named or annotated like one."""
+        """Return whether the first parameter seems to be the instance: it is named `self` or has no annotation."""
         return bool(self._positional) and (self._positional[0] == "self" or self._positional[0] not in annotations)
 
     def check(self, name: str, declared: Check | None) -> Check:
-        """Return the check of what a parameter holds: of a starred one, a tuple or a dict of what is declared."""
+        """Return the check of a parameter's value, which is a tuple for `*args` and a dict for `**kwargs`."""
         if declared is None:
             return Anything()
         if name == self._star:
@@ -47,7 +47,7 @@ class Parameters:
         return KeywordsCheck(declared) if name == self._two_stars else declared
 
     def declaration(self) -> str:
-        """Write the parameters of the wrapper; it gets its defaults as objects."""
+        """Return the source of the wrapper's parameters, without defaults, which are set on the function."""
         positional = self._positional.copy()
         if self._positional_only:
             positional.insert(self._positional_only, "/")
@@ -55,12 +55,12 @@ class Parameters:
         return ", ".join([*positional, *star, *self._keyword_only, *self._packed()])
 
     def passed_on(self) -> str:
-        """Write the arguments of the call."""
+        """Return the source of the arguments of the call."""
         star = [f"*{self._star}"] if self._star else []
         return ", ".join([*self._positional, *star, *(f"{x}={x}" for x in self._keyword_only), *self._packed()])
 
     def values(self) -> str:
-        """Write the values of all parameters, in the order of `names`."""
+        """Return the source of the values of all parameters, in the order of `names`."""
         return "".join(f"{name}, " for name in self.names)
 
     def _packed(self) -> list[str]:
@@ -68,12 +68,12 @@ class Parameters:
 
 
 def wrapper_source(parameters: Parameters, awaits: str, short: str) -> str:
-    """Write the definition of the wrapper: the short form if there is one, then the half that explains.
+    """Return the source of the wrapper: the short form if there is one, then the full check.
 
     Args:
-        parameters: Those of the function.
+        parameters: The parameters of the function.
         awaits: `await ` if the function is a coroutine.
-        short: What `short_form` wrote.
+        short: The result of `short_form`.
     """
     body = f"""\
 {short}\
@@ -91,13 +91,13 @@ def wrapper_source(parameters: Parameters, awaits: str, short: str) -> str:
 
 
 def short_form(parameters: Parameters, checks: dict[str, Check], result: Check, scope: Scope, awaits: str) -> str:
-    """Write what comes first in a wrapper: call and return if all fits; empty if that is no matter of one expression.
+    """Return the source of the short form, which calls and returns if all checks pass; empty if there is none.
 
     Args:
-        parameters: Those of the function.
-        checks: What each of them is held against.
-        result: What the result is held against.
-        scope: Gets the constants.
+        parameters: The parameters of the function.
+        checks: The check of each parameter.
+        result: The check of the result.
+        scope: The scope to which constants are added.
         awaits: `await ` if the function is a coroutine.
     """
     try:

@@ -1,4 +1,4 @@
-"""What the import hook puts over each function and class: a guard, unless no tensor is named."""
+"""The decorators that the import hook adds to functions and classes: a guard, if annotations name a tensor."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ C = TypeVar("C", bound=type)
 
 
 def guard_function(function: F) -> F:
-    """Guard a function whose annotations name a tensor, or may do so once they are resolved."""
+    """Guard a function if its annotations name a tensor, or may do so after they are resolved."""
     names = mentioned(function, sys._getframe(1)) if isinstance(function, FunctionType) else {}
     guarded: F = _guarded(function, names, generated=False)
     return guarded
 
 
 def guard_class(cls: C) -> C:
-    """Guard the `__init__` that a decorator has written into a class from its fields."""
+    """Guard an `__init__` that a decorator such as `@dataclass` has generated from the fields of a class."""
     initializer = vars(cls).get("__init__")
     if isinstance(initializer, FunctionType) and _is_generated(initializer):
         names = mentioned(initializer, sys._getframe(1))
         guarded = _guarded(initializer, names, generated=True)
         if guarded is not initializer:
-            cls.__init__ = guarded  # type: ignore[misc]  # of this very class
+            cls.__init__ = guarded  # type: ignore[misc]  # the `__init__` of this class itself
     return cls
 
 
@@ -49,9 +49,9 @@ def _guarded(function: Any, names: Mapping[str, Any], *, generated: bool) -> Any
 def _may_name_tensors(function: FunctionType, names: Mapping[str, Any]) -> bool:
     try:
         annotations = function.__annotations__
-    except NameError:  # Python 3.14 evaluates them here, and what they name may come later
+    except NameError:  # Python 3.14 evaluates them here, and a name may be defined later
         return True
     found = (mentions(annotation, names, function.__globals__) for annotation in annotations.values())
-    # An initializer may bind the sizes that the methods of its class name.
+    # An initializer may bind sizes that methods of its class use.
     starts = function.__name__ == "__init__"
     return any(one.tensor or one.unknown or (starts and one.variable) for one in found)

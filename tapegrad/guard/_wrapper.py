@@ -1,4 +1,4 @@
-"""`guarded`: gives a function a wrapper that holds each call against the annotations, compiled at the first call."""
+"""The decorator `guarded`: a wrapper, compiled at the first call, checks each call against the annotations."""
 
 from __future__ import annotations
 
@@ -38,52 +38,53 @@ _GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 def guarded(function: F) -> F:
-    """Hold every call of a function against its annotations, in the words in which mypy refuses it.
+    """Validate the arguments and result of a function against its annotations at run time, with mypy's messages.
 
-    Tensors are held against their shape, tape and dtype. Within one call a type variable stands for one size, one shape
-    or one dtype, and a size that has a name is at least 1; a parameter `n: N` names one too. `Add[N, L[1]]` and its kin
-    are compared once all names are bound, and a single open name is solved for. Tapes of one type variable are merged:
-    a result annotated with it owns a tape if one of them does. The variables of a generic class are bound once for an
-    instance if its `__init__` is guarded, else call by call; one that is left out there is bound as its default is.
+    The shape, tape and dtype of tensors are checked. Within one call a type variable has one value, a size, a shape or
+    a dtype, and a named size is at least 1; a parameter `n: N` binds one, too. Computed sizes such as `Add[N, L[1]]`
+    are compared after all names are bound, and solved for a single unbound name. The tapes of one type variable are
+    merged: a result annotated with it owns a tape if one of them does. The variables of a generic class are bound once
+    per instance if its `__init__` is guarded, otherwise in each call; a variable without an argument there has the
+    value of its default.
 
-    What is no tensor, no size, no plain class and no word is left to beartype, and a function with jaxtyping's
-    annotations is `jaxtyped`: the `N` of `Float[ndarray, "N"]` is bound among jaxtyping's own names, and is no type
+    Annotations other than tensors, sizes, plain classes and string literals are checked by beartype. A function with
+    annotations of jaxtyping is `jaxtyped`: the `N` of `Float[ndarray, "N"]` is one of jaxtyping's own names, not a type
     variable `N`.
 
-    Annotations are resolved at the first call, so they may be strings, and name what stands further down. Of a
-    generator the arguments are checked, of a coroutine also what it returns. Python cannot tell `Tensor[S]` from
-    `Tensor[S, Any]`, so either takes any tape; nor a generic alias of your own, `Matrix`, from `Matrix[N, M]`, so
-    either binds its names.
+    Annotations are resolved at the first call, so they may be strings and name objects defined later. Only the
+    arguments of a generator are checked; of a coroutine the awaited result is checked, too. Python cannot distinguish
+    `Tensor[S]` from `Tensor[S, Any]`, so either accepts any tape; nor a generic alias `Matrix` of yours from
+    `Matrix[N, M]`, so either binds its names.
 
     Args:
-        function: A function or method. `@guarded` stands directly over its `def`, under `@staticmethod`,
-            `@classmethod` and `@property`.
+        function: A function or method. `@guarded` is the innermost decorator, directly above `def` and under
+            `@staticmethod`, `@classmethod` and `@property`.
 
     Returns:
         A function of the same name, signature and docstring, with the original as its `__wrapped__`. It raises
-        `ShapeError`, `TapeError` or `DTypeError` where a call does not fit, and `TypeError` where an annotation cannot
-        be resolved or read.
+        `ShapeError`, `TapeError` or `DTypeError` if a call does not match, and `TypeError` if an annotation cannot be
+        resolved or is invalid.
 
     Raises:
-        TypeError: It is no function.
+        TypeError: `function` is not a function.
     """
     if not isinstance(function, FunctionType):
         kind = "a class" if isinstance(function, type) else kind_of(function)
         with trim_on_exit:
             raise TypeError(f"guarded: {getattr(function, '__name__', function)} is {kind}, not a function")
-    if is_guarded(function):  # by the import hook, with more indulgence
-        function = function.__wrapped__  # type: ignore[attr-defined]  # a wrapper of ours has it
+    if is_guarded(function):  # by the import hook, which is less strict
+        function = function.__wrapped__  # type: ignore[attr-defined]  # set on wrappers of `Guard`
     wrapper: F = Guard(function, mentioned(function, sys._getframe(1))).wrapper
     return wrapper
 
 
 def is_guarded(function: FunctionType) -> bool:
-    """Return whether a function is a wrapper of ours."""
+    """Return whether a function is a wrapper of `Guard`."""
     return isinstance(getattr(function.__globals__.get("_compiled"), "__self__", None), Guard)
 
 
 def _compiled(*_: Any) -> Callable[..., Any]:
-    raise NotImplementedError  # each wrapper has its own
+    raise NotImplementedError  # replaced in the globals of each wrapper
 
 
 def _called(*args: Any, **kwargs: Any) -> Any:
@@ -103,13 +104,13 @@ async def _called_async(*args: Any, **kwargs: Any) -> Any:
 
 
 class Guard:
-    """Compiles the wrapper of one function, and explains to it what does not fit.
+    """A guard: it compiles the wrapper of one function, and runs the full checks that explain a mismatch.
 
     Args:
-        function: What is guarded.
-        names: Locals around it that its annotations mention.
-        sparing: Whether it is let alone if its annotations turn out to name no tensor.
-        generated: Whether it was written from the fields of a class, where a default stands for what is made later.
+        function: The function to guard.
+        names: Local variables of enclosing scopes that its annotations mention.
+        sparing: Whether to leave the function unchecked if its annotations turn out to name no tensor.
+        generated: Whether it was generated from the fields of a class, so that a default may be a placeholder.
     """
 
     wrapper: Any  # a FunctionType, which mypy would bind as a method
@@ -123,23 +124,23 @@ class Guard:
         self.mentioned = names
         self.sparing = sparing
         self.generated = generated
-        self.owner: type | None = None  # the class whose body has it
+        self.owner: type | None = None  # the class that defines it
         self.class_names: dict[Name, str] = {}
         self.checks: dict[str, Check] = {}
         self.asked: set[Any] = set()  # the type variables that the annotations name
         self.result: Check = Anything()
         stub = _called_async if inspect.iscoroutinefunction(function) else _called
-        # Compiling waits for the first call, for a module of a hundred guarded methods must import fast.
+        # Compiled at the first call, so that a module of a hundred guarded methods imports fast.
         self.wrapper = FunctionType(stub.__code__, {"_compiled": self.compiled, "trim_traceback": trim_traceback})
         functools.update_wrapper(self.wrapper, function)
 
     def compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the wrapper, its code exchanged for one that guards, for its first call."""
+        """Return the wrapper for its first call, after replacing its code by the compiled checks."""
         definition = self.definition
         parameters = Parameters(definition.__code__)
         first = [*args[:1], *(kwargs[name] for name in parameters.names[:1] if name in kwargs)]
         if not first and definition.__code__.co_argcount > len(definition.__defaults__ or ()):
-            return self.function  # which says what is missing
+            return self.function  # raises the TypeError for the missing argument
         self.owner = class_of(definition, first[0]) if first else None
         if parameters.takes_self(definition.__annotations__):
             self.class_names = {name_of(one): one.__name__ for one in getattr(self.owner, "__parameters__", ())}
@@ -165,7 +166,7 @@ class Guard:
         return self.wrapper
 
     def check_arguments(self, values: tuple[Any, ...]) -> Bindings:
-        """Explain what does not fit, or return what the names stand for."""
+        """Raise an error if an argument does not match, otherwise return the values of the names."""
         bound = Bindings(self.call, self._known(values))
         try:
             self._check(values, bound)
@@ -182,7 +183,7 @@ class Guard:
         bound.finish()
 
     def _found(self, owner: type, bound: Bindings) -> dict[str, Any]:
-        """Return what the class's variables stand for; a size that is left out stands for what its default does."""
+        """Return the values of the class's variables; a size without an argument has the value of its default."""
         found = {label: bound.values[name][0] for name, label in self.class_names.items() if name in bound.values}
         for one in getattr(owner, "__parameters__", ()):
             default = getattr(getattr(one, "__default__", None), "__name__", "")
@@ -191,11 +192,11 @@ class Guard:
             if default in found:
                 found[one.__name__] = found[default]
             elif one in self.asked and one.__bound__ is int:
-                found[one.__name__] = None  # given, and no number
+                found[one.__name__] = None  # an unknown size
         return found
 
     def check_result(self, result: Any, bound: Bindings) -> Any:
-        """Explain why a result does not fit, or return it."""
+        """Raise an error if a result does not match, otherwise return it."""
         bound.returning = True
         try:
             self.result.check(result, RESULT, bound)
@@ -219,7 +220,7 @@ class Guard:
         return self.function.__name__ == "__init__"
 
     def _read(self, parameters: Parameters) -> dict[str, Any]:
-        """Turn annotations into checks, and return those that are left to beartype."""
+        """Convert annotations to checks, and return the annotations that are left to beartype."""
         hints = self._hints()
         if self.sparing and not self._concerns_tensors(hints):
             hints, self.class_names = {}, {}
@@ -237,7 +238,7 @@ class Guard:
         if getattr(self.wrapper, "__no_type_check__", False):
             return False
         binds = bool(self._starts() and self.class_names) and any(
-            isinstance(member, FunctionType) and is_guarded(member) and member.__wrapped__ is not self.function  # type: ignore[attr-defined]  # a wrapper of ours has it
+            isinstance(member, FunctionType) and is_guarded(member) and member.__wrapped__ is not self.function  # type: ignore[attr-defined]  # set on wrappers of `Guard`
             for member in vars(self.owner).values()
         )
         return binds or any(mentions(hint).tensor for hint in hints.values())
@@ -257,12 +258,12 @@ class Guard:
     def _code(self, parameters: Parameters, scope: Scope) -> CodeType:
         awaits = "await " if inspect.iscoroutinefunction(self.function) else ""
         short = "" if self._starts() else short_form(parameters, self.checks, self.result, scope, awaits)
-        # The name of the file starts as this room's does, so `where_called` looks past the frame.
+        # The file name starts like this module's, so that `where_called` skips the frame.
         module = compile(wrapper_source(parameters, awaits, short), f"{__file__} for {self.call}", "exec")
         return next(constant for constant in module.co_consts if isinstance(constant, CodeType))
 
     def _hints(self) -> dict[str, Any]:
-        """Resolve the annotations, save that of `self` and that of a generator's result."""
+        """Resolve the annotations, except that of `self` and that of a generator's result."""
         hints = dict(self.function.__annotations__)
         hints.pop("self", None)
         if self.definition.__code__.co_flags & _GENERATOR:
@@ -306,22 +307,22 @@ class Guard:
         variables = [*getattr(self.owner, "__type_params__", ()), *getattr(definition, "__type_params__", ())]
         free = {}
         for name, cell in zip(definition.__code__.co_freevars, definition.__closure__ or (), strict=True):
-            with suppress(ValueError):  # not bound yet
+            with suppress(ValueError):  # an empty cell: the variable is not assigned yet
                 free[name] = cell.cell_contents
         own = {self.owner.__name__: self.owner} if self.owner else {}
         return {**own, **self.mentioned, **free, **{variable.__name__: variable for variable in variables}}
 
 
 def mentioned(function: FunctionType, frame: FrameType | None) -> dict[str, Any]:
-    """Return those locals around a definition that its annotations may mention, which are gone at the first call."""
+    """Return local variables around a definition that its annotations may name; they are gone at the first call."""
     found: dict[str, Any] = {}
     if frame and frame.f_locals is frame.f_globals:
         return found
-    with suppress(NameError):  # Python 3.14 evaluates annotations here, and finds locals by itself
+    with suppress(NameError):  # Python 3.14 evaluates annotations here and finds local variables itself
         words = set(re.findall(r"\w+", " ".join(map(str, function.__annotations__.values()))))
         while frame and frame.f_locals is not frame.f_globals:
             found = {name: value for name, value in frame.f_locals.items() if name in words} | found
-            # What is called a class body runs inside what surrounds it; a function need not.
+            # A class body runs inside its enclosing scope; a function may run anywhere.
             frame = None if frame.f_code.co_flags & inspect.CO_NEWLOCALS else frame.f_back
     return found
 
