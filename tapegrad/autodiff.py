@@ -13,7 +13,7 @@ from tapegrad.backend import Backend, engine, register
 from tapegrad.backend.numpy import NumPy
 from tapegrad.checkpoint import NoCheckpointing
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.op import CALLS
+from tapegrad.op import IMPLEMENTATIONS
 from tapegrad.operands import tensor_only
 from tapegrad.ops._lowering import convolved, superposed
 from tapegrad.quantized import Quantized
@@ -310,12 +310,12 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
     @override
     def map(self, name: Elementwise, *operands: Recorded) -> Recorded:
-        result: Recorded = CALLS[name](*map(_lifted, operands))
+        result: Recorded = IMPLEMENTATIONS[name](*map(_lifted, operands))
         return result
 
     @override
     def pair(self, name: Pairwise, *operands: Recorded) -> tuple[Recorded, Recorded]:
-        first, second = CALLS[name](*map(_lifted, operands))
+        first, second = IMPLEMENTATIONS[name](*map(_lifted, operands))
         return first, second
 
     @override

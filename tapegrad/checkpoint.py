@@ -41,7 +41,7 @@ class NoCheckpointing(Checkpointing):
     extent = 0
 
     @override
-    def remember(
+    def register(
         self,
         result: Any,
         function: Callable[..., Any],
@@ -68,7 +68,7 @@ class BalancedCheckpointing(Checkpointing):
     extent = 1
 
     @override
-    def remember(
+    def register(
         self,
         result: Any,
         function: Callable[..., Any],
@@ -87,7 +87,7 @@ class _Segment(Checkpointing):
     extent = 2
 
     @override
-    def remember(
+    def register(
         self,
         result: Any,
         function: Callable[..., Any],

@@ -22,7 +22,7 @@ _INDENT: Final = "    "
 Origins: TypeAlias = frozenset[tuple[str, int]]  # operands and axes that a size was computed from
 
 
-def point_out(error: ShapeError, watch: Watch) -> None:
+def annotate_axes(error: ShapeError, watch: AxisTracker) -> None:
     """Set the axes that do not match on an error, and add a diagram below its message where that helps."""
     axes = watch.axes(str(error))
     error.axes = {name: tuple(found) for name, found in axes.items()}
@@ -66,7 +66,7 @@ def _row(cells: list[str], widths: list[int]) -> str:
     return " " * sum(width + 2 for width in widths[:missing]) + f"({', '.join(sizes)}{',' * (len(sizes) == 1)})"
 
 
-class Watch:
+class AxisTracker:
     """A tracker that creates sizes with their axes of origin, and stores the last two sizes found to differ."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Watch:
         """Return a shape whose ints are tracked; symbolic sizes stay as they are."""
         self.shapes[name] = tuple(shape)
         return tuple(
-            Watched(size, frozenset({(name, axis)}), self) if type(size) is int else size
+            TrackedInt(size, frozenset({(name, axis)}), self) if type(size) is int else size
             for axis, size in enumerate(shape)
         )
 
@@ -98,13 +98,13 @@ class Watch:
         return str(number) in said or all(str(size) in said for size in sizes)
 
 
-class Watched(int):
+class TrackedInt(int):
     """A size with the axes that it was computed from; the tracker stores each comparison that finds a mismatch."""
 
     origins: Origins
-    watch: Watch
+    watch: AxisTracker
 
-    def __new__(cls, number: int, origins: Origins, watch: Watch) -> Watched:  # noqa: PYI034  # it is final
+    def __new__(cls, number: int, origins: Origins, watch: AxisTracker) -> TrackedInt:  # noqa: PYI034  # it is final
         """Return a tracked size for a number."""
         size = super().__new__(cls, number)
         size.origins, size.watch = origins, watch
@@ -120,7 +120,7 @@ def _compares(name: str, *, misfit: bool) -> Callable[[Any, Any], Any]:
     """Return a comparison that stores both sizes in the tracker when its answer is `misfit`."""
     plain = getattr(int, name)
 
-    def compare(x: Watched, y: Any) -> Any:
+    def compare(x: TrackedInt, y: Any) -> Any:
         answer = plain(x, y)
         if answer is misfit:
             x.watch.misfit = (int(x), x.origins), (int(y), getattr(y, "origins", frozenset()))
@@ -133,19 +133,19 @@ def _computes(name: str) -> Callable[[Any, Any], Any]:
     """Return an operator whose result has the origins of both operands."""
     plain = getattr(int, name)
 
-    def compute(x: Watched, y: Any) -> Any:
+    def compute(x: TrackedInt, y: Any) -> Any:
         result = plain(x, y)
         if result is NotImplemented:
             return result  # a symbolic size handles the operation itself
-        return Watched(result, x.origins | getattr(y, "origins", frozenset()), x.watch)
+        return TrackedInt(result, x.origins | getattr(y, "origins", frozenset()), x.watch)
 
     return compute
 
 
 for _name in ("__ne__", "__lt__", "__gt__"):
-    setattr(Watched, _name, _compares(_name, misfit=True))
+    setattr(TrackedInt, _name, _compares(_name, misfit=True))
 for _name in ("__eq__", "__le__", "__ge__"):
-    setattr(Watched, _name, _compares(_name, misfit=False))
+    setattr(TrackedInt, _name, _compares(_name, misfit=False))
 for _name in ("add", "sub", "mul", "floordiv", "mod"):
-    setattr(Watched, f"__{_name}__", _computes(f"__{_name}__"))
-    setattr(Watched, f"__r{_name}__", _computes(f"__r{_name}__"))
+    setattr(TrackedInt, f"__{_name}__", _computes(f"__{_name}__"))
+    setattr(TrackedInt, f"__r{_name}__", _computes(f"__r{_name}__"))

@@ -17,7 +17,7 @@ from tapegrad.backend.underflow import vanishing
 from tapegrad.backend.value import HALF
 from tapegrad.dims import broadcast
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.op import remembered
+from tapegrad.op import rematerializable
 from tapegrad.operands import unwrap_all
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.tape import OwnedTape
@@ -61,7 +61,7 @@ def fused(function: F) -> F:
     names = tuple(inspect.signature(function).parameters)
 
     @functools.wraps(function)
-    @remembered(memory_bound=True)
+    @rematerializable(memory_bound=True)
     def call(*args: Any, **kwargs: Any) -> Any:
         given = _Given.among(args, kwargs, names)
         with _named(function.__name__):

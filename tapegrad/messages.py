@@ -22,7 +22,7 @@ def layer(name: str, sizes: Sequence[object]) -> str:
     return f"{name}({', '.join(map(str, sizes))})" if sizes else name
 
 
-def told(sizes: Sequence[object], defaults: Sequence[object]) -> Sequence[object]:
+def trim_defaults(sizes: Sequence[object], defaults: Sequence[object]) -> Sequence[object]:
     """Return the sizes of a layer without those at the end that are equal to their defaults."""
     count = len(sizes)
     while count and str(sizes[count - 1]) == str(defaults[count - 1]):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from tapegrad import messages
-from tapegrad.diagram import Watch, point_out
+from tapegrad.diagram import AxisTracker, annotate_axes
 from tapegrad.dims import Dims, is_int, show, surely_differ
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError
 from tapegrad.tape import NONE
@@ -89,7 +89,7 @@ class NoNumbersError(Exception):
 
 
 OPS: dict[str, Op] = {}
-CALLS: dict[str, Callable[..., Any]] = {}
+IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}
 _OPERATED: list[type] = []
 _NUMBERS = (bool, int, float)
 
@@ -153,7 +153,7 @@ def op(
 
         called = checked if eager or _CHECK_RULES else call
         key = _key(function)
-        OPS[key], CALLS[key] = entry, called
+        OPS[key], IMPLEMENTATIONS[key] = entry, called
         if key == function.__name__:
             for kind in _OPERATED:
                 _be_methods(kind, key, operator, called)
@@ -162,7 +162,7 @@ def op(
     return bind
 
 
-def operated(kind: C) -> C:
+def install_operators(kind: C) -> C:
     """Replace the operators and methods of a class by the ops of the same name once these are registered.
 
     This saves a look-up and a call, and the traceback has no frame between the caller and the op. A variadic method,
@@ -172,7 +172,7 @@ def operated(kind: C) -> C:
     return kind
 
 
-def remembered(*, memory_bound: bool = False) -> Callable[[F], F]:
+def rematerializable(*, memory_bound: bool = False) -> Callable[[F], F]:
     """Let a checkpointing tape recompute the result of a function that is a part of an op.
 
     Args:
@@ -187,7 +187,7 @@ def remembered(*, memory_bound: bool = False) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             result = function(*args, **kwargs)
             if result.tape is not NONE and result.tape._tape.checkpoint is not None:
-                result.tape._tape.checkpoint.remember(result, function, args, kwargs, memory_bound=memory_bound)
+                result.tape._tape.checkpoint.register(result, function, args, kwargs, memory_bound=memory_bound)
             return result
 
         return call  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
@@ -281,7 +281,7 @@ def _remember(entry: Op, result: Any, args: tuple[Any, ...], kwargs: dict[str, A
     """Tell a checkpointing tape how to recompute the result that it has just recorded."""
     given = entry.memory_bound
     memory_bound = given if isinstance(given, bool) else given(*args, **kwargs)
-    result.tape._tape.checkpoint.remember(result, entry.function, args, kwargs, memory_bound=memory_bound)
+    result.tape._tape.checkpoint.register(result, entry.function, args, kwargs, memory_bound=memory_bound)
 
 
 def _explain(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
@@ -391,7 +391,7 @@ def _unless_vanished(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], e
     if np.geterr()["under"] != "raise":
         raise error from None
     with np.errstate(under="ignore"):
-        return CALLS[_key(entry.function)](*args, **kwargs)
+        return IMPLEMENTATIONS[_key(entry.function)](*args, **kwargs)
 
 
 def _explained(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
@@ -435,7 +435,7 @@ def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str,
     vars(named)["op"] = entry.name  # an outer op does not change an error that has an op
     if isinstance(named, TapegradError):
         with suppress(Exception):  # no other error may replace the one to be raised
-            _inform(named, entry, _signature(entry.function).bind(*args, **kwargs).arguments)
+            _attach_facts(named, entry, _signature(entry.function).bind(*args, **kwargs).arguments)
     return named
 
 
@@ -481,14 +481,14 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
             yield f"{name} is {kind} but a string is expected"
 
 
-def _inform(error: TapegradError, entry: Op, arguments: dict[str, Any]) -> None:
+def _attach_facts(error: TapegradError, entry: Op, arguments: dict[str, Any]) -> None:
     """Set the shapes, dtypes and tapes of an op's arguments on an error, and the axes that do not match."""
     given = _operands(entry, arguments)
     error.shapes = {name: tuple(x.shape) for name, x in given.items()}
     error.dtypes = {name: str(x.dtype) for name, x in given.items()}
     error.taped = {name: x.tape.owns for name, x in given.items() if hasattr(x, "tape")}
     if isinstance(error, ShapeError):
-        watch = Watch()
+        watch = AxisTracker()
         watched = {name: watch.sizes(name, shape) for name, shape in error.shapes.items()}
         with suppress(ShapeError):
             entry.rule(
@@ -498,7 +498,7 @@ def _inform(error: TapegradError, entry: Op, arguments: dict[str, Any]) -> None:
                     if name in entry.parameters
                 }
             )
-        point_out(error, watch)
+        annotate_axes(error, watch)
 
 
 def _operands(entry: Op, arguments: dict[str, Any]) -> dict[str, Any]:

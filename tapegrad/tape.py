@@ -125,7 +125,7 @@ class Checkpointing(ABC):
     extent: ClassVar[int]  # if two tapes merge, the result has the strategy with the larger extent
 
     @abstractmethod
-    def remember(
+    def register(
         self,
         result: Tensor[Any, OwnedTape, Any],
         function: Callable[..., Any],

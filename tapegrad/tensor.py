@@ -14,7 +14,7 @@ from tapegrad import messages
 from tapegrad.backend.value import HALF
 from tapegrad.dims import is_int
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.op import CALLS, operated
+from tapegrad.op import IMPLEMENTATIONS, install_operators
 from tapegrad.shapes import N0, N1, N2, N3, N4, N5
 from tapegrad.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
 from tapegrad.tracebacks import public_api, trim_on_exit, trim_traceback
@@ -74,7 +74,7 @@ class _Alias(GenericAlias):
         return Union[other, self]  # noqa: UP007  # this method defines `|`
 
 
-@operated
+@install_operators
 class Tensor(Generic[S_co, T_co, D_co]):
     """An immutable array with its shape, gradient tape and dtype in its type.
 
@@ -397,7 +397,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             raise TypeError(messages.immutable(messages.written_index(index)))
 
     def __getitem__(self, index: Index[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        return CALLS["getitem"](self, index)
+        return IMPLEMENTATIONS["getitem"](self, index)
 
     @overload
     def __iter__(  # pyright: ignore[reportOverlappingOverload]  # mypy reports a tensor of shape ()
@@ -408,15 +408,15 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def __iter__(self) -> Iterator[Any]:
         with trim_on_exit:
             for row in range(len(self)):
-                yield CALLS["getitem"](self, row)
+                yield IMPLEMENTATIONS["getitem"](self, row)
 
     def at_set(self, index: Index[T1], value: Operand[T2]) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
         """Return a copy with other values at an index, see `tapegrad.at_set`."""
-        return CALLS["at_set"](self, index, value)
+        return IMPLEMENTATIONS["at_set"](self, index, value)
 
     def at_add(self, index: Index[T1], value: Operand[T2]) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
         """Return a copy with values added at an index, see `tapegrad.at_add`."""
-        return CALLS["at_add"](self, index, value)
+        return IMPLEMENTATIONS["at_add"](self, index, value)
 
     @override
     def __repr__(self) -> str:
@@ -443,67 +443,67 @@ class Tensor(Generic[S_co, T_co, D_co]):
     # Operators and methods of numpy.ndarray, looked up in the op table; the plugin infers types from the ops' rules
 
     def __neg__(self) -> Tensor[S_co, T_co, D_co]:
-        return CALLS["neg"](self)
+        return IMPLEMENTATIONS["neg"](self)
 
     def __pos__(self) -> Tensor[S_co, T_co, D_co]:
-        return CALLS["positive"](self)
+        return IMPLEMENTATIONS["positive"](self)
 
     def __abs__(self) -> Tensor[S_co, T_co, D_co]:
-        return CALLS["abs"](self)
+        return IMPLEMENTATIONS["abs"](self)
 
     def __add__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        return CALLS["add"](self, y)
+        return IMPLEMENTATIONS["add"](self, y)
 
     def __radd__(self, y: Number) -> Tensor[Any, T_co, D_co]:
-        return CALLS["add"](y, self)
+        return IMPLEMENTATIONS["add"](y, self)
 
     def __sub__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        return CALLS["sub"](self, y)
+        return IMPLEMENTATIONS["sub"](self, y)
 
     def __rsub__(self, y: Number) -> Tensor[Any, T_co, D_co]:
-        return CALLS["sub"](y, self)
+        return IMPLEMENTATIONS["sub"](y, self)
 
     def __mul__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        return CALLS["mul"](self, y)
+        return IMPLEMENTATIONS["mul"](self, y)
 
     def __rmul__(self, y: Number) -> Tensor[Any, T_co, D_co]:
-        return CALLS["mul"](y, self)
+        return IMPLEMENTATIONS["mul"](y, self)
 
     def __truediv__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        return CALLS["div"](self, y)
+        return IMPLEMENTATIONS["div"](self, y)
 
     def __rtruediv__(self, y: Number) -> Tensor[Any, T_co, D_co]:
-        return CALLS["div"](y, self)
+        return IMPLEMENTATIONS["div"](y, self)
 
     def __floordiv__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["floor_divide"](self, y)
+        return IMPLEMENTATIONS["floor_divide"](self, y)
 
     def __rfloordiv__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["floor_divide"](y, self)
+        return IMPLEMENTATIONS["floor_divide"](y, self)
 
     def __mod__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        return CALLS["remainder"](self, y)
+        return IMPLEMENTATIONS["remainder"](self, y)
 
     def __rmod__(self, y: Number) -> Tensor[Any, T_co, D_co]:
-        return CALLS["remainder"](y, self)
+        return IMPLEMENTATIONS["remainder"](y, self)
 
     def __divmod__(self, y: Operand[T2]) -> tuple[Tensor[Any, NoneTape, D_co], Tensor[Any, Merge[T_co, T2], D_co]]:
-        return CALLS["divmod"](self, y)
+        return IMPLEMENTATIONS["divmod"](self, y)
 
     def __rdivmod__(self, y: Number) -> tuple[Tensor[Any, NoneTape, D_co], Tensor[Any, T_co, D_co]]:
-        return CALLS["divmod"](y, self)
+        return IMPLEMENTATIONS["divmod"](y, self)
 
     def __pow__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        return CALLS["pow"](self, y)
+        return IMPLEMENTATIONS["pow"](self, y)
 
     def __rpow__(self, y: Number) -> Tensor[Any, T_co, D_co]:
-        return CALLS["pow"](y, self)
+        return IMPLEMENTATIONS["pow"](y, self)
 
     def __matmul__(self, y: Operand[T2]) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        return CALLS["matmul"](self, y)
+        return IMPLEMENTATIONS["matmul"](self, y)
 
     def __rmatmul__(self, y: Number) -> Tensor[Any, T_co, D_co]:
-        return CALLS["matmul"](y, self)
+        return IMPLEMENTATIONS["matmul"](y, self)
 
     if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with `and`
         if not MYPY:
@@ -530,55 +530,55 @@ class Tensor(Generic[S_co, T_co, D_co]):
             def __matmul__(self, y: Any) -> Any: ...
 
     def __eq__(self, y: object) -> Tensor[Any, NoneTape, np.bool_]:  # type: ignore[override]  # as NumPy's
-        return CALLS["equal"](self, y)
+        return IMPLEMENTATIONS["equal"](self, y)
 
     def __ne__(self, y: object) -> Tensor[Any, NoneTape, np.bool_]:  # type: ignore[override]  # as NumPy's
-        return CALLS["not_equal"](self, y)
+        return IMPLEMENTATIONS["not_equal"](self, y)
 
     def __lt__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
-        return CALLS["less"](self, y)
+        return IMPLEMENTATIONS["less"](self, y)
 
     def __le__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
-        return CALLS["less_equal"](self, y)
+        return IMPLEMENTATIONS["less_equal"](self, y)
 
     def __gt__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
-        return CALLS["greater"](self, y)
+        return IMPLEMENTATIONS["greater"](self, y)
 
     def __ge__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, np.bool_]:
-        return CALLS["greater_equal"](self, y)
+        return IMPLEMENTATIONS["greater_equal"](self, y)
 
     def __and__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["bitwise_and"](self, y)
+        return IMPLEMENTATIONS["bitwise_and"](self, y)
 
     def __rand__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["bitwise_and"](y, self)
+        return IMPLEMENTATIONS["bitwise_and"](y, self)
 
     def __or__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["bitwise_or"](self, y)
+        return IMPLEMENTATIONS["bitwise_or"](self, y)
 
     def __ror__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["bitwise_or"](y, self)
+        return IMPLEMENTATIONS["bitwise_or"](y, self)
 
     def __xor__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["bitwise_xor"](self, y)
+        return IMPLEMENTATIONS["bitwise_xor"](self, y)
 
     def __rxor__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["bitwise_xor"](y, self)
+        return IMPLEMENTATIONS["bitwise_xor"](y, self)
 
     def __lshift__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["bitwise_left_shift"](self, y)
+        return IMPLEMENTATIONS["bitwise_left_shift"](self, y)
 
     def __rlshift__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["bitwise_left_shift"](y, self)
+        return IMPLEMENTATIONS["bitwise_left_shift"](y, self)
 
     def __rshift__(self, y: Operand[Any]) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["bitwise_right_shift"](self, y)
+        return IMPLEMENTATIONS["bitwise_right_shift"](self, y)
 
     def __rrshift__(self, y: Number) -> Tensor[Any, NoneTape, D_co]:
-        return CALLS["bitwise_right_shift"](y, self)
+        return IMPLEMENTATIONS["bitwise_right_shift"](y, self)
 
     def __invert__(self) -> Tensor[S_co, NoneTape, D_co]:
-        return CALLS["bitwise_invert"](self)
+        return IMPLEMENTATIONS["bitwise_invert"](self)
 
     __hash__ = object.__hash__
 
@@ -586,7 +586,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def T(self) -> Tensor[Any, T_co, D_co]:  # noqa: N802  # NumPy's name
         """The transpose: all axes in reverse order."""
         try:
-            return CALLS["transpose"](self)
+            return IMPLEMENTATIONS["transpose"](self)
         except Exception as error:
             trim_traceback(error)
             raise
@@ -595,7 +595,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def mT(self) -> Tensor[Any, T_co, D_co]:  # noqa: N802  # NumPy's name
         """The tensor with its last two axes swapped, see `tapegrad.matrix_transpose`."""
         try:
-            return CALLS["matrix_transpose"](self)
+            return IMPLEMENTATIONS["matrix_transpose"](self)
         except Exception as error:
             trim_traceback(error)
             raise
@@ -603,7 +603,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def transpose(self, *axes: Int | tuple[Int, ...] | None) -> Tensor[Any, T_co, D_co]:
         """Permute the axes, given as a tuple or one by one, see `tapegrad.transpose`."""
         try:
-            return CALLS["transpose"](self, _together(axes) if axes else None)
+            return IMPLEMENTATIONS["transpose"](self, _together(axes) if axes else None)
         except Exception as error:
             trim_traceback(error)
             raise
@@ -611,94 +611,94 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def reshape(self, *shape: Int | Sizes) -> Tensor[Any, T_co, D_co]:
         """Reshape to a shape given as a tuple or as sizes one by one, see `tapegrad.reshape`."""
         try:
-            return CALLS["reshape"](self, _together(shape))
+            return IMPLEMENTATIONS["reshape"](self, _together(shape))
         except Exception as error:
             trim_traceback(error)
             raise
 
     def astype(self, dtype: type[G] | np.dtype[G]) -> Tensor[S_co, T_co, G]:
         """Convert to another dtype, see `tapegrad.astype`."""
-        return CALLS["astype"](self, dtype)
+        return IMPLEMENTATIONS["astype"](self, dtype)
 
     def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
         """Compute the sum along axes, see `tapegrad.sum`."""
-        return CALLS["sum"](self, axis, keepdims=keepdims)
+        return IMPLEMENTATIONS["sum"](self, axis, keepdims=keepdims)
 
     def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
         """Compute the mean along axes, see `tapegrad.mean`."""
-        return CALLS["mean"](self, axis, keepdims=keepdims)
+        return IMPLEMENTATIONS["mean"](self, axis, keepdims=keepdims)
 
     def max(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
         """Return the maximum along axes, see `tapegrad.max`."""
-        return CALLS["max"](self, axis, keepdims=keepdims)
+        return IMPLEMENTATIONS["max"](self, axis, keepdims=keepdims)
 
     def min(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
         """Return the minimum along axes, see `tapegrad.min`."""
-        return CALLS["min"](self, axis, keepdims=keepdims)
+        return IMPLEMENTATIONS["min"](self, axis, keepdims=keepdims)
 
     def prod(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
         """Compute the product along axes, see `tapegrad.prod`."""
-        return CALLS["prod"](self, axis, keepdims=keepdims)
+        return IMPLEMENTATIONS["prod"](self, axis, keepdims=keepdims)
 
     def var(self, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
         """Compute the variance along axes, see `tapegrad.var`."""
-        return CALLS["var"](self, axis, correction=correction, keepdims=keepdims)
+        return IMPLEMENTATIONS["var"](self, axis, correction=correction, keepdims=keepdims)
 
     def std(self, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
         """Compute the standard deviation along axes, see `tapegrad.std`."""
-        return CALLS["std"](self, axis, correction=correction, keepdims=keepdims)
+        return IMPLEMENTATIONS["std"](self, axis, correction=correction, keepdims=keepdims)
 
     def all(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.bool_]:
         """Return whether all elements along axes are true, see `tapegrad.all`."""
-        return CALLS["all"](self, axis, keepdims=keepdims)
+        return IMPLEMENTATIONS["all"](self, axis, keepdims=keepdims)
 
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.bool_]:
         """Return whether any element along axes is true, see `tapegrad.any`."""
-        return CALLS["any"](self, axis, keepdims=keepdims)
+        return IMPLEMENTATIONS["any"](self, axis, keepdims=keepdims)
 
     def argmax(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
         """Return the index of the maximum along an axis, see `tapegrad.argmax`."""
-        return CALLS["argmax"](self, axis, keepdims=keepdims)
+        return IMPLEMENTATIONS["argmax"](self, axis, keepdims=keepdims)
 
     def argmin(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
         """Return the index of the minimum along an axis, see `tapegrad.argmin`."""
-        return CALLS["argmin"](self, axis, keepdims=keepdims)
+        return IMPLEMENTATIONS["argmin"](self, axis, keepdims=keepdims)
 
     def cumsum(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
         """Compute the cumulative sum along an axis, see `tapegrad.cumsum`."""
-        return CALLS["cumsum"](self, axis)
+        return IMPLEMENTATIONS["cumsum"](self, axis)
 
     def nonzero(self) -> tuple[Tensor[Any, NoneTape, np.int64], ...]:
         """Return the indices of the non-zero elements, see `tapegrad.nonzero`."""
-        return CALLS["nonzero"](self)
+        return IMPLEMENTATIONS["nonzero"](self)
 
     def cumprod(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
         """Compute the cumulative product along an axis, see `tapegrad.cumprod`."""
-        return CALLS["cumprod"](self, axis)
+        return IMPLEMENTATIONS["cumprod"](self, axis)
 
     def argsort(self, axis: Int = -1, *, descending: bool = False) -> Tensor[S_co, NoneTape, np.int64]:
         """Return the indices that would sort an axis, see `tapegrad.argsort`."""
-        return CALLS["argsort"](self, axis, descending=descending)
+        return IMPLEMENTATIONS["argsort"](self, axis, descending=descending)
 
     def flatten(self, start_axis: Int = 0, end_axis: Int = -1) -> Tensor[Any, T_co, D_co]:
         """Flatten adjacent axes into one, see `tapegrad.flatten`."""
-        return CALLS["flatten"](self, start_axis, end_axis)
+        return IMPLEMENTATIONS["flatten"](self, start_axis, end_axis)
 
     def repeat(self, repeats: int, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
         """Repeat each element, see `tapegrad.repeat`."""
-        return CALLS["repeat"](self, repeats, axis)
+        return IMPLEMENTATIONS["repeat"](self, repeats, axis)
 
     def squeeze(self, axis: Axis = None) -> Tensor[Any, T_co, D_co]:
         """Remove axes of size one, see `tapegrad.squeeze`."""
-        return CALLS["squeeze"](self, axis)
+        return IMPLEMENTATIONS["squeeze"](self, axis)
 
     def swapaxes(self, axis1: Int, axis2: Int) -> Tensor[Any, T_co, D_co]:
         """Swap two axes, see `tapegrad.swapaxes`."""
-        return CALLS["swapaxes"](self, axis1, axis2)
+        return IMPLEMENTATIONS["swapaxes"](self, axis1, axis2)
 
     def take(self, indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """Take slices by index along an axis, see `tapegrad.take`."""
-        return CALLS["take"](self, indices, axis)
+        return IMPLEMENTATIONS["take"](self, indices, axis)
 
 
 class Derived(Tensor[S_co, NoneTape, D_co]):

@@ -25,7 +25,7 @@ from tapegrad.dims import (
     value_of,
 )
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import CALLS, OPS
+from tapegrad.op import IMPLEMENTATIONS, OPS
 from tapegrad.tensor import Tensor, node
 from tapegrad.tracebacks import public_api
 
@@ -104,7 +104,7 @@ def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
         TypeError: No parameter is annotated with `Dims` or `Size`.
     """
     name = getattr(rule, "__name__", type(rule).__name__)
-    key = next((key for key, call in CALLS.items() if call is rule), None)
+    key = next((key for key, call in IMPLEMENTATIONS.items() if call is rule), None)
     if key is not None:
         rule = OPS[key].rule
     shaped = signature(rule)

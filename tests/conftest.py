@@ -23,7 +23,7 @@ from hypothesis import settings
 os.environ.setdefault("TAPEGRAD_CHECK_RULES", "1")
 
 from tapegrad import errors, ops, testing
-from tapegrad.op import CALLS, OPS, Op
+from tapegrad.op import IMPLEMENTATIONS, OPS, Op
 from tapegrad.project.reports import DROPPED
 from tapegrad.tensor import Tensor
 
@@ -174,7 +174,7 @@ def lawful(check: Callable[..., None]) -> Callable[..., None]:
     def checked(rule: Callable[..., Any], *cases: Any) -> None:
         check(rule, *cases)
         for name, entry in OPS.items():
-            if rule in (entry.rule, CALLS[name]):
+            if rule in (entry.rule, IMPLEMENTATIONS[name]):
                 noted(name, {LAW})
 
     return checked

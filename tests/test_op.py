@@ -14,7 +14,7 @@ import pytest
 import tapegrad
 from tapegrad.dims import Dims
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import CALLS, OPS, op
+from tapegrad.op import IMPLEMENTATIONS, OPS, op
 from tapegrad.ops import matmul, mul, ones, softmax, tensor
 from tapegrad.tensor import Tensor, node
 
@@ -73,7 +73,7 @@ def test_a_rule_may_leave_out_what_does_not_matter_to_shapes() -> None:
 def test_an_op_is_entered_by_its_name_with_its_rule_and_operator() -> None:
     entry = OPS["matmul"]
 
-    assert CALLS["matmul"] is matmul
+    assert IMPLEMENTATIONS["matmul"] is matmul
     assert entry.operator == "__matmul__"
     assert entry.operands == {"x", "y"}
     assert entry.sizes(ones((2, 3)), y=ones((3, 5))) == (2, 5)
@@ -186,5 +186,5 @@ def test_an_op_of_a_users_takes_no_method_from_the_tensor() -> None:
         return node(x.data)
 
     assert exp(tensor([0.0])).item() == 0.0
-    assert CALLS["exp"] is tapegrad.exp
-    assert CALLS[f"{__name__}.exp"] is exp
+    assert IMPLEMENTATIONS["exp"] is tapegrad.exp
+    assert IMPLEMENTATIONS[f"{__name__}.exp"] is exp

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.op import CALLS
+from tapegrad.op import IMPLEMENTATIONS
 from tapegrad.ops import normal, ones, tensor, zeros
 from tapegrad.tape import NoneTape, OwnedTape
 from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor6D
@@ -379,9 +379,9 @@ def test_a_method_has_the_parameters_of_its_op(name: str) -> None:
         _, *others = signature(f).parameters.values()
         return [(p.name, p.kind, p.default) for p in others]
 
-    assert parameters(declared(name)) == parameters(CALLS[name])
-    assert all(kind is Parameter.POSITIONAL_OR_KEYWORD for _, kind, _ in parameters(CALLS[name])[:1])
-    assert vars(Tensor)[name] is CALLS[name]
+    assert parameters(declared(name)) == parameters(IMPLEMENTATIONS[name])
+    assert all(kind is Parameter.POSITIONAL_OR_KEYWORD for _, kind, _ in parameters(IMPLEMENTATIONS[name])[:1])
+    assert vars(Tensor)[name] is IMPLEMENTATIONS[name]
 
 
 def declared(name: str) -> Callable[..., Any]:

@@ -2,5 +2,5 @@
 
 from tapegrad.guard._import_hook import ImportHook as ImportHook
 from tapegrad.guard._import_hook import install_import_hook as install_import_hook
-from tapegrad.guard._memory import remembered as remembered
+from tapegrad.guard._memory import stored_sizes as stored_sizes
 from tapegrad.guard._wrapper import guarded as guarded

@@ -6,7 +6,7 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.diagram import Watch, draw, point_out
+from tapegrad.diagram import AxisTracker, annotate_axes, draw
 from tapegrad.errors import ShapeError, TapegradError
 from tapegrad.guard._names import Bindings
 from tapegrad.tensor import Tensor
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 
-def inform(
+def attach_facts(
     error: TapegradError,
     call: str,
     values: Mapping[str, Any],
@@ -39,11 +39,11 @@ def inform(
             if error.expected and error.axes:
                 _draw_expected(error)
             elif check is not None and not error.expected:
-                watch = Watch()
+                watch = AxisTracker()
                 watched = tuple(_watched(value, name, watch) for name, value in values.items())
                 with suppress(ShapeError):
                     check(watched, Bindings(call, {}))
-                point_out(error, watch)
+                annotate_axes(error, watch)
 
 
 def _draw_expected(error: ShapeError) -> None:
@@ -62,7 +62,7 @@ def _tensors(value: Any, place: str) -> Iterator[tuple[str, Tensor[Any, Any, Any
             yield from _tensors(one, f"{place}[{position}]")
 
 
-def _watched(value: Any, place: str, watch: Watch) -> Any:
+def _watched(value: Any, place: str, watch: AxisTracker) -> Any:
     """Return a replacement for a value in which the sizes of tensors are tracked."""
     if isinstance(value, Tensor):
         shadow: Any = object.__new__(type(value))

@@ -29,19 +29,19 @@ def class_of(function: FunctionType, instance: object) -> type | None:
     return None
 
 
-def remember(instance: object, owner: type, values: dict[str, Any]) -> None:
+def store_sizes(instance: object, owner: type, values: dict[str, Any]) -> None:
     """Store the values of a class's type variables in an instance, by label."""
     with suppress(AttributeError):  # an instance with slots has no `__dict__`
         instance.__dict__.setdefault(_MEMORY, Memory())[_key(owner)] = values
 
 
-def remembered(instance: object, owner: type) -> Mapping[str, Any]:
+def stored_sizes(instance: object, owner: type) -> Mapping[str, Any]:
     """Return the stored values of a class's type variables in an instance, by label."""
     return recalling(owner)(instance)
 
 
 def recalling(owner: type | None) -> Callable[[object], Mapping[str, Any]]:
-    """Return a function that does what `remembered` does for one class, or for None, in a third of the time."""
+    """Return a function that does what `stored_sizes` does for one class, or for None, in a third of the time."""
     key = "" if owner is None else _key(owner)
 
     def recalled(instance: object) -> Mapping[str, Any]:

@@ -17,9 +17,9 @@ from tapegrad.errors import TapegradError
 from tapegrad.guard._annotations import UnreadableError, read
 from tapegrad.guard._checks import Anything, Check, kind_of
 from tapegrad.guard._containers import DefaultCheck
-from tapegrad.guard._facts import inform
+from tapegrad.guard._facts import attach_facts
 from tapegrad.guard._leftover import with_beartype
-from tapegrad.guard._memory import class_of, recalling, remember, remembered
+from tapegrad.guard._memory import class_of, recalling, store_sizes, stored_sizes
 from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
@@ -171,10 +171,10 @@ class Guard:
         try:
             self._check(values, bound)
         except TapegradError as error:
-            inform(error, bound.call, dict(zip(self.checks, values, strict=True)), self._check)
+            attach_facts(error, bound.call, dict(zip(self.checks, values, strict=True)), self._check)
             raise
         if self.owner and self.class_names and self._starts():
-            remember(values[0], self.owner, self._found(self.owner, bound))
+            store_sizes(values[0], self.owner, self._found(self.owner, bound))
         return bound
 
     def _check(self, values: tuple[Any, ...], bound: Bindings) -> None:
@@ -202,14 +202,14 @@ class Guard:
             self.result.check(result, RESULT, bound)
             bound.finish()
         except TapegradError as error:
-            inform(error, bound.call, {RESULT: result})
+            attach_facts(error, bound.call, {RESULT: result})
             raise
         return result
 
     def _known(self, values: tuple[Any, ...]) -> dict[Name, Any]:
         if not self.owner or not self.class_names or self._starts():
             return {}
-        known = remembered(values[0], self.owner)
+        known = stored_sizes(values[0], self.owner)
         return {
             name: UNKNOWN if known[label] is None else known[label]
             for name, label in self.class_names.items()

@@ -49,7 +49,7 @@ def shown(layer: Instance) -> str:
     sizes = [size for _, size in known.values()]
     by_name = {name: size for name, (_, size) in known.items()}
     defaults = [_default(one, by_name) for one, _ in known.values()]
-    return messages.layer(layer.type.name, messages.told(sizes, defaults))
+    return messages.layer(layer.type.name, messages.trim_defaults(sizes, defaults))
 
 
 def _default(variable: TypeVarLikeType, sizes: dict[str, Size]) -> Size | None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 OPS: Final = "tapegrad.ops"
 _EXPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
-_CALL = re.compile(r'return CALLS\["(\w+)"\]\((\w+)')
+_CALL = re.compile(r'return IMPLEMENTATIONS\["(\w+)"\]\((\w+)')
 _PACKAGE = Path(__file__).parent.parent
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from tapegrad import messages
 from tapegrad.dims import UNKNOWN
-from tapegrad.guard import remembered
+from tapegrad.guard import stored_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,13 +50,13 @@ def called(layer: Module) -> str:
 def shown(layer: Module) -> str:
     """Write a layer by its class, with the sizes that a guarded `__init__` was given: `Linear(64, 10)`."""
     owner = type(layer)
-    known = remembered(layer, owner)
+    known = stored_sizes(layer, owner)
     variables = [one for one in getattr(owner, "__parameters__", ()) if one.__bound__ is not bool]
     if not variables or any(not isinstance(known.get(one.__name__, ""), int | None) for one in variables):
         return messages.layer(owner.__name__, [])
     sizes = {one.__name__: UNKNOWN if known[one.__name__] is None else known[one.__name__] for one in variables}
     defaults = [_default(one, sizes) for one in variables]
-    return messages.layer(owner.__name__, messages.told([*sizes.values()], defaults))
+    return messages.layer(owner.__name__, messages.trim_defaults([*sizes.values()], defaults))
 
 
 def _default(variable: Any, sizes: Mapping[str, Any]) -> Any:

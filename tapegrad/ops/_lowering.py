@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.backend import Slide, engine
 from tapegrad.dims import Dims, Size, one_int, show, surely_less
 from tapegrad.errors import ShapeError
-from tapegrad.op import remembered
+from tapegrad.op import rematerializable
 from tapegrad.operands import unwrap, unwrap_all
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
@@ -49,7 +49,7 @@ def at_least_one(number: Size, name: str) -> Size:
     return numbers(number, 1, name, 1)[0]
 
 
-@remembered()
+@rematerializable()
 def convolved(
     x: Tensor[Any, T1, D],
     w: Tensor[Any, T2, D],
@@ -92,7 +92,7 @@ def convolved(
     return tape.record(out, (x, w), backward, saved=(x, w))
 
 
-@remembered(memory_bound=True)
+@rematerializable(memory_bound=True)
 def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Add a number to each channel, which is the last axis but `rank`.
 
@@ -111,7 +111,7 @@ def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor
     return tape.record(out, (y, bias), backward, saved=(bias,))
 
 
-@remembered()
+@rematerializable()
 def superposed(values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], places: Sequence[Any]) -> Tensor[Any, T, D]:
     r"""Add values up in a zero tensor, each at the elements that its place names: the way back of so many indices.
 

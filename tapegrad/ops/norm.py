@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.backend import Axis, engine
 from tapegrad.dims import Dims, Size, at_least, misfit, normal_axes, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
-from tapegrad.op import op, remembered
+from tapegrad.op import op, rematerializable
 from tapegrad.operands import of_one_dtype, on_one_tape, unwrap, unwrap_all
 from tapegrad.ops._rescue import rescued
 from tapegrad.ops.arithmetic import add, mul
@@ -305,7 +305,7 @@ def scaled_and_shifted(
     return scaled
 
 
-@remembered()
+@rematerializable()
 def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bool) -> Tensor[S, T, Float]:
     """Divide by the root mean square along `axis`, after subtracting the mean if `centred`."""
     x, tape = unwrap(x)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tapegrad.backend import engine
 from tapegrad.dims import Dims, at_least, show, surely_differ, surely_less
 from tapegrad.errors import ShapeError
-from tapegrad.op import op, remembered
+from tapegrad.op import op, rematerializable
 from tapegrad.operands import on_one_tape, same_dtype, tensor_only, unwrap_all
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.arithmetic import add
@@ -356,7 +356,7 @@ def _lstm_step(x: Any, u: Any, _: Any, c: Any) -> Any:
     return (o * shown, memory), backward
 
 
-@remembered()
+@rematerializable()
 def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
     """Return the hidden state after each step, then the other last states, as further steps of the same tensor."""
     # One tape entry for all steps. With an op per step, backward would allocate a zero gradient of the whole sequence

@@ -13,7 +13,7 @@ import pytest
 from tapegrad.autodiff import Autodiff
 from tapegrad.backend import Elementwise, Pairwise, engine
 from tapegrad.backend.numpy import NumPy
-from tapegrad.op import CALLS
+from tapegrad.op import IMPLEMENTATIONS
 from tapegrad.ops import ones, tensor
 from tapegrad.shape_engine import Outline, Outlines
 from tapegrad.tensor import Tensor
@@ -78,7 +78,7 @@ def test_every_engine_has_every_elementwise_function(name: Any) -> None:
     whole = {"bitwise": np.int64, "gcd": np.int64, "lcm": np.int64}
     x: Any = np.array([0.5, 0.25]).astype({**whole, "logical": np.bool_}.get(name.partition("_")[0], np.float32))
     y = np.array([2, -3]) if name == "ldexp" else x
-    operands = [one for key, one in (("x", x), ("y", y)) if key in signature(CALLS[name]).parameters]
+    operands = [one for key, one in (("x", x), ("y", y)) if key in signature(IMPLEMENTATIONS[name]).parameters]
 
     with np.errstate(invalid="ignore"):  # no hyperbolic cosine is below 1
         by_numpy = NumPy().map(name, *operands)
