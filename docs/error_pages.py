@@ -278,7 +278,7 @@ def raised_by(program: str, file: str) -> Exception | None:
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
             exec(compile(program, file, "exec", dont_inherit=True), vars(module))  # noqa: S102  # our own
-    except Exception as error:  # noqa: BLE001  # whatever it is, the page says it
+    except Exception as error:  # noqa: BLE001  # the page quotes any error
         return error
     finally:
         del sys.modules[module.__name__]
@@ -403,7 +403,7 @@ def folded(entry: tuple[str, dict[str, None]]) -> str:
 
 
 def main() -> None:
-    """Write all pages anew."""
+    """Write all pages again."""
     try:
         written = pages()
     except LookupError as error:

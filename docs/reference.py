@@ -207,7 +207,7 @@ def decorators(node: ast.FunctionDef) -> list[str]:
 
 
 def main() -> None:
-    """Write all pages anew."""
+    """Write all pages again."""
     try:
         written = pages()
     except LookupError as error:

@@ -26,7 +26,7 @@ def planted(path: str) -> dict[int, str]:
     return {number: mark[1] for number, mark in marks if mark is not None}
 
 
-def refused(*paths: str) -> dict[str, dict[int, str]]:
+def rejected(*paths: str) -> dict[str, dict[int, str]]:
     """Return what mypy, with the plugin, says of each file by line."""
     with console.status("mypy reads NumPy's types as well, the first time"):
         try:
@@ -44,7 +44,7 @@ def refused(*paths: str) -> dict[str, dict[int, str]]:
 
 def show(path: str, said: dict[int, str]) -> None:
     """Print each message under the line it is about."""
-    verdict = ("refused", "bold red") if said else ("accepted", "bold green")
+    verdict = ("rejected", "bold red") if said else ("accepted", "bold green")
     console.print(Text.assemble(f"\n{path:<26}", verdict))
     lines = (ROOT / path).read_text("utf-8").splitlines()
     for number, message in sorted(said.items()):
@@ -55,7 +55,7 @@ def show(path: str, said: dict[int, str]) -> None:
 
 
 def compare(said: dict[int, str], expected: dict[int, str]) -> bool:
-    """Print how many mistakes were refused in the words planted beside them, and where the two differ."""
+    """Print how many planted mistakes mypy reports with the expected message, and where it differs."""
     differ = sorted(number for number in said | expected if said.get(number) != expected.get(number))
     console.print(f"\nas planted: {len(expected.keys() - differ)} of {len(expected)}")
     for number in differ:
@@ -65,9 +65,9 @@ def compare(said: dict[int, str], expected: dict[int, str]) -> bool:
 
 
 def main() -> int:
-    """Run both steps, and fails at the first whose outcome is not the planted one."""
-    console.rule("1  mypy judges two programs")
-    said = refused(RIGHT, WRONG)
+    """Run both steps; return 1 after a step with an unexpected outcome."""
+    console.rule("1  mypy checks two programs")
+    said = rejected(RIGHT, WRONG)
     for path, messages in said.items():
         show(path, messages)
     as_planted = compare(said.pop(WRONG), planted(WRONG))

@@ -219,7 +219,7 @@ def test_the_demo_reads_mypy_where_colors_are_forced(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("MYPY_FORCE_TERMINAL_WIDTH", "20")
 
-    assert demo.refused(WRONG)[WRONG] == demo.planted(WRONG)
+    assert demo.rejected(WRONG)[WRONG] == demo.planted(WRONG)
 
 
 def test_the_demo_says_where_it_differs_from_what_was_planted(capsys: pytest.CaptureFixture[str]) -> None:
