@@ -49,7 +49,7 @@ def _read(data: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     if hasattr(data, "dtype"):
         return array.astype(dtype)
     try:
-        return np.array(data, dtype)  # from the data again: float64 would change integers beyond 2**53
+        return np.array(data, dtype)  # not from `array`: float64 would change integers beyond 2**53
     except OverflowError as error:
         message = f"data does not fit into {dtype}: {error}"
         raise DTypeError(message) from None

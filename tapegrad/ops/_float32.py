@@ -1,4 +1,4 @@
-"""Half-precision ops computed in float32, because squares and long sums may overflow two bytes."""
+"""Half-precision ops computed in float32, because squares and long sums may not fit into two bytes."""
 
 from __future__ import annotations
 

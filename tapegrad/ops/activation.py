@@ -29,7 +29,7 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     $$y = \frac{1}{1 + e^{-x}}, \quad dx = y (1 - y) \, dy$$
 
     Args:
-        x: Any shape, a float dtype. The error is up to the rounding of 1; `log_sigmoid` is more precise for small y.
+        x: Any shape, a float dtype. Exact up to the rounding error of 1; `log_sigmoid` is more precise for small y.
 
     Returns:
         The shape of `x`, between 0 and 1; finite for any finite input.

@@ -1,4 +1,4 @@
-"""Ops that add, remove, merge and reorder axes."""
+"""Ops that add, remove, merge and reorder axes, and do not change elements."""
 
 from __future__ import annotations
 

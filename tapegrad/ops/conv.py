@@ -26,7 +26,7 @@ def conv1d_shape(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return `(N, O, L_out)`: a channel per kernel, and the number of windows along the length."""
+    """Return `(N, O, L_out)`, or without `N`: a channel per kernel, and the number of windows."""
     return _shape(1, x, w, stride, padding, dilation, groups)
 
 
@@ -39,7 +39,7 @@ def conv2d_shape(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return `(N, O, H_out, W_out)`: a channel per kernel, and the numbers of windows."""
+    """Return `(N, O, H_out, W_out)`, or without `N`: a channel per kernel, and the windows per axis."""
     return _shape(2, x, w, stride, padding, dilation, groups)
 
 
@@ -52,7 +52,7 @@ def conv3d_shape(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return `(N, O, D_out, H_out, W_out)`: a channel per kernel, and the numbers of windows."""
+    """Return `(N, O, D_out, H_out, W_out)`, or without `N`: a channel per kernel, and the windows per axis."""
     return _shape(3, x, w, stride, padding, dilation, groups)
 
 

@@ -27,7 +27,7 @@ def conv_transpose_shape(
     dilation: int | tuple[int, ...] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return `(N, O, ...)`: the output channels of all groups, and the sizes that the kernels cover."""
+    """Return `(N, O, ...)`, or without `N`: the channels of all groups, and the sizes that the kernels cover."""
     return _shape(len(at_least(3, w=w)) - 2, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -41,7 +41,7 @@ def conv_transpose1d_shape(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return `(N, O, L_out)`: the output channels of all groups, and the length that the kernels cover."""
+    """Return `(N, O, L_out)`, or without `N`: the channels of all groups, and the length that the kernels cover."""
     return _shape(1, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -55,7 +55,7 @@ def conv_transpose2d_shape(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return `(N, O, H_out, W_out)`: the output channels of all groups, and the sizes that the kernels cover."""
+    """Return `(N, O, H_out, W_out)`, or without `N`: the channels of all groups, and the sizes covered."""
     return _shape(2, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -69,7 +69,7 @@ def conv_transpose3d_shape(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return `(N, O, D_out, H_out, W_out)`: the output channels of all groups, and the sizes that the kernels cover."""
+    """Return `(N, O, D_out, H_out, W_out)`, or without `N`: the channels of all groups, and the sizes covered."""
     return _shape(3, x, w, stride, padding, output_padding, dilation, groups)
 
 

@@ -193,7 +193,7 @@ def _back(letters: str, others: list[str], factors: list[Any], sizes: dict[str, 
     reached = "".join(letter for letter in distinct if any(letter in other for other in others))
     primitives = engine(*factors)
     dx = primitives.einsum(f"{','.join(others)}->{reached}", *factors)
-    if reached != distinct:  # along an axis that only this operand has, the gradient is constant
+    if reached != distinct:  # the gradient is constant along letters that only this operand has
         dx = dx.reshape(tuple(sizes[letter] if letter in reached else 1 for letter in distinct))
         dx = primitives.broadcast_to(dx, tuple(sizes[letter] for letter in distinct))
     if distinct != letters:

@@ -117,7 +117,7 @@ def ldexp(
 
 @op(broadcast_shape)
 def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | Number) -> Tensor[Any, NoneTape, Float]:
-    r"""Return the next float after `x` towards `y`; not differentiable.
+    r"""Return the next float after `x` towards `y`; not differentiable, because it concerns rounding.
 
     $$z = \min \{ f : f > x \} \text{ where } x < y$$
 
@@ -140,7 +140,7 @@ def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | 
 
 @op(elementwise_shape)
 def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
-    r"""Return the distance to the next float away from zero; not differentiable.
+    r"""Return the distance to the next float away from zero; not differentiable, because it concerns rounding.
 
     $$y = \operatorname{nextafter}(x, \pm \infty) - x$$
 

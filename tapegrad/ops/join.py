@@ -123,7 +123,7 @@ def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T
         The common shape, with the sum of the sizes along `axis`.
 
     Raises:
-        ShapeError: There is no tensor, their shapes differ on another axis, or the axis is out of range.
+        ShapeError: `tensors` is empty, their shapes differ on another axis, or the axis is out of range.
         DTypeError: The dtypes differ.
     """
     parts, tape = unwrap_all(tensors, "tensors")
@@ -157,7 +157,7 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T,
         The common shape, with the number of tensors at `axis`.
 
     Raises:
-        ShapeError: There is no tensor, their shapes differ, or the axis is out of range.
+        ShapeError: `tensors` is empty, their shapes differ, or the axis is out of range.
         DTypeError: The dtypes differ.
     """
     parts, tape = unwrap_all(tensors, "tensors")
@@ -259,7 +259,7 @@ def concat_vectors(tensors: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
         One vector, as long as all of them together.
 
     Raises:
-        ShapeError: There is no tensor, or one is not a vector.
+        ShapeError: `tensors` is empty, or one is not a vector.
         DTypeError: The dtypes differ.
     """
     parts, _ = unwrap_all(tensors, "tensors")

@@ -183,7 +183,7 @@ def kl_div(
         A scalar, or `(...)` where nothing is reduced, in nats.
 
     Raises:
-        ShapeError: The shapes differ, or there is no axis.
+        ShapeError: The shapes differ, or `x` is a scalar.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
         ValueError: `reduction` is invalid.

@@ -285,7 +285,7 @@ def cosine(
         opposite directions.
 
     Raises:
-        ShapeError: The shapes differ, or there is no axis.
+        ShapeError: The shapes differ, or `x` is a scalar.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
         ValueError: `eps` is not above 0, or `reduction` is invalid.
