@@ -1,4 +1,4 @@
-"""The way back of broadcasting."""
+"""Backward pass of broadcasting: sum gradients to the shape of an operand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def sum_to_shape(gradient: Any, x: Any) -> Any:
-    """Add a gradient up along the axes that broadcasting made, so that it has the shape of `x`, tensor or value."""
+    """Sum a gradient over the axes that broadcasting added or stretched, to the shape of `x`, a tensor or raw value."""
     shape = x.shape
     if gradient.shape == shape:
         return gradient
@@ -26,22 +26,22 @@ def sum_to_shape(gradient: Any, x: Any) -> Any:
 
 
 def adder(x: Any, y: Any) -> Callable[[Gradients, Any, Any], None]:
-    """Return what adds to the gradient of either operand: where both have one shape, nobody need look at another."""
+    """Return the function that accumulates gradients of both operands; equal shapes need no sum over axes."""
     same = (x.data.shape if x.is_saved else x.shape) == (y.data.shape if y.is_saved else y.shape)
     return accumulate_like if same else accumulate_broadcast
 
 
 def accumulate_broadcast(grads: Gradients, x: Any, gradient: Any) -> None:
-    """Add to the gradient of `x`, an operand without a tape, whatever broadcasting has made of its shape."""
+    """Accumulate a gradient of `x`, an operand without a tape, after summing it to the shape of `x`."""
     accumulate_like(grads, x, sum_to_shape(gradient, x))
 
 
 def accumulate_like(grads: Gradients, x: Any, gradient: Any) -> None:
-    """Add to the gradient of `x`, an operand without a tape, what is known to have its shape: nobody asks again."""
+    """Accumulate a gradient of `x`, an operand without a tape; the gradient has its shape, which is not checked."""
     values = grads.values_by_node
     if x not in values:
         values[x] = gradient
-    else:  # asked here, for in most sums a call more costs as much as they do
+    else:  # checked here: a call to the engine would cost as much as most sums
         values[x] = (
             values[x] + gradient
             if gradient.size < ACCUMULATE_MIN_ELEMENTS

@@ -1,4 +1,4 @@
-"""Conversion of lists, arrays and columns of other libraries to arrays of NumPy, with no value changed silently."""
+"""Conversion of lists, arrays and columns of other libraries to NumPy arrays; no value changes silently."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tapegrad.operands import PYTHON_NUMBERS, in_native_order
 
 
 def array_from(data: Any, dtype: np.dtype[Any] | type[np.generic] | None) -> np.ndarray[Any, Any]:
-    """Return a copy of the data as an array in the byte order of this machine.
+    """Return a copy of the data as an array in native byte order.
 
-    A dtype that the data declare is kept: that of an array, of a column of pandas or polars, of a tensor of PyTorch.
-    Numbers of Python have none and get the default: float32, int64 or bool.
+    The dtype of an array, a pandas or polars column, or a PyTorch tensor is kept. Python numbers get the default dtype:
+    float32, int64 or bool.
 
     Args:
         data: Nested lists of numbers, or an object that NumPy can read.
-        dtype: The dtype of the result; None for that of the data.
+        dtype: The dtype of the result; None for the dtype of the data.
 
     Raises:
         DTypeError: Values are masked or missing, or the dtype cannot hold them, or the data are not numbers.
@@ -38,7 +38,7 @@ def _read(data: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     try:
         array = np.array(data)
     except (RuntimeError, TypeError) as error:
-        if not hasattr(data, "dtype"):  # of an item, such as a tensor with a tape
+        if not hasattr(data, "dtype"):  # raised by an item, such as a tensor with a tape
             raise
         message = f"data is a {type(data).__name__} that NumPy cannot read: {error}"
         raise DTypeError(message) from None
@@ -49,19 +49,19 @@ def _read(data: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     if hasattr(data, "dtype"):
         return array.astype(dtype)
     try:
-        return np.array(data, dtype)  # read again: through float64 a whole number beyond 2**53 would change
+        return np.array(data, dtype)  # not from `array`: float64 would change integers beyond 2**53
     except OverflowError as error:
         message = f"data does not fit into {dtype}: {error}"
         raise DTypeError(message) from None
 
 
 def _check_range(array: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
-    """Check that an integer dtype can hold all numbers: NumPy wraps them around silently."""
+    """Check that an integer dtype can hold all values; NumPy would wrap them around silently."""
     if dtype.kind not in "iu" or array.dtype.kind not in "iuf" or not array.size or np.can_cast(array.dtype, dtype):
         return
     limits, extremes = np.iinfo(dtype), (array.min().item(), array.max().item())
     for number in extremes:
-        if not limits.min <= number <= limits.max:  # also true of a NaN
+        if not limits.min <= number <= limits.max:  # also raises for NaN
             message = f"data has the value {number}, which {dtype} cannot hold"
             raise DTypeError(message)
 
@@ -78,7 +78,7 @@ def _check_complete(data: Any) -> None:
 
 
 def _missing_values(data: Any) -> int:
-    """Count the nulls of a column or a table: polars and Arrow count them, pandas has them in dtypes of its own."""
+    """Count the nulls of a column or table: polars and Arrow report a count, pandas has nulls in extension dtypes."""
     if isinstance(data, np.ndarray | np.generic | int | float | list | tuple):
         return 0
     count = getattr(data, "null_count", 0)
@@ -90,13 +90,13 @@ def _missing_values(data: Any) -> int:
 
 
 def _with_default_dtype(array: np.ndarray[Any, Any], data: Any) -> np.ndarray[Any, Any]:
-    """Give numbers of Python their default dtype, and leave that of arrays among them."""
+    """Convert Python numbers to their default dtype, and keep the dtype of arrays in nested lists."""
     if array.dtype in (np.bool_, np.int64):
         return array
-    kinds = _number_types(data) - {np.float64}  # which is a float, to mypy as well
+    kinds = _number_types(data) - {np.float64}  # np.float64 is a subclass of float, also to mypy
     if not kinds <= PYTHON_NUMBERS:
         return array.astype(np.float32) if array.dtype == np.float64 and not _declares_float64(data) else array
-    is_too_large = bool(kinds) and kinds <= {bool, int} and array.dtype.kind == "f"  # NumPy's way out
+    is_too_large = bool(kinds) and kinds <= {bool, int} and array.dtype.kind == "f"  # NumPy falls back to float64
     if is_too_large or (array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max):
         message = "data has a whole number beyond int64: give floats, or dtype=np.uint64"
         raise DTypeError(message)
@@ -120,7 +120,7 @@ def _is_nested(data: Any) -> bool:
 
 
 def _declares_float64(data: Any) -> bool:
-    """Say whether there is an array of float64 among nested lists."""
+    """Return whether nested lists contain a float64 array."""
     if _is_nested(data):
         return any(map(_declares_float64, data))
     return not isinstance(data, float) and np.asarray(data).dtype == np.float64

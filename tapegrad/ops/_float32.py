@@ -1,4 +1,4 @@
-"""Ops of half precision that compute in float32: their squares, and sums of many, may have no room in two bytes."""
+"""Half-precision ops computed in float32, because squares and long sums may not fit into two bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def in_float32(function: F) -> F:
-    """Let an op widen its operands if they are of half precision, and round its result once."""
+    """Decorate an op: convert half-precision operands to float32, and round the result once."""
 
     @functools.wraps(function)
     def call(x: Any, *args: Any, **options: Any) -> Any:
@@ -25,7 +25,7 @@ def in_float32(function: F) -> F:
             try:
                 result = function(_wide(x), *map(_wide, args), **{name: _wide(one) for name, one in options.items()})
             except TapegradError:
-                pass  # it is said again, of what was given
+                pass  # the call below raises it again, with the original dtypes
             else:
                 return astype(result, x.dtype)
         return function(x, *args, **options)

@@ -1,4 +1,4 @@
-"""What an index such as `x[1:, ..., None]` names: its parts, and the sizes that they give."""
+"""Parsing of indices such as `x[1:, ..., None]`, and the sizes that their items give."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class OutOfRangeError(ShapeError, IndexError):
-    """An index past the end: an `IndexError` to Python, a size that does not fit to the checker."""
+    """Index out of range: an `IndexError` at run time, a `ShapeError` to the mypy plugin."""
 
 
 def items_of(x: Dims, index: Any) -> list[tuple[str, Any]]:
-    """Return an item for each axis, and for each new one, with slices after `...`, beside what it is called."""
+    """Return (name, item) pairs, with a full slice, after `...` or at the end, for each axis that has no item."""
     items = [_plain(item) for item in (index if isinstance(index, tuple) else [index])]
     for item in items:
         if not _is_index(item):
@@ -44,7 +44,7 @@ def items_of(x: Dims, index: Any) -> list[tuple[str, Any]]:
 
 
 def _plain(item: Any) -> Any:
-    """Return a number of NumPy's as one of Python's, and anything else as it is."""
+    """Return a NumPy integer as a Python int, and any other item unchanged."""
     return int(item) if isinstance(item, Integral) and not isinstance(item, int) else item
 
 
@@ -58,7 +58,7 @@ def _is_index(item: Any) -> bool:
 
 
 def axes_of(item: Any) -> int:
-    """Count the axes that an item stands for."""
+    """Return how many axes of the tensor an item indexes."""
     if item is None or item is ...:
         return 0
     return len(item.shape) if _is_mask(item) else 1
@@ -69,7 +69,7 @@ def _is_mask(item: Any) -> bool:
 
 
 def check_range(item: Size, axis: int, x: Dims) -> None:
-    """Reject a number past the end, to either side."""
+    """Raise if an integer index is out of range, counted from the front or the back."""
     n = x[axis]
     if surely_less(n, item + 1) or surely_less(n, item * -1):
         message = f"index {item} is out of range for axis {axis} of x {show(x)}"
@@ -77,7 +77,7 @@ def check_range(item: Size, axis: int, x: Dims) -> None:
 
 
 def gathered_shape(item: Any, axis: int, x: Dims) -> Dims:
-    """Return the shape that a tensor of indices stands for; of a mask, the number of its True's."""
+    """Return the shape that a tensor of indices gives; for a mask, the number of its True elements."""
     if not _is_mask(item):
         shape: Dims = item.shape
         return shape
@@ -92,7 +92,7 @@ def gathered_shape(item: Any, axis: int, x: Dims) -> Dims:
 
 
 def sliced_size(n: Size, item: slice) -> Size:
-    """Count what a slice picks of `n` elements; unknown unless it is certain."""
+    """Return how many of `n` elements a slice picks, or UNKNOWN if that is not certain."""
     for bound in (item.start, item.stop, item.step):
         if bound is not None and not hasattr(bound, "__index__"):
             message = f"a bound of a slice is {messages.with_article(type(bound).__name__)} but an int is expected"
@@ -117,13 +117,13 @@ def sliced_size(n: Size, item: slice) -> Size:
 
 
 def _kept(start: Size, stop: Size, step: int) -> Size:
-    """Count from the first to the end of an axis that is only known not to be shorter than nothing."""
+    """Return the size of a slice that may be empty: known from start 0, because a size is at least 0."""
     whole = isinstance(start, int) and start == 0
     return (stop + (step - 1)) // step if whole else UNKNOWN
 
 
 def _bound(bound: Size | None, default: Size, n: Size) -> Size:
-    """Return where a slice begins or ends once it is clamped to the axis."""
+    """Return a bound of a slice, clamped to the axis, or UNKNOWN if that is not certain."""
     if bound is None:
         return default
     if surely_less(-1, bound):
@@ -138,7 +138,7 @@ def _bound(bound: Size | None, default: Size, n: Size) -> Size:
 
 
 def untaped(index: Index[T2]) -> tuple[Any, T2]:
-    """Return an index with arrays in the place of its tensors, and the tape these make together."""
+    """Return an index with raw values instead of tensors, and the merged tape of those tensors."""
     items = index if isinstance(index, tuple) else (index,)
     tensors: Any = [item for item in items if isinstance(item, Tensor)]
     _, tape = unwrap_all(tensors, "index")
@@ -147,9 +147,9 @@ def untaped(index: Index[T2]) -> tuple[Any, T2]:
 
 
 def raw(item: Any) -> Any:
-    """Take a tensor for what it is made of in the end, and a number for what NumPy reads as an index.
+    """Return the raw value of a tensor, or a number as NumPy accepts it in an index.
 
-    An array is the caller's, who may write into it before the way back, and so is copied.
+    An array is copied, because the caller may write into it before the backward pass.
     """
     if isinstance(item, np.ndarray):
         return item.copy()
@@ -159,7 +159,7 @@ def raw(item: Any) -> Any:
 
 
 def _whole(item: Any) -> Any:
-    """Return a number as an array where NumPy would read a bool as a mask of rank 0, any other as an int."""
+    """Return a NumPy scalar as an array of rank 0 (a bool is a mask), and any other integer as an int."""
     if isinstance(item, np.generic):
         return np.asarray(item)
     if hasattr(item, "__array_function__"):
@@ -171,7 +171,7 @@ def _whole(item: Any) -> Any:
 
 
 def arrays_of(index: Any) -> list[Any]:
-    """Return the arrays of an index, which may be of another engine than what they pick, and reject other kinds."""
+    """Return the arrays of an index, whose engine may differ from that of the indexed value; reject invalid items."""
     arrays = []
     for item in index if isinstance(index, tuple) else (index,):
         if hasattr(item, "__array_function__"):
@@ -184,7 +184,7 @@ def arrays_of(index: Any) -> list[Any]:
 
 
 def check_once(shape: tuple[int, ...], index: Any) -> None:
-    """Reject a place named twice, where which value stays would be a matter of chance, and its gradient wrong."""
+    """Raise if an element is indexed twice: the stored value would be undefined, and its gradient wrong."""
     if not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,))):
         return
     places = np.arange(int(np.prod(shape))).reshape(shape)[index].reshape(-1)
@@ -194,6 +194,6 @@ def check_once(shape: tuple[int, ...], index: Any) -> None:
 
 
 def along(positions: Any, axis: int) -> tuple[Any, ...]:
-    """Return the index that names for each position the element which is so far along the axis."""
+    """Return the index that picks along the axis by `positions`, as `numpy.take_along_axis` does."""
     places: list[Any] = list(np.indices(positions.shape, sparse=True))
     return (*places[:axis], positions, *places[axis + 1 :])

@@ -1,4 +1,4 @@
-"""Elementwise functions of large arrays, of which the engine may know a better way than one operator at a time."""
+"""Elementwise functions of large arrays, which an engine may fuse instead of running one operator at a time."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def elementwise(function: Callable[..., Any], *values: Any) -> Any:
-    """Apply an elementwise function to raw values as their engine does it best."""
+    """Apply an elementwise function to raw values, fused where their engine does that."""
     return engine(*values).fuse(function, *values)

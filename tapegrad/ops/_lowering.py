@@ -1,6 +1,6 @@
-"""What convolutions and pools stand on: numbers for each axis, and the functions that are recorded for them.
+"""Shared code of convolutions and pools: arguments per axis, and the functions recorded on a tape.
 
-A pass of a convolution is one, forward or back; so every order of gradient is made of the same product.
+The backward pass of a convolution uses the same correlation as the forward pass, at every order of gradient.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def check_rank(x: Dims, rank: int, name: str = "x") -> Dims:
-    """Return the sizes of `x`, which are channels and `rank` more, perhaps behind a batch."""
+    """Return the sizes of `x`, checked: an optional batch axis, channels, and `rank` spatial axes."""
     if len(x) not in (rank + 1, rank + 2):
         message = f"{name} {show(x)} has rank {len(x)}, not {rank + 2}, or {rank + 1} without a batch"
         raise ShapeError(message)
@@ -31,7 +31,7 @@ def check_rank(x: Dims, rank: int, name: str = "x") -> Dims:
 
 
 def numbers(value: Any, rank: int, name: str, least: int) -> Dims:
-    """Return a number for each axis, of which one may stand for all."""
+    """Return one number per axis, each at least `least`; a single number applies to all axes."""
     given = value if isinstance(value, list | tuple) else (value,) * rank
     each: Dims = tuple(one_int(number, name) for number in given)
     if len(each) != rank:
@@ -45,7 +45,7 @@ def numbers(value: Any, rank: int, name: str, least: int) -> Dims:
 
 
 def at_least_one(number: Size, name: str) -> Size:
-    """Return a number that is not below 1."""
+    """Return a number, checked to be at least 1."""
     return numbers(number, 1, name, 1)[0]
 
 
@@ -60,15 +60,15 @@ def convolved(
     *,
     turned: bool = False,
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Slide kernels `w`, seen as `(G, O, C, *K)`, over cells `x`, seen as `(N, G, C, *S)`, and return them a shape.
+    r"""Correlate `x`, viewed as `(N, G, C, *S)`, with kernels `w`, viewed as `(G, O, C, *K)`, and reshape the result.
 
-    Cell j of x meets element k of w in element i of the result where r j + b = s i + d k. Each of the three stands
-    once on either side, so that the way back only puts another of them first, and turns the kernel for x:
+    Element j of x meets element k of w in element i of the result where r j + b = s i + d k. Input, kernel and result
+    have the same role in this relation, so both gradients are correlations too; that of x uses the flipped kernel:
 
     $$y_i = \sum_{k : r j + b = s i + d k} x_j w_k, \quad dx_j = \sum_k dy_i w_k, \quad dw_k = \sum_i x_j dy_i$$
 
-    Where `turned`, w is seen as `(G, C, O, *K)` and runs the other way. The views are part of this one step, for what
-    is made of an operand without a tape is not recorded.
+    Where `turned`, w is viewed as `(G, C, O, *K)` and flipped. The reshapes are part of this one op, because an op on
+    operands without a tape is not recorded.
     """
     x, w, tape = unwrap(x, w)
 
@@ -94,7 +94,7 @@ def convolved(
 
 @rematerializable(memory_bound=True)
 def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Add a number to each channel, which is the last axis but `rank`.
+    r"""Add a bias to each channel; the channel axis comes before the last `rank` axes.
 
     $$z_{noi} = y_{noi} + b_o, \quad dy = dz, \quad db_o = \sum_{ni} dz_{noi}$$
     """
@@ -113,7 +113,7 @@ def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor
 
 @rematerializable()
 def superposed(values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], places: Sequence[Any]) -> Tensor[Any, T, D]:
-    r"""Add values up in a zero tensor, each at the elements that its place names: the way back of so many indices.
+    r"""Add values to a zero tensor, each at the elements that its index selects: the backward pass of indexing.
 
     $$y_i = \sum_{t, j : p_{tj} = i} v_{tj}, \quad dv_{tj} = dy_{p_{tj}}$$
     """
@@ -140,7 +140,7 @@ def _to_kernels(slide: Slide, kernel: tuple[int, ...]) -> Slide:
 
 
 def _turned(w: Any) -> Any:
-    """Return kernels `(G, C, O, *K)` that run the other way."""
+    """Return kernels as `(G, C, O, *K)`: channel axes swapped, spatial axes flipped."""
     swapped = _swapped(w, 1, 2)
     return engine(swapped).getitem(swapped, (..., *(slice(None, None, -1),) * (swapped.ndim - 3)))
 

@@ -1,4 +1,4 @@
-"""Ops of one operand whose gradient is its result's times a slope, element by element."""
+"""Elementwise ops of one operand, whose backward pass multiplies by a derivative."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mapped(
     slope: Callable[[Any, Any], Any],
     refuse: Callable[[Tensor[Any, Any, Any]], None] = float_only,
 ) -> Tensor[S, T, D]:
-    """Apply a function of raw values; the way back multiplies by its slope, a function of operand and result."""
+    """Apply an elementwise function; the backward pass multiplies by its derivative at operand and result."""
     x, tape = unwrap(x)
     refuse(x)
     out = node(engine(x.data).fuse(forward, x.data))
@@ -32,12 +32,12 @@ def mapped(
         values = (x.data, out.data) if x.is_saved and out.is_saved else _asked_for(slope, x, out)
         accumulate_like(grads, x, _times(slope, values, grads.pop_output(out)))
 
-    backward.__qualname__ = forward.__qualname__  # a picture of the tape shows the op, not this room
+    backward.__qualname__ = forward.__qualname__  # a printed tape shows the op, not this helper
     return tape.record(out, (x,), backward)
 
 
 def _times(slope: Callable[[Any, Any], Any], values: tuple[Any, ...], dy: Any) -> Any:
-    """Multiply a gradient by a slope; of large arrays, in one go."""
+    """Multiply a gradient by a derivative, fused for large arrays."""
     given = [value for value in values if value is not None]
 
     def product(dy: Any, *given: Any) -> Any:
@@ -48,11 +48,11 @@ def _times(slope: Callable[[Any, Any], Any], values: tuple[Any, ...], dy: Any) -
 
 
 def _asked_for(slope: Callable[[Any, Any], Any], *operands: Any) -> tuple[Any, ...]:
-    """Read what a slope reads: a value that it calls `_` need not be computed again."""
+    """Return the values that a derivative reads: one whose parameter is named `_` need not be recomputed."""
     names: Any = slope.__code__.co_varnames
     return tuple(None if name == "_" else x.data for name, x in zip(names, operands, strict=False))
 
 
 def apply(name: Elementwise, *values: Any) -> Any:
-    """Ask the engine of some raw values for one of its elementwise functions of them."""
+    """Apply one of the elementwise functions of an engine, by name, to raw values."""
     return engine(*values).map(name, *values)

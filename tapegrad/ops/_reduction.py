@@ -1,4 +1,4 @@
-"""What all losses share: an untaped target that fits, and one number made of many, or not."""
+"""Shared code of the losses: checks of the target, and the reduction to a scalar."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from tapegrad.gradients import Gradients
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
-"""What becomes of the losses of all elements, or of all rows: their mean, their sum, or nothing."""
+"""How the losses of all elements, or of all rows, are reduced: to their mean, to their sum, or not at all."""
 
 
 def reduced_shape(losses: Callable[[], Dims], reduction: str) -> Dims:
-    """Return a scalar, whatever is known of the losses, or keep their shape where nothing is reduced."""
+    """Return the shape of the losses if `reduction` is none; otherwise a scalar, even if their rank is unknown."""
     try:
         dims = losses()
     except RankUnknownError:
@@ -35,7 +35,7 @@ def reduced_shape(losses: Callable[[], Dims], reduction: str) -> Dims:
 
 
 def same_sizes(expected: Dims, target: Dims, x: Dims) -> Dims:
-    """Reject a target of another shape than is expected beside `x`: a loss broadcasts nothing."""
+    """Return the sizes of a target, and reject one that is not of the expected shape: losses do not broadcast."""
     if len(expected) != len(target) or any(surely_differ(n, m) for n, m in zip(expected, target, strict=True)):
         message = f"target {show(target)} does not fit x {show(x)}: expected {show(expected)}"
         raise ShapeError(message)
@@ -43,7 +43,7 @@ def same_sizes(expected: Dims, target: Dims, x: Dims) -> Dims:
 
 
 def untaped_only(target: Tensor[Any, Any, Any]) -> None:
-    """Reject a traced target, for it gets no gradient."""
+    """Reject a traced target, because a target gets no gradient."""
     if not isinstance(target, Tensor):
         tensor_only(target, "target")
     if target.tape.owns:
@@ -51,28 +51,28 @@ def untaped_only(target: Tensor[Any, Any, Any]) -> None:
 
 
 def weight_of(call: str, reduction: str, count: Any) -> Any:
-    """Return what each of `count` losses counts for in the result.
+    """Return the weight of each of `count` losses in the result.
 
     Raises:
-        ValueError: The reduction is none of the three.
+        ValueError: The reduction is not `mean`, `sum` or `none`.
     """
     if reduction not in ("mean", "sum", "none"):
         message = f"{call}: reduction is {reduction!r} but 'mean', 'sum' or 'none' is expected"
         raise ValueError(message)
     if reduction != "mean":
         return 1.0
-    if not isinstance(count, int | float):  # as under `jit`
+    if not isinstance(count, int | float):  # a traced count under `jit`
         return 1 / count
     return 1 / count if count else np.nan
 
 
 def reduced(losses: Any, reduction: str, weight: float) -> Any:
-    """Weigh losses and adds them up, unless they stay as they are."""
+    """Return the weighted sum of losses, or the losses unchanged if `reduction` is none."""
     return losses if reduction == "none" else engine(losses).sum(losses, None, keepdims=False) * weight
 
 
 def of_rows(gradient: Any, shape: tuple[int, ...], reduction: str) -> Any:
-    """Return the gradients of rows an axis along which they broadcast."""
+    """Add an axis of size 1 to the gradients of unreduced rows, so that they broadcast."""
     return gradient.reshape((*shape[:-1], 1)) if reduction == "none" else gradient
 
 
@@ -84,7 +84,7 @@ def compared(
     loss: Callable[[Any, Any], Any],
     slope: Callable[[Any, Any], Any],
 ) -> Tensor[Any, Any, Any]:
-    """Compute a loss element by element, by functions of the raw values of `x` and the target."""
+    """Compute an elementwise loss from functions of the raw values of `x` and the target."""
     untaped_only(target)
     x, tape = unwrap(x)
     if x.data.shape != target.data.shape:  # NumPy would broadcast them

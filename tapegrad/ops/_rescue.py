@@ -1,4 +1,4 @@
-"""The other way to compute what has overflowed, for where the first one has."""
+"""Fallback computations for results that have overflowed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def rescued(is_fine: Any, values: tuple[Any, ...], others: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return values as they are if something is true of them everywhere, else others, computed only then.
+    """Return `values` if `is_fine` holds everywhere; otherwise compute and return `others()`.
 
-    Where gradients of a step under `jit` are differentiated again, nothing is rescued.
+    Under `jit` there is no fallback where gradients are differentiated again.
     """
     known = values_of(is_fine)
     if isinstance(known, np.ndarray):

@@ -1,4 +1,4 @@
-"""The windows of a pool: how many there are, and where they lie."""
+"""Windows of pooling ops: their number and positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tapegrad.ops._lowering import check_rank, numbers
 
 
 def pool_shape(rank: int, x: Dims, kernel: Any, stride: Any, padding: Any) -> Dims:
-    """Count the windows along the last `rank` axes; where `stride` is None none overlap."""
+    """Return the shape after pooling the last `rank` axes; `stride` None is the size of the kernel."""
     check_rank(x, rank)
     kernels, paddings = numbers(kernel, rank, "kernel", 1), numbers(padding, rank, "padding", 0)
     strides = numbers(kernel if stride is None else stride, rank, "stride", 1)

@@ -1,4 +1,4 @@
-r"""Activations; `relu` and `tanh` stand in `elementwise.py`."""
+r"""Activation functions; `relu` and `tanh` are in `elementwise.py`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _CUBIC: Final = 0.044715  # Hendrycks & Gimpel, §2
 
 @op(elementwise_shape, memory_bound=True)
 def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Squeeze each element between 0 and 1.
+    r"""Compute the logistic sigmoid of each element.
 
     $$y = \frac{1}{1 + e^{-x}}, \quad dx = y (1 - y) \, dy$$
 
     Args:
-        x: Any shape, a float dtype. Exact to the rounding of 1; a small probability keeps more digits in `log_sigmoid`.
+        x: Any shape, a float dtype. Exact up to the rounding error of 1; `log_sigmoid` is more precise for small y.
 
     Returns:
         The shape of `x`, between 0 and 1; finite for any finite input.
@@ -42,7 +42,7 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     out = node(elementwise(lambda x: apply("sigmoid", x), x.data))
 
     def backward(grads: Gradients) -> None:
-        # From the left: of x * sigmoid(x) and its like the first product is known to a fused function.
+        # Multiplied from the left: a fused function such as x * sigmoid(x) already has the first product.
         accumulate_like(grads, x, elementwise(lambda dy, y: dy * y * (1 - y), grads.pop_output(out), out.data))
 
     return tape.record(out, (x,), backward, saved=(out,))
@@ -50,7 +50,7 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log_sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the logarithm of the sigmoid, without underflow.
+    r"""Compute the logarithm of the sigmoid of each element, without underflow.
 
     $$y = -\ln(1 + e^{-x}), \quad dx = \sigma(-x) \, dy$$
 
@@ -68,7 +68,7 @@ def log_sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Round off the corner of `relu`.
+    r"""Compute the softplus of each element, a smooth approximation of `relu`.
 
     $$y = \ln(1 + e^x), \quad dx = \sigma(x) \, dy$$
 
@@ -90,7 +90,7 @@ def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def silu(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Multiply each element by its sigmoid; also known as swish.
+    r"""Compute the SiLU (swish) activation: multiply each element by its sigmoid.
 
     $$y = x \, \sigma(x), \quad dx = \left(\sigma(x) + y (1 - \sigma(x))\right) dy$$
 
@@ -116,7 +116,7 @@ def _silu_slope(x: Any, y: Any) -> Any:
 
 @op(elementwise_shape, memory_bound=True)
 def gelu(x: Tensor[S, T, Float], *, approximate: Literal["none", "tanh"] = "none") -> Tensor[S, T, Float]:
-    r"""Multiply each element by the probability that a standard normal number is less.
+    r"""Compute the GELU activation: multiply each element by its standard normal CDF.
 
     $$y = x \, \Phi(x) = \frac{x}{2} \left(1 + \operatorname{erf} \frac{x}{\sqrt 2}\right), \quad
     dx = (\Phi(x) + x \, \varphi(x)) \, dy$$
@@ -125,14 +125,14 @@ def gelu(x: Tensor[S, T, Float], *, approximate: Literal["none", "tanh"] = "none
         x: Any shape, a float dtype.
         approximate: `none` for the error function, or `tanh` for
             $\Phi(x) \approx \frac{1}{2} \left(1 + \tanh \sqrt{2/\pi} \, (x + 0.044715 \, x^3)\right)$, which is faster
-            and gives a result off by less than 0.0005.
+            and changes the result by less than 0.0005.
 
     Returns:
         The shape of `x`.
 
     Raises:
         DTypeError: `x` is not a float.
-        ValueError: `approximate` is neither.
+        ValueError: `approximate` is neither `none` nor `tanh`.
 
     Source:
         Hendrycks & Gimpel, [Gaussian error linear units](https://arxiv.org/abs/1606.08415), §2.
@@ -163,7 +163,7 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         return engine(x).tanh((x * x * (root * _CUBIC) + root) * x) * 0.5 + 0.5
 
     def slope(dy: Any, x: Any) -> Any:
-        below = share(x)  # again, for it is as large as x
+        below = share(x)  # computed again, because saving it takes as much memory as x
         du = x * x * (6 * root * _CUBIC) + 2 * root
         return dy * ((1 - below) * below * x * du + below)
 
@@ -178,14 +178,14 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
-    r"""Bend what is negative towards a bound.
+    r"""Compute the exponential linear unit (ELU) of each element.
 
     $$y = \begin{cases} x & x > 0 \\ \alpha (e^x - 1) & x \le 0 \end{cases}, \quad
     dx = \begin{cases} dy & x > 0 \\ \alpha e^x \, dy & x \le 0 \end{cases}$$
 
     Args:
         x: Any shape, a float dtype.
-        alpha: The bound is minus this, in the units of `x`.
+        alpha: The lower bound of the result is minus this, in the units of `x`.
 
     Returns:
         The shape of `x`.
@@ -207,20 +207,20 @@ def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
 
 
 def _negative(x: Any) -> Any:
-    """Return what is negative, and 0 for the rest: exp(89) overflows float32, and no choice undoes the warning."""
+    """Replace positive elements by 0: exp(89) overflows float32, and `where` would not suppress the warning."""
     return engine(x).where(engine(x).greater(x, 0), 0, x)
 
 
 @op(elementwise_shape, memory_bound=True)
 def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tensor[S, T, Float]:
-    r"""Scale down what is negative.
+    r"""Compute the leaky ReLU: multiply negative elements by a small factor.
 
     $$y = \begin{cases} x & x > 0 \\ s x & x \le 0 \end{cases}, \quad
     dx = \begin{cases} dy & x > 0 \\ s \, dy & x \le 0 \end{cases}$$
 
     Args:
         x: Any shape, a float dtype.
-        negative_slope: The slope s of what is not positive, zero included.
+        negative_slope: The factor s of negative elements, and the derivative at zero.
 
     Returns:
         The shape of `x`.
@@ -246,20 +246,20 @@ def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tenso
 
 
 def prelu_shape(x: Dims, weight: Dims) -> Dims:
-    """Align the sizes from the right; 1 fits any."""
+    """Return the shape that both operands broadcast to."""
     return broadcast(x=x, weight=weight)
 
 
 @op(prelu_shape, memory_bound=True)
 def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Scale down what is negative by slopes that are learned: a `leaky_relu` of many.
+    r"""Compute the parametric ReLU (PReLU): multiply negative elements by learned factors.
 
     $$y = \begin{cases} x & x > 0 \\ w x & x \le 0 \end{cases}, \quad
     dx = \begin{cases} dy & x > 0 \\ w \, dy & x \le 0 \end{cases}, \quad dw = \min(x, 0) \, dy$$
 
     Args:
         x: Any shape, a float dtype.
-        weight: The slopes w, a shape that broadcasts with `x`: `(C, 1, 1)` has one for each channel of images.
+        weight: The factors w, a shape that broadcasts with `x`: `(C, 1, 1)` for one per channel of images.
 
     Returns:
         The shape both broadcast to.
@@ -293,7 +293,7 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
 
 @op(elementwise_shape, memory_bound=True)
 def mish(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Multiply each element by the hyperbolic tangent of its `softplus`.
+    r"""Compute the Mish activation: multiply each element by the hyperbolic tangent of its `softplus`.
 
     $$y = x \tanh s, \quad s = \ln(1 + e^x), \quad dx = \left(\tanh s + x (1 - \tanh^2 s) \, \sigma(x)\right) dy$$
 

@@ -1,6 +1,6 @@
-"""Sums, differences, products and quotients: two operands, broadcast together.
+"""Addition, subtraction, multiplication and division of two operands, with broadcasting.
 
-These closures look into `grads.wanted` themselves: of ops as small as these two calls of `wants` cost a thirtieth.
+The backward closures read `grads.wanted` directly: two calls of `wants` would take a thirtieth of such small ops' time.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
 @op(broadcast_shape, operator="__sub__", memory_bound=True)
 def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Subtract element by element.
+    r"""Subtract two tensors element by element.
 
     $$z = x - y$$
 
@@ -86,7 +86,7 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
 
 @op(broadcast_shape, operator="__mul__", memory_bound=True)
 def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiply element by element.
+    r"""Multiply two tensors element by element.
 
     $$z = x \, y$$
 
@@ -101,7 +101,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
     """
-    is_scaled = not isinstance(y, Tensor)  # by a number, whose gradient is nobody's
+    is_scaled = not isinstance(y, Tensor)  # by a number, which gets no gradient
     x, y, tape = unwrap(x, y)
     out = node(x.data * y.data if x.data.size < FUSE_MIN_ELEMENTS else elementwise(operator.mul, x.data, y.data))
 
@@ -110,7 +110,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
         if dz.size >= FUSE_MIN_ELEMENTS:
             _large_product_back(grads, x, y, dz)
             return
-        # As `adder` has it, but for a call: no op of two operands runs back more often.
+        # Does what `adder` does without the call, because this is the most frequent backward pass of two operands.
         add = accumulate_like if x.is_saved and y.is_saved and x.data.shape == y.data.shape else accumulate_broadcast
         if x in wanted:
             add(grads, x, dz * y.data)
@@ -123,7 +123,7 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
 @op(broadcast_shape, operator="__truediv__", memory_bound=True)
 def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Divide element by element.
+    r"""Divide two tensors element by element.
 
     $$z = x / y$$
 
@@ -155,7 +155,7 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
 
 
 def _large_product_back(grads: Gradients, x: Any, y: Any, dz: Any) -> None:
-    if x is y:  # a square: one product, and no sum of two that are equal
+    if x is y:  # a square: one product instead of the sum of two equal ones
         grads.add(x, elementwise(lambda dz, x: dz * x * 2, dz, x.data))
         return
     for operand, other in ((x, y), (y, x)):

@@ -1,4 +1,4 @@
-"""Attention: every query collects from all values, by how well their keys fit; and where in a row something stands."""
+"""Scaled dot-product attention, multi-head attention and rotary position embedding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T3 = TypeVar("T3", bound=Tape, default=Any)
 
 
 def scaled_dot_product_attention_shape(q: Dims, k: Dims, v: Dims, *, mask: Dims = ()) -> Dims:
-    """Return each query a row as wide as the values; the leading axes broadcast, and the mask to all scores."""
+    """Return `(..., N, V)`; the leading axes broadcast, and the mask broadcasts to the scores, `(..., N, M)`."""
     *_, n, e = at_least(2, q=q)
     *_, m, e_k = at_least(2, k=k)
     *_, m_v, width = at_least(2, v=v)
@@ -46,7 +46,7 @@ def scaled_dot_product_attention_shape(q: Dims, k: Dims, v: Dims, *, mask: Dims 
 
 
 def multi_head_attention_shape(q: Dims, k: Dims, v: Dims, *, heads: Size, mask: Dims = ()) -> Dims:
-    """Return each query a row as wide as the values; the heads divide every width."""
+    """Return `(..., N, V)`; the number of heads divides every width."""
     for name, x in {"q": q, "k": k, "v": v}.items():
         width = at_least(2, **{name: x})[-1]
         if surely_less(heads, 1):
@@ -60,7 +60,7 @@ def multi_head_attention_shape(q: Dims, k: Dims, v: Dims, *, heads: Size, mask: 
 
 
 def rotary_embedding_shape(x: Dims) -> Dims:
-    """Keep the shape, whose last size is even."""
+    """Return the shape of `x`, whose last size is even."""
     *_, width = at_least(2, x=x)
     if surely_differ(width // 2 * 2, width):
         message = f"x {show(x)} is {width} wide, which does not divide into pairs"
@@ -79,33 +79,33 @@ def scaled_dot_product_attention(
     causal: bool = False,
     scale: float | None = None,
 ) -> Tensor[Any, Merge[T1, Merge[T2, T3]], Float]:
-    r"""Average the rows of `v` for each query, weighted by how well it fits their keys.
+    r"""Compute scaled dot-product attention: average the values for each query, weighted by the softmax of the scores.
 
     $$y = p \, v, \quad p = \mathrm{softmax}(s \, q k^T), \quad dv = p^T dy, \quad
     dz = p \, \big( dy \, v^T - \sum_e y_e \, dy_e \big), \quad dq = s \, dz \, k, \quad dk = s \, dz^T q$$
 
     Args:
-        q: Queries, `(..., N, E)`, a float dtype; finite operands give finite averages.
+        q: Queries, `(..., N, E)`, a float dtype; finite operands give finite results.
         k: Keys, `(..., M, E)`. The leading axes of all three broadcast.
         v: Values, `(..., M, V)`.
-        mask: True where a query may look, bool; broadcasts to `(..., N, M)`. None for everywhere. A query that may look
-            nowhere gets zeros.
-        causal: Whether query i may look only at the keys 0 to i; as well as the mask allows.
-        scale: What the products are multiplied by, s; None for $1 / \sqrt{E}$.
+        mask: True where a query may attend to a key, bool; broadcasts to `(..., N, M)`. None for everywhere. A query
+            that may attend to no key gets zeros.
+        causal: Whether query i may attend only to keys 0 to i, of those that the mask allows.
+        scale: The factor s of the products; None for $1 / \sqrt{E}$.
 
     Returns:
         `(..., N, V)`, in the units of `v`.
 
     Raises:
-        ShapeError: Queries and keys differ in width, keys and values in number; an operand has no rows; the leading
-            axes do not broadcast, or the mask does not to `(..., N, M)`.
-        DTypeError: The dtypes differ, are not float, or that of the mask is not bool.
+        ShapeError: Queries and keys differ in width, or keys and values in number; an operand has fewer than two axes;
+            the leading axes do not broadcast, or the mask does not broadcast to `(..., N, M)`.
+        DTypeError: The dtypes differ or are not float, or the mask is not bool.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), eq. 1.
     """
     _check_operands(q, k, v, mask)
-    if mask is not None or min(q.ndim, k.ndim, v.ndim) < 2:  # NumPy itself refuses all else
+    if mask is not None or min(q.ndim, k.ndim, v.ndim) < 2:  # NumPy itself raises in all other cases
         scaled_dot_product_attention_shape(q.shape, k.shape, v.shape, mask=() if mask is None else mask.shape)
     (q, k, v), tape = unwrap_all((q, k, v), "operands")
     scale = 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale
@@ -118,7 +118,7 @@ def scaled_dot_product_attention(
             grads.add(v, sum_to_shape(_swapped(p) @ dy, v.data))
         if not (grads.wants(q) or grads.wants(k)):
             return
-        # The sum over all keys of p times its slope is that of y times dy, which is only as long as a value is wide.
+        # The sum of p * dp over all keys equals the sum of y * dy over the columns of a value.
         along = dy * out.data
         dz = p * (dy @ _swapped(v.data) - engine(along).sum(along, -1, keepdims=True))
         if grads.wants(q):
@@ -139,7 +139,7 @@ def multi_head_attention(
     mask: Tensor[Any, Any, np.bool_] | None = None,
     causal: bool = False,
 ) -> Tensor[Any, Merge[T1, Merge[T2, T3]], Float]:
-    r"""Cut every row into heads, lets each head attend for itself, and join what they give.
+    r"""Compute multi-head attention: split rows into heads, attend in each head, and concatenate the results.
 
     $$y = (h_1 \dots h_H), \quad h_i = \mathrm{softmax}\Big(\frac{q_i k_i^T}{\sqrt{E / H}}\Big) \, v_i$$
 
@@ -147,21 +147,21 @@ def multi_head_attention(
         q: Queries, `(..., N, E)`, a float dtype.
         k: Keys, `(..., M, E)`. The leading axes of all three broadcast.
         v: Values, `(..., M, V)`.
-        heads: How many heads H there are; they divide E and V.
-        mask: True where a query may look, the same for each head, see `scaled_dot_product_attention`; broadcasts to
-            `(..., N, M)`.
-        causal: Whether query i may look only at the keys 0 to i.
+        heads: The number of heads H, which divides E and V.
+        mask: True where a query may attend to a key, the same for each head, see `scaled_dot_product_attention`;
+            broadcasts to `(..., N, M)`.
+        causal: Whether query i may attend only to keys 0 to i.
 
     Returns:
         `(..., N, V)`, in the units of `v`.
 
     Raises:
-        ShapeError: The heads do not divide a width, or the operands do not fit, see `scaled_dot_product_attention`.
-        DTypeError: The dtypes differ, are not float, or that of the mask is not bool.
+        ShapeError: `heads` does not divide a width, or the shapes do not match, see `scaled_dot_product_attention`.
+        DTypeError: The dtypes differ or are not float, or the mask is not bool.
 
     Source:
-        Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.2.2. The projections are the
-        layer's, `tapegrad.nn.MultiHeadAttention`.
+        Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.2.2. The projections are part
+        of the layer, `tapegrad.nn.MultiHeadAttention`.
     """
     _check_operands(q, k, v, mask)
     multi_head_attention_shape(q.shape, k.shape, v.shape, heads=heads, mask=() if mask is None else mask.shape)
@@ -174,27 +174,29 @@ def multi_head_attention(
 
 @op(rotary_embedding_shape, memory_bound=True)
 def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 10_000.0) -> Tensor[S, T, Float]:
-    r"""Turn pairs of columns by angles that grow with the row, so that products of rows see their distance only.
+    r"""Apply rotary position embedding (RoPE): rotate pairs of columns by angles that grow with the row.
 
     $$\begin{split} y_{n,2i} &= x_{n,2i} \cos \theta_{ni} - x_{n,2i+1} \sin \theta_{ni} \\
     y_{n,2i+1} &= x_{n,2i} \sin \theta_{ni} + x_{n,2i+1} \cos \theta_{ni} \end{split} \qquad
     \theta_{ni} = (n + o) \, b^{-2i/E}$$
 
+    The dot product of two rotated rows depends on their positions only through the difference.
+
     Args:
         x: Queries or keys, `(..., N, E)` with E even, a float dtype.
-        offset: The position o of the first row, such as how many came before it.
-        base: What the angles get smaller by from the first pair to the last, b, above 0.
+        offset: The position o of the first row, for example the number of rows before it.
+        base: The base b of the angles, above 0; the larger it is, the smaller the angles of the later pairs.
 
     Returns:
-        `(..., N, E)`, each pair as long as it was.
+        `(..., N, E)`; the length of each pair does not change.
 
     Raises:
-        ShapeError: E is odd, or there are no rows.
+        ShapeError: E is odd, or `x` has fewer than two axes.
         DTypeError: `x` is not a float.
         ValueError: `base` is not above 0.
 
     Source:
-        Su et al., [RoFormer](https://arxiv.org/abs/2104.09864), eq. 34: neighbours are a pair.
+        Su et al., [RoFormer](https://arxiv.org/abs/2104.09864), eq. 34: neighbouring columns form a pair.
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -214,23 +216,23 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
 
 
 def _weights(q: Any, k: Any, visible: Any, scale: float) -> Any:
-    """Compute how much each query takes of each value; rows add up to 1, or to 0 where nothing is visible."""
+    """Compute the attention weights; each row sums to 1, or to 0 if every key is masked."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = _hidden((q * scale) @ _swapped(k), visible)
         if 0 in scores.shape:
             return scores
         weights = engine(scores).softmax(scores, -1)
-        # A row is NaN in its every place if its peak is infinite: hidden everywhere, or a product that overflowed.
+        # All of a row is NaN if its maximum is infinite: every key is masked, or a product overflowed.
         is_whole = np.isfinite(values_of(weights)[..., 0])
         (rescued_weights,) = rescued(is_whole, (weights,), lambda: (_weights_in_units(q, k, visible, scale),))
         return rescued_weights
 
 
 def _weights_in_units(q: Any, k: Any, visible: Any, scale: float) -> Any:
-    """Compute the same in units of the largest elements, of which no product overflows as 1e20 times 1e20 does."""
+    """Compute the weights in units of the largest elements, so that products such as 1e20 * 1e20 do not overflow."""
     rows, columns = _unit(q, -1), _unit(k, (-2, -1))
     scores = _hidden((q / rows * copysign(1, scale)) @ _swapped(k / columns), visible)
-    # The shift cancels, so no gradient of it is lost by reading it off the numbers.
+    # The shift cancels, so it needs no gradient and is computed from plain values.
     peak = values_of(scores).max(-1, keepdims=True)
     factor = np.minimum(np.float64(abs(scale)) * rows * columns, limits(rows.dtype).max).astype(rows.dtype)
     shifted = _hidden((scores - np.where(np.isneginf(peak), 0, peak)) * factor, visible)
@@ -248,7 +250,7 @@ def _unit(x: Any, axis: int | tuple[int, ...]) -> Any:
 
 
 def _visible(mask: Any, q: Tensor[Any, Any, Any], k: Tensor[Any, Any, Any], *, causal: bool) -> Any:
-    """Return where the queries may look, or None for everywhere."""
+    """Return the mask of where queries may attend, or None for everywhere."""
     below = np.tri(q.shape[-2], k.shape[-2], dtype=np.bool_) if causal else None
     if mask is None or below is None:
         return below if mask is None else mask.data
@@ -264,7 +266,7 @@ def _turned(x: Any, cosine: Any, sine: Any) -> Any:
 
 
 def _divided(x: Tensor[Any, T, Float], heads: int) -> Tensor[Any, T, Float]:
-    """Move the heads in front of the rows: `(..., N, E)` becomes `(..., H, N, E / H)`."""
+    """Split columns into heads and move the heads before the rows: `(..., N, E)` becomes `(..., H, N, E / H)`."""
     *batch, n, width = x.shape
     return swapaxes(reshape(x, (*batch, n, heads, width // heads)), -3, -2)
 
@@ -275,7 +277,7 @@ def _swapped(x: Any) -> Any:
 
 def _check_mask(mask: Dims, scores: Dims) -> None:
     if isinstance(mask, UnknownDims):
-        return  # and whatever it is, it changes no size
+        return  # the mask does not change the result's shape
     behind = scores[len(scores) - len(mask) :] if len(mask) <= len(scores) else None
     if behind is None or any(surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(mask, behind, strict=True)):
         message = f"mask {show(mask)} does not broadcast to the scores, {show(scores)}"

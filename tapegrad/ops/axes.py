@@ -1,4 +1,4 @@
-"""Ops that add, drop, join and reorder axes, and leave the elements where they are."""
+"""Ops that add, remove, merge and reorder axes, and do not change elements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def flatten_shape(x: Dims, start_axis: Int = 0, end_axis: Int = -1) -> Dims:
-    """Join neighbouring axes into one; a scalar becomes a vector of one."""
+    """Return the shape with neighbouring axes merged into one; a scalar gives `(1,)`."""
     if len(x) == 0 and {start_axis, end_axis} <= {0, -1}:
         return (1,)
     start, end = normal_axis(start_axis, x), normal_axis(end_axis, x)
@@ -41,7 +41,7 @@ def flatten_shape(x: Dims, start_axis: Int = 0, end_axis: Int = -1) -> Dims:
 
 
 def unflatten_shape(x: Dims, axis: Int, sizes: Dims) -> Dims:
-    """Put several sizes in the place of their product; one may be -1, for whatever is left."""
+    """Return the shape with one axis split into `sizes`, one of which may be -1 to be inferred."""
     axis = normal_axis(axis, x)
     try:
         parts = reshape_shape((x[axis],), sizes)
@@ -55,7 +55,7 @@ def unflatten_shape(x: Dims, axis: Int, sizes: Dims) -> Dims:
 
 
 def expand_dims_shape(x: Dims, axis: Int | tuple[Int, ...]) -> Dims:
-    """Put sizes of one where the result is to have them."""
+    """Return the shape with sizes of one inserted at `axis`."""
     axes = several_ints(axis)
     rank = len(x) + len(axes)
     for one in axes:
@@ -73,10 +73,10 @@ def expand_dims_shape(x: Dims, axis: Int | tuple[Int, ...]) -> Dims:
 
 
 def squeeze_shape(x: Dims, axis: Axis = None) -> Dims:
-    """Drop axes of size one: those that are named, or all."""
+    """Return the shape without axes of size one: those given, or all."""
     if axis is None:
         if any(not isinstance(n, int) for n in x):
-            raise RankUnknownError  # a name may stand for 1
+            raise RankUnknownError  # a symbolic size may be 1
         return tuple(n for n in x if surely_differ(n, 1))
     axes = normal_axes(axis, x)
     for position in axes:
@@ -87,40 +87,40 @@ def squeeze_shape(x: Dims, axis: Axis = None) -> Dims:
 
 
 def permute_shape(x: Dims, axes: tuple[Int, ...]) -> Dims:
-    """Put the axes into the order asked for."""
+    """Return the sizes in the order of `axes`."""
     return ordered(x, axes)
 
 
 def moveaxis_shape(x: Dims, source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]) -> Dims:
-    """Move sizes to other places and leaves the rest in order."""
+    """Return the shape with axes moved; the others keep their order."""
     return tuple(x[axis] for axis in _order(x, source, destination))
 
 
 def matrix_transpose_shape(x: Dims) -> Dims:
-    """Exchange the last two sizes."""
+    """Return the shape with the last two sizes swapped."""
     *front, n, m = at_least(2, x=x)
     return (*front, m, n)
 
 
 def swapaxes_shape(x: Dims, axis1: Int, axis2: Int) -> Dims:
-    """Exchange two sizes."""
+    """Return the shape with two sizes swapped."""
     first, second = normal_axis(axis1, x), normal_axis(axis2, x)
     return tuple(x[{first: second, second: first}.get(position, position)] for position in range(len(x)))
 
 
 @op(flatten_shape, memory_bound=True)
 def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Tensor[Any, T, D]:
-    r"""Join neighbouring axes into one, in row-major order.
+    r"""Flatten neighbouring axes into one, in row-major order.
 
     $$y_{i \cdot m + j} = x_{ij}, \quad dx_{ij} = dy_{i \cdot m + j}$$
 
     Args:
-        x: Any shape; a scalar becomes a vector of one.
-        start_axis: The first axis to join.
-        end_axis: The last.
+        x: Any shape; a scalar becomes a vector of one element.
+        start_axis: The first axis to flatten.
+        end_axis: The last axis to flatten.
 
     Returns:
-        The shape of `x` with the product of the joined sizes in their place.
+        The shape of `x` with the flattened sizes replaced by their product.
 
     Raises:
         ShapeError: An axis is out of range, or the first comes after the last.
@@ -136,24 +136,24 @@ def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Te
 
 @op(unflatten_shape, memory_bound=True)
 def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D]:
-    r"""Cut one axis into several, in row-major order: the way back of `flatten`.
+    r"""Split one axis into several, in row-major order: the inverse of `flatten`.
 
     $$y_{ij} = x_{i \cdot m + j}, \quad dx_{i \cdot m + j} = dy_{ij}$$
 
     Args:
         x: Any shape with at least one axis.
-        axis: The axis to cut.
-        sizes: What it is cut into; one may be -1, for whatever is left.
+        axis: The axis to split.
+        sizes: The sizes of the new axes; one may be -1 to be inferred.
 
     Returns:
-        The shape of `x` with `sizes` in the place of `axis`.
+        The shape of `x` with `sizes` instead of the size of `axis`.
 
     Raises:
         ShapeError: The axis is out of range, or its size is not the product of `sizes`.
         DTypeError: `sizes` is not made of ints.
     """
     x, tape = unwrap(x)
-    out = node(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))  # type: ignore[arg-type]  # NumPy's ints do as well
+    out = node(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))  # type: ignore[arg-type]  # NumPy integers are accepted too
 
     def backward(grads: Gradients) -> None:
         grads.add(x, grads.pop_output(out).reshape(x.shape))
@@ -163,13 +163,13 @@ def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D
 
 @op(expand_dims_shape, memory_bound=True)
 def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any, T, D]:
-    r"""Add axes of size one.
+    r"""Insert axes of size one.
 
     $$y_{i1j} = x_{ij}, \quad dx_{ij} = dy_{i1j}$$
 
     Args:
         x: Any shape.
-        axis: Where the result has them.
+        axis: The position, or positions, of the new axes in the result.
 
     Returns:
         The shape of `x` with ones at `axis`.
@@ -188,14 +188,14 @@ def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any
 
 @op(squeeze_shape, memory_bound=True)
 def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
-    r"""Drop axes of size one.
+    r"""Remove axes of size one.
 
     $$y_{ij} = x_{i1j}, \quad dx_{i1j} = dy_{ij}$$
 
     Args:
         x: Any shape.
-        axis: The axis, or axes, to drop; None for all of size one, of which the checker cannot know the number where a
-            size goes by a name.
+        axis: The axis, or axes, to remove; None for all of size one. With None, mypy does not know the rank of the
+            result if a size is symbolic.
 
     Returns:
         The shape of `x` without the axes.
@@ -214,7 +214,7 @@ def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
 
 @op(permute_shape, memory_bound=True)
 def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
-    r"""Put the axes into another order: `transpose`, with the order named.
+    r"""Permute the axes: `transpose` with a required order.
 
     $$y_{i_{a_0} i_{a_1} \dots} = x_{i_0 i_1 \dots}$$
 
@@ -230,7 +230,7 @@ def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
     """
     x, tape = unwrap(x)
     if type(axes) is not tuple:
-        permute_shape(x.shape, axes)  # NumPy takes a list, an int and None
+        permute_shape(x.shape, axes)  # NumPy also accepts a list, an int or None
     out = node(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:
@@ -244,20 +244,20 @@ def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
 def moveaxis(
     x: Tensor[Any, T, D], source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]
 ) -> Tensor[Any, T, D]:
-    r"""Move axes to other places; the rest stay in order.
+    r"""Move axes to other positions; the others keep their order.
 
     $$y_{jki} = x_{ijk}, \quad dx_{ijk} = dy_{jki}$$
 
     Args:
         x: Any shape.
         source: The axis, or axes, to move.
-        destination: Where the result has each of them.
+        destination: The position of each of them in the result.
 
     Returns:
         The sizes of `x` in the new order.
 
     Raises:
-        ShapeError: An axis is out of range or named twice, or the two name a different number.
+        ShapeError: An axis is out of range or named twice, or `source` and `destination` differ in number.
     """
     return transpose(x, tuple(_order(x.shape, source, destination)))
 
@@ -283,17 +283,17 @@ def matrix_transpose(x: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
 
 @op(swapaxes_shape, memory_bound=True)
 def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
-    r"""Exchange two axes.
+    r"""Swap two axes.
 
     $$y_{ikj} = x_{ijk}, \quad dx_{ijk} = dy_{ikj}$$
 
     Args:
         x: Any shape.
         axis1: One axis.
-        axis2: The other; the same one leaves all as it is.
+        axis2: The other axis; if it is the same, `x` is unchanged.
 
     Returns:
-        The shape of `x` with the two sizes exchanged.
+        The shape of `x` with the two sizes swapped.
 
     Raises:
         ShapeError: An axis is out of range.
@@ -303,7 +303,7 @@ def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
     out = node(x.data.transpose(axes))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, grads.pop_output(out).transpose(axes))  # an exchange undoes itself
+        grads.add(x, grads.pop_output(out).transpose(axes))  # a swap is its own inverse
 
     return tape.record(out, (x,), backward, saved=())
 

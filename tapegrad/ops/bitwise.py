@@ -1,4 +1,4 @@
-r"""Ops on the bits of whole numbers; of a truth value there is one."""
+r"""Bitwise ops on integers and bools; a bool has one bit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Whole = TypeVar("Whole", bound=np.integer[Any], default=np.int64)
 
 @op(broadcast_shape, operator="__and__")
 def bitwise_and(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
-    r"""Keep the bits that both have; of bools, says where both hold. Not differentiable.
+    r"""Compute the bitwise AND of two tensors; of bools, the logical AND. Not differentiable.
 
     $$z_b = x_b \wedge y_b$$
 
@@ -48,7 +48,7 @@ def bitwise_and(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | 
 
 @op(broadcast_shape, operator="__or__")
 def bitwise_or(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
-    r"""Put the bits of both together; of bools, says where either holds, or both. Not differentiable.
+    r"""Compute the bitwise OR of two tensors; of bools, the logical OR. Not differentiable.
 
     $$z_b = x_b \vee y_b$$
 
@@ -68,7 +68,7 @@ def bitwise_or(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | N
 
 @op(broadcast_shape, operator="__xor__")
 def bitwise_xor(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
-    r"""Keep the bits that one has and the other has not; of bools, says where they differ. Not differentiable.
+    r"""Compute the bitwise XOR of two tensors; of bools, the logical XOR. Not differentiable.
 
     $$z_b = x_b \oplus y_b$$
 
@@ -88,7 +88,7 @@ def bitwise_xor(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | 
 
 @op(elementwise_shape, operator="__invert__")
 def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
-    r"""Turn every bit around; of bools, says where `x` does not hold. Not differentiable.
+    r"""Invert every bit (bitwise NOT); of bools, the logical NOT. Not differentiable.
 
     $$y_b = \neg x_b$$
 
@@ -108,12 +108,12 @@ def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
 
 @op(elementwise_shape)
 def bitwise_count(x: Tensor[S, Any, Whole]) -> Tensor[S, NoneTape, np.uint8]:
-    r"""Count the bits that are set; not differentiable.
+    r"""Count the set bits of the absolute value of each element; not differentiable.
 
     $$y = \sum_b |x|_b$$
 
     Args:
-        x: Any shape, ints. Of a negative one the bits of its absolute value count.
+        x: Any shape, ints.
 
     Returns:
         The shape of `x`, uint8, without a tape.
@@ -130,13 +130,13 @@ def bitwise_count(x: Tensor[S, Any, Whole]) -> Tensor[S, NoneTape, np.uint8]:
 def bitwise_left_shift(
     x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 ) -> Tensor[Any, NoneTape, Whole]:
-    r"""Move the bits up; not differentiable.
+    r"""Shift the bits of `x` to the left; not differentiable.
 
     $$z = x \, 2^y$$
 
     Args:
-        x: Any shape, ints, or a number. What is moved beyond the last bit is lost.
-        y: A shape that broadcasts with `x`, or a number: by how many bits, at least 0.
+        x: Any shape, ints, or a number. Bits shifted beyond the highest one are lost.
+        y: A shape that broadcasts with `x`, or a number: the number of bits to shift by, at least 0.
 
     Returns:
         The shape both broadcast to, in their dtype, without a tape.
@@ -152,13 +152,13 @@ def bitwise_left_shift(
 def bitwise_right_shift(
     x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 ) -> Tensor[Any, NoneTape, Whole]:
-    r"""Move the bits down; not differentiable.
+    r"""Shift the bits of `x` to the right; not differentiable.
 
     $$z = \lfloor x / 2^y \rfloor$$
 
     Args:
-        x: Any shape, ints, or a number. The sign stays.
-        y: A shape that broadcasts with `x`, or a number: by how many bits, at least 0.
+        x: Any shape, ints, or a number. The sign is kept.
+        y: A shape that broadcasts with `x`, or a number: the number of bits to shift by, at least 0.
 
     Returns:
         The shape both broadcast to, in their dtype, without a tape.
@@ -171,13 +171,13 @@ def bitwise_right_shift(
 
 
 def whole_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
-    """Reject all but ints; `given` is what stood for the first of two."""
+    """Reject all dtypes but ints; `given` is the first of two operands as the caller passed it."""
     if x.data.dtype.kind not in "iu":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "integer"))
 
 
 def bits_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
-    """Reject all but ints and bools; `given` is what stood for the first of two."""
+    """Reject all dtypes but ints and bools; `given` is the first of two operands as the caller passed it."""
     if x.data.dtype.kind not in "iub":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "integer or bool"))
 

@@ -1,4 +1,4 @@
-"""Ops that compare, and the choice that a comparison makes."""
+"""Comparison ops, and `where`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def where_shape(condition: Dims, x: Dims, y: Dims) -> Dims:
-    """Align all three from the right."""
+    """Return the shape that all three broadcast to."""
     return broadcast(condition=condition, x=x, y=y)
 
 
 @op(broadcast_shape, operator="__eq__")
 def equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Say where `x` is equal to `y`; not differentiable.
+    r"""Return whether `x` is equal to `y`, element by element; not differentiable.
 
     $$z = [x = y]$$
 
@@ -52,7 +52,7 @@ def equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> T
 
 @op(broadcast_shape, operator="__ne__")
 def not_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Say where `x` differs from `y`; not differentiable.
+    r"""Return whether `x` is not equal to `y`, element by element; not differentiable.
 
     $$z = [x \ne y]$$
 
@@ -72,7 +72,7 @@ def not_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) 
 
 @op(broadcast_shape, operator="__lt__")
 def less(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Say where `x` is less than `y`; not differentiable.
+    r"""Return whether `x` is less than `y`, element by element; not differentiable.
 
     $$z = [x < y]$$
 
@@ -92,7 +92,7 @@ def less(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Te
 
 @op(broadcast_shape, operator="__le__")
 def less_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Say where `x` is at most `y`; not differentiable.
+    r"""Return whether `x` is less than or equal to `y`, element by element; not differentiable.
 
     $$z = [x \le y]$$
 
@@ -112,7 +112,7 @@ def less_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number)
 
 @op(broadcast_shape, operator="__gt__")
 def greater(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Say where `x` is greater than `y`; not differentiable.
+    r"""Return whether `x` is greater than `y`, element by element; not differentiable.
 
     $$z = [x > y]$$
 
@@ -132,7 +132,7 @@ def greater(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) ->
 
 @op(broadcast_shape, operator="__ge__")
 def greater_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Say where `x` is at least `y`; not differentiable.
+    r"""Return whether `x` is greater than or equal to `y`, element by element; not differentiable.
 
     $$z = [x \ge y]$$
 
@@ -154,7 +154,7 @@ def greater_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Numb
 def where(
     condition: Tensor[Any, Any, np.bool_], x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Pick from `x` where the condition holds, else from `y`.
+    r"""Return elements of `x` where `condition` is true, and of `y` elsewhere.
 
     $$z = c \, ? \, x : y, \quad dx = c \, ? \, dz : 0, \quad dy = c \, ? \, 0 : dz$$
 
@@ -168,7 +168,7 @@ def where(
 
     Raises:
         ShapeError: The shapes do not broadcast.
-        DTypeError: The dtypes of `x` and `y` differ, or the condition is not bool.
+        DTypeError: The dtypes of `x` and `y` differ, or `condition` is not bool.
     """
     tensor_only(condition, "condition")
     if condition.dtype.kind != "b":

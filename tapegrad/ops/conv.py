@@ -1,4 +1,4 @@
-"""Convolutions: kernels slide over lines, images or volumes, whose channels come first."""
+"""Convolutions in one, two or three dimensions, with channels first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def conv1d_shape(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return a channel for each kernel, and along the line as many cells as there are windows."""
+    """Return `(N, O, L_out)`, or without `N`: a channel per kernel, and the number of windows."""
     return _shape(1, x, w, stride, padding, dilation, groups)
 
 
@@ -39,7 +39,7 @@ def conv2d_shape(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return a channel for each kernel, and along height and width as many pixels as there are windows."""
+    """Return `(N, O, H_out, W_out)`, or without `N`: a channel per kernel, and the windows per axis."""
     return _shape(2, x, w, stride, padding, dilation, groups)
 
 
@@ -52,7 +52,7 @@ def conv3d_shape(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return a channel for each kernel, and along each of three axes as many voxels as there are windows."""
+    """Return `(N, O, D_out, H_out, W_out)`, or without `N`: a channel per kernel, and the windows per axis."""
     return _shape(3, x, w, stride, padding, dilation, groups)
 
 
@@ -66,30 +66,30 @@ def conv1d(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Cross-correlate a batch of lines with a bank of kernels.
+    r"""Compute the 1D convolution (cross-correlation) of a batch of sequences with kernels.
 
     $$y_{noi} = \sum_{ck} x_{n,c,\,si+dk-p} \, w_{ock}$$
 
     Args:
-        x: Lines, `(N, C, L)`, or one, `(C, L)`. Zero outside.
+        x: Sequences, `(N, C, L)`, or one, `(C, L)`.
         w: Kernels, `(O, C // groups, K)`.
-        stride: Cells between neighbouring windows, at least 1.
-        padding: Zeros added to each side, in cells; `same` adds as many as keep the length, for which `stride` is 1,
-            and the odd one behind; `valid` adds none.
-        dilation: Cells between neighbouring elements of a kernel, at least 1.
-        groups: Into how many groups the channels of `x` and the kernels fall; each kernel sees those of its own.
+        stride: Elements from one window to the next, at least 1.
+        padding: Number of zeros added to each side. `same` keeps the length: `stride` must be 1, and of an odd number
+            the extra zero is at the end. `valid` adds none.
+        dilation: Distance between neighbouring elements of a kernel, in elements of `x`, at least 1.
+        groups: Number of groups of channels and kernels; each kernel reads only the channels of its group.
 
     Returns:
         `(N, O, (L + 2 padding - dilation (K - 1) - 1) // stride + 1)`, without a batch if `x` has none.
 
     Raises:
-        ShapeError: A rank is wrong, channels do not fit, a kernel is longer than its padded line, or a number is too
-            small.
+        ShapeError: A rank is wrong, channels do not match, a kernel is longer than the padded sequence, or a number is
+            too small.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 6 and
-        §5.1; the arguments are PyTorch's.
+        §5.1; the arguments are those of PyTorch.
     """
     return _correlated(1, x, w, stride, padding, dilation, groups)
 
@@ -104,32 +104,32 @@ def conv2d(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Cross-correlate a batch of images with a bank of kernels.
+    r"""Compute the 2D convolution (cross-correlation) of a batch of images with kernels.
 
     $$y_{noij} = \sum_{ckl} x_{n,c,\,si+dk-p,\,sj+dl-p} \, w_{ockl}$$
 
     Args:
-        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`. Zero outside.
+        x: Images, `(N, C, H, W)`, or one, `(C, H, W)`.
         w: Kernels, `(O, C // groups, K, L)`.
-        stride: Pixels between neighbouring windows, at least 1; one number, or one for height and one for width, here
+        stride: Pixels from one window to the next, at least 1; one number, or one for height and one for width, here
             and below.
-        padding: Zeros added to each side, in pixels; `same` adds as many as keep height and width, for which `stride`
-            is 1, and the odd one behind; `valid` adds none.
-        dilation: Pixels between neighbouring elements of a kernel, at least 1.
-        groups: Into how many groups the channels of `x` and the kernels fall; each kernel sees those of its own.
+        padding: Number of zeros added to each side. `same` keeps height and width: `stride` must be 1, and of an odd
+            number the extra zero is at the end. `valid` adds none.
+        dilation: Distance between neighbouring elements of a kernel, in pixels, at least 1.
+        groups: Number of groups of channels and kernels; each kernel reads only the channels of its group.
 
     Returns:
         `(N, O, (H + 2 padding - dilation (K - 1) - 1) // stride + 1, …)`, the width likewise, without a batch if `x`
         has none.
 
     Raises:
-        ShapeError: A rank is wrong, channels do not fit, a kernel is longer than its padded image, or a number is too
-            small.
+        ShapeError: A rank is wrong, channels do not match, a kernel is larger than the padded image, or a number is
+            too small.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 6 and
-        §5.1; the arguments are PyTorch's.
+        §5.1; the arguments are those of PyTorch.
     """
     return _correlated(2, x, w, stride, padding, dilation, groups)
 
@@ -144,31 +144,31 @@ def conv3d(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Cross-correlate a batch of volumes with a bank of kernels.
+    r"""Compute the 3D convolution (cross-correlation) of a batch of volumes with kernels.
 
     $$y_{nohij} = \sum_{cmkl} x_{n,c,\,sh+dm-p,\,si+dk-p,\,sj+dl-p} \, w_{ocmkl}$$
 
     Args:
-        x: Volumes, `(N, C, D, H, W)`, or one, `(C, D, H, W)`. Zero outside.
+        x: Volumes, `(N, C, D, H, W)`, or one, `(C, D, H, W)`.
         w: Kernels, `(O, C // groups, M, K, L)`.
-        stride: Voxels between neighbouring windows, at least 1; one number, or one for each axis, here and below.
-        padding: Zeros added to each side, in voxels; `same` adds as many as keep the sizes, for which `stride` is 1,
-            and the odd one behind; `valid` adds none.
-        dilation: Voxels between neighbouring elements of a kernel, at least 1.
-        groups: Into how many groups the channels of `x` and the kernels fall; each kernel sees those of its own.
+        stride: Voxels from one window to the next, at least 1; one number, or one for each axis, here and below.
+        padding: Number of zeros added to each side. `same` keeps the sizes: `stride` must be 1, and of an odd number
+            the extra zero is at the end. `valid` adds none.
+        dilation: Distance between neighbouring elements of a kernel, in voxels, at least 1.
+        groups: Number of groups of channels and kernels; each kernel reads only the channels of its group.
 
     Returns:
         `(N, O, (D + 2 padding - dilation (M - 1) - 1) // stride + 1, …)`, height and width likewise, without a batch if
         `x` has none.
 
     Raises:
-        ShapeError: A rank is wrong, channels do not fit, a kernel is longer than its padded volume, or a number is too
-            small.
+        ShapeError: A rank is wrong, channels do not match, a kernel is larger than the padded volume, or a number is
+            too small.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 6 and
-        §5.1; the arguments are PyTorch's.
+        §5.1; the arguments are those of PyTorch.
     """
     return _correlated(3, x, w, stride, padding, dilation, groups)
 
@@ -203,7 +203,7 @@ def _shape(rank: int, x: Dims, w: Dims, stride: Any, padding: Any, dilation: Any
 
 
 def _is(padding: Any, word: str) -> bool:
-    return isinstance(padding, str) and padding == word  # a size that is known by name answers no `==`
+    return isinstance(padding, str) and padding == word  # a symbolic size does not support `==`
 
 
 def _correlated(

@@ -1,4 +1,4 @@
-"""Transposed convolutions: each cell lays a multiple of a kernel down, as on the way back of a convolution."""
+"""Transposed convolutions, which compute the gradient of a convolution with respect to its input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def conv_transpose_shape(
     dilation: int | tuple[int, ...] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return a channel for each kernel of a group, and as many cells along each axis of a kernel as they cover."""
+    """Return `(N, O, ...)`, or without `N`: the channels of all groups, and the sizes that the kernels cover."""
     return _shape(len(at_least(3, w=w)) - 2, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -41,7 +41,7 @@ def conv_transpose1d_shape(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return a channel for each kernel of a group, and as many cells along the line as the kernels cover."""
+    """Return `(N, O, L_out)`, or without `N`: the channels of all groups, and the length that the kernels cover."""
     return _shape(1, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -55,7 +55,7 @@ def conv_transpose2d_shape(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return a channel for each kernel of a group, and as many pixels along height and width as the kernels cover."""
+    """Return `(N, O, H_out, W_out)`, or without `N`: the channels of all groups, and the sizes covered."""
     return _shape(2, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -69,7 +69,7 @@ def conv_transpose3d_shape(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Dims:
-    """Return a channel for each kernel of a group, and as many voxels along each of three axes as the kernels cover."""
+    """Return `(N, O, D_out, H_out, W_out)`, or without `N`: the channels of all groups, and the sizes covered."""
     return _shape(3, x, w, stride, padding, output_padding, dilation, groups)
 
 
@@ -84,27 +84,26 @@ def conv_transpose(
     dilation: int | tuple[int, ...] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Lay a kernel down for each cell, as many times as the cell says, and add them up, along any number of axes.
+    r"""Compute the transposed convolution along any number of axes: the sum of a scaled kernel per element.
 
     $$y_{noi} = \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}$$
 
-    The kernels say how many axes there are; `conv_transpose1d`, `conv_transpose2d` and `conv_transpose3d` say so
-    by name.
+    The rank of `w` determines the number of axes; `conv_transpose1d`, `conv_transpose2d` and `conv_transpose3d` fix it.
 
     Args:
-        x: Cells, `(N, C, ...)`, or those of one, `(C, ...)`.
-        w: Kernels, `(C, O // groups, ...)`, along one axis at least.
-        stride: Cells between neighbouring kernels, at least 1; one number, or one for each axis, here and below.
-        padding: Cells cut off each side.
-        output_padding: Cells more behind, below `stride`; no zeros, if a kernel reaches them.
-        dilation: Cells between neighbouring elements of a kernel, at least 1.
-        groups: Into how many groups the channels of `x` and of the result fall; each sees its own.
+        x: A batch, `(N, C, ...)`, or one input, `(C, ...)`.
+        w: Kernels, `(C, O // groups, ...)`, along at least one axis.
+        stride: Elements from one kernel to the next, at least 1; one number, or one for each axis, here and below.
+        padding: Elements removed from each side of the result.
+        output_padding: Elements added at the end, fewer than `stride`; they are not zero where a kernel covers them.
+        dilation: Distance between neighbouring elements of a kernel, in elements of the result, at least 1.
+        groups: Number of groups of input and output channels; each group is computed separately.
 
     Returns:
-        `(N, O, ...)`, along each axis as long as `conv_transpose1d` says, without a batch if `x` has none.
+        `(N, O, ...)`, each size as for `conv_transpose1d`, without a batch if `x` has none.
 
     Raises:
-        ShapeError: A rank is wrong, channels do not fit, nothing is left, or a number is too small or too large.
+        ShapeError: A rank is wrong, channels do not match, the result is empty, or a number is too small or too large.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
@@ -125,32 +124,32 @@ def conv_transpose1d(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Lay a kernel down for each cell of a batch of lines, as many times as the cell says, and add them up.
+    r"""Compute the 1D transposed convolution: the sum of a scaled kernel per element of a batch of sequences.
 
     $$y_{noi} = \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}$$
 
-    It is the gradient of `conv1d` by its lines, and with the same options gives the sizes these had, which several
-    may share: `output_padding` says which of them is meant.
+    It is the gradient of `conv1d` with respect to its input. With the same options it returns the length of that input;
+    where several lengths are possible, `output_padding` selects one.
 
     Args:
-        x: Lines, `(N, C, L)`, or one, `(C, L)`.
+        x: Sequences, `(N, C, L)`, or one, `(C, L)`.
         w: Kernels, `(C, O // groups, K)`.
-        stride: Cells between neighbouring kernels, at least 1.
-        padding: Cells cut off each side.
-        output_padding: Cells more behind, below `stride`; no zeros, if a kernel reaches them.
-        dilation: Cells between neighbouring elements of a kernel, at least 1.
-        groups: Into how many groups the channels of `x` and of the result fall; each sees its own.
+        stride: Elements from one kernel to the next, at least 1.
+        padding: Elements removed from each side of the result.
+        output_padding: Elements added at the end, fewer than `stride`; they are not zero where a kernel covers them.
+        dilation: Distance between neighbouring elements of a kernel, in elements of the result, at least 1.
+        groups: Number of groups of input and output channels; each group is computed separately.
 
     Returns:
         `(N, O, (L - 1) stride - 2 padding + dilation (K - 1) + 1 + output_padding)`, without a batch if `x` has none.
 
     Raises:
-        ShapeError: A rank is wrong, channels do not fit, nothing is left, or a number is too small or too large.
+        ShapeError: A rank is wrong, channels do not match, the result is empty, or a number is too small or too large.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14; the
-        arguments are PyTorch's.
+        arguments are those of PyTorch.
     """
     return _spread(1, x, w, stride, padding, output_padding, dilation, groups)
 
@@ -166,33 +165,33 @@ def conv_transpose2d(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Lay a kernel down for each pixel of a batch of images, as many times as the pixel says, and add them up.
+    r"""Compute the 2D transposed convolution: the sum of a scaled kernel per pixel of a batch of images.
 
     $$y_{noij} = \sum_{ckl, \, h : sh+dk-p=i, \, v : sv+dl-p=j} x_{nchv} \, w_{cokl}$$
 
-    It is the gradient of `conv2d` by its images, and with the same options gives the sizes these had, which several
-    may share: `output_padding` says which of them is meant.
+    It is the gradient of `conv2d` with respect to its input. With the same options it returns the sizes of that input;
+    where several sizes are possible, `output_padding` selects one.
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`.
         w: Kernels, `(C, O // groups, K, L)`.
-        stride: Pixels between neighbouring kernels, at least 1; one number, or one for each axis, here and below.
-        padding: Pixels cut off each side.
-        output_padding: Pixels more behind, below `stride`; no zeros, if a kernel reaches them.
-        dilation: Pixels between neighbouring elements of a kernel, at least 1.
-        groups: Into how many groups the channels of `x` and of the result fall; each sees its own.
+        stride: Pixels from one kernel to the next, at least 1; one number, or one for each axis, here and below.
+        padding: Pixels removed from each side of the result.
+        output_padding: Pixels added at the end, fewer than `stride`; they are not zero where a kernel covers them.
+        dilation: Distance between neighbouring elements of a kernel, in pixels, at least 1.
+        groups: Number of groups of input and output channels; each group is computed separately.
 
     Returns:
         `(N, O, (H - 1) stride - 2 padding + dilation (K - 1) + 1 + output_padding, …)`, the width likewise, without a
         batch if `x` has none.
 
     Raises:
-        ShapeError: A rank is wrong, channels do not fit, nothing is left, or a number is too small or too large.
+        ShapeError: A rank is wrong, channels do not match, the result is empty, or a number is too small or too large.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14; the
-        arguments are PyTorch's.
+        arguments are those of PyTorch.
     """
     return _spread(2, x, w, stride, padding, output_padding, dilation, groups)
 
@@ -208,33 +207,33 @@ def conv_transpose3d(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Lay a kernel down for each voxel of a batch of volumes, as many times as the voxel says, and add them up.
+    r"""Compute the 3D transposed convolution: the sum of a scaled kernel per voxel of a batch of volumes.
 
     $$y_{nohij} = \sum_{cmkl, \, q : sq+dm-p=h, \, u : su+dk-p=i, \, v : sv+dl-p=j} x_{ncquv} \, w_{comkl}$$
 
-    It is the gradient of `conv3d` by its volumes, and with the same options gives the sizes these had, which several
-    may share: `output_padding` says which of them is meant.
+    It is the gradient of `conv3d` with respect to its input. With the same options it returns the sizes of that input;
+    where several sizes are possible, `output_padding` selects one.
 
     Args:
         x: Volumes, `(N, C, D, H, W)`, or one, `(C, D, H, W)`.
         w: Kernels, `(C, O // groups, M, K, L)`.
-        stride: Voxels between neighbouring kernels, at least 1; one number, or one for each axis, here and below.
-        padding: Voxels cut off each side.
-        output_padding: Voxels more behind, below `stride`; no zeros, if a kernel reaches them.
-        dilation: Voxels between neighbouring elements of a kernel, at least 1.
-        groups: Into how many groups the channels of `x` and of the result fall; each sees its own.
+        stride: Voxels from one kernel to the next, at least 1; one number, or one for each axis, here and below.
+        padding: Voxels removed from each side of the result.
+        output_padding: Voxels added at the end, fewer than `stride`; they are not zero where a kernel covers them.
+        dilation: Distance between neighbouring elements of a kernel, in voxels, at least 1.
+        groups: Number of groups of input and output channels; each group is computed separately.
 
     Returns:
         `(N, O, (D - 1) stride - 2 padding + dilation (M - 1) + 1 + output_padding, …)`, height and width likewise,
         without a batch if `x` has none.
 
     Raises:
-        ShapeError: A rank is wrong, channels do not fit, nothing is left, or a number is too small or too large.
+        ShapeError: A rank is wrong, channels do not match, the result is empty, or a number is too small or too large.
         DTypeError: The dtypes differ, or are not float.
 
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14; the
-        arguments are PyTorch's.
+        arguments are those of PyTorch.
     """
     return _spread(3, x, w, stride, padding, output_padding, dilation, groups)
 

@@ -1,4 +1,4 @@
-"""Ops that make tensors: of nested lists and arrays, of a constant, like another."""
+"""Ops that create tensors: from nested lists and arrays, from a constant, or like another tensor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Floats: TypeAlias = "float | Sequence[Floats]"
 
 
 def tensor_shape(data: Any) -> Dims:
-    """Count nested lists, which must be rectangular, or take over the shape of an array."""
+    """Return the shape of nested lists, which must be rectangular, or of an array."""
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
         shape: Dims = getattr(data, "shape", ())
         return shape
@@ -41,7 +41,7 @@ def tensor_shape(data: Any) -> Dims:
 
 
 def filled_shape(shape: Dims | Size) -> Dims:
-    """Return the shape asked for, which may be one size."""
+    """Return the given shape as a tuple; an int is the size of a vector."""
     dims: Dims = several_ints(shape, "shape")
     for n in dims:
         if surely_less(n, 0):
@@ -51,17 +51,17 @@ def filled_shape(shape: Dims | Size) -> Dims:
 
 
 def full_shape(shape: Dims | Size, value: Scalar) -> Dims:  # noqa: ARG001  # the op's parameter
-    """Return the shape asked for."""
+    """Return the given shape as a tuple."""
     return filled_shape(shape)
 
 
 def like_shape(x: Dims) -> Dims:
-    """Return the shape of another tensor."""
+    """Return the shape of `x`."""
     return x
 
 
 def full_like_shape(x: Dims, value: Scalar) -> Dims:  # noqa: ARG001  # the op's parameter
-    """Return the shape of another tensor."""
+    """Return the shape of `x`."""
     return x
 
 
@@ -72,7 +72,7 @@ def tensor(data: np.ndarray[S, Any], dtype: type[D] | np.dtype[D]) -> Tensor[S, 
 @overload
 def tensor(data: np.generic, dtype: Any = None) -> Tensor[tuple[()], NoneTape, Any]: ...
 @overload
-def tensor(data: Empty) -> Tensor[Any, NoneTape, np.float32]: ...  # type: ignore[overload-overlap]  # the first that fits: to Python a bool is an int, and an int a float
+def tensor(data: Empty) -> Tensor[Any, NoneTape, np.float32]: ...  # type: ignore[overload-overlap]  # the first match counts: to mypy a bool is an int, and an int a float
 @overload
 def tensor(data: Bools) -> Tensor[Any, NoneTape, np.bool_]: ...  # type: ignore[overload-overlap]  # as above
 @overload
@@ -85,26 +85,26 @@ def tensor(data: Floats, dtype: type[D] | np.dtype[D]) -> Tensor[Any, NoneTape, 
 def tensor(data: Sequence[np.ndarray[Any, Any]], dtype: Any = None) -> Tensor[Any, NoneTape, Any]: ...
 @op(tensor_shape)
 def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
-    r"""Copy nested lists of numbers, or an array, into a tensor.
+    r"""Create a tensor from a copy of nested lists of numbers or of an array.
 
     $$y_{ij} = \mathrm{data}_{ij}$$
 
-    A dtype that the data declare is kept: that of a NumPy array, of a column of pandas or polars, of a tensor of
-    PyTorch. Python's numbers declare none: floats become float32, whole numbers int64, and bools bool. No value changes
-    silently: what is masked, missing or too large for the dtype is an error.
+    The dtype of a NumPy array, a pandas or polars column, or a PyTorch tensor is kept. Python floats become float32,
+    ints int64, and bools bool. No value changes silently: a value that is masked, missing or too large for the dtype is
+    an error.
 
     Args:
         data: Nested lists or tuples, all of one length at each depth; or an array, or an object that NumPy can read.
-        dtype: A dtype of NumPy, or its scalar type; left out, that of the data.
+        dtype: A NumPy dtype, or its scalar type; None for the dtype of the data.
 
     Returns:
-        The lengths of the lists from outside in; a number gives rank 0.
+        The lengths of the lists, outermost first; a number gives rank 0.
 
     Raises:
         ShapeError: The lists are ragged.
-        DTypeError: The data are not numbers, or a tensor already; values are masked or missing, or the dtype cannot
-            hold them; or `dtype` is no dtype.
-        TapeError: There is a tensor with a tape among the data.
+        DTypeError: The data are not numbers, or are already a tensor; values are masked or missing, or the dtype cannot
+            hold them; or `dtype` is not a dtype.
+        TapeError: The data contain a tensor with a tape.
     """
     if isinstance(data, Tensor):
         message = "data is a tensor already; detach makes a new one of it"
@@ -114,93 +114,93 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
 
 @op(filled_shape)
 def empty(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Make a tensor of whatever the memory holds, for a result that is written over.
+    r"""Create an uninitialized tensor, to be overwritten.
 
     $$y_i = \text{any}$$
 
     Args:
-        shape: The sizes, each at least 0; an int is the one size of a vector.
-        dtype: A dtype of NumPy, or its scalar type.
+        shape: The sizes, each at least 0; an int is the size of a vector.
+        dtype: A NumPy dtype, or its scalar type.
 
     Returns:
         `shape`.
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
+        DTypeError: `shape` is not made of ints, or `dtype` is not a dtype.
     """
     return from_array(np.empty(several_ints(shape, "shape"), scalar_type(dtype)))
 
 
 @op(filled_shape)
 def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Make a tensor of zeros.
+    r"""Create a tensor of zeros.
 
     $$y_i = 0$$
 
     Args:
-        shape: The sizes, each at least 0; an int is the one size of a vector.
-        dtype: A dtype of NumPy, or its scalar type.
+        shape: The sizes, each at least 0; an int is the size of a vector.
+        dtype: A NumPy dtype, or its scalar type.
 
     Returns:
         `shape`.
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
+        DTypeError: `shape` is not made of ints, or `dtype` is not a dtype.
     """
     return from_array(np.zeros(several_ints(shape, "shape"), scalar_type(dtype)))
 
 
 @op(filled_shape)
 def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Make a tensor of ones.
+    r"""Create a tensor of ones.
 
     $$y_i = 1$$
 
     Args:
-        shape: The sizes, each at least 0; an int is the one size of a vector.
-        dtype: A dtype of NumPy, or its scalar type.
+        shape: The sizes, each at least 0; an int is the size of a vector.
+        dtype: A NumPy dtype, or its scalar type.
 
     Returns:
         `shape`.
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
+        DTypeError: `shape` is not made of ints, or `dtype` is not a dtype.
     """
     return from_array(np.ones(several_ints(shape, "shape"), scalar_type(dtype)))
 
 
 @op(full_shape)
 def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Make a tensor of one number.
+    r"""Create a tensor filled with one number.
 
     $$y_i = v$$
 
     Args:
-        shape: The sizes, each at least 0; an int is the one size of a vector.
-        value: The number.
-        dtype: A dtype of NumPy, or its scalar type.
+        shape: The sizes, each at least 0; an int is the size of a vector.
+        value: The number that fills the tensor.
+        dtype: A NumPy dtype, or its scalar type.
 
     Returns:
         `shape`.
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
+        DTypeError: `shape` is not made of ints, or `dtype` is not a dtype.
     """
     return from_array(np.full(several_ints(shape, "shape"), value, scalar_type(dtype)))
 
 
 @op(like_shape)
 def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
-    r"""Make a tensor of whatever the memory holds, of another's shape and dtype.
+    r"""Create an uninitialized tensor with the shape and dtype of `x`.
 
     $$y_i = \text{any}$$
 
     Args:
-        x: Any shape. Its values and its tape do not matter.
+        x: Any shape. Its values and its tape are not used.
 
     Returns:
         The shape of `x`, without a tape.
@@ -211,12 +211,12 @@ def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
 @op(like_shape)
 def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
-    r"""Make a tensor of zeros of another's shape and dtype.
+    r"""Create a tensor of zeros with the shape and dtype of `x`.
 
     $$y_i = 0$$
 
     Args:
-        x: Any shape. Its values and its tape do not matter.
+        x: Any shape. Its values and its tape are not used.
 
     Returns:
         The shape of `x`, without a tape.
@@ -227,12 +227,12 @@ def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
 @op(like_shape)
 def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
-    r"""Make a tensor of ones of another's shape and dtype.
+    r"""Create a tensor of ones with the shape and dtype of `x`.
 
     $$y_i = 1$$
 
     Args:
-        x: Any shape. Its values and its tape do not matter.
+        x: Any shape. Its values and its tape are not used.
 
     Returns:
         The shape of `x`, without a tape.
@@ -243,13 +243,13 @@ def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
 @op(full_like_shape)
 def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
-    r"""Make a tensor of one number of another's shape and dtype.
+    r"""Create a tensor filled with one number, with the shape and dtype of `x`.
 
     $$y_i = v$$
 
     Args:
-        x: Any shape. Its values and its tape do not matter.
-        value: The number.
+        x: Any shape. Its values and its tape are not used.
+        value: The number that fills the tensor.
 
     Returns:
         The shape of `x`, without a tape.
@@ -259,7 +259,7 @@ def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
 
 
 def float_dtype_only(dtype: Any) -> None:
-    """Reject a dtype that would cut off what makes random numbers random."""
+    """Reject a dtype that is not a float, because it would truncate random numbers."""
     given = np.dtype(scalar_type(dtype))
     if given.kind != "f" and given.name != "bfloat16":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "dtype", given.name, "floating"))

@@ -1,4 +1,4 @@
-r"""What a division gives in whole numbers, what it leaves over, and what divides without rest."""
+r"""Floor division, remainders, and the greatest common divisor and least common multiple."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 
 def divmod_shape(x: Dims, y: Dims) -> tuple[Dims, Dims]:
-    """Align the sizes from the right, in the quotient and in what is left over; 1 fits any."""
+    """Return the broadcast shape twice, for the quotient and for the remainder."""
     dims = broadcast_shape(x, y)
     return dims, dims
 
 
 @op(broadcast_shape, operator="__floordiv__")
 def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] | Number) -> Tensor[Any, NoneTape, Real]:
-    r"""Divide and rounds down, as Python's `//`; not differentiable, being flat between its steps.
+    r"""Divide and round down, like Python's `//`; not differentiable, because it is piecewise constant.
 
     $$z = \lfloor x / y \rfloor$$
 
     Args:
         x: Any shape, or a number.
-        y: A shape that broadcasts with `x`, or a number. Zero gives an infinity or NaN, and 0 of ints, as in NumPy.
+        y: A shape that broadcasts with `x`, or a number. A zero gives an infinity or NaN, or 0 for ints, as in NumPy.
 
     Returns:
         The shape both broadcast to, in their dtype, without a tape.
@@ -51,13 +51,13 @@ def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] |
 
 @op(broadcast_shape, operator="__mod__", memory_bound=True)
 def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Find what a division leaves over, with the sign of the divisor, as Python's `%`.
+    r"""Compute the remainder of floor division, with the sign of the divisor, like Python's `%`.
 
     $$z = x - \lfloor x / y \rfloor \, y, \quad dx = dz, \quad dy = -\lfloor x / y \rfloor \, dz$$
 
     Args:
         x: Any shape, or a number.
-        y: A shape that broadcasts with `x`, or a number. Zero gives NaN, and 0 of ints, as in NumPy.
+        y: A shape that broadcasts with `x`, or a number. A zero gives NaN, or 0 for ints, as in NumPy.
 
     Returns:
         The shape both broadcast to.
@@ -71,13 +71,13 @@ def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Numb
 
 @op(broadcast_shape, memory_bound=True)
 def fmod(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Find what a division leaves over, with the sign of what is divided, as C's `fmod`.
+    r"""Compute the remainder of truncated division, with the sign of the dividend, like C's `fmod`.
 
     $$z = x - \operatorname{trunc}(x / y) \, y, \quad dx = dz, \quad dy = -\operatorname{trunc}(x / y) \, dz$$
 
     Args:
         x: Any shape, or a number.
-        y: A shape that broadcasts with `x`, or a number. Zero gives NaN, and 0 of ints, as in NumPy.
+        y: A shape that broadcasts with `x`, or a number. A zero gives NaN, or 0 for ints, as in NumPy.
 
     Returns:
         The shape both broadcast to.
@@ -93,16 +93,16 @@ def fmod(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
 def divmod(
     x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
 ) -> tuple[Tensor[Any, NoneTape, Real], Tensor[Any, Merge[T1, T2], Real]]:
-    r"""Find the quotient, rounded down, and what is left over, as Python's `divmod`: two ops for little more than one.
+    r"""Compute floor division and remainder together, like Python's `divmod`, at little more than the cost of one.
 
     $$q = \lfloor x / y \rfloor, \quad r = x - q \, y, \quad dx = dr, \quad dy = -q \, dr$$
 
     Args:
         x: Any shape, or a number.
-        y: A shape that broadcasts with `x`, or a number. Zero gives what `floor_divide` and `remainder` give.
+        y: A shape that broadcasts with `x`, or a number. A zero gives the results of `floor_divide` and `remainder`.
 
     Returns:
-        The quotient, which has no tape, and what is left over, both of the shape that the operands broadcast to.
+        The quotient, which has no tape, and the remainder; both have the shape that the operands broadcast to.
 
     Raises:
         ShapeError: The shapes do not broadcast.
@@ -125,13 +125,13 @@ def divmod(
 
 @op(broadcast_shape)
 def gcd(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number) -> Tensor[Any, NoneTape, Whole]:
-    r"""Find the greatest number that divides both without rest; not differentiable.
+    r"""Compute the greatest common divisor; not differentiable.
 
     $$z = \max \{ n : n \mid x, \, n \mid y \}$$
 
     Args:
         x: Any shape, ints, or a number. The sign does not matter.
-        y: A shape that broadcasts with `x`, or a number. Beside zero it is the divisor itself.
+        y: A shape that broadcasts with `x`, or a number. If one is zero, the result is the absolute value of the other.
 
     Returns:
         The shape both broadcast to, in their dtype, at least 0, without a tape.
@@ -145,16 +145,16 @@ def gcd(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 
 @op(broadcast_shape)
 def lcm(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number) -> Tensor[Any, NoneTape, Whole]:
-    r"""Find the least number that both divide without rest; not differentiable.
+    r"""Compute the least common multiple; not differentiable.
 
     $$z = \frac{|x \, y|}{\gcd(x, y)}$$
 
     Args:
         x: Any shape, ints, or a number. The sign does not matter.
-        y: A shape that broadcasts with `x`, or a number. Beside zero the result is zero.
+        y: A shape that broadcasts with `x`, or a number. If one is zero, the result is zero.
 
     Returns:
-        The shape both broadcast to, in their dtype, at least 0 where that holds it, without a tape.
+        The shape both broadcast to, in their dtype, at least 0 unless it overflows, without a tape.
 
     Raises:
         ShapeError: The shapes do not broadcast.
@@ -181,9 +181,9 @@ def _left_over(name: Literal["remainder", "fmod"], x: Any, y: Any) -> Tensor[Any
         if grads.wants(x):
             accumulate_broadcast(grads, x, dz)
         if grads.wants(y):
-            times = apply("round", (x.data - out.data) / y.data)  # whole but for rounding
+            times = apply("round", (x.data - out.data) / y.data)  # an integer, up to rounding errors
             accumulate_broadcast(grads, y, -dz * times)
 
-    backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
+    backward.__qualname__ = name  # a printed tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded

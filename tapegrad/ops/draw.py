@@ -1,4 +1,4 @@
-"""Ops that draw random numbers."""
+"""Ops that sample random tensors, and dropout."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def normal(
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, Float]:
-    r"""Draw a tensor of normally distributed numbers.
+    r"""Sample a tensor from a normal distribution.
 
     $$y_i \sim \mathcal{N}(\mu, \sigma^2)$$
 
     Args:
-        shape: The sizes, each at least 0; an int is the one size of a vector.
-        mean: The centre of the distribution.
-        std: Its standard deviation, at least 0.
-        dtype: A float dtype of NumPy, or its scalar type.
+        shape: The sizes, each at least 0; an int is the size of a vector.
+        mean: The mean of the distribution.
+        std: The standard deviation, at least 0.
+        dtype: A NumPy float dtype, or its scalar type.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -66,15 +66,15 @@ def uniform(
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, Float]:
-    r"""Draw a tensor of numbers from an interval, all equally likely.
+    r"""Sample a tensor from a uniform distribution.
 
     $$y_i \sim \mathcal{U}[l, h)$$
 
     Args:
-        shape: The sizes, each at least 0; an int is the one size of a vector.
-        low: The least number.
-        high: The number that all stay below, at least `low`.
-        dtype: A float dtype of NumPy, or its scalar type.
+        shape: The sizes, each at least 0; an int is the size of a vector.
+        low: The lower bound, inclusive.
+        high: The upper bound, exclusive, at least `low`.
+        dtype: A NumPy float dtype, or its scalar type.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -98,14 +98,14 @@ def bernoulli(
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, D]:
-    r"""Draw a tensor of ones and zeros.
+    r"""Sample a tensor of ones and zeros from a Bernoulli distribution.
 
     $$y_i \sim \mathrm{Bernoulli}(p)$$
 
     Args:
-        shape: The sizes, each at least 0; an int is the one size of a vector.
-        p: How probable a one is, from 0 to 1.
-        dtype: A dtype of NumPy, or its scalar type; of bools, a one is True.
+        shape: The sizes, each at least 0; an int is the size of a vector.
+        p: The probability of a one, from 0 to 1.
+        dtype: A NumPy dtype, or its scalar type; for bool, a one is True.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -113,8 +113,8 @@ def bernoulli(
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: `shape` is not made of ints, or `dtype` is no dtype.
-        ValueError: `p` is out of its range.
+        DTypeError: `shape` is not made of ints, or `dtype` is not a dtype.
+        ValueError: `p` is out of range.
     """
     return from_array(_ones("bernoulli", several_ints(shape, "shape"), p, scalar_type(dtype), rng))
 
@@ -123,14 +123,14 @@ def bernoulli(
 def normal_like(
     x: Tensor[S, Any, Float], *, mean: float = 0.0, std: float = 1.0, rng: RNG = None
 ) -> Tensor[S, NoneTape, Float]:
-    r"""Draw a tensor of normally distributed numbers of another's shape and dtype.
+    r"""Sample a tensor from a normal distribution, with the shape and dtype of `x`.
 
     $$y_i \sim \mathcal{N}(\mu, \sigma^2)$$
 
     Args:
-        x: Any shape, a float dtype. Its values and its tape do not matter.
-        mean: The centre of the distribution.
-        std: Its standard deviation, at least 0.
+        x: Any shape, a float dtype. Its values and its tape are not used.
+        mean: The mean of the distribution.
+        std: The standard deviation, at least 0.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -150,14 +150,14 @@ def normal_like(
 def uniform_like(
     x: Tensor[S, Any, Float], *, low: float = 0.0, high: float = 1.0, rng: RNG = None
 ) -> Tensor[S, NoneTape, Float]:
-    r"""Draw a tensor of numbers from an interval, all equally likely, of another's shape and dtype.
+    r"""Sample a tensor from a uniform distribution, with the shape and dtype of `x`.
 
     $$y_i \sim \mathcal{U}[l, h)$$
 
     Args:
-        x: Any shape, a float dtype. Its values and its tape do not matter.
-        low: The least number.
-        high: The number that all stay below, at least `low`.
+        x: Any shape, a float dtype. Its values and its tape are not used.
+        low: The lower bound, inclusive.
+        high: The upper bound, exclusive, at least `low`.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -175,20 +175,20 @@ def uniform_like(
 
 @op(like_shape)
 def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> Tensor[S, NoneTape, D]:
-    r"""Draw a tensor of ones and zeros of another's shape and dtype.
+    r"""Sample a tensor of ones and zeros from a Bernoulli distribution, with the shape and dtype of `x`.
 
     $$y_i \sim \mathrm{Bernoulli}(p)$$
 
     Args:
-        x: Any shape. Its values and its tape do not matter.
-        p: How probable a one is, from 0 to 1.
+        x: Any shape. Its values and its tape are not used.
+        p: The probability of a one, from 0 to 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
         The shape of `x`, without a tape.
 
     Raises:
-        ValueError: `p` is out of its range.
+        ValueError: `p` is out of range.
     """
     x, _ = unwrap(x)
     return from_array(_ones("bernoulli_like", x.shape, p, x.dtype, rng))
@@ -196,13 +196,13 @@ def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> 
 
 @op(elementwise_shape)
 def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Tensor[S, T, Float]:
-    r"""Under a tape, sets elements to zero at random and scales up the others; without one, changes nothing.
+    r"""Apply dropout: under a tape, set elements to zero at random and scale up the others; otherwise return `x`.
 
     $$y_i = \frac{m_i}{1 - p} \, x_i, \quad m_i \sim \mathrm{Bernoulli}(1 - p), \quad dx_i = \frac{m_i}{1 - p} \, dy_i$$
 
     Args:
         x: Any shape, a float dtype.
-        rate: The fraction p of elements dropped, from 0 to below 1; 0 changes nothing and draws nothing.
+        rate: The probability p of dropping an element, from 0 to below 1; 0 returns `x` without sampling.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -210,10 +210,10 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
 
     Raises:
         DTypeError: `x` is not a float.
-        ValueError: `rate` is out of its range.
+        ValueError: `rate` is out of range.
 
     Source:
-        Srivastava et al., [Dropout](https://jmlr.org/papers/v15/srivastava14a.html), §4; scaled while training, §10.
+        Srivastava et al., [Dropout](https://jmlr.org/papers/v15/srivastava14a.html), §4; scaled during training, §10.
     """
     check_fraction("dropout", "rate", rate)
     tensor_only(x, "x")
@@ -222,7 +222,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
         return x
     x, tape = unwrap(x)
     mask = _ones("dropout", x.shape, 1 - rate, x.dtype, rng) / (1 - rate)
-    with vanishing():  # an op that raised is called again, and would draw again
+    with vanishing():  # an op that raises is retried, and would sample again
         out = node(x.data * mask)
 
     def backward(grads: Gradients) -> None:
@@ -232,7 +232,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
 
 
 def _ones(name: str, shape: Sizes | Int, p: float, dtype: Any, rng: RNG) -> Any:
-    """Return an array with ones at random places."""
+    """Return an array of ones and zeros, each a one with probability `p`."""
     check_range(name, "p", p, "from 0 to 1", lambda p: 0 <= p <= 1)
     source = generator(rng)
     ones = source.random(shape) < p
@@ -250,11 +250,11 @@ def _check_uniform(name: str, low: float, high: float) -> None:
 
 
 def _drawn(rng: RNG, kind: str, *args: Any, dtype: Any) -> Any:
-    """Draw by a method of a generator, or of what stands in for it, which draws in the dtype."""
+    """Sample with a method of a generator, or of its replacement under `jit`, which samples in the dtype."""
     source = generator(rng)
     draw: Any = getattr(source, kind)
     if not isinstance(source, np.random.Generator):
         return draw(*args, dtype)
     drawn = draw(*args)
-    with vanishing():  # an op that raised is called again, and would draw again
+    with vanishing():  # an op that raises is retried, and would sample again
         return np.asarray(drawn, dtype)

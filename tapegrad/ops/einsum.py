@@ -1,4 +1,4 @@
-"""Sums of products along axes that go by letters, or by number."""
+"""Einstein summation, and tensordot."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Paired: TypeAlias = "tuple[Int | tuple[Int, ...], Int | tuple[Int, ...]]"
 
 
 class Contraction(NamedTuple):
-    """Subscripts with nothing left to guess: the letters of each operand and of the result, and their sizes."""
+    """Explicit subscripts: the letters of each operand and of the result, without `...`, and their sizes."""
 
     inputs: tuple[str, ...]
     output: str
@@ -44,7 +44,7 @@ class Contraction(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where the size of a letter was read."""
+    """The size of a letter, and the operand that it was read from."""
 
     size: Size
     place: str
@@ -52,13 +52,13 @@ class Found(NamedTuple):
 
 
 def einsum_shape(subscripts: str, operands: tuple[Dims, ...] = ()) -> Dims:
-    """Return each letter of the result the size it has in the operands."""
+    """Return the size of each letter of the result."""
     whole = contraction(subscripts, operands)
     return tuple(whole.sizes[letter] for letter in whole.output)
 
 
 def tensordot_shape(x: Dims, y: Dims, axes: Int | Paired = 2) -> Dims:
-    """Leave out the axes that are summed over."""
+    """Return the sizes of `x` and then of `y`, without the axes that are summed over."""
     left, right = _summed_axes(x, y, axes)
     for n, m in zip(left, right, strict=True):
         if surely_differ(x[n], y[m]):
@@ -70,23 +70,24 @@ def tensordot_shape(x: Dims, y: Dims, axes: Int | Paired = 2) -> Dims:
 
 @op(einsum_shape)
 def einsum(subscripts: str, *operands: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
-    r"""Multiply tensors element by element along axes of one letter, and sum over letters that the result lacks.
+    r"""Evaluate the Einstein summation convention on tensors, as `numpy.einsum` does.
 
     $$\text{ij,jk->ik}: \quad z_{ik} = \sum_j x_{ij} \, y_{jk}, \quad dx_{ij} = \sum_k dz_{ik} \, y_{jk}$$
 
-    Three operands and more are multiplied in the order that takes the fewest multiplications.
+    Axes with the same letter are multiplied element by element; letters that the result lacks are summed over. Three or
+    more operands are contracted in the order with the fewest multiplications.
 
     Args:
-        subscripts: A letter for each axis, operand by operand, and behind `->` those of the result. Without an arrow
-            the result has the letters that stand once, in alphabetical order. `...` stands for all other axes, which
-            broadcast; without an arrow they come first. A letter that stands twice in one operand is its diagonal.
+        subscripts: A letter for each axis, operand by operand, and after `->` those of the result. Without an arrow
+            the result has the letters that occur once, in alphabetical order. `...` stands for all other axes, which
+            broadcast; without an arrow they come first. A letter that occurs twice in one operand takes its diagonal.
         operands: As many as there are subscripts, of one dtype.
 
     Returns:
         A tensor with an axis for each letter of the result.
 
     Raises:
-        ShapeError: A letter has two sizes, an operand another rank than its letters, or the subscripts say nothing.
+        ShapeError: A letter has two sizes, the rank of an operand differs from its subscripts, or these are invalid.
         DTypeError: The dtypes differ.
     """
     parts, tape = unwrap_all(operands, "operands")
@@ -99,7 +100,7 @@ def einsum(subscripts: str, *operands: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
 def tensordot(
     x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number, axes: Int | Paired = 2
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Sum the products of two tensors over axes of both.
+    r"""Compute the tensor dot product: sum the products of two tensors over pairs of axes.
 
     $$z_{ac} = \sum_b x_{ab} \, y_{bc}, \quad dx_{ab} = \sum_c dz_{ac} \, y_{bc}, \quad
     dy_{bc} = \sum_a x_{ab} \, dz_{ac}$$
@@ -107,14 +108,14 @@ def tensordot(
     Args:
         x: Any shape.
         y: Any shape, of the same dtype.
-        axes: How many axes are summed over, the last of `x` and the first of `y`; or two, the axis or axes of `x` and
-            those of `y` that go with them.
+        axes: The number of axes summed over, the last of `x` and the first of `y`; or a pair, the axis or axes of `x`
+            and the matching ones of `y`.
 
     Returns:
-        The axes of `x` that are left, and then those of `y`.
+        The remaining axes of `x`, then those of `y`.
 
     Raises:
-        ShapeError: Two axes that go together differ, an axis is out of range, or there is no second one to it.
+        ShapeError: Two matching axes differ in size, an axis is out of range, or has no matching one.
         DTypeError: The dtypes differ.
     """
     x, y, tape = unwrap(x, y)
@@ -129,10 +130,10 @@ def tensordot(
 
 
 def contraction(subscripts: str, operands: tuple[Dims, ...]) -> Contraction:
-    """Read subscripts beside the shapes that they are for.
+    """Parse subscripts, and match them with the shapes of the operands.
 
     Raises:
-        ShapeError: They do not fit.
+        ShapeError: The subscripts are invalid, or do not match the shapes.
     """
     inputs, output = _parsed(subscripts, len(operands))
     operands = tuple(map(_with_rank, inputs, operands))
@@ -172,7 +173,7 @@ def _contracted(whole: Contraction, parts: list[Tensor[Any, Any, Any]], tape: An
 
 
 def _unstretched(whole: Contraction, parts: list[Tensor[Any, Any, Any]]) -> tuple[list[str], list[Any]]:
-    """Return letters and values of the operands without the axes of size one that broadcasting stretches."""
+    """Return the letters and values of the operands, without axes of size one that are broadcast."""
     letters, values = [], []
     for names, x in zip(whole.inputs, parts, strict=True):
         kept = [axis for axis, name in enumerate(names) if not _is_stretched(x.shape[axis], whole.sizes[name])]
@@ -187,12 +188,12 @@ def _is_stretched(size: Size, whole: Size) -> bool:
 
 
 def _back(letters: str, others: list[str], factors: list[Any], sizes: dict[str, Any]) -> Any:
-    """Return the gradient of the operand with these letters; the gradient of the result is the first factor."""
+    """Return the gradient of the operand with these letters; the first factor is the gradient of the result."""
     distinct = "".join(dict.fromkeys(letters))
     reached = "".join(letter for letter in distinct if any(letter in other for other in others))
     primitives = engine(*factors)
     dx = primitives.einsum(f"{','.join(others)}->{reached}", *factors)
-    if reached != distinct:  # what is summed over without a factor has one gradient all along
+    if reached != distinct:  # the gradient is constant along letters that only this operand has
         dx = dx.reshape(tuple(sizes[letter] if letter in reached else 1 for letter in distinct))
         dx = primitives.broadcast_to(dx, tuple(sizes[letter] for letter in distinct))
     if distinct != letters:
@@ -203,7 +204,7 @@ def _back(letters: str, others: list[str], factors: list[Any], sizes: dict[str, 
 
 
 def _parsed(subscripts: str, count: int) -> tuple[list[str], str | None]:
-    """Split subscripts into those of the operands and, where there is an arrow, of the result."""
+    """Split subscripts into those of the operands and those of the result, None without an arrow."""
     before, arrow, output = subscripts.replace(" ", "").partition("->")
     inputs = before.split(",")
     for part in (*inputs, output):
@@ -225,12 +226,12 @@ def _parsed(subscripts: str, count: int) -> tuple[list[str], str | None]:
 
 
 def _with_rank(part: str, dims: Dims) -> Dims:
-    """Return an operand of unknown rank the rank that its letters name."""
+    """Return the shape of an operand; if its rank is unknown, its letters determine it unless there is a `...`."""
     return (UNKNOWN,) * len(part) if isinstance(dims, UnknownDims) and "..." not in part else dims
 
 
 def _count_behind_dots(position: int, part: str, dims: Dims) -> int:
-    """Return how many axes of an operand have no letter: behind `...` any number, otherwise none."""
+    """Return how many axes of an operand `...` stands for; 0 without it."""
     named = len(part.replace("...", ""))
     if len(dims) < named or (len(dims) > named and "..." not in part):
         least = "at least " if "..." in part else ""
@@ -261,7 +262,7 @@ def _two_sizes(letter: str, there: Found, here: Found) -> str:
 
 
 def _dot_sizes(spelled: tuple[str, ...], operands: tuple[Dims, ...], dots: str) -> dict[str, Size]:
-    """Return the sizes that the axes behind `...` broadcast to."""
+    """Return the sizes that the axes of `...` broadcast to."""
     stretches = {
         f"operands[{position}]": tuple(size for letter, size in zip(letters, dims, strict=True) if letter in dots)
         for position, (letters, dims) in enumerate(zip(spelled, operands, strict=True))
@@ -276,7 +277,7 @@ def _dot_sizes(spelled: tuple[str, ...], operands: tuple[Dims, ...], dots: str) 
 
 
 def _summed_axes(x: Dims, y: Dims, axes: Int | Paired) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the axes of `x` and those of `y` that go with them, counted from the front."""
+    """Return the axes of `x` and the matching axes of `y`, none of them negative."""
     if not isinstance(axes, tuple):
         one_int(axes, "axes")
         for name, dims in {"x": x, "y": y}.items():

@@ -1,4 +1,4 @@
-r"""Ops of one operand that treat each element by itself, and the rules of all such ops of one and of two."""
+r"""Elementwise ops of one operand, and the shape rules and dtype checks of all elementwise ops."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 def elementwise_shape(x: Dims) -> Dims:
-    """Keep the shape."""
+    """Return the shape of `x`."""
     return x
 
 
 def broadcast_shape(x: Dims, y: Dims) -> Dims:
-    """Align the sizes from the right; 1 fits any."""
+    """Return the shape that both operands broadcast to."""
     return broadcast(x=x, y=y)
 
 
 @op(elementwise_shape, memory_bound=True)
 def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
-    r"""Multiply each element by one number.
+    r"""Multiply a tensor by a number.
 
     $$y = c \, x, \quad dx = c \, dy$$
 
@@ -61,7 +61,7 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, operator="__neg__", memory_bound=True)
 def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Change the sign.
+    r"""Negate each element.
 
     $$y = -x$$
 
@@ -86,7 +86,7 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, operator="__pos__", memory_bound=True)
 def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Keep the sign: the plus that may stand where a minus may.
+    r"""Return `+x`, which has the values of `x`.
 
     $$y = +x, \quad dx = dy$$
 
@@ -111,7 +111,7 @@ def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, memory_bound=True)
 def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Raise e to each element.
+    r"""Compute the exponential of each element.
 
     $$y = e^x, \quad dx = y \, dy$$
 
@@ -137,7 +137,7 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the natural logarithm.
+    r"""Compute the natural logarithm of each element.
 
     $$y = \ln x, \quad dx = dy / x$$
 
@@ -165,7 +165,7 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the hyperbolic tangent.
+    r"""Compute the hyperbolic tangent of each element.
 
     $$y = \tanh x, \quad dx = (1 - y^2) \, dy$$
 
@@ -184,7 +184,7 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy, y = grads.pop_output(out), out.data
-        # 1 - y² takes longer: NumPy makes an array of the 1.
+        # (1 - y²) * dy is slower, because NumPy converts the 1 to an array.
         accumulate_like(
             grads,
             x,
@@ -196,7 +196,7 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Cut off what is negative.
+    r"""Apply the rectified linear unit (ReLU): replace negative elements by zero.
 
     $$y = \max(x, 0), \quad dx = [x > 0] \, dy$$
 
@@ -228,14 +228,14 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
 
     Args:
         x: Any shape.
-        dtype: A dtype of NumPy, or its scalar type, such as `numpy.float64`. A gradient passes from float to float
-            only.
+        dtype: A NumPy dtype, or its scalar type, such as `numpy.float64`. Only a conversion from float to float has a
+            gradient.
 
     Returns:
         The shape of `x`.
 
     Raises:
-        DTypeError: `dtype` is neither.
+        DTypeError: `dtype` is neither a NumPy dtype nor a scalar type.
     """
     x, tape = unwrap(x)
     out = node(engine(x.data).cast(x.data, scalar_type(dtype)))
@@ -249,15 +249,15 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
 
 
 def is_fraction(number: object) -> bool:
-    """Return whether a number is a float, of Python or of NumPy, which need not be there."""
+    """Return whether a number is a float of Python or NumPy; None is not."""
     return isinstance(number, float) or getattr(getattr(number, "dtype", None), "kind", "") in ("f", "V")
 
 
 def scalar_type(dtype: Any) -> Any:
-    """Return NumPy's scalar type of a dtype; what else NumPy would take for one, such as `float`, no type knows.
+    """Return the NumPy scalar type of a dtype; reject `float` and the like, for which there is no static type.
 
     Raises:
-        DTypeError: It is neither a dtype nor a scalar type, or of neither real numbers nor bools.
+        DTypeError: `dtype` is neither a dtype nor a scalar type, or is not one of real numbers or bools.
     """
     scalar = dtype.type if isinstance(dtype, np.dtype) else dtype
     if not isinstance(scalar, type):
@@ -275,24 +275,24 @@ def scalar_type(dtype: Any) -> Any:
 
 @cache
 def _is_known(scalar: type[Any]) -> bool:
-    """Return whether there are ops for a scalar type: one of real numbers or bools, of NumPy's, or bfloat16."""
+    """Return whether ops support a scalar type: NumPy real numbers and bools, and bfloat16."""
     if not issubclass(scalar, np.generic) or not is_concrete(scalar):
         return False
     return np.dtype(scalar).kind in "biuf" if scalar.__module__ == "numpy" else scalar.__name__ == "bfloat16"
 
 
 def float_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
-    """Reject ints and bools, of which NumPy would make float64; `given` is what stood for the first of two."""
+    """Reject ints and bools, which NumPy would convert to float64; `given` is the first of two operands as passed."""
     if x.data.dtype.kind not in "fV":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "floating"))
 
 
 def number_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
-    """Reject bools, which have no sign; `given` is what stood for the first of two."""
+    """Reject bools, which have no sign; `given` is the first of two operands as the caller passed it."""
     if x.data.dtype.kind == "b":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "number"))
 
 
 def place(given: object) -> str:
-    """Name the operand of the dtype in question: a number has taken it over from the other."""
+    """Return the name of the operand that has the dtype: `y` if the first one is a Python number, which has none."""
     return "y" if isinstance(given, bool | int | float) else "x"

@@ -1,4 +1,4 @@
-r"""Exponentials, logarithms and the error function; `exp` and `log` stand in `elementwise.py`."""
+r"""Exponentials, logarithms and the error function; `exp` and `log` are in `elementwise.py`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape, memory_bound=True)
 def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Raise e to each element and subtracts 1, exactly where that is little.
+    r"""Compute e to the power of each element, minus 1, accurately where x is near zero.
 
     $$y = e^x - 1, \quad dx = e^x \, dy$$
 
@@ -40,7 +40,7 @@ def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def exp2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Raise 2 to each element.
+    r"""Compute 2 to the power of each element.
 
     $$y = 2^x, \quad dx = \ln(2) \, y \, dy$$
 
@@ -58,12 +58,12 @@ def exp2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log1p(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the natural logarithm of each element plus 1, exactly where that is little.
+    r"""Compute the natural logarithm of 1 plus each element, accurately where x is near zero.
 
     $$y = \ln(1 + x), \quad dx = dy / (1 + x)$$
 
     Args:
-        x: Any shape, a float dtype. -1 gives minus infinity and less NaN, as in NumPy.
+        x: Any shape, a float dtype. -1 gives minus infinity and lower values NaN, as in NumPy.
 
     Returns:
         The shape of `x`, in nats.
@@ -76,7 +76,7 @@ def log1p(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the logarithm to base 2.
+    r"""Compute the logarithm to base 2 of each element.
 
     $$y = \log_2 x, \quad dx = \frac{dy}{x \ln 2}$$
 
@@ -94,7 +94,7 @@ def log2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log10(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the logarithm to base 10.
+    r"""Compute the logarithm to base 10 of each element.
 
     $$y = \log_{10} x, \quad dx = \frac{dy}{x \ln 10}$$
 
@@ -114,12 +114,12 @@ def log10(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 def logaddexp(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Add two numbers given by their logarithms, without overflow.
+    r"""Compute the logarithm of the sum of exponentials of two tensors, without overflow.
 
     $$z = \ln(e^x + e^y), \quad dx = e^{x - z} \, dz, \quad dy = e^{y - z} \, dz$$
 
     Args:
-        x: Any shape, or a number, in nats. Minus infinity stands for nothing and gets no gradient.
+        x: Any shape, or a number, in nats. Minus infinity stands for 0 and has a gradient of 0.
         y: A shape that broadcasts with `x`, or a number, in nats.
 
     Returns:
@@ -136,12 +136,12 @@ def logaddexp(
 def logaddexp2(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Add two numbers given by their logarithms to base 2, without overflow.
+    r"""Compute the base-2 logarithm of the sum of powers of 2 of two tensors, without overflow.
 
     $$z = \log_2(2^x + 2^y), \quad dx = 2^{x - z} \, dz, \quad dy = 2^{y - z} \, dz$$
 
     Args:
-        x: Any shape, or a number, in bits. Minus infinity stands for nothing and gets no gradient.
+        x: Any shape, or a number, in bits. Minus infinity stands for 0 and has a gradient of 0.
         y: A shape that broadcasts with `x`, or a number, in bits.
 
     Returns:
@@ -163,13 +163,13 @@ def _summed_powers(name: Elementwise, power: Literal["exp", "exp2"], x: Any, y: 
     def backward(grads: Gradients) -> None:
         dz = grads.pop_output(out)
         primitives = engine(out.data)
-        total = primitives.where(primitives.equal(out.data, -math.inf), 0, out.data)  # -inf less -inf is NaN
+        total = primitives.where(primitives.equal(out.data, -math.inf), 0, out.data)  # -inf - -inf is NaN
         if grads.wants(x):
             accumulate_broadcast(grads, x, dz * _power(power, x.data - total))
         if grads.wants(y):
             accumulate_broadcast(grads, y, dz * _power(power, y.data - total))
 
-    backward.__qualname__ = name  # a picture of the tape shows the op, not this helper
+    backward.__qualname__ = name  # a printed tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded
 
@@ -180,13 +180,13 @@ def _power(name: Literal["exp", "exp2"], x: Any) -> Any:
 
 @op(elementwise_shape, memory_bound=True)
 def safe_log(x: Tensor[S, T, Float], *, eps: float = 1e-6) -> Tensor[S, T, Float]:
-    r"""Take the logarithm of a number made positive: finite, with a finite slope, wherever `x` is.
+    r"""Compute the logarithm of `softplus(x) + eps`, finite and with a finite derivative for finite `x`.
 
     $$y = \ln(s + \varepsilon), \quad s = \ln(1 + e^x), \quad dx = \frac{\sigma(x)}{s + \varepsilon} dy$$
 
     Args:
         x: Any shape, a float dtype.
-        eps: What is added before the logarithm is taken, above 0.
+        eps: The number ε added before the logarithm is taken, above 0.
 
     Returns:
         The shape of `x`, in nats, at least the logarithm of `eps`.
@@ -207,7 +207,7 @@ def safe_log(x: Tensor[S, T, Float], *, eps: float = 1e-6) -> Tensor[S, T, Float
 
 @op(elementwise_shape, memory_bound=True)
 def erf(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Take the error function: the part of a normal distribution within x √2 deviations of its mean.
+    r"""Compute the error function of each element.
 
     $$y = \frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt, \quad dx = \frac{2}{\sqrt\pi} e^{-x^2} dy$$
 
@@ -215,7 +215,7 @@ def erf(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         x: Any shape, a float dtype.
 
     Returns:
-        The shape of `x`, between -1 and 1.
+        The shape of `x`, between -1 and 1: the share of a normal distribution within x √2 deviations of its mean.
 
     Raises:
         DTypeError: `x` is not a float.

@@ -1,4 +1,4 @@
-r"""What a float is made of, and which floats are its neighbours."""
+r"""Ops on the parts of floats (`modf`, `frexp`, `ldexp`), and on neighbouring floats."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 
 def parts_shape(x: Dims) -> tuple[Dims, Dims]:
-    """Keep the shape, in both parts."""
+    """Return the shape of `x` twice, for both parts."""
     return x, x
 
 
 @op(parts_shape)
 def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTape, Float]]:
-    r"""Cut each element into what is behind the point and what is before it.
+    r"""Split each element into its fractional and integral part.
 
     $$n = \operatorname{trunc}(x), \quad r = x - n, \quad dx = dr$$
 
     Args:
-        x: Any shape, a float dtype. Of an infinity nothing is left behind the point.
+        x: Any shape, a float dtype. The fractional part of an infinity is 0.
 
     Returns:
-        The part behind the point and the whole number, which is flat between its steps and has no tape; both have the
+        The fractional part, and the integral part, which has no tape because it is piecewise constant; both have the
         shape and the sign of `x`.
 
     Raises:
@@ -57,7 +57,7 @@ def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTap
 
 @op(parts_shape)
 def frexp(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTape, np.int32]]:
-    r"""Take each element apart into a mantissa and a power of two.
+    r"""Split each element into a mantissa and an exponent of two.
 
     $$x = m \, 2^n, \quad \tfrac{1}{2} \le |m| < 1, \quad dx = 2^{-n} \, dm$$
 
@@ -85,7 +85,7 @@ def ldexp(
     x: Tensor[Any, T1, Float],
     y: Tensor[Any, T2, Whole] | int | np.integer[Any] | np.ndarray[Any, np.dtype[np.integer[Any]]],
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Multiply by a power of two, exactly: what `frexp` took apart, put together.
+    r"""Multiply by a power of two, exactly: the inverse of `frexp`.
 
     $$z = x \, 2^y, \quad dx = 2^y \, dz$$
 
@@ -101,7 +101,7 @@ def ldexp(
         DTypeError: `x` is not a float, or `y` is not an int.
     """
     tensor_only(x, "x")
-    exponent: Any = y if isinstance(y, Tensor) else node(_counted(y))  # without a tape, as T2 then says
+    exponent: Any = y if isinstance(y, Tensor) else node(_counted(y))  # without a tape, so T2 is NoneTape
     x, y, tape = unwrap_mixed(x, exponent)
     float_only(x)
     if y.data.dtype.kind not in "iu":
@@ -117,13 +117,13 @@ def ldexp(
 
 @op(broadcast_shape)
 def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | Number) -> Tensor[Any, NoneTape, Float]:
-    r"""Find the next float towards another number; not differentiable, for it is about rounding.
+    r"""Return the next float after `x` towards `y`; not differentiable, because it concerns rounding.
 
     $$z = \min \{ f : f > x \} \text{ where } x < y$$
 
     Args:
         x: Any shape, or a number.
-        y: A shape that broadcasts with `x`, or a number: where to go. Where it equals `x`, it is the result.
+        y: A shape that broadcasts with `x`, or a number: the direction. Where it equals `x`, the result is `y`.
 
     Returns:
         The shape both broadcast to, in their dtype, without a tape.
@@ -140,7 +140,7 @@ def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | 
 
 @op(elementwise_shape)
 def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
-    r"""Say how far the next float away from zero is; not differentiable, for it is about rounding.
+    r"""Return the distance to the next float away from zero; not differentiable, because it concerns rounding.
 
     $$y = \operatorname{nextafter}(x, \pm \infty) - x$$
 
@@ -148,7 +148,7 @@ def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
         x: Any shape, a float dtype.
 
     Returns:
-        The shape and dtype of `x`, with its sign, without a tape; NaN of an infinity.
+        The shape and dtype of `x`, with the sign of `x`, without a tape; NaN for an infinity.
 
     Raises:
         DTypeError: `x` is not a float.
@@ -159,7 +159,7 @@ def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
 
 
 def _counted(y: object) -> np.ndarray[Any, np.dtype[np.integer[Any]]]:
-    """Make an array of an int, and copy one that its owner may write into."""
+    """Convert an int to an array, or copy an array, because the caller may write into it."""
     if isinstance(y, bool) or not isinstance(y, int | np.ndarray | np.generic):
         message = f"y is {messages.with_article(type(y).__name__)}, neither an int nor a tensor of ints"
         raise DTypeError(message)

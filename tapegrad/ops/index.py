@@ -1,4 +1,4 @@
-"""Ops that pick elements by index along one axis."""
+"""Indexing ops along one axis: take, select, gather and scatter-add."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 
 def take_shape(x: Dims, indices: Dims, axis: Int = 0) -> Dims:
-    """Put the sizes of the indices in the place of the axis, of which there is something to pick."""
+    """Return the shape with the axis replaced by the sizes of the indices; an empty axis cannot be indexed."""
     axis = normal_axis(axis, x)
     _check_filled(x, indices, axis)
     return (*x[:axis], *indices, *x[axis + 1 :])
 
 
 def select_shape(x: Dims, index: Size, axis: Int = 0) -> Dims:
-    """Drop the axis; the index must be there."""
+    """Return the shape without the axis; the index must be in range."""
     axis = normal_axis(axis, x)
     check_range(index, axis, x)
     return (*x[:axis], *x[axis + 1 :])
 
 
 def gather_shape(x: Dims, indices: Dims, axis: Int = 0) -> Dims:
-    """Return the shape of the indices, which is that of `x` but for the axis."""
+    """Return the shape of the indices, which must be that of `x` except along the axis."""
     axis = normal_axis(axis, x)
     if len(indices) != len(x):
         message = f"indices {show(indices)} has rank {len(indices)} but x {show(x)} has rank {len(x)}"
@@ -53,7 +53,7 @@ def gather_shape(x: Dims, indices: Dims, axis: Int = 0) -> Dims:
 
 
 def scatter_add_shape(updates: Dims, indices: Dims, shape: Dims, axis: Int = 0) -> Dims:
-    """Return the shape asked for, of which a take would have the updates' shape."""
+    """Return the given shape; `take` from it must have the shape of the updates."""
     taken = take_shape(shape, indices, axis)
     if len(taken) != len(updates) or any(surely_differ(n, m) for n, m in zip(taken, updates, strict=True)):
         message = f"updates {show(updates)} differ from what {show(indices)} takes of {show(shape)}: {show(taken)}"
@@ -65,22 +65,22 @@ def scatter_add_shape(updates: Dims, indices: Dims, shape: Dims, axis: Int = 0) 
 def take(
     x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Pick slices by their index along an axis.
+    r"""Take slices by index along an axis.
 
     $$y_{ij} = x_{k_i j}, \quad dx_{kj} = \sum_{i : k_i = k} dy_{ij}$$
 
     Args:
         x: Any shape with at least one axis.
-        indices: Whole numbers of any shape, counted from 0, or from -1 backwards. They may repeat.
-        axis: The axis to pick along.
+        indices: Ints of any shape; negative ones count from the end. They may repeat.
+        axis: The axis to index.
 
     Returns:
-        The shape of `x` with the shape of `indices` in the place of `axis`.
+        The shape of `x` with the shape of `indices` instead of the size of `axis`.
 
     Raises:
         ShapeError: The axis is out of range.
-        DTypeError: `indices` are not whole numbers.
-        IndexError: An index is out of range; of an axis of size 0 a `ShapeError` too.
+        DTypeError: `indices` are not ints.
+        IndexError: An index is out of range; for an axis of size 0 also a `ShapeError`.
     """
     _not_a_number(indices)
     x, indices, tape = unwrap_mixed(x, indices)
@@ -98,21 +98,21 @@ def take(
 
 @op(select_shape, memory_bound=True)
 def select(x: Tensor[Any, T, D], index: int, axis: Int = 0) -> Tensor[Any, T, D]:
-    r"""Pick one slice along an axis.
+    r"""Select one slice along an axis.
 
     $$y_j = x_{kj}, \quad dx_{ij} = [i = k] \, dy_j$$
 
     Args:
         x: Any shape with at least one axis.
-        index: Which slice k, counted from 0, or from -1 backwards.
-        axis: The axis that is no longer there.
+        index: The index k of the slice; a negative one counts from the end.
+        axis: The axis to index, which the result does not have.
 
     Returns:
         The shape of `x` without the axis.
 
     Raises:
         ShapeError: The axis is out of range.
-        IndexError: The index is; a `ShapeError` too.
+        IndexError: The index is out of range; also a `ShapeError`.
     """
     tensor_only(x, "x")
     select_shape(x.shape, index, axis)
@@ -123,23 +123,22 @@ def select(x: Tensor[Any, T, D], index: int, axis: Int = 0) -> Tensor[Any, T, D]
 def gather(
     x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Pick elements along an axis, each by an index of its own.
+    r"""Gather elements along an axis, one for each index.
 
     $$y_{ij} = x_{k_{ij} j}, \quad dx_{kj} = \sum_{i : k_{ij} = k} dy_{ij}$$
 
     Args:
         x: Any shape with at least one axis.
-        indices: Whole numbers of the shape of `x` but for `axis`, counted from 0, or from -1 backwards. They may
-            repeat.
-        axis: The axis to pick along.
+        indices: Ints of the shape of `x` except along `axis`; negative ones count from the end. They may repeat.
+        axis: The axis to index.
 
     Returns:
         The shape of `indices`.
 
     Raises:
         ShapeError: The axis is out of range, or `x` and `indices` differ along another.
-        DTypeError: `indices` are not whole numbers.
-        IndexError: An index is out of range; of an axis of size 0 a `ShapeError` too.
+        DTypeError: `indices` are not ints.
+        IndexError: An index is out of range; for an axis of size 0 also a `ShapeError`.
     """
     _not_a_number(indices)
     tensor_only(x, "x")
@@ -154,23 +153,23 @@ def gather(
 def scatter_add(
     updates: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], shape: Sizes, axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Add each update to the slice that its index names: the way back of `take`.
+    r"""Add each update to the slice that its index selects (scatter-add): the backward pass of `take`.
 
     $$y_{kj} = \sum_{i : k_i = k} x_{ij}, \quad dx_{ij} = dy_{k_i j}$$
 
     Args:
-        updates: What `take` along `axis` would give of a tensor of `shape`.
-        indices: Whole numbers of any shape. Those that repeat accumulate.
+        updates: A tensor of the shape that `take` along `axis` returns for a tensor of `shape`.
+        indices: Ints of any shape. Updates of repeated indices are summed.
         shape: The sizes of the result.
-        axis: The axis that the indices count along.
+        axis: The axis of the result to index.
 
     Returns:
-        `shape`, zero where no index points.
+        `shape`, zero where no index points to.
 
     Raises:
-        ShapeError: The updates do not have the shape that a take would have.
-        DTypeError: `indices` are not whole numbers.
-        IndexError: An index is out of range; of an axis of size 0 a `ShapeError` too.
+        ShapeError: The updates do not have the shape that `take` would return.
+        DTypeError: `indices` are not ints.
+        IndexError: An index is out of range; for an axis of size 0 also a `ShapeError`.
     """
     _not_a_number(indices)
     updates, indices, tape = unwrap_mixed(updates, indices)
@@ -188,13 +187,13 @@ def scatter_add(
 
 
 def _not_a_number(indices: object) -> None:
-    """Reject a number, which the other operand would turn into its own dtype; an array serves as it is."""
+    """Reject a Python number, which would be converted to the dtype of the other operand; an array is accepted."""
     if isinstance(indices, bool | int | float):
         tensor_only(indices, "indices")
 
 
 def _check_filled(x: Dims, indices: Dims, axis: Int) -> None:
-    """Reject to pick something where nothing is."""
+    """Raise if an axis of size 0 is indexed by at least one index."""
     if surely_less(x[axis], 1) and surely_less(0, product(indices)):
         message = f"x {show(x)} has no element along axis {axis}"
         raise OutOfRangeError(message)

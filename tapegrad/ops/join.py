@@ -1,4 +1,4 @@
-"""Ops that put tensors together and take them apart."""
+"""Ops that join and split tensors."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
     from tapegrad.gradients import Gradients
 
-_MOST_PARTS: Final = 2**20  # tensors of one call: they take half a GiB, whatever is in them
+_MOST_PARTS: Final = 2**20  # tensors returned by one call: even empty ones take half a GiB
 
 
 def concat_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
-    """Add up the sizes along the axis; all others are the same."""
+    """Return the shape with the sizes along the axis summed; all others must be the same."""
     first = _first(tensors)
     axis = normal_axis(axis, first, "tensors[0]")
     sizes = _common(tensors, axis)
@@ -46,7 +46,7 @@ def concat_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
 
 
 def stack_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
-    """Put the number of tensors at the axis; all sizes are the same."""
+    """Return the common shape with the number of tensors inserted at the axis."""
     first = _first(tensors)
     if not -len(first) - 1 <= one_int(axis) <= len(first):
         message = f"axis {axis} is out of range for a stack of {show(first)}"
@@ -57,7 +57,7 @@ def stack_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
 
 
 def split_shape(x: Dims, sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Dims, ...]:
-    """Cut the axis into equal parts, or into parts of the sizes asked for."""
+    """Return the shapes of the parts: equal ones, or of the given sizes."""
     axis = normal_axis(axis, x)
     given = several_ints(tuple(sections) if isinstance(sections, list) else sections, "sections")
     sizes = given if isinstance(sections, tuple | list) else _equal_parts(x, given[0], axis)
@@ -74,7 +74,7 @@ def split_shape(x: Dims, sections: int | tuple[int, ...], axis: Int = 0) -> tupl
 
 
 def chunk_shape(x: Dims, chunks: int, axis: Int = 0) -> tuple[Dims, ...]:
-    """Cut the axis into as many parts as asked for, or fewer, the last of which may be smaller."""
+    """Return the shapes of at most `chunks` parts, of which the last may be smaller."""
     axis = normal_axis(axis, x)
     if chunks < 1:
         message = f"chunks is {chunks} but at least 1 is expected"
@@ -84,14 +84,14 @@ def chunk_shape(x: Dims, chunks: int, axis: Int = 0) -> tuple[Dims, ...]:
         _check_count(x, chunks)
         return split_shape(x, chunks, axis)
     if not isinstance(n, int):
-        raise RankUnknownError  # how many parts there are depends on the size
+        raise RankUnknownError  # the number of parts depends on the size
     part = -(-n // chunks)
     _check_count(x, -(-n // part))
     return split_shape(x, (*(part,) * (n // part), *((n % part,) if n % part else ())), axis)
 
 
 def unstack_shape(x: Dims, axis: Int = 0) -> tuple[Dims, ...]:
-    """Drop the axis from each of as many parts as it has elements."""
+    """Return the shape without the axis, once for each element of the axis."""
     axis = normal_axis(axis, x)
     n = x[axis]
     if not isinstance(n, int):
@@ -101,7 +101,7 @@ def unstack_shape(x: Dims, axis: Int = 0) -> tuple[Dims, ...]:
 
 
 def concat_vectors_shape(tensors: tuple[Dims, ...]) -> Dims:
-    """Add up the lengths of vectors."""
+    """Return the sum of the lengths of vectors."""
     for position, dims in enumerate(tensors):
         if len(dims) != 1:
             message = f"tensors[{position}] {show(dims)} has rank {len(dims)} but a vector is expected"
@@ -111,19 +111,19 @@ def concat_vectors_shape(tensors: tuple[Dims, ...]) -> Dims:
 
 @op(concat_shape)
 def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T, D]:
-    r"""Put tensors one behind the other along an axis.
+    r"""Concatenate tensors along an axis.
 
     $$y = [x_1, x_2, \dots], \quad [dx_1, dx_2, \dots] = dy$$
 
     Args:
-        tensors: At least one; all sizes but the one along `axis` are the same, and so is the dtype.
-        axis: The axis to join along.
+        tensors: At least one, all of one dtype and of the same sizes except along `axis`.
+        axis: The axis to concatenate along.
 
     Returns:
         The common shape, with the sum of the sizes along `axis`.
 
     Raises:
-        ShapeError: There is no tensor, their shapes differ on another axis, or the axis is out of range.
+        ShapeError: `tensors` is empty, their shapes differ on another axis, or the axis is out of range.
         DTypeError: The dtypes differ.
     """
     parts, tape = unwrap_all(tensors, "tensors")
@@ -145,23 +145,23 @@ def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T
 
 @op(stack_shape)
 def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T, D]:
-    r"""Put tensors of one shape beside each other along a new axis.
+    r"""Stack tensors of one shape along a new axis.
 
     $$y_k = x_k, \quad dx_k = dy_k$$
 
     Args:
         tensors: At least one, all of one shape and dtype.
-        axis: Where the result has the new axis.
+        axis: The position of the new axis in the result.
 
     Returns:
         The common shape, with the number of tensors at `axis`.
 
     Raises:
-        ShapeError: There is no tensor, their shapes differ, or the axis is out of range.
+        ShapeError: `tensors` is empty, their shapes differ, or the axis is out of range.
         DTypeError: The dtypes differ.
     """
     parts, tape = unwrap_all(tensors, "tensors")
-    stack_shape(tuple(x.shape for x in parts), axis)  # concat would take parts of other lengths
+    stack_shape(tuple(x.shape for x in parts), axis)  # concat would accept parts of different lengths
     same_dtypes(parts, "tensors")
     axis %= parts[0].ndim + 1
     values = [x.data.reshape((*x.shape[:axis], 1, *x.shape[axis:])) for x in parts]
@@ -178,20 +178,20 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T,
 
 @op(split_shape)
 def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
-    r"""Cut a tensor into parts along an axis: the way back of `concat`.
+    r"""Split a tensor into parts along an axis: the inverse of `concat`.
 
     $$[y_1, y_2, \dots] = x, \quad dx = [dy_1, dy_2, \dots]$$
 
     Args:
         x: Any shape with at least one axis.
-        sections: The number of equal parts, at least 1; or the size of each. (NumPy asks for the places to cut at.)
-        axis: The axis to cut.
+        sections: The number of equal parts, at least 1; or the size of each. (NumPy expects the indices to split at.)
+        axis: The axis to split.
 
     Returns:
         A tuple of tensors, each the shape of `x` with its own size along `axis`.
 
     Raises:
-        ShapeError: The parts do not come to the size along `axis` or are more than 2²⁰, or the axis is out of range.
+        ShapeError: The parts do not add up to the size along `axis` or are more than 2²⁰, or the axis is out of range.
         DTypeError: `sections` is neither an int nor made of ints.
     """
     places = split_shape(x.shape, sections, axis)
@@ -205,20 +205,20 @@ def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) 
 
 @op(chunk_shape)
 def chunk(x: Tensor[Any, T, D], chunks: int, axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
-    r"""Cut a tensor into parts along an axis that are as equal as rounding up allows.
+    r"""Split a tensor along an axis into at most `chunks` parts of equal size, of which the last may be smaller.
 
     $$[y_1, y_2, \dots] = x, \quad dx = [dy_1, dy_2, \dots]$$
 
     Args:
         x: Any shape with at least one axis.
-        chunks: How many parts there are to be, at least 1; there are fewer where that many of one size are too many.
-        axis: The axis to cut.
+        chunks: The number of parts, at least 1; there are fewer if parts of the rounded-up size already cover the axis.
+        axis: The axis to split.
 
     Returns:
-        A tuple of tensors, each `ceil(n / chunks)` long along `axis`, the last whatever is left.
+        A tuple of tensors, each of size `ceil(n / chunks)` along `axis`, the last of the remaining size.
 
     Raises:
-        ShapeError: `chunks` is below 1 or comes to more than 2²⁰ parts, or the axis is out of range.
+        ShapeError: `chunks` is below 1 or gives more than 2²⁰ parts, or the axis is out of range.
     """
     axis = normal_axis(axis, x.shape)
     sizes: Any = [part[axis] for part in chunk_shape(x.shape, chunks, axis)]
@@ -227,13 +227,13 @@ def chunk(x: Tensor[Any, T, D], chunks: int, axis: Int = 0) -> tuple[Tensor[Any,
 
 @op(unstack_shape)
 def unstack(x: Tensor[Any, T, D], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
-    r"""Take a tensor apart along an axis: the way back of `stack`.
+    r"""Unstack a tensor along an axis: the inverse of `stack`.
 
     $$y_k = x_k, \quad dx_k = dy_k$$
 
     Args:
         x: Any shape with at least one axis.
-        axis: The axis that is no longer there.
+        axis: The axis to remove.
 
     Returns:
         A tuple of as many tensors as the axis has elements, each the shape of `x` without it.
@@ -248,7 +248,7 @@ def unstack(x: Tensor[Any, T, D], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...
 
 @op(concat_vectors_shape)
 def concat_vectors(tensors: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
-    r"""Put vectors one behind the other.
+    r"""Concatenate vectors.
 
     $$y = [x_1, x_2, \dots], \quad [dx_1, dx_2, \dots] = dy$$
 
@@ -256,10 +256,10 @@ def concat_vectors(tensors: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
         tensors: At least one vector, all of one dtype.
 
     Returns:
-        One vector, as long as all together.
+        One vector, as long as all of them together.
 
     Raises:
-        ShapeError: There is no tensor, or one is not a vector.
+        ShapeError: `tensors` is empty, or one is not a vector.
         DTypeError: The dtypes differ.
     """
     parts, _ = unwrap_all(tensors, "tensors")
@@ -276,7 +276,7 @@ def _first(tensors: tuple[Dims, ...]) -> Dims:
 
 
 def _common(tensors: tuple[Dims, ...], axis: int | None) -> list[Size]:
-    """Return the sizes that all have, but for those along the axis; of an unknown one, what another knows."""
+    """Return the common sizes, except along the axis; a size unknown in one tensor is read from another."""
     sizes, known_from = list(tensors[0]), [0] * len(tensors[0])
     for position, dims in enumerate(tensors):
         place = f"tensors[{position}] {show(dims)}"
@@ -308,7 +308,7 @@ def _equal_parts(x: Dims, sections: int, axis: int) -> tuple[Size, ...]:
 
 
 def _check_count(x: Dims, count: int) -> None:
-    """Reject more parts than one call is meant to give, before there is a first one."""
+    """Raise if there would be too many parts, before the first one is created."""
     if count > _MOST_PARTS:
         message = f"x {show(x)} would be cut into {count} parts but one call gives at most {_MOST_PARTS}"
         raise ShapeError(message)

@@ -1,4 +1,4 @@
-"""Losses of probabilities: how many nats a prediction needs to encode what is there."""
+"""Losses of predicted probabilities: cross-entropy, negative log-likelihood, KL divergence, binary cross-entropy."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 
 def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
-    """Return a scalar, or a loss for each row; the target has the shape of the scores, or one label for a row."""
+    """Return a scalar, or one loss per row; the target has the shape of the logits, or one label per row."""
 
     def losses() -> Dims:
         rows = at_least(1, x=x)[:-1]
-        # A last size of 1 is meant for labels, except where there is one class.
+        # A last size of 1 is read as labels, unless there is only one class.
         is_label = len(target) != len(x) or (surely_same(target[-1], 1) and surely_differ(x[-1], 1))
         return same_sizes(rows if is_label else x, target, x)[: len(rows)]
 
@@ -51,12 +51,12 @@ def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Di
 
 
 def nll_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
-    """Return a scalar, or a loss for each row; the target has one label for a row."""
+    """Return a scalar, or one loss per row; the target has one label per row."""
     return reduced_shape(lambda: same_sizes(at_least(1, x=x)[:-1], target, x), reduction)
 
 
 def cross_entropy_dtypes(x: Typed, target: Typed) -> None:
-    """Take labels of ints where there is one for a row; probabilities have the dtype of the scores."""
+    """Check the dtype of the target: ints for one label per row; for probabilities, the dtype of the logits."""
     is_label = target.rank != x.rank
     if target.dtype != x.dtype and not (is_label and target.is_integer):
         raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, x.dtype, "x", target.dtype, "target"))
@@ -74,27 +74,27 @@ def cross_entropy(
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Average over the batch how many nats the scores need to encode the targets.
+    r"""Compute the cross-entropy loss between logits and class indices or probabilities.
 
     $$L = -\frac{1}{n} \sum_{ic} p_{ic} \ln \operatorname{softmax}(x_i)_c, \quad p = (1 - s) \, t + \frac{s}{C}, \quad
     dx = \frac{1}{n} \left( \operatorname{softmax}(x) \sum_c p_{c} - p \right) dL$$
 
     Args:
-        x: Scores in nats, `(..., C)`, a float dtype.
+        x: Logits in nats, `(..., C)`, a float dtype.
         target: Labels from 0 to C - 1, `(...)`; or probabilities, `(..., C)`, of the dtype of `x`. It gets no gradient.
-        smoothing: Which fraction s of each target is spread over all classes, from 0 to 1.
-        ignore_index: A label that is no class: its rows have no loss and are not counted in the mean.
-        reduction: `mean` over the rows that count, `sum`, or `none` for the loss of each row.
+        smoothing: The fraction s of each target that is spread over all classes, from 0 to 1.
+        ignore_index: A label to ignore: its rows have a loss of 0 and are not counted in the mean.
+        reduction: `mean` over the rows that are not ignored, `sum`, or `none` for the loss of each row.
 
     Returns:
-        A scalar, or `(...)` where nothing is reduced, in nats. The mean over no row is NaN.
+        A scalar, or `(...)` where nothing is reduced, in nats. The mean over no rows is NaN.
 
     Raises:
         ShapeError: The target has neither the shape of `x` nor that of its rows.
-        DTypeError: `x` is not a float, labels are no ints, or probabilities are of another dtype.
+        DTypeError: `x` is not a float, labels are not ints, or probabilities are of another dtype.
         TapeError: The target has a tape.
         IndexError: A label is negative or not below C.
-        ValueError: `smoothing` is out of range, there are no labels to ignore, or `reduction` is none of the three.
+        ValueError: `smoothing` is out of range, `ignore_index` is given with probabilities, or `reduction` is invalid.
 
     Source:
         Szegedy et al., [Rethinking the inception architecture](https://arxiv.org/abs/1512.00567), §7, for smoothing.
@@ -130,25 +130,25 @@ def nll(
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Average over the batch what logarithms of probabilities lack at the labels: `cross_entropy` without softmax.
+    r"""Compute the negative log-likelihood loss of log-probabilities: `cross_entropy` without the softmax.
 
     $$L = -\frac{1}{n} \sum_i x_{i, t_i}, \quad dx_{ic} = -\frac{1}{n} [c = t_i] \, dL$$
 
     Args:
-        x: Logarithms of probabilities in nats, such as `log_softmax` gives, `(..., C)`, a float dtype.
+        x: Log-probabilities in nats, such as those of `log_softmax`, `(..., C)`, a float dtype.
         target: Labels from 0 to C - 1, `(...)`. It gets no gradient.
-        ignore_index: A label that is no class: its rows have no loss and are not counted in the mean.
-        reduction: `mean` over the rows that count, `sum`, or `none` for the loss of each row.
+        ignore_index: A label to ignore: its rows have a loss of 0 and are not counted in the mean.
+        reduction: `mean` over the rows that are not ignored, `sum`, or `none` for the loss of each row.
 
     Returns:
-        A scalar, or `(...)` where nothing is reduced, in nats. The mean over no row is NaN.
+        A scalar, or `(...)` where nothing is reduced, in nats. The mean over no rows is NaN.
 
     Raises:
-        ShapeError: The target has not the shape of the rows of `x`.
-        DTypeError: `x` is not a float, or labels are no ints.
+        ShapeError: The target does not have one label per row of `x`.
+        DTypeError: `x` is not a float, or labels are not ints.
         TapeError: The target has a tape.
         IndexError: A label is negative or not below C.
-        ValueError: `reduction` is none of the three.
+        ValueError: `reduction` is invalid.
     """
     untaped_only(target)
     x, tape = unwrap(x)
@@ -170,27 +170,27 @@ def nll(
 def kl_div(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Average over the batch how many nats more the prediction needs than the targets themselves would.
+    r"""Compute the Kullback-Leibler divergence between target probabilities and predicted log-probabilities.
 
     $$L = \frac{1}{n} \sum_{ic} t_{ic} \left( \ln t_{ic} - x_{ic} \right), \quad dx = -\frac{1}{n} \, t \, dL$$
 
     Args:
-        x: Logarithms of probabilities in nats, such as `log_softmax` gives, `(..., C)`, a float dtype.
-        target: Probabilities, the same shape and dtype; one of 0 costs nothing. It gets no gradient.
+        x: Log-probabilities in nats, such as those of `log_softmax`, `(..., C)`, a float dtype.
+        target: Probabilities, the same shape and dtype; one of 0 adds no loss. It gets no gradient.
         reduction: `mean` over the rows, `sum`, or `none` for the divergence of each row.
 
     Returns:
         A scalar, or `(...)` where nothing is reduced, in nats.
 
     Raises:
-        ShapeError: The shapes differ, or there is no axis.
+        ShapeError: The shapes differ, or `x` is a scalar.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `reduction` is none of the three.
+        ValueError: `reduction` is invalid.
 
     Source:
         Kullback & Leibler, [On information and sufficiency](https://doi.org/10.1214/aoms/1177729694), eq. 2.4. The mean
-        is over rows, which PyTorch calls `batchmean`.
+        is over rows: `batchmean` in PyTorch.
     """
     untaped_only(target)
     x, tape = unwrap(x)
@@ -210,27 +210,27 @@ def kl_div(
 def bce(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Average how many nats probabilities need to encode what is true, each by itself.
+    r"""Compute the binary cross-entropy loss between probabilities and targets.
 
     $$L = -\frac{1}{n} \sum_i t_i \max(\ln x_i, -100) + (1 - t_i) \max(\ln(1 - x_i), -100), \quad
     dx = \frac{1}{n} \frac{x - t}{\max(x (1 - x), 10^{-12})} \, dL$$
 
     Args:
-        x: Probabilities from 0 to 1, any shape, a float dtype; `bce_with_logits` is exact nearer to the ends. A NaN
-            makes the loss NaN.
-        target: Which of them are true, from 0 to 1, the same shape and dtype; it gets no gradient.
+        x: Probabilities from 0 to 1, any shape, a float dtype; `bce_with_logits` is more precise near 0 and 1. A
+            NaN makes the loss NaN.
+        target: The true probabilities, from 0 to 1, the same shape and dtype; it gets no gradient.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
     Returns:
-        A scalar, or the shape of `x` where nothing is reduced, in nats. A certainty costs nothing where it is right and
-        100 where it is wrong.
+        A scalar, or the shape of `x` where nothing is reduced, in nats. The loss of a probability of 0 or 1
+        is 0 if it is right and 100 if it is wrong.
 
     Raises:
-        ShapeError: The shapes differ; a loss broadcasts nothing.
+        ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `x` or `target` is not from 0 to 1, or `reduction` is none of the three. Under `jit`, where values
-            are not known, such an `x` makes the loss NaN and such a target is not noticed.
+        ValueError: `x` or `target` is not from 0 to 1, or `reduction` is invalid. Under `jit`, where values
+            are unknown, such an `x` makes the loss NaN and such a target is not detected.
 
     Source:
         PyTorch 2.13, `torch.nn.functional.binary_cross_entropy`, for both bounds.
@@ -243,25 +243,25 @@ def bce(
 def bce_with_logits(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Average how many nats scores need to encode what is true, each by itself: `bce` of their `sigmoid`.
+    r"""Compute the binary cross-entropy loss between logits and targets: `bce` of their `sigmoid`.
 
     $$L = \frac{1}{n} \sum_i \ln(1 + e^{x_i}) - t_i x_i, \quad dx = \frac{1}{n} \left( \sigma(x) - t \right) dL$$
 
     Args:
-        x: Scores in nats, any shape, a float dtype; finite ones have a finite loss.
-        target: Which of them are true, from 0 to 1, the same shape and dtype; it gets no gradient.
+        x: Logits in nats, any shape, a float dtype; finite ones have a finite loss.
+        target: The true probabilities, from 0 to 1, the same shape and dtype; it gets no gradient.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
     Returns:
         A scalar, or the shape of `x` where nothing is reduced, in nats.
 
     Raises:
-        ShapeError: The shapes differ; a loss broadcasts nothing.
+        ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `reduction` is none of the three.
+        ValueError: `reduction` is invalid.
     """
-    # Each side by itself: the difference of two large numbers would lose what is left of them.
+    # The two terms are computed separately, because softplus(x) - t * x would cancel for large x.
     return compared(
         "bce_with_logits",
         x,
@@ -287,7 +287,7 @@ def _bounded_bce(
         dx = (x - t) / primitives.map("maximum", variance, 1e-12)
         if not is_float16:
             return dx
-        # An infinite gradient would become NaN where it meets a derivative of 0, which that of sigmoid is there.
+        # An infinite gradient would become NaN when multiplied by the derivative of a saturated sigmoid, which is 0.
         largest = float(np.finfo(np.float16).max)
         return primitives.map("maximum", primitives.map("minimum", dx, largest), -largest)
 
@@ -295,7 +295,7 @@ def _bounded_bce(
 
 
 def _bounded_log(log: Callable[[Any], Any], x: Any, pole: int) -> Any:
-    """Compute a logarithm of at least -100, whose derivative at its pole is 0 instead of NaN."""
+    """Compute a logarithm clamped to at least -100; at the pole its derivative is 0 instead of NaN."""
     primitives = engine(x)
     is_pole = primitives.equal(x, pole)
     logs = primitives.where(is_pole, -100, log(primitives.where(is_pole, 1 - pole, x)))
@@ -303,10 +303,10 @@ def _bounded_log(log: Callable[[Any], Any], x: Any, pole: int) -> Any:
 
 
 def _check_range(x: Any, name: str, hint: str = "") -> None:
-    """Reject numbers that are no probabilities."""
+    """Reject values that are not between 0 and 1."""
     values = known(x)
     if values is None:
-        return  # under `jit`
+        return  # values are unknown under `jit`
     outside = np.asarray((values < 0) | (values > 1))
     if outside.any():
         index = tuple(int(places[0]) for places in np.argwhere(outside).T)
@@ -316,12 +316,12 @@ def _check_range(x: Any, name: str, hint: str = "") -> None:
 
 
 def _log(x: Any) -> Any:
-    """Ask the engine of a raw value for its logarithm."""
+    """Compute the logarithm of a raw value with its engine."""
     return engine(x).log(x)
 
 
 def _check_target(x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any]) -> None:
-    """Reject what is neither a label for each row nor a probability for each score; the rules say why."""
+    """Reject a target that is neither one label per row nor one probability per logit; the rules raise the error."""
     scores, targets = x.data, target.data
     if not scores.ndim or targets.shape not in (scores.shape, scores.shape[:-1]):
         cross_entropy_shape(x.shape, target.shape)
@@ -332,7 +332,7 @@ def _check_target(x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any]) -> No
 def _probabilities(
     call: str, x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any], ignore_index: int | None
 ) -> tuple[Any, Any]:
-    """Return a probability for each class, of labels that are ignored none, and how many rows count."""
+    """Return the probabilities of the classes, 0 for ignored labels, and the number of rows that are not ignored."""
     if target.ndim == x.ndim:
         if ignore_index is not None:
             message = f"{call}: ignore_index is {ignore_index} but target holds probabilities, not labels"
@@ -355,7 +355,7 @@ def _probabilities(
 
 
 def _unchecked(labels: Any, classes: int, dtype: Any, ignore_index: int | None) -> tuple[Any, Any]:
-    """Return the same of labels that nobody knows yet, as under `jit`: of one that is no class, NaN."""
+    """Return what `_probabilities` does for labels unknown under `jit`: NaN for a label that is not a class."""
     primitives, is_class = engine(labels), (labels >= 0) & (labels < classes)
     chosen = primitives.where(is_class[..., None], primitives.one_hot(labels, classes, dtype), math.nan)
     if ignore_index is None:
@@ -365,7 +365,7 @@ def _unchecked(labels: Any, classes: int, dtype: Any, ignore_index: int | None) 
 
 
 def _encoded(logs: Any, probabilities: Any) -> Any:
-    """Return how many nats each row needs; what cannot happen needs none, though 0 * -inf is NaN."""
+    """Return the cross-entropy of each row; a probability of 0 adds nothing, although 0 * -inf is NaN."""
     primitives = engine(logs)
     logs = primitives.where(engine(probabilities).equal(probabilities, 0), 0, logs)
     return -primitives.sum(logs * probabilities, -1, keepdims=False)

@@ -1,4 +1,4 @@
-"""Inverses, linear systems and determinants of square matrices, or of stacks of them."""
+"""Inverses, linear systems and determinants of square matrices, or stacks of them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def inv_shape(x: Dims) -> Dims:
-    """Keep the shape of square matrices."""
+    """Return the shape of `x`, which has square matrices."""
     return _square(x)
 
 
 def solve_shape(x: Dims, y: Dims) -> Dims:
-    """Return as many columns as the right side has, of as many rows as there are unknowns."""
+    """Return `(..., N, M)`: the columns of `y`, and a row for each unknown."""
     n = _square(x)[-1]
     n_y, m = at_least(2, y=y)[-2:]
     if surely_differ(n, n_y):
@@ -35,26 +35,26 @@ def solve_shape(x: Dims, y: Dims) -> Dims:
 
 
 def det_shape(x: Dims) -> Dims:
-    """Return a number for each square matrix."""
+    """Return the shape without the last two axes, of square matrices."""
     return _square(x)[:-2]
 
 
 @op(inv_shape)
 def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Invert matrices.
+    r"""Compute the inverse of each matrix.
 
     $$y = x^{-1}, \quad dx = -y^T \, dy \, y^T$$
 
     Args:
-        x: `(..., N, N)`, a float dtype; none of them singular. To apply an inverse, `solve` is faster and more exact.
+        x: `(..., N, N)`, a float dtype, not singular. To apply an inverse, `solve` is faster and more accurate.
 
     Returns:
         `(..., N, N)`.
 
     Raises:
-        ShapeError: `x` has no square matrices.
+        ShapeError: The matrices of `x` are not square.
         DTypeError: `x` is not a float, or is float16 or bfloat16.
-        SingularError: A matrix has no inverse.
+        SingularError: A matrix is singular.
     """
     tensor_only(x, "x")
     x, tape = unwrap(x)
@@ -77,16 +77,16 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
     $$z = x^{-1} y, \quad dy = x^{-T} dz, \quad dx = -dy \, z^T$$
 
     Args:
-        x: The factors of the unknowns, an equation in each row, `(..., N, N)`, a float dtype; none of them singular.
-        y: What they come to, `(..., N, M)`: a system in each column. The leading axes broadcast with those of `x`.
+        x: The coefficients, one equation per row, `(..., N, N)`, a float dtype, not singular.
+        y: The right-hand sides, `(..., N, M)`, one system per column. The leading axes broadcast with those of `x`.
 
     Returns:
-        The unknowns, `(..., N, M)`.
+        The solutions, `(..., N, M)`.
 
     Raises:
-        ShapeError: `x` has no square matrices, `y` has other rows, or the leading axes do not broadcast.
+        ShapeError: The matrices of `x` are not square, `y` has other rows, or the leading axes do not broadcast.
         DTypeError: The dtypes differ, are not float, or are float16 or bfloat16.
-        SingularError: A matrix leaves unknowns open.
+        SingularError: A matrix is singular.
     """
     tensor_only(x, "x")
     tensor_only(y, "y")
@@ -109,19 +109,19 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
 
 @op(det_shape)
 def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
-    r"""Compute determinants.
+    r"""Compute the determinant of each matrix.
 
     $$y = \det x, \quad dx = y \, x^{-T} dy$$
 
     Args:
-        x: `(..., N, N)`, a float dtype. A singular matrix has a determinant of 0, but no gradient by
-            this formula: the way back raises `SingularError`.
+        x: `(..., N, N)`, a float dtype. A singular matrix has a determinant of 0, but the formula for the
+            gradient needs its inverse: the backward pass raises `SingularError`.
 
     Returns:
-        `(...)`; of matrices of size zero it is 1.
+        `(...)`; 1 for matrices of size zero.
 
     Raises:
-        ShapeError: `x` has no square matrices.
+        ShapeError: The matrices of `x` are not square.
         DTypeError: `x` is not a float, or is float16 or bfloat16.
     """
     tensor_only(x, "x")
@@ -143,7 +143,7 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
 
 
 def _exact_only(x: Tensor[Any, Any, Any]) -> None:
-    """Reject half precision, in which nobody eliminates."""
+    """Reject ints, bools and half precision, for which LAPACK has no routines."""
     float_only(x)
     if x.dtype.itemsize == 2:
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), "float32 or float64"))

@@ -1,4 +1,4 @@
-r"""Ops of truth values, and those that tell what kind of number there is, or put another in its place."""
+r"""Logical ops, tests for NaN and infinity, and `nan_to_num`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Truth = TypeVar("Truth", bound=np.bool_, default=np.bool_)
 def logical_and(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Say where both hold; not differentiable.
+    r"""Compute the logical AND of two tensors; not differentiable.
 
     $$z = x \wedge y$$
 
     Args:
-        x: Any shape, or a truth value; bool.
-        y: A shape that broadcasts with `x`, or a truth value; bool.
+        x: Any shape, or a Python bool; of dtype bool.
+        y: A shape that broadcasts with `x`, or a Python bool; of dtype bool.
 
     Returns:
         The shape both broadcast to, bool, without a tape.
@@ -52,13 +52,13 @@ def logical_and(
 def logical_or(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Say where either holds, or both; not differentiable.
+    r"""Compute the logical OR of two tensors; not differentiable.
 
     $$z = x \vee y$$
 
     Args:
-        x: Any shape, or a truth value; bool.
-        y: A shape that broadcasts with `x`, or a truth value; bool.
+        x: Any shape, or a Python bool; of dtype bool.
+        y: A shape that broadcasts with `x`, or a Python bool; of dtype bool.
 
     Returns:
         The shape both broadcast to, bool, without a tape.
@@ -74,13 +74,13 @@ def logical_or(
 def logical_xor(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Say where one of two holds, but not the other; not differentiable.
+    r"""Compute the logical XOR of two tensors; not differentiable.
 
     $$z = x \oplus y$$
 
     Args:
-        x: Any shape, or a truth value; bool.
-        y: A shape that broadcasts with `x`, or a truth value; bool.
+        x: Any shape, or a Python bool; of dtype bool.
+        y: A shape that broadcasts with `x`, or a Python bool; of dtype bool.
 
     Returns:
         The shape both broadcast to, bool, without a tape.
@@ -94,7 +94,7 @@ def logical_xor(
 
 @op(elementwise_shape)
 def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Say where `x` does not hold; not differentiable.
+    r"""Compute the logical NOT of each element; not differentiable.
 
     $$y = \neg x$$
 
@@ -114,7 +114,7 @@ def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
 
 @op(elementwise_shape)
 def isfinite(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Say where there is a number, neither infinite nor NaN; not differentiable.
+    r"""Return whether each element is finite: neither infinite nor NaN; not differentiable.
 
     $$y = [|x| < \infty]$$
 
@@ -134,7 +134,7 @@ def isfinite(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
 @op(elementwise_shape)
 def isinf(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Say where there is an infinity, of either sign; not differentiable.
+    r"""Return whether each element is infinite, of either sign; not differentiable.
 
     $$y = [|x| = \infty]$$
 
@@ -154,7 +154,7 @@ def isinf(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
 @op(elementwise_shape)
 def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Say where there is NaN; not differentiable.
+    r"""Return whether each element is NaN; not differentiable.
 
     $$y = [x \ne x]$$
 
@@ -176,15 +176,15 @@ def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 def nan_to_num(
     x: Tensor[S, T, Float], *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor[S, T, Float]:
-    r"""Put numbers in the place of NaN and the infinities.
+    r"""Replace NaN and infinities by numbers.
 
     $$y = \begin{cases} x & |x| < \infty \\ c & \text{else} \end{cases}, \quad dx = [|x| < \infty] \, dy$$
 
     Args:
         x: Any shape, a float dtype.
-        nan: What stands for NaN.
-        posinf: What stands for infinity; None for the largest number of the dtype.
-        neginf: What stands for minus infinity; None for the least number of the dtype.
+        nan: The replacement for NaN.
+        posinf: The replacement for infinity; None for the largest number of the dtype.
+        neginf: The replacement for minus infinity; None for the lowest number of the dtype.
 
     Returns:
         The shape of `x`.
@@ -216,6 +216,6 @@ def _joined(name: Elementwise, x: Any, y: Any) -> Tensor[Any, NoneTape, np.bool_
 
 
 def _bool_only(x: Tensor[Any, Any, Any]) -> None:
-    """Reject numbers, of which NumPy would ask whether they are zero."""
+    """Reject numbers, which NumPy would compare with zero."""
     if x.data.dtype.kind != "b":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), "bool"))

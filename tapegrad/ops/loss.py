@@ -1,4 +1,4 @@
-"""Losses of numbers and directions: how far predictions are from their targets."""
+"""Regression, hinge and cosine losses."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def elementwise_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
-    """Return a scalar, or a loss for each element; nothing is broadcast."""
+    """Return a scalar, or one loss per element; the shapes must be equal."""
     return reduced_shape(lambda: same_sizes(x, target, x), reduction)
 
 
 def row_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
-    """Return a scalar, or a loss for each row; nothing is broadcast."""
+    """Return a scalar, or one loss per row; the shapes must be equal."""
     return reduced_shape(lambda: same_sizes(at_least(1, x=x), target, x)[:-1], reduction)
 
 
@@ -45,30 +45,30 @@ def row_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
 def mse(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Average the squared errors over all elements.
+    r"""Compute the mean squared error (MSE) loss.
 
     $$L = \frac{1}{n} \sum_i (x_i - t_i)^2, \quad dx = \frac{2}{n} (x - t) \, dL$$
 
     Args:
         x: Predictions, any shape, a float dtype.
-        target: What they should have been, the same shape; it gets no gradient.
-        reduction: `mean`, `sum`, or `none` for the square of each error.
+        target: The expected values, the same shape and dtype; it gets no gradient.
+        reduction: `mean`, `sum`, or `none` for the squared error of each element.
 
     Returns:
-        A scalar, or the shape of `x` where nothing is reduced, in squares of the units of `x`.
+        A scalar, or the shape of `x` where nothing is reduced, in the squared units of `x`.
 
     Raises:
-        ShapeError: The shapes differ; a loss broadcasts nothing.
+        ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `reduction` is none of the three.
+        ValueError: `reduction` is invalid.
     """
 
     def loss(x: Any, t: Any) -> Any:
         return (error := x - t) * error
 
     def slope(x: Any, t: Any) -> Any:
-        return (error := x - t) + error  # for a factor of 2 NumPy would make an array
+        return (error := x - t) + error  # NumPy would convert a factor of 2 to an array
 
     return compared("mse", x, target, reduction, loss, slope)
 
@@ -78,23 +78,23 @@ def mse(
 def rmse(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Take the root of the mean of the squared errors.
+    r"""Compute the root mean squared error (RMSE) loss.
 
     $$L = \sqrt{\frac{1}{n} \sum_i (x_i - t_i)^2}, \quad dx = \frac{x - t}{n L} \, dL$$
 
     Args:
         x: Predictions, any shape, a float dtype.
-        target: What they should have been, the same shape; it gets no gradient.
-        reduction: What is done under the root: `mean`, `sum`, or `none` for the distance of each element.
+        target: The expected values, the same shape and dtype; it gets no gradient.
+        reduction: The reduction under the root: `mean`, `sum`, or `none` for the absolute error of each element.
 
     Returns:
-        A scalar, or the shape of `x` where nothing is reduced, in the units of `x`. Where it is 0, so is the gradient.
+        A scalar, or the shape of `x` where nothing is reduced, in the units of `x`. Where it is 0, the gradient is 0.
 
     Raises:
-        ShapeError: The shapes differ; a loss broadcasts nothing.
+        ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `reduction` is none of the three.
+        ValueError: `reduction` is invalid.
     """
     untaped_only(target)
     x, tape = unwrap(x)
@@ -116,23 +116,23 @@ def rmse(
 def mae(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Average the distances over all elements.
+    r"""Compute the mean absolute error (MAE, L1) loss.
 
     $$L = \frac{1}{n} \sum_i |x_i - t_i|, \quad dx = \frac{1}{n} \operatorname{sign}(x - t) \, dL$$
 
     Args:
-        x: Predictions, any shape, a float dtype. Where one is right its gradient is 0.
-        target: What they should have been, the same shape; it gets no gradient.
-        reduction: `mean`, `sum`, or `none` for the distance of each element.
+        x: Predictions, any shape, a float dtype. Where a prediction equals its target, the gradient is 0.
+        target: The expected values, the same shape and dtype; it gets no gradient.
+        reduction: `mean`, `sum`, or `none` for the absolute error of each element.
 
     Returns:
         A scalar, or the shape of `x` where nothing is reduced, in the units of `x`.
 
     Raises:
-        ShapeError: The shapes differ; a loss broadcasts nothing.
+        ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `reduction` is none of the three.
+        ValueError: `reduction` is invalid.
     """
     return compared("mae", x, target, reduction, _distance, lambda x, t: apply("sign", x - t))
 
@@ -146,25 +146,25 @@ def huber(
     delta: float = 1.0,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Average half the squares of small errors, and of large ones their distances.
+    r"""Compute the Huber loss: quadratic for small errors, linear for large ones.
 
     $$L = \frac{1}{n} \sum_i c_i \left( |e_i| - \tfrac{1}{2} c_i \right), \quad c_i = \min(|e_i|, \delta), \quad
     e = x - t, \quad dx = \frac{1}{n} \min(\max(e, -\delta), \delta) \, dL$$
 
     Args:
         x: Predictions, any shape, a float dtype.
-        target: What they should have been, the same shape; it gets no gradient.
-        delta: Up to which distance δ an error is small, in the units of `x`, above 0.
+        target: The expected values, the same shape and dtype; it gets no gradient.
+        delta: The absolute error δ up to which the loss is quadratic, in the units of `x`, above 0.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
     Returns:
-        A scalar, or the shape of `x` where nothing is reduced, in squares of the units of `x`.
+        A scalar, or the shape of `x` where nothing is reduced, in the squared units of `x`.
 
     Raises:
-        ShapeError: The shapes differ; a loss broadcasts nothing.
+        ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `delta` is not above 0, or `reduction` is none of the three.
+        ValueError: `delta` is not above 0, or `reduction` is invalid.
 
     Source:
         Huber, [Robust estimation of a location parameter](https://doi.org/10.1214/aoms/1177703732), §4.
@@ -186,25 +186,25 @@ def smooth_l1(
     beta: float = 1.0,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Average the distances, whose corner is rounded off: `huber` over β.
+    r"""Compute the smooth L1 loss: `huber` with δ = β, divided by β.
 
     $$L = \frac{1}{n \beta} \sum_i c_i \left( |e_i| - \tfrac{1}{2} c_i \right), \quad c_i = \min(|e_i|, \beta), \quad
     e = x - t, \quad dx = \frac{1}{n \beta} \min(\max(e, -\beta), \beta) \, dL$$
 
     Args:
         x: Predictions, any shape, a float dtype.
-        target: What they should have been, the same shape; it gets no gradient.
-        beta: Up to which distance β the corner is rounded off, in the units of `x`, at least 0, which is `mae`.
+        target: The expected values, the same shape and dtype; it gets no gradient.
+        beta: The absolute error β up to which the loss is quadratic, in the units of `x`, at least 0; 0 gives `mae`.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
     Returns:
         A scalar, or the shape of `x` where nothing is reduced, in the units of `x`.
 
     Raises:
-        ShapeError: The shapes differ; a loss broadcasts nothing.
+        ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `beta` is below 0, or `reduction` is none of the three.
+        ValueError: `beta` is below 0, or `reduction` is invalid.
 
     Source:
         Girshick, [Fast R-CNN](https://arxiv.org/abs/1504.08083), eq. 3, where β is 1.
@@ -229,23 +229,23 @@ def smooth_l1(
 def hinge(
     x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, T, Float]:
-    r"""Average how much each score lacks of being 1 on the right side of zero.
+    r"""Compute the hinge loss between scores and targets of -1 or 1.
 
     $$L = \frac{1}{n} \sum_i \max(0, 1 - t_i x_i), \quad dx = -\frac{1}{n} \, t \, [t x < 1] \, dL$$
 
     Args:
-        x: Scores, any shape, a float dtype. Where the product is 1 the gradient is 0.
-        target: The right side of each, -1 or 1, the same shape and dtype; it gets no gradient.
+        x: Scores, any shape, a float dtype. Where the product with the target is 1, the gradient is 0.
+        target: The class of each element, -1 or 1, the same shape and dtype; it gets no gradient.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
     Returns:
         A scalar, or the shape of `x` where nothing is reduced.
 
     Raises:
-        ShapeError: The shapes differ; a loss broadcasts nothing.
+        ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `reduction` is none of the three.
+        ValueError: `reduction` is invalid.
     """
 
     def loss(x: Any, t: Any) -> Any:
@@ -269,25 +269,26 @@ def cosine(
     eps: float = 1e-8,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Average over all rows how far two of them point in different directions.
+    r"""Compute the cosine loss: 1 minus the cosine similarity of each row and its target.
 
     $$L = \frac{1}{n} \sum_i \left( 1 - \cos_i \right), \quad \cos_i = \frac{x_i \cdot t_i}{|x_i| \, |t_i|}, \quad
     dx_i = \frac{1}{n} \left( \frac{x_i \cos_i}{|x_i|^2} - \frac{t_i}{|x_i| \, |t_i|} \right) dL$$
 
     Args:
         x: Vectors, `(..., C)`, a float dtype.
-        target: Where they should have pointed, the same shape; it gets no gradient.
-        eps: What a length is at least taken for, in the units of `x`, above 0.
+        target: The expected vectors, the same shape and dtype; it gets no gradient.
+        eps: The lower bound of the lengths that are divided by, in the units of `x`, above 0.
         reduction: `mean`, `sum`, or `none` for the loss of each row.
 
     Returns:
-        A scalar, or `(...)` where nothing is reduced; 0 for one direction, 1 for a right angle, 2 for opposites.
+        A scalar, or `(...)` where nothing is reduced; 0 for the same direction, 1 for a right angle, 2 for
+        opposite directions.
 
     Raises:
-        ShapeError: The shapes differ, or there is no axis.
+        ShapeError: The shapes differ, or `x` is a scalar.
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
-        ValueError: `eps` is not above 0, or `reduction` is none of the three.
+        ValueError: `eps` is not above 0, or `reduction` is invalid.
     """
     if not eps > 0:
         message = f"cosine: eps is {eps} but must be above 0"
@@ -305,7 +306,7 @@ def cosine(
         length = _length(x.data, eps)
         dx = x.data * (_cosines(x.data, target.data, eps) / (length * length))
         primitives = engine(dx)
-        dx = primitives.where(engine(length).greater(length, eps), dx, 0)  # a length that is replaced is constant
+        dx = primitives.where(engine(length).greater(length, eps), dx, 0)  # a length replaced by eps is constant
         dx = target.data / (length * _length(target.data, eps)) - dx
         grads.add(x, dx * of_rows(grads.pop_output(out) * -weight, x.shape, reduction))
 
