@@ -298,7 +298,7 @@ class Bindings:
         return answer.copy_modified(arg_types=types, ret_type=result, variables=variables)
 
     def _open_tapes(self, p: CallableType) -> list[TypeVarType]:
-        """Return the tape variables of a returned function that stay open because those of the function arguments do."""
+        """Return the tape variables of a returned function, which are open if those of the function arguments are."""
         declared = [parts.tape for parts in map(tensor_parts, [*p.arg_types, p.ret_type]) if parts is not None]
         names = {t.id: t for t in map(get_proper_type, declared) if isinstance(t, TypeVarType)}
         return [variable for variable in names.values() if self._tape_of_calls(variable)[1]]
