@@ -1,8 +1,7 @@
 """The mypy plugin: `plugins = ["tapegrad.mypy"]`.
 
-mypy imports this file at each start, so it imports only mypy. The other modules and the ops are imported by the first
-hook that needs them, inside a guard: any exception in them is reported as one error at the user's line, and mypy
-goes on.
+mypy imports this file at each start, so it imports only mypy. The first hook that needs other modules or ops imports
+them, inside a guard: an exception in them is reported as one error at the user's line, and mypy goes on.
 """
 
 from __future__ import annotations
@@ -152,7 +151,7 @@ CLAIMS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
 
 
 class Tapegrad(Plugin):
-    """Call the hooks for every expression that may involve a tensor."""
+    """The plugin class of tapegrad: calls the hooks for everything that may involve a tensor."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)

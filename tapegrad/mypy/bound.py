@@ -98,7 +98,7 @@ def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
 
 
 def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
-    """Return the possible values of a name where it is used; an empty list if that is unclear.
+    """Return the possible values, at one use, of a name bound more than once; an empty list if that is unclear.
 
     Follows statements backwards, and every branch of an `if`; a name that a loop binds again is unclear.
     """

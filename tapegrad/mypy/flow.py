@@ -167,7 +167,7 @@ def _owns_tape(ctx: MethodContext) -> bool:
     tape = None if parts is None else get_proper_type(parts.tape)
     if tape is None or not is_tape(tape, CONSUMED_TAPE):
         return tape is not None and is_tape(tape, OWNED_TAPE)
-    return consumer_of(tape) == "backward" or is_behind(tape, ctx.context)  # else `traced` is checked again
+    return consumer_of(tape) == "backward" or is_behind(tape, ctx.context)  # False: `traced()` checked again
 
 
 def _consumed(call: str, ctx: MethodContext, end: End) -> str:

@@ -202,7 +202,7 @@ def owns_tape(ctx: AttributeContext) -> Type:
 
 
 def settled_attribute(ctx: AttributeContext) -> Type:
-    """Return the type of an attribute whose sizes are computed from its object's; numbers, where those are numbers."""
+    """Return the type of an attribute whose sizes are computed from its object's, with number arithmetic evaluated."""
     name = getattr(ctx.context, "name", "")
     if name in ("ndim", "size", "shape") and tensor_parts(ctx.type) is not None:
         if name != "shape":

@@ -1,4 +1,4 @@
-"""A cache of result types: ops and layers called with the same types have the same result.
+"""A cache of result types: for a call of an op or a layer with the same types, nothing is bound or computed again.
 
 The key of a call has everything that the result depends on: numbers, the spelling of size names, tapes and dtypes. Each
 function has its own `N`, so a cached result is rewritten with the names of the new call. A call is not cached if its
@@ -146,7 +146,7 @@ def _form(t: Type, expression: Expression | None, names: Names) -> Form | None:
         if fullname == TENSOR:
             return _tensor(p.args, names)
         if p.last_known_value is not None:
-            return fullname, p.last_known_value  # differs from the key of a literal type, which other types accept
+            return fullname, p.last_known_value  # not the key of a literal type, which other parameters accept
         if fullname == _FLOAT or fullname in _ELLIPSIS:
             return p
         return _slice(expression) if fullname == _SLICE and isinstance(expression, SliceExpr) else None

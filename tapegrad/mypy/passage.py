@@ -81,7 +81,7 @@ class Passage:
         return trial.result
 
     def refuse(self, place: str, layer: Type, message: str, kind: str) -> NoReturn:
-        """Reject the output of a layer.
+        """Raise an error about the input or output of a layer, with its path in the message.
 
         Raises:
             RefusedError: Always.

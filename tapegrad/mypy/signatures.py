@@ -184,7 +184,7 @@ def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
 def parameter_names(declared: CallableType) -> list[str]:
     """Return the names of a signature's parameters.
 
-    mypy has no names for positional-only parameters in its cache, so these are numbered; the operand of an operator is
+    mypy omits names of positional-only parameters, and its cache has none, so they are numbered; that of an operator is
     always called y.
     """
     if None not in declared.arg_names:

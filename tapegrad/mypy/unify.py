@@ -228,7 +228,7 @@ def _unify_unions(bindings: Bindings, declared: UnionType, given: UnionType, whe
 
 
 def _tape_of_one_in(bindings: Bindings, given: UnionType) -> Type:
-    """Return the tape of a union: a number has none, which a tape variable may stand for as well."""
+    """Return the tape of a union: a number has no tape, which only tape variables already include."""
     items = list(map(get_proper_type, given.items))
     tapes = [parts.tape for parts in map(tensor_parts, items) if parts is not None]
     if any(isinstance(item, AnyType) for item in items):
