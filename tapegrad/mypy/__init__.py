@@ -1,7 +1,7 @@
 """The mypy plugin: `plugins = ["tapegrad.mypy"]`.
 
-mypy imports this file at each start, so it imports mypy only. Rooms and ops load at the first hook that needs them,
-inside a guard: whatever goes wrong in them is one error at the user's line and never the end of mypy.
+mypy imports this file at each start, so it imports only mypy. The first hook that needs other modules or ops imports
+them, inside a guard: an exception in them is reported as one error at the user's line, and mypy goes on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Result = TypeVar("Result")
 
 INTERNAL = ErrorCode("tapegrad-internal", "The tapegrad plugin failed", "tapegrad")
 
-# Roots that know no tensors: their calls are told from the others by one look into a set.
+# Packages without tensors: one set lookup recognizes their calls.
 FOREIGN = frozenset(
     [
         "_typeshed",
@@ -74,7 +74,7 @@ FOREIGN |= frozenset(
     ]
 )
 FOREIGN |= frozenset(["scipy", "sklearn", "subprocess", "sys", "time", "types", "typing", "typing_extensions"])
-# Of displays and comprehensions too mypy asks, by names in brackets.
+# mypy also calls hooks for displays and comprehensions, by these names in brackets.
 FOREIGN |= frozenset(
     f"<{name}>"
     for name in [
@@ -106,9 +106,9 @@ SPELLED = frozenset(
 )
 
 _rule_files: list[Path] = []  # of the user's own rules
-_loaded: dict[str, str] = {}  # the version of what this process has loaded, from when mypy first asks
+_loaded: dict[str, str] = {}  # the version of the files that this process has loaded, set when mypy first asks
 
-# How mypy asks for `n + 1`: of an `n: N` by a name with words in it, of a number and of a computed size by its class.
+# The names by which mypy asks for `n + 1`: first for an `n: N`, then, by class, for numbers and computed sizes.
 ARITHMETIC = frozenset({"builtins.len"}) | frozenset(
     place.format(name)
     for place in [
@@ -121,7 +121,7 @@ ARITHMETIC = frozenset({"builtins.len"}) | frozenset(
     for name in ["add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "mod", "rmod"]
 )
 
-# Of these typeshed and NumPy say Any, which they are not where sizes and plain numbers are concerned.
+# typeshed and NumPy type these as Any; for sizes and plain numbers the hooks know more.
 POWERS = {
     place.format(method): hook
     for method, hook in {"__pow__": "power_result", "__rpow__": "reflected_power_result"}.items()
@@ -137,7 +137,7 @@ POWERS = {
     "numpy._typing._ufunc._UFunc_Nin1_Nout1.__call__": "ufunc_result",
 }
 
-# What a hook of each kind returns where it has nothing to say, by its name in the context.
+# The attribute of a context that holds mypy's own answer, by the kind of hook.
 _DEFAULTS = {
     "get_function_signature_hook": "default_signature",
     "get_method_signature_hook": "default_signature",
@@ -151,12 +151,12 @@ CLAIMS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
 
 
 class Tapegrad(Plugin):
-    """Asks the hooks for everything that may concern a tensor."""
+    """The plugin class of tapegrad: calls the hooks for everything that may involve a tensor."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._mistake = ""
-        self._others: list[Plugin] | None = None  # behind this one, known from the first hook on
+        self._others: list[Plugin] | None = None  # the plugins after this one, known from the first hook on
         self._hooks: dict[tuple[str, str], Callable[[Any], Any] | None] = {}
         if options.config_file and "tapegrad-mypy" in Path(options.config_file).read_text("utf-8"):
             self._register_rules(options)
@@ -171,13 +171,13 @@ class Tapegrad(Plugin):
 
     @override
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
-        if self._mistake:  # raised sooner, it would come with a traceback
+        if self._mistake:  # raised earlier, mypy would show a traceback
             raise CompileError([self._mistake])
         super().set_modules(modules)
 
     @override
     def report_config_data(self, ctx: ReportConfigContext) -> dict[str, str]:
-        # mypy compares __version__ with its last run only, which may not have seen every file in the cache.
+        # mypy compares __version__ with its last run only, which may not have checked every file in the cache.
         if not _loaded:
             _loaded["version"] = _version()
         return _loaded
@@ -222,7 +222,7 @@ class Tapegrad(Plugin):
         return self._chained("get_attribute_hook", fullname, ours)
 
     def _chained(self, lookup: str, fullname: str, ours: Callable[[Any], Any]) -> Callable[[Any], Any] | None:
-        """Return a hook that asks the plugins behind this one first: mypy itself asks no plugin behind a hook."""
+        """Return a hook that first asks the plugins after this one, because mypy stops at the first hook."""
         key = lookup, fullname
         if key not in self._hooks:
             if fullname in _numbers and lookup in _RESULTS:
@@ -250,13 +250,13 @@ class Tapegrad(Plugin):
         return hook
 
 
-def plugin(version: str) -> type[Plugin]:  # noqa: ARG001  # mypy's entry point; an unknown version is welcome
-    """Return the plugin to mypy."""
+def plugin(version: str) -> type[Plugin]:  # noqa: ARG001  # mypy's entry point; any mypy version is accepted
+    """Return the plugin class for mypy."""
     return Tapegrad
 
 
 def __getattr__(name: str) -> str:
-    """Compute `__version__` from all files, so that mypy drops its cache when any rule was edited."""
+    """Compute `__version__` from all files, so that mypy drops its cache when any rule has changed."""
     if name != "__version__":
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
@@ -268,13 +268,13 @@ def __getattr__(name: str) -> str:
 def _version() -> str:
     digest = hashlib.sha256()
     for file in (*_files_in(str(Path(__file__).parent.parent)), *map(str, _rule_files)):
-        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123  # as for the folders: mypy asks at each start
+        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123  # faster than pathlib: mypy asks at each start
             digest.update(opened.read())
     return digest.hexdigest()
 
 
 def _files_in(folder: str) -> list[str]:
-    """Return the Python files in a folder and in those inside it, in order; pathlib takes ten times as long."""
+    """Return the Python files in a folder and its subfolders, sorted; pathlib takes ten times as long."""
     found: list[str] = []
     pending = [folder]
     while pending:
@@ -291,7 +291,7 @@ def _guard(hook: Callable[[Context], Result], default: Callable[[Context], Resul
     def guarded(ctx: Context) -> Result:
         try:
             return hook(ctx)
-        except Exception as error:  # noqa: BLE001  # mypy must live, whatever a rule does
+        except Exception as error:  # noqa: BLE001  # an exception in a rule must not end mypy
             place = ctx.cls if isinstance(ctx, ClassDefContext) else ctx.context
             ctx.api.fail(f"tapegrad failed here: {type(error).__name__}: {error}", place, code=INTERNAL)
             return default(ctx)
@@ -307,7 +307,7 @@ def _lazy(name: str) -> Callable[[Any], Any]:
         hook: Callable[[Any], Any] = getattr(hooks, name)
         return hook
 
-    return lambda ctx: loaded()(ctx)  # noqa: PLW0108  # loaded at the first call, not here
+    return lambda ctx: loaded()(ctx)  # noqa: PLW0108  # import the hooks at the first call, not here
 
 
 def _lazy_claim(name: str) -> Callable[[Any], Any]:
@@ -329,7 +329,7 @@ def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
 
 
 def _unless_known(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Ask a hook only where mypy itself has no answer."""
+    """Call a hook only where mypy itself infers Any."""
     return lambda ctx: (
         hook(ctx) if isinstance(get_proper_type(ctx.default_return_type), AnyType) else ctx.default_return_type
     )
@@ -342,13 +342,13 @@ def _lazy_note_defaults(ctx: ClassDefContext) -> None:
 
 
 def _computed_attribute(ctx: AttributeContext) -> Type:
-    """Pass on what an object of known sizes may have computed from them: its class is generic."""
+    """Return the type of an attribute; in a generic class, it may be computed from the sizes of the class."""
     holder = getattr(ctx.type, "partial_fallback", ctx.type)  # the class of a named tuple
     return _settled_attribute(ctx) if getattr(holder, "args", ()) else ctx.default_attr_type
 
 
 def _tensor_sum(ctx: FunctionContext) -> Type:
-    """Type `sum` where it adds tensors; any other loads nothing."""
+    """Compute the type of `sum` over tensors; any other `sum` imports nothing."""
     iterable = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
     parts = iterable.items if isinstance(iterable, TupleType) else getattr(iterable, "args", ())
     if not any(isinstance(one, Instance) and one.type.has_base(_TENSOR) for one in map(get_proper_type, parts)):

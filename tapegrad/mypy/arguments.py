@@ -1,4 +1,4 @@
-"""What a call was given: each argument with its type, its expression, and what it is as a tensor."""
+"""The arguments of a call: the type, the expression and the tensor parts of each."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ _NUMBERS = ("builtins.int", "builtins.float", "numpy.generic")  # a bool is an i
 
 
 class Argument(NamedTuple):
-    """One actual argument: its type, the expression it stands in where there is one, and what it is as a tensor."""
+    """One argument: its type, its expression if there is one, and its parts if it is a tensor."""
 
     type: Type
     expression: Expression | None
     tensor: TensorParts | None
-    starred: bool = False  # one of any number, of which nothing is known
-    keyword: str | None = None  # where it is given by one
+    starred: bool = False  # from a star: any number of arguments, of unknown types
+    keyword: str | None = None  # the name, for a keyword argument
 
 
 class Parts(NamedTuple):
-    """The tensors of a tuple or a list; of one of unknown length, one in the place of any number."""
+    """The tensors of a tuple or a list; if its length is unknown (`counted` is False), one type for all items."""
 
     types: list[Type]
     counted: bool
 
 
 def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[str, list[Argument]]:
-    """Return the actual arguments by parameter; of one that hides behind a star nothing is known."""
+    """Return the arguments by parameter; an argument that comes from a star has an unknown type."""
     return {
         name: [_argument(*one, ctx.api) for one in zip(types, expressions, kinds, keywords, strict=True)]
         for name, types, expressions, kinds, keywords in zip(
@@ -79,7 +79,7 @@ def _argument(t: Type, expression: Expression, kind: ArgKind, keyword: str | Non
         return Argument(unknown(), None, None, starred=True)
     parts = tensor_parts(joined(t))
     if parts is None and isinstance(expression, CallExpr) and _is_array_of_any(t):
-        t = api.get_expression_type(expression)  # as it is by itself: an expected array of Any makes one of Any
+        t = api.get_expression_type(expression)  # without the expected type: an expected array of Any yields Any
     return Argument(t, expression, parts, keyword=keyword)
 
 
@@ -92,8 +92,8 @@ def _is_array_of_any(t: Type) -> bool:
 
 
 def together(ctx: MethodContext) -> Argument | None:
-    """Return as one tuple what a method was given one by one, as those of NumPy take sizes; None of what is not."""
-    types: dict[tuple[Expression, int], Type] = {}  # mypy repeats a star for each item of what stands behind it
+    """Return separate size arguments as one tuple, as methods of NumPy take them; None if one is not a size."""
+    types: dict[tuple[Expression, int], Type] = {}  # mypy repeats a star for each item of the starred tuple
     for t, expression, kind in zip(ctx.arg_types[0], ctx.args[0], ctx.arg_kinds[0], strict=True):
         p = get_proper_type(t)
         items = p.items if kind is ARG_STAR and isinstance(p, TupleType) else [unknown() if kind is ARG_STAR else t]
@@ -111,7 +111,7 @@ def _is_count(t: Type) -> bool:
 
 
 def refined(argument: Argument, api: Any) -> Type:
-    """Return an argument's type, with the size that its expression still knows where the type forgot it."""
+    """Return an argument's type, with the size known from its expression if the type has lost it."""
     p = get_proper_type(argument.type)
     if isinstance(p, Instance) and p.last_known_value is None and is_whole(p):
         size = size_value(p, argument.expression, api)
@@ -120,10 +120,10 @@ def refined(argument: Argument, api: Any) -> Type:
 
 
 def known_value(actuals: list[Argument], api: Any) -> Any:
-    """Return the numbers or the word that an argument is.
+    """Return the numbers or the string that an argument is.
 
     Raises:
-        ValueUnknownError: It is left out, or some of it is unknown.
+        ValueUnknownError: The argument is left out, or part of it is unknown.
     """
     if not actuals:
         raise ValueUnknownError
@@ -134,7 +134,7 @@ def known_value(actuals: list[Argument], api: Any) -> Any:
 
 
 def listed(op: Op, name: str, actuals: list[Argument], api: Any) -> list[Parts]:
-    """Return the tensors that stand in one argument, or one by one in the place of a parameter with a star."""
+    """Return the tensors in one sequence argument, or those given one by one for a starred parameter."""
     if name != op.star:
         return [_parts(argument, api) for argument in actuals]
     return [Parts([argument.type for argument in actuals], counted=True)]
@@ -152,7 +152,7 @@ def _parts(argument: Argument, api: Any) -> Parts:
         return Parts([_newest_item(t, item, api) for t, item in zip(p.items, written, strict=True)], counted=True)
     items = _items(p)
     if expression is not None and _tells_nothing(items):
-        items = _items(get_proper_type(api.get_expression_type(expression)))  # not as the op expects it
+        items = _items(get_proper_type(api.get_expression_type(expression)))  # without the type the op expects
     return Parts(items, counted=False)
 
 
@@ -161,7 +161,7 @@ def _newest_item(t: Type, expression: Expression | None, api: Any) -> Type:
 
 
 def _items(p: ProperType) -> list[Type]:
-    """Return the type of whatever is in a sequence."""
+    """Return the item type of a sequence, as a list of one."""
     if isinstance(p, Instance):
         for base in p.type.mro:
             if base.fullname == "typing.Sequence":
@@ -175,7 +175,7 @@ def _tells_nothing(items: list[Type]) -> bool:
 
 
 def operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | None:
-    """Return the sizes of whatever stands where a tensor may: a number has none."""
+    """Return the sizes of an operand: a tensor, an array or a number, which has none; None if unknown."""
     if parts is not None:
         return shape_items(parts.shape)
     p = get_proper_type(t)
@@ -185,9 +185,9 @@ def operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | Non
 
 
 def numbers_in(t: Type) -> list[Instance]:
-    """Return the classes of a number, of which a union has several; none of what may be no number.
+    """Return the classes of a number, several for a union; an empty list if the type may be something else.
 
-    A number may be known by its value, by a name of the program, or as a member of an enum.
+    The type may be a literal, a type variable or an enum member.
     """
     p = get_proper_type(t)
     if isinstance(p, UnionType | TypeVarType):
@@ -200,7 +200,7 @@ def numbers_in(t: Type) -> list[Instance]:
 
 
 def class_name(number: Instance) -> str:
-    """Return what Python calls the class of a number: `NewType` makes none."""
+    """Return the name of a number's class at run time, where `NewType` makes no class."""
     if number.type.has_base("numpy.generic"):
         return dtype_name(number)
     return next(base.name for base in number.type.mro if not base.is_newtype)

@@ -1,4 +1,4 @@
-"""What the type variables of one call stand for: bound, solved where they are computed, and put into its result."""
+"""The type variables of one call: bind them, solve those that are computed, and substitute them in the result."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 class CallError(Exception):
-    """An argument does not fit; carries the message and the kind of misfit."""
+    """An argument that does not match; has the message and its kind, such as "shape" or "dtype"."""
 
     def __init__(self, message: str, kind: str = "shape") -> None:
         super().__init__(message)
@@ -65,7 +65,7 @@ class CallError(Exception):
 
 
 class Computed(NamedTuple):
-    """A size declared by arithmetic, beside the one that is there; judged when all names are bound."""
+    """A size declared by arithmetic and the actual size; compared when all names are bound."""
 
     declared: Type
     actual: Size
@@ -74,7 +74,7 @@ class Computed(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """A number beside a tensor whose dtype goes by a name: it becomes one of that dtype, if that can hold it."""
+    """A number beside a tensor whose dtype is a type variable: it gets that dtype if the dtype can hold it."""
 
     dtype: TypeVarId
     kind: str  # the full name of `bool`, `int` or `float`
@@ -83,7 +83,7 @@ class Beside(NamedTuple):
 
 
 class Bindings:
-    """What the type variables of one call stand for."""
+    """The values of the type variables of one call."""
 
     def __init__(self, name: str, signature: Signature, make: Make) -> None:
         self.name = name
@@ -107,10 +107,10 @@ class Bindings:
         self._floors: dict[Floor, Size] = {}
 
     def bind(self, variable: TypeVarType, given: ProperType, where: str) -> None:
-        """Bind a name of whichever kind.
+        """Bind a type variable of any kind.
 
         Raises:
-            Refusal: It stands for something else.
+            Refusal: It is already bound to something else.
         """
         kind = self.own.get(variable.id)
         if kind == "size":
@@ -125,10 +125,10 @@ class Bindings:
             self.bind_flag(variable, given)
 
     def bind_size(self, variable: TypeVarType, size: Size, where: str) -> None:
-        """Bind a size.
+        """Bind a size variable.
 
         Raises:
-            Refusal: Another size was bound.
+            Refusal: It is already bound to another size.
         """
         bound, place = self.sizes.get(variable.id, (UNKNOWN, where))
         if surely_differ(bound, size):
@@ -137,10 +137,10 @@ class Bindings:
             self.sizes[variable.id] = size, where
 
     def bind_many(self, many: Size | Many, items: list[Size | Many], where: str) -> None:
-        """Bind any number of sizes.
+        """Bind a `*Sizes` variable to any number of sizes.
 
         Raises:
-            Refusal: Others were bound.
+            Refusal: It is already bound to other sizes.
         """
         if not isinstance(many, Many) or many.variable.id not in self.own:
             return
@@ -154,10 +154,10 @@ class Bindings:
             )
 
     def bind_shape(self, variable: TypeVarType, shape: ProperType, where: str) -> None:
-        """Bind a whole shape.
+        """Bind a shape variable.
 
         Raises:
-            Refusal: Another shape was bound.
+            Refusal: It is already bound to another shape.
         """
         if isinstance(shape, AnyType):
             return
@@ -179,10 +179,10 @@ class Bindings:
             )
 
     def bind_dtype(self, variable: TypeVarType, dtype: ProperType, where: str) -> None:
-        """Bind a dtype, and remember to ask for its bound.
+        """Bind a dtype variable; `finish` compares it with its bound.
 
         Raises:
-            Refusal: Another dtype was bound.
+            Refusal: It is already bound to another dtype.
         """
         if isinstance(dtype, AnyType | UninhabitedType):
             return
@@ -193,33 +193,33 @@ class Bindings:
         self._bounded[variable.id] = None
 
     def bind_flag(self, variable: TypeVarType, given: Type) -> None:
-        """Bind a bool that is known, as far as all that are given agree."""
+        """Bind a bool variable to a known value; values that differ make it unknown."""
         p = literal(given)
         value = p if isinstance(p, LiteralType | TypeVarType) else unknown()
         self.flags[variable.id] = value if self.flags.get(variable.id, value) == value else unknown()
 
     def bind_tape(self, variable: TypeVarType, tape: Type) -> None:
-        """Add one to the tapes that a name stands for: what comes of them is on all."""
+        """Add a tape to those bound to a variable; the result merges all of them."""
         self.tapes.setdefault(variable.id, []).append(tape)
 
     def note_tape_of_call(self, declared: Type, given: Type, function: CallableType) -> None:
-        """Note the tape that a function takes or gives where a name is declared: it counts if no tensor binds it."""
+        """Note the tape of a function argument for a type variable; it is used if no tensor binds the variable."""
         variable, tape = get_proper_type(declared), get_proper_type(given)
         if isinstance(variable, TypeVarType) and variable.id in self.own:
             self.called.setdefault(variable.id, set()).add((tape, tape in function.variables))
 
     def is_open(self, declared: Type) -> bool:
-        """Return whether a declared type names anything that this call decides on."""
+        """Return whether a declared type mentions a type variable of this call."""
         return any(_mentions(declared, variable) for variable in self.own)
 
     def finish(self, *, raw: bool = False) -> None:
-        """Compare computed sizes and bounds of dtypes, now that all names are bound.
+        """Compare computed sizes and the bounds of dtypes, once all names are bound.
 
         Args:
-            raw: Whether values without a tensor around them are computed with, whose dtypes are NumPy's affair.
+            raw: Whether the operands are raw values, whose dtypes NumPy checks.
 
         Raises:
-            Refusal: One comes to another size than is there.
+            Refusal: A computed size differs from the actual one, or a dtype does not match.
         """
         waiting: list[Computed] = []
         while self.computed and len(waiting) != len(self.computed):
@@ -240,10 +240,10 @@ class Bindings:
                 raise CallError(messages.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
 
     def refuse_too_small(self, variables: Sequence[TypeVarLikeType]) -> None:
-        """Reject a number below the least that its name may stand for, as the guard of a constructor does.
+        """Reject a number below the minimum of its size name, as the guard of a constructor does.
 
         Raises:
-            Refusal: One is.
+            Refusal: A number is below the minimum.
         """
         for variable in variables:
             size, where = self.sizes.get(variable.id, (UNKNOWN, ""))
@@ -252,7 +252,7 @@ class Bindings:
                 raise CallError(messages.too_small(self.name, variable.name, size, where, least))
 
     def size(self, t: Type, unbound: Callable[[TypeVarType], Size] = lambda _: UNKNOWN) -> Size:
-        """Read a declared size with the names bound."""
+        """Evaluate a declared size with the bound names."""
         p = get_proper_type(t)
         if isinstance(p, TypeVarType) and p.id in self.own:
             bound, _ = self.sizes.get(p.id, (UNKNOWN, ""))
@@ -265,7 +265,7 @@ class Bindings:
         return size_of(p)
 
     def applied(self, declared: Type, default: Type | None) -> Type:
-        """Return a declared type with everything bound; `default`, mypy's own answer, fills in the rest."""
+        """Substitute everything bound in a declared type; `default`, mypy's own answer, fills in the rest."""
         if isinstance(declared, TypeAliasType) and is_endless(declared):
             return default if default is not None else declared
         p, answer = get_proper_type(declared), get_proper_type(default) if default is not None else None
@@ -286,30 +286,30 @@ class Bindings:
         return default if default is not None else p
 
     def _applied_call(self, p: CallableType, answer: CallableType) -> CallableType:
-        """Return a function that a call gives, with what it leaves open itself."""
+        """Substitute in a function type that a call returns; it keeps its own type variables."""
         if len(answer.arg_types) != len(p.arg_types):
             return answer
         kept = self._open_tapes(p)
         self.tapes.update({variable.id: [variable] for variable in kept})
         types = [self.applied(one, other) for one, other in zip(p.arg_types, answer.arg_types, strict=True)]
         result = self.applied(p.ret_type, answer.ret_type)
-        # mypy has renamed what the function leaves open, and perhaps found more that stays so.
+        # mypy has renamed the function's own type variables, and may have added more.
         variables = [*p.variables, *kept, *answer.variables[len(p.variables) :]]
         return answer.copy_modified(arg_types=types, ret_type=result, variables=variables)
 
     def _open_tapes(self, p: CallableType) -> list[TypeVarType]:
-        """Return the tapes of a function that a call gives, which are open because those of its arguments are."""
+        """Return the tape variables of a returned function, which are open if those of the function arguments are."""
         declared = [parts.tape for parts in map(tensor_parts, [*p.arg_types, p.ret_type]) if parts is not None]
         names = {t.id: t for t in map(get_proper_type, declared) if isinstance(t, TypeVarType)}
         return [variable for variable in names.values() if self._tape_of_calls(variable)[1]]
 
     def _tape_of_calls(self, variable: TypeVarType) -> tuple[Type, bool]:
-        """Return the one tape of all functions that are handed over, and whether each call of them chooses it."""
+        """Return the one tape of all function arguments, and whether each call of them chooses it."""
         tapes = self.called.get(variable.id, set())
         return next(iter(tapes)) if variable.id not in self.tapes and len(tapes) == 1 else (unknown(), False)
 
     def applied_beside(self, shape: Type, declared: Type) -> Type:
-        """Return a declared tensor with tape and dtype bound, beside a shape that is known."""
+        """Substitute the tape and the dtype in a declared tensor type, and set its known shape."""
         p = get_proper_type(declared)
         if not isinstance(p, Instance):
             return p
@@ -328,7 +328,7 @@ class Bindings:
         if kind == "size":
             if p.id in self.sizes:
                 return size_type(self.size(p), self.make)
-            # Left out, a size is its default, as it is where one number stands for several; given but unknown, it
+            # If left out, a size is its default, also where one number sets several sizes; a given but unknown size
             # stays unknown.
             given = [formal for formal in self.given if _mentions(formal, p.id)]
             is_left_out = all(self._follows(p, formal) for formal in given)
@@ -345,7 +345,7 @@ class Bindings:
         if kind == "dtype":
             if p.id in self.dtypes:
                 return self.dtypes[p.id][0]
-            # Left out, a dtype is the default one; given but unknown, it stays unknown.
+            # If left out, a dtype is the default one; a given but unknown dtype stays unknown.
             return unknown() if any(_mentions(formal, p.id) for formal in self.given) else p.default
         return unknown() if answer is None or isinstance(answer, UninhabitedType) else answer
 
@@ -378,7 +378,7 @@ class Bindings:
         return p.copy_modified(items=items, fallback=self._applied_fallback(p, answer))
 
     def _applied_fallback(self, p: TupleType, answer: ProperType | None) -> Instance:
-        """Return the class of a tuple with everything bound: a generic `NamedTuple` types its fields by it."""
+        """Substitute in the class of a tuple, by which a generic `NamedTuple` types its fields."""
         fallback = p.partial_fallback
         if fallback.type.fullname == "builtins.tuple":
             return fallback
@@ -400,7 +400,7 @@ class Bindings:
         return p.copy_modified(args=args)
 
     def _refuse_negative(self, shape: Type) -> None:
-        """Reject a result with a size below 0, which no tensor has, whatever the body would say."""
+        """Reject a result with a size below 0, which no tensor can have."""
         p = get_proper_type(shape)
         for axis, item in enumerate(p.items if isinstance(p, TupleType) else ()):
             if isinstance(item, LiteralType) and isinstance(item.value, int) and item.value < 0:
@@ -413,7 +413,7 @@ class Bindings:
         return [self.applied(p, None)]
 
     def _settle(self, computed: Computed) -> None:
-        """Compare a computed size, or solve it for its one open name; with several it waits on."""
+        """Compare a computed size, or solve it for its one unbound name; with several, try again later."""
         equation = linear(self.size(computed.declared, self._left_open))
         if equation is None:
             value = self.size(computed.declared)
@@ -437,7 +437,7 @@ class Bindings:
         self.bind_size(variable, solution, computed.where)
 
     def _settle_floor(self, computed: Computed) -> None:
-        """Take a floor division whose name stays open for what it comes to: `M // 2` is 3, be M 6 or 7."""
+        """Accept a floor division without binding its name: `M // 2` is 3 for M 6 or 7."""
         size = self.size(computed.declared, self._left_open)
         value = replaced(size, self._floors)
         if surely_differ(value, computed.actual):
@@ -453,18 +453,18 @@ class Bindings:
             self._floors[equation.name] = solution
 
     def _closed(self, t: Type) -> Size:
-        """Read a computed size with all that is known of its names, and of what they are divided by."""
+        """Evaluate a computed size with the bound names and the solved floor divisions."""
         size = self.size(t)
         return replaced(self.size(t, self._left_open), self._floors) if self._floors and is_unknown(size) else size
 
     def _left_open(self, variable: TypeVarType) -> Size:
-        # A name of its own: in the body of a function that calls itself, `N` may be bound to `N`.
+        # A distinct name, because in the body of a recursive function `N` may be bound to `N`.
         name = Name(variable.name, f"{OPEN} {variable.id.raw_id}@{variable.id.namespace}")
         self._open[name] = variable
         return named(name.label, name.scope)
 
     def _refuse_number(self, number: Beside) -> None:
-        """Reject a number that the dtype it would be turned into cannot hold."""
+        """Reject a number that the dtype of the tensor beside it cannot hold."""
         dtype, place = self.dtypes.get(number.dtype, (unknown(), number.where))
         p = get_proper_type(dtype)
         if not isinstance(p, Instance) or number.kind == "builtins.bool":
@@ -487,7 +487,7 @@ def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
 
 
 def shape_name(shape: Type) -> str:
-    """Write a shape, of which its name may be all that is known."""
+    """Format a shape, or the name of its type variable if its sizes are unknown."""
     p = get_proper_type(shape)
     if isinstance(p, TypeVarType):
         return p.name
@@ -508,5 +508,5 @@ def _mentions(t: Type, variable: TypeVarId) -> bool:
 
 
 def _kept_size(answer: ProperType | None) -> Type:
-    """Keep what mypy itself inferred for a size, unless it forgot which."""
+    """Return the size that mypy inferred, or unknown if mypy inferred no particular size."""
     return unknown() if answer is None or is_unknown(size_of(answer)) else answer

@@ -1,4 +1,4 @@
-"""One call judged: arguments against the signature, sizes by the op's rule, and the result's type out of both."""
+"""Check one call: arguments against the signature, sizes by the op's rule; compute the result type from both."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ Rule: TypeAlias = "Callable[[list[Size | Many] | None], None]"
 _NO_OPERANDS: Final = frozenset(
     f"builtins.{name}" for name in ("bytes", "complex", "dict", "frozenset", "list", "range", "set", "str", "tuple")
 )
-_MOST_LISTED: Final = 4096  # parts of a result that a type lists; behind that it says what they have in common
+_MOST_LISTED: Final = 4096  # a tuple type lists up to this many parts; above, it has their common type
 
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
-    """Type the call of a function: an op by its rule, any other by its signature."""
+    """Compute the result type of a function call: an op by its rule, any other function by its signature."""
     signature = signature_of(declared)
     return _judged(ctx, signature, arguments_of(ctx, signature.names), _op_named(ctx, declared))
 
@@ -114,26 +114,26 @@ def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
 def method_call(
     ctx: MethodContext, declared: CallableType, rule: Rule | None = None, asked: Call | None = None
 ) -> Type:
-    """Type the call of a method by its signature; a rule says what of the first tensor's shape that leaves out."""
+    """Compute the result type of a method call by its signature; a rule also checks the first tensor's shape."""
     signature = Signature(declared)
     return _judged(ctx, signature, arguments_of(ctx, signature.names), None, rule, asked)
 
 
 def signed_call(ctx: MethodContext, declared: CallableType) -> Type:
-    """Type a call by the signature of the op that it stands for."""
+    """Compute the result type of a call by the signature of the op behind it."""
     signature = Signature(declared)
     return _judged(ctx, signature, arguments_of(ctx, signature.names), _op_named(ctx, declared))
 
 
 def replaced(ctx: MethodContext, declared: CallableType) -> Type:
-    """Type `_replace` of a generic named tuple as a call of its class."""
+    """Compute the type of `_replace` of a generic named tuple as a call of its class."""
     signature = Signature(declared)
     fields = replaced_fields(ctx, arguments_of(ctx, signature.names), signature.names)
     return _judged(ctx, signature, fields, None)
 
 
 def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: TensorParts) -> Type:
-    """Type an operator, or a method that is an op, by the op of the same meaning."""
+    """Compute the type of an operator or method by the op that implements it."""
     if name == "__iter__":
         return rows(ctx, declared)
     found = op_of_method(name)
@@ -159,7 +159,7 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
 
 
 def rows(ctx: MethodContext, declared: CallableType) -> Type:
-    """Type `iter(x)`, once it is clear that there are rows, and as many as an assignment shares them out to."""
+    """Compute the type of `iter(x)`; report a tensor of shape (), and a number of rows that unpacking cannot match."""
     parts = tensor_parts(ctx.type)
     items = shape_items(parts.shape) if parts is not None else None
     if items == []:
@@ -172,7 +172,7 @@ def rows(ctx: MethodContext, declared: CallableType) -> Type:
 
 
 def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
-    """Type `x.T`, and `x.mT`."""
+    """Compute the type of `x.T` or `x.mT`."""
     op = op_named("matrix_transpose" if getattr(ctx.context, "name", "") == "mT" else "transpose")
     if op is None:
         return ctx.default_attr_type
@@ -188,13 +188,13 @@ def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
 
 
 def is_reflected(declared: CallableType) -> bool:
-    """Return whether a method is an operator of the operand behind it, such as `__rmatmul__`."""
+    """Return whether a method is a reflected operator, such as `__rmatmul__`."""
     found = op_of_method(method_name(declared))
     return found is not None and found[1]
 
 
 def method_name(declared: CallableType) -> str:
-    """Return the name a method was defined by."""
+    """Return the name under which a method was defined."""
     return getattr(declared.definition, "name", "")
 
 
@@ -224,7 +224,7 @@ def _judged(
                 if argument.tensor is not None and name not in signature.unasked:
                     _refuse_consumed(bindings.name, place, argument, ctx.api)
                 bindings.given.append(formal)
-                # Of one of several tensors, where something else may stand as well, each counts.
+                # In a union of a tensor with other types, each tensor type counts.
                 is_one = not isinstance(get_proper_type(formal), UnionType) or tensor_parts(argument.type) is not None
                 if argument.tensor is not None and expected is not None and is_one:
                     unify_tensor(bindings, expected, argument.tensor, place)
@@ -260,7 +260,7 @@ def _judged(
             report(ctx.api, message or str(error), ctx.context, error.kind)
         return _unknown_result(ctx, signature, bindings.make)
     except (ShapeError, DTypeError) as error:
-        # All overloads of an op have one rule: were this one only not chosen, mypy would list them.
+        # All overloads of an op share one rule: without `past_trial`, mypy would list the overloads instead.
         with past_trial(ctx.api) if is_overload(signature.declared) or _is_operation(ctx, op) else nullcontext():
             kind = "shape" if isinstance(error, ShapeError) else "dtype"
             given = [argument for actuals in arguments.values() for argument in actuals]
@@ -271,7 +271,7 @@ def _judged(
 def _asked(
     ctx: FunctionContext | MethodContext, signature: Signature, arguments: dict[str, list[Argument]], op: Op | None
 ) -> Call | None:
-    """Read a call of an op, or of a class of the library, that may have been made before."""
+    """Return a call of an op, or of a class of the library, whose answer may be cached."""
     if op is not None:
         return _call(signature.answers, arguments, op.sequences, ctx.api) if signature.is_open else None
     definition = signature.declared.definition
@@ -281,7 +281,7 @@ def _asked(
 
 
 def layer_asked(ctx: MethodContext, declared: CallableType, layer: Instance) -> Call | None:
-    """Read a call of a layer of the library that may have been made before."""
+    """Return a call of a layer of the library whose answer may be cached."""
     answers = answers_of(declared.definition) if layer.type.fullname.startswith("tapegrad.nn.") else None
     if answers is None:
         return None
@@ -297,7 +297,7 @@ def _call(
     layer: Instance | None = None,
     default: Type | None = None,
 ) -> Call | None:
-    """Read a call; None where more than its types decides on the answer."""
+    """Return a call that can be cached; None if its answer depends on more than the types."""
     if assumed():
         return None
     consumed = consumed_in(api)
@@ -313,7 +313,7 @@ def _call(
 
 
 def _bind_defaults(bindings: Bindings, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
-    """Bind the sizes and flags of a constructor that are left out to their defaults."""
+    """Bind the omitted sizes and flags of a constructor to their defaults."""
     owner = _owner_of_init(signature.result)
     for name, value in defaults_of(owner).items() if owner is not None else ():
         if name not in arguments and name in signature.formals:
@@ -328,7 +328,7 @@ def _owner_of_init(made: Type) -> TypeInfo | None:
 
 
 def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> str | None:
-    """Return what the rule of an op says against sizes that its signature refuses: Python will say that."""
+    """Return the message of an op's rule for sizes that its signature rejects, because Python raises that message."""
     try:
         if op is not None:
             ruled(op, signature, arguments, api)
@@ -338,7 +338,7 @@ def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Ar
 
 
 def _is_refused_lambda(argument: Argument, formal: Type) -> bool:
-    """Return whether mypy has refused an argument, which it reads by what it is expected to take, in its own words."""
+    """Return whether mypy itself rejects a lambda, which it infers from the expected type."""
     if not isinstance(argument.expression, LambdaExpr):
         return False
     p = get_proper_type(formal)
@@ -352,10 +352,10 @@ def _refuse_by(rule: Rule, arguments: dict[str, list[Argument]]) -> None:
 
 
 def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[str, list[Argument]], api: Any) -> None:
-    """Reject what the constructor of a layer does: sizes below the least, under a guard, and those that leave a rest.
+    """Reject numbers that a layer's constructor rejects: below a minimum, if it is guarded, or not divisible.
 
     Raises:
-        Refusal: It does.
+        Refusal: A number is rejected.
     """
     owner = _owner_of_init(signature.result)
     if owner is None:
@@ -372,10 +372,10 @@ def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
 
 
 def _number(signature: Signature, arguments: dict[str, list[Argument]], name: str, api: Any) -> Any:
-    """Return what the parameter of a layer's constructor is given.
+    """Return the value given for a parameter of a layer's constructor.
 
     Raises:
-        ValueUnknownError: It is left out, of a type that mypy itself refuses, or not known.
+        ValueUnknownError: The argument is left out, has a type that mypy itself rejects, or is unknown.
     """
     actuals, formal = arguments.get(name, []), get_proper_type(signature.formals[name])
     expected = formal.upper_bound if isinstance(formal, TypeVarType) else formal
@@ -388,7 +388,7 @@ def _op_result(
     ctx: FunctionContext | MethodContext, signature: Signature, bindings: Bindings, items: list[Any] | None
 ) -> Type:
     declared = signature.result
-    # Several may be none.
+    # A result of several tensors may be empty.
     if items is not None and (is_several(items) or not (items or tensor_parts(declared))):
         return _several(bindings.applied(declared, ctx.default_return_type), items, bindings.make)
     if items is not None and signature.is_open:
@@ -397,7 +397,7 @@ def _op_result(
 
 
 def _several(result: Type, items: list[Dims], make: Make) -> Type:
-    """Type a tuple of tensors, each by its own shape."""
+    """Compute the type of a tuple of tensors, each with its own shape."""
     p = get_proper_type(result)
     if isinstance(p, TupleType) and len(p.items) == len(items):
         shapes = (shape_type(dims, make) for dims in items)
@@ -411,7 +411,7 @@ def _several(result: Type, items: list[Dims], make: Make) -> Type:
 
 
 def _raw(ctx: FunctionContext | MethodContext, result: Type) -> Type:
-    """Make a raw value of a tensor, where an operator was called on one."""
+    """Return a tensor type as that of a raw value, if the operator was called on one."""
     receiver = _raw_receiver(ctx)
     if receiver is None:
         return result
@@ -425,9 +425,9 @@ def _raw_receiver(ctx: FunctionContext | MethodContext) -> Instance | None:
 
 
 def _constructed(signature: Signature, declared: Instance, bindings: Bindings, default: Type) -> Type:
-    """Return an object's class variables the sizes its constructor was called with."""
+    """Return the type of a new object, with the sizes that its constructor was called with."""
     if not declared.type.has_base(MODULE) and not any(map(has_type_vars, signature.formals.values())):
-        return default  # as of a class whose fields another plugin reads
+        return default  # also for a class whose fields another plugin has typed
     answer = get_proper_type(default)
     others = answer.args if isinstance(answer, Instance) and len(answer.args) == len(declared.args) else None
     variables = declared.type.defn.type_vars
@@ -447,9 +447,9 @@ def _with_shape(t: Type, shape: Type) -> Type:
 
 
 def _unknown_result(ctx: FunctionContext | MethodContext, signature: Signature, make: Make) -> Type:
-    """Type what a refused call would have given, so that one mistake is one message."""
+    """Return the result type of a rejected call, so that one mistake gives one message."""
     bindings = Bindings("", signature, make)
-    bindings.given = list(signature.formals.values())  # so that no dtype counts as left out
+    bindings.given = list(signature.formals.values())  # so that every dtype counts as given
     return _raw(ctx, bindings.applied(signature.result, ctx.default_return_type))
 
 
@@ -458,7 +458,7 @@ def _call_name(declared: CallableType, op: Op | None, call: Context) -> str:
         return op.name
     definition = declared.definition
     if definition is None:
-        # A function that another one gave has the name by which it is called.
+        # A function that another one returned has the name by which it is called.
         written = getattr(call.callee, "name", None) if isinstance(call, CallExpr) else None
         return (declared.name or written or "the call").partition(" of ")[0].strip('"')
     owner = getattr(definition, "info", None)
@@ -478,12 +478,12 @@ def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None
 
 
 def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
-    """Return whether mypy tries an operator: of `1 + x` it would show what `int` refuses, not what the tensor does."""
+    """Return whether mypy is trying an operator: for `1 + x` it would report `int`'s error, not the tensor's."""
     return op is not None and isinstance(ctx.context, OpExpr | ComparisonExpr | OperatorAssignmentStmt)
 
 
 def _refuse_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
-    """Reject what mypy lets through because `==` takes any object, and is surely no operand."""
+    """Reject an operand that cannot be one, such as a list, which mypy accepts because `==` takes any object."""
     if op.operator not in ("__eq__", "__ne__"):
         return
     for name in op.operands & arguments.keys():
@@ -495,7 +495,7 @@ def _refuse_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
 
 
 def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
-    """Reject two operands each of which may be a number, where both are."""
+    """Reject a call whose operands are all numbers or arrays, although each alone may be one."""
     if (
         len(op.operands) < 2
         or len([name for name in arguments if name in op.operands and arguments[name][0].tensor is None]) < 2

@@ -1,4 +1,4 @@
-"""Between mypy's types and what rules speak of: sizes, shapes, tapes."""
+"""Conversion between mypy's types and the sizes, shapes, tapes and dtypes that rules use."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _read: dict[TypeVarId, tuple[TypeVarType, Dim]] = {}
 
 
 class Many(NamedTuple):
-    """Any number of sizes, in the place of one: `*Batch`, or a whole shape that goes by a name."""
+    """Any number of sizes in a shape: `*Batch`, or a whole shape that is a type variable."""
 
     variable: TypeVarTupleType | TypeVarType
 
@@ -85,7 +85,7 @@ _ANY_PARTS = TensorParts(_UNKNOWN, _UNKNOWN, _UNKNOWN)
 
 
 def unknown() -> AnyType:
-    """Return the type of what is not known, always the same: mypy keeps that of every expression."""
+    """Return the type for unknown parts; one object, because mypy stores the type of every expression."""
     return _UNKNOWN
 
 
@@ -107,7 +107,7 @@ def tensor_parts(declared: Type) -> TensorParts | None:
 
 
 def joined(t: Type) -> Type:
-    """Return a union of tensors as one tensor with what they agree on, any other type as it is."""
+    """Return a union of tensors as one tensor with their common parts; any other type unchanged."""
     p = get_proper_type(t)
     if not isinstance(p, UnionType):
         return t
@@ -120,7 +120,7 @@ def joined(t: Type) -> Type:
 
 
 def _common(one: Type, other: Type) -> Type:
-    """Return what two types agree on; of two shapes of one rank, the sizes."""
+    """Return the common parts of two types, unknown where they differ; shapes of one rank are compared by size."""
     p, q = get_proper_type(one), get_proper_type(other)
     if p == q:
         return p
@@ -132,7 +132,7 @@ def _common(one: Type, other: Type) -> Type:
 
 
 def bounded(t: Type) -> ProperType:
-    """Return a type, or what bounds a type variable that is no size, shape, tape or dtype of its own."""
+    """Return the bound of a type variable that is bounded by a tensor; any other type unchanged."""
     proper = get_proper_type(t)
     if isinstance(proper, TypeVarType):
         bound = get_proper_type(proper.upper_bound)
@@ -142,7 +142,7 @@ def bounded(t: Type) -> ProperType:
 
 
 def literal(t: Type) -> ProperType:
-    """Return the literal that a value is known to be, that of a number or a word where it is one in an enum."""
+    """Return the literal type of a known value; for a member of an int or str enum, that of its value."""
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.last_known_value is not None:
         p = p.last_known_value
@@ -154,7 +154,7 @@ def literal(t: Type) -> ProperType:
 
 
 def size_of(t: Type) -> Size:
-    """Read a size."""
+    """Return the size that a type represents, or unknown."""
     p = literal(t)
     if isinstance(p, TypeVarType):
         return _named(p)
@@ -169,13 +169,13 @@ def size_of(t: Type) -> Size:
 
 
 def is_size(t: Type) -> bool:
-    """Return whether a type is a size that is known: by number, by name or by arithmetic."""
+    """Return whether a type is a known size: a number, a name or arithmetic on them."""
     return not is_unknown(size_of(t))
 
 
 def _named(variable: TypeVarType) -> Dim:
     known = _read.get(variable.id)
-    if known is None or known[0] is not variable:  # a daemon reads files again
+    if known is None or known[0] is not variable:  # the daemon has read the file again
         known = _read[variable.id] = variable, _newly_named(variable)
     return known[1]
 
@@ -192,7 +192,7 @@ def _newly_named(variable: TypeVarType) -> Dim:
 
 
 def shape_items(shape: Type) -> list[Size | Many] | None:
-    """Read a shape; None where the rank is unknown."""
+    """Return the sizes of a shape type; None if the rank is unknown."""
     p = get_proper_type(shape)
     if isinstance(p, TypeVarType):
         return [Many(p)]
@@ -214,23 +214,23 @@ def shape_items(shape: Type) -> list[Size | Many] | None:
 
 
 def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
-    """Write a shape as a type."""
+    """Return the type of a shape."""
     if items is None or isinstance(items, UnknownDims):
         return unknown()
     for item in items:
         if isinstance(item, Many) and isinstance(item.variable, TypeVarType):
-            # A whole shape by name is a type by itself, but nothing can stand beside it.
+            # A shape variable is a type by itself, but cannot be one of several items.
             return item.variable if len(items) == 1 else unknown()
     return TupleType(item_types(items, make), make("builtins.tuple", [unknown()]))
 
 
 def item_types(items: Sequence[Size | Many], make: Make) -> list[Type]:
-    """Write the sizes of a shape as types, one by one."""
+    """Return the types of the sizes of a shape, one for each."""
     return [UnpackType(item.variable) if isinstance(item, Many) else size_type(item, make) for item in items]
 
 
 def size_type(size: Size, make: Make) -> Type:
-    """Write a size as a type, one form for each normal form."""
+    """Return the type of a size; equal sizes have the same normal form and so the same type."""
     size = simplest(size)
     if isinstance(size, int):
         return LiteralType(size, make("builtins.int", []))
@@ -246,7 +246,7 @@ def size_type(size: Size, make: Make) -> Type:
 
 
 def settled(t: Type, make: Make) -> Type:
-    """Return a type with each computed size in its normal form, the very type where that changes nothing."""
+    """Return a type with each computed size in its normal form; the same object if nothing changes."""
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         return size_type(size_of(p), make)
@@ -260,7 +260,7 @@ def settled(t: Type, make: Make) -> Type:
 
 
 def merged_tape(tapes: list[Type], make: Make) -> Type:
-    """Return the tape of a result: none if all are none, owned if any is, else what is still open."""
+    """Return the merged tape: none if no operand has one, owned if any does, else unknown or what is still open."""
     if len(tapes) == 1 and isinstance(tapes[0], TypeVarType):
         return tapes[0]
     if all(isinstance(tape, Instance) and tape.type.fullname == NONE_TAPE for tape in tapes):
@@ -281,7 +281,7 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
 
 
 def is_tape(t: Type, fullname: str) -> bool:
-    """Return whether a type is that kind of tape."""
+    """Return whether a type is that kind of tape; a tape that is given up counts as consumed."""
     p = get_proper_type(t)
     return isinstance(p, Instance) and (
         p.type.fullname == fullname or (p.type.fullname == GIVEN_UP_TAPE and fullname == CONSUMED_TAPE)
@@ -289,22 +289,22 @@ def is_tape(t: Type, fullname: str) -> bool:
 
 
 def consumer_of(tape: Type) -> str:
-    """Name the method that consumed a tape."""
+    """Return the name of the method that consumed a tape."""
     return "traced" if is_tape(tape, GIVEN_UP_TAPE) else "backward"
 
 
 def is_behind(tape: Type, reader: Context) -> bool:
-    """Return whether a tape was consumed above what reads it: mypy reads the arguments of an overloaded call twice."""
+    """Return whether a tape was consumed above its reader; mypy checks the arguments of an overloaded call twice."""
     return (tape.line, tape.column) < (reader.line, reader.column)
 
 
 def is_endless(t: Type) -> bool:
-    """Return whether a type is an alias that contains itself: a tree of plain values, which no walk gets through."""
+    """Return whether a type is an alias that contains itself, such as a tree of values; recursion would not end."""
     return isinstance(t, TypeAliasType) and t.is_recursive
 
 
 def expanded(t: Type) -> Type:
-    """Write out the aliases in a type: mypy expands one each time that it is asked what stands behind it."""
+    """Return a type with its aliases expanded, because mypy expands an alias each time it is read."""
     if is_endless(t):
         return t
     p = get_proper_type(t)
@@ -322,7 +322,7 @@ def _with_items(p: UnionType | TupleType, items: list[Type]) -> Type:
 
 
 def kind_of(variable: TypeVarLikeType) -> str:
-    """Say what a type variable stands for: a size, a flag, a shape, a tape, a dtype, or something else."""
+    """Return the kind of a type variable: "size", "sizes", "flag", "shape", "tape", "dtype" or "other"."""
     if isinstance(variable, TypeVarTupleType):
         return "sizes"
     bound = get_proper_type(variable.upper_bound)
@@ -343,7 +343,7 @@ def kind_of(variable: TypeVarLikeType) -> str:
 
 
 def dtype_name(t: Type) -> str:
-    """Write a dtype as NumPy does."""
+    """Return the name of a dtype in NumPy's notation."""
     p = get_proper_type(t)
     if isinstance(p, UnionType):
         return " or ".join(map(dtype_name, p.items))
@@ -355,7 +355,7 @@ def dtype_name(t: Type) -> str:
     bits = get_proper_type(p.args[0]) if p.args else None
     width = bits.type.name.strip("_").removesuffix("Bit").removesuffix("bit") if isinstance(bits, Instance) else ""
     kind = name.removesuffix("ing").replace("unsignedinteger", "uint").replace("signedinteger", "int")
-    if kind == "complexfloat" and width.isdigit():  # of two floats
+    if kind == "complexfloat" and width.isdigit():  # two floats of this width
         return f"complex{2 * int(width)}"
     return f"{kind}{width}" if width.isdigit() else name
 
@@ -367,7 +367,7 @@ def _base(t: Instance, fullname: str) -> Any:
 def _tape_parts(tape: Type) -> list[Type]:
     p = get_proper_type(tape)
     if isinstance(p, UnionType):
-        # One of several: owned wins only if all are, and an open one leaves it open.
+        # The tape of a union is known only if all items have the same one.
         kinds = {str(get_proper_type(item)) for item in p.items}
         return _tape_parts(p.items[0]) if len(kinds) == 1 else [unknown()]
     if is_tape(p, MERGED) and isinstance(p, Instance):

@@ -1,4 +1,4 @@
-"""What `assert_divides`, `assert_same` and `assert_shape` tell mypy, and where it holds."""
+"""The effects of `assert_divides`, `assert_same`, `assert_shape` and `reveal_shape` in mypy."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ if TYPE_CHECKING:
 
 
 class Known(NamedTuple):
-    """A fact, and the lines behind the claim to the end of its block, where it holds."""
+    """A fact, and the lines where it holds: from the assertion to the end of its block."""
 
     fact: Fact
     first: int
     last: int
 
 
-_MOST = 100  # functions that claim something; the claims of one are made and used before the next
-_known: dict[Node, dict[int, Known]] = {}  # by function, and by the line of the claim
+_MOST = 100  # functions with assertions; those of one are noted and used before the next is checked
+_known: dict[Node, dict[int, Known]] = {}  # by function, and by the line of the assertion
 
 
 def facts_for(ctx: FunctionContext | MethodContext | AttributeContext) -> list[Fact]:
-    """Return what has been claimed before a call, and hold where it stands."""
+    """Return the asserted facts that hold at a call."""
     if not _known:
         return []
     line, claims = ctx.context.line, _known.get(outermost_scope(ctx.api), {})
@@ -76,7 +76,7 @@ def facts_for(ctx: FunctionContext | MethodContext | AttributeContext) -> list[F
 
 
 def assert_divides(ctx: FunctionContext) -> Type:
-    """Judge a claim of divisibility, and believes it."""
+    """Check an asserted divisibility, and assume it from here on."""
     divisor, number = (_size(ctx, position) for position in range(2))
     if isinstance(divisor, int) and isinstance(number, int) and not surely_divides(divisor, number):
         report(ctx.api, messages.not_divided(divisor, number), ctx.context, "shape")
@@ -86,7 +86,7 @@ def assert_divides(ctx: FunctionContext) -> Type:
 
 
 def assert_same(ctx: FunctionContext) -> Type:
-    """Judge a claim of equality, and believes it."""
+    """Check an asserted equality, and assume it from here on."""
     n, m = (_size(ctx, position) for position in range(2))
     if isinstance(n, int) and isinstance(m, int) and n != m:
         report(ctx.api, messages.not_same(n, m), ctx.context, "shape")
@@ -99,7 +99,7 @@ def assert_same(ctx: FunctionContext) -> Type:
 
 
 def assert_shape(ctx: FunctionContext) -> Type:
-    """Narrow a tensor to the shape it is claimed to have."""
+    """Narrow a tensor to its asserted shape."""
     ctx = with_newest(ctx)
     parts, claimed = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None, _claimed(ctx)
     result = get_proper_type(ctx.default_return_type)
@@ -119,7 +119,7 @@ def assert_shape(ctx: FunctionContext) -> Type:
 
 
 def reveal_shape(ctx: FunctionContext) -> Type:
-    """Note what is known of a tensor."""
+    """Report the shape, the dtype and the tape of a tensor as a note."""
     ctx = with_newest(ctx)
     parts = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None
     if parts is not None:
@@ -134,7 +134,7 @@ def reveal_shape(ctx: FunctionContext) -> Type:
 
 
 def in_words(error: Exception, arguments: Iterable[Argument], ctx: FunctionContext | MethodContext) -> str:
-    """Return what an error says; claims that would decide it are written as the program could make them."""
+    """Return the message of an error; assertions that it suggests use expressions of the program."""
     if not isinstance(error, UndecidedError):
         return str(error)
     expressions: dict[Name, str] = {}
@@ -146,7 +146,7 @@ def in_words(error: Exception, arguments: Iterable[Argument], ctx: FunctionConte
 
 
 def _variables_above(line: int, api: Checker) -> Iterator[tuple[Size, str]]:
-    """Yield the sizes that go by a name in the function that is being checked."""
+    """Yield the sizes in variables of the current function that are bound once, above a line."""
     function = enclosing_function(api)
     if function is None:
         return
@@ -159,7 +159,7 @@ def _variables_above(line: int, api: Checker) -> Iterator[tuple[Size, str]]:
 
 
 def _sizes_of(arguments: Iterable[Argument]) -> Iterator[tuple[Size, str]]:
-    """Yield the sizes of tensors that go by a name, as far as their axes can be counted."""
+    """Yield the sizes of tensors that are variables, up to the first axis of unknown position."""
     for argument in arguments:
         if argument.tensor is None or not isinstance(argument.expression, NameExpr):
             continue
@@ -190,7 +190,7 @@ def _claimed(ctx: FunctionContext) -> Dims | None:
         return None
     if isinstance(claimed, UnknownDims) or not isinstance(claimed, tuple):
         return None
-    return claimed if all(isinstance(n, int | Dim) for n in claimed) else None  # Python refuses what is no size
+    return claimed if all(isinstance(n, int | Dim) for n in claimed) else None  # Python rejects anything else
 
 
 def _sizes(shape: Type) -> Dims | None:
@@ -200,7 +200,7 @@ def _sizes(shape: Type) -> Dims | None:
 
 
 def _contradict(sizes: Dims, claimed: Dims) -> bool:
-    """Return whether no names could stand for numbers so that a claim comes true."""
+    """Return whether no values of the names make the two shapes equal."""
     return len(sizes) != len(claimed) or any(
         isinstance(n, int) and isinstance(m, int) and n != m for n, m in zip(sizes, claimed, strict=True)
     )
@@ -226,7 +226,7 @@ def _believe(ctx: FunctionContext, fact: Fact) -> None:
 
 
 def _block_of(scope: Node, call: Any) -> list[Any]:
-    """Return the statements among which a call stands by itself; none where it is part of an expression."""
+    """Return the statement list that contains a call as a statement; empty if it is part of an expression."""
     for node in inside(scope):
         statements = node.body if isinstance(node, Block) else node.defs if isinstance(node, MypyFile) else []
         if any(isinstance(one, ExpressionStmt) and one.expr is call for one in statements):

@@ -1,4 +1,4 @@
-"""What the tape does over time: traced once, differentiated once, consumed from then on."""
+"""Checks of the calls that start and end a tape: a tensor is traced once, differentiated once, and then consumed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def backward(ctx: MethodContext, result: Type) -> Type:
-    """Judge `x.backward()`, after which `x` is consumed."""
+    """Check `x.backward()`, after which `x` is consumed."""
     parts = tensor_parts(ctx.type)
     if parts is None:
         return result
@@ -56,27 +56,27 @@ def backward(ctx: MethodContext, result: Type) -> Type:
 
 
 def trace(ctx: MethodContext, result: Type) -> Type:
-    """Judge `x.trace()`, for which `x` must have no tape."""
+    """Check `x.trace()`, for which `x` must have no tape."""
     _begin("trace", ctx)
     return result
 
 
 def traced(ctx: MethodContext, result: Type) -> Type:
-    """Judge `x.traced()`, after which `x` is given up."""
+    """Check `x.traced()`, after which `x` is given up."""
     _begin("traced", ctx)
     _consume(ctx, GIVEN_UP_TAPE)
     return result
 
 
 def put_tape(ctx: MethodContext, result: Type) -> Type:
-    """Judge `x.put_tape(tape)`, for which `x` must have no tape."""
+    """Check `x.put_tape(tape)`, for which `x` must have no tape."""
     if not _is_given_up("put_tape", ctx) and _owns_tape(ctx):
         report(ctx.api, messages.tape_unwanted("put_tape", "x"), ctx.context, "tape")
     return result
 
 
 def with_empty_tape(ctx: MethodContext, result: Type) -> Type:
-    """Judge `x.with_empty_tape()`, which begins anew where the tape of `x` was consumed."""
+    """Check `x.with_empty_tape()`, which starts a new tape if that of `x` was consumed."""
     tensor, parts = get_proper_type(result), tensor_parts(result)
     if _is_given_up("with_empty_tape", ctx) or parts is None or not isinstance(tensor, Instance):
         return result
@@ -86,9 +86,9 @@ def with_empty_tape(ctx: MethodContext, result: Type) -> Type:
 
 
 def owns_tape(ctx: AttributeContext) -> Type:
-    """Type `x.owns_tape`, by which mypy tells apart the tensors of a union: of each it asks by itself.
+    """Return the type of `x.owns_tape`: a literal where mypy narrows a union by it, item by item.
 
-    Anywhere else it is a plain bool, or what stands under `if x.owns_tape:` would not be checked for some tensors.
+    A plain read stays a bool; otherwise mypy would skip the body of `if x.owns_tape:` for some tensors.
     """
     parts = tensor_parts(ctx.type)
     if parts is None or getattr(ctx.context, "name", "") == "owns_tape":
@@ -100,17 +100,17 @@ def owns_tape(ctx: AttributeContext) -> Type:
 
 
 def item_assigned(ctx: MethodContext) -> Type:
-    """Reject `x[0] = ...`."""
+    """Report the item assignment `x[0] = ...` as an error, because tensors are immutable."""
     try:
         index = messages.written_index(index_of(ctx.arg_types[0][0], ctx.args[0][0], ctx.api))
-    except (ValueUnknownError, DTypeError):  # of a tensor that is no index either the assignment is the first mistake
+    except (ValueUnknownError, DTypeError):  # with an invalid index too, the assignment is the error to report
         index = "..."
     report(ctx.api, messages.immutable(index), ctx.context, "dtype")
     return ctx.default_return_type
 
 
 def gradient_taken(ctx: MethodContext, result: Type) -> Type:
-    """Judge `grads[x]`, for which `x` must be of a dtype that can change by a little."""
+    """Check `grads[x]`, for which `x` must not have an integer or bool dtype."""
     parts = tensor_parts(result)
     dtype = get_proper_type(parts.dtype) if parts is not None else None
     if isinstance(dtype, Instance) and any(map(dtype.type.has_base, ("numpy.integer", "numpy.bool"))):
@@ -128,10 +128,10 @@ METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {
 
 
 def _consume(ctx: MethodContext, kind: str = CONSUMED_TAPE) -> None:
-    """Narrow a name to a tensor whose tape is consumed, which other names that are bound to it then know as well."""
+    """Narrow a variable to a tensor with a consumed tape; variables assigned from it later get this type too."""
     receiver, name = get_proper_type(ctx.type), _receiver(ctx)
     if not isinstance(name, NameExpr) or not isinstance(receiver, Instance) or len(receiver.args) != 3:
-        return  # an attribute may be bound by any method: `paths` knows where
+        return  # any method may bind an attribute again; `paths` follows attributes
     if may_be_renewed(name, ctx.api):
         return
     consumed = make(ctx.api)(kind, [])
@@ -145,7 +145,7 @@ def _begin(call: str, ctx: MethodContext) -> None:
 
 
 def _end(ctx: MethodContext) -> End | None:
-    """Return what may have consumed the receiver."""
+    """Return the call that may have consumed the receiver."""
     parts = tensor_parts(ctx.type)
     tape = None if parts is None else get_proper_type(parts.tape)
     if tape is not None and is_tape(tape, CONSUMED_TAPE) and is_behind(tape, ctx.context):
@@ -154,7 +154,7 @@ def _end(ctx: MethodContext) -> End | None:
 
 
 def _is_given_up(call: str, ctx: MethodContext) -> bool:
-    """Return whether the receiver may be given up, and reject it if so."""
+    """Return whether the receiver may be given up, and report it if so."""
     end = _end(ctx)
     if end is None or end.method != "traced":
         return False
@@ -167,7 +167,7 @@ def _owns_tape(ctx: MethodContext) -> bool:
     tape = None if parts is None else get_proper_type(parts.tape)
     if tape is None or not is_tape(tape, CONSUMED_TAPE):
         return tape is not None and is_tape(tape, OWNED_TAPE)
-    return consumer_of(tape) == "backward" or is_behind(tape, ctx.context)  # `traced`, read again, began without one
+    return consumer_of(tape) == "backward" or is_behind(tape, ctx.context)  # False: `traced()` checked again
 
 
 def _consumed(call: str, ctx: MethodContext, end: End) -> str:
@@ -191,12 +191,12 @@ def _written(ctx: MethodContext) -> str:
 
 
 def is_item(call: Context) -> bool:
-    """Return whether a call is `x.item()`, whose signature names no tensor."""
+    """Return whether a call is `x.item()`, whose signature mentions no tensor."""
     return isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name == "item"
 
 
 def item(ctx: MethodContext) -> Type:
-    """Judge `x.item()`, for which `x` must have one element."""
+    """Check `x.item()`, for which `x` must have one element."""
     parts = tensor_parts(ctx.type)
     items = shape_items(parts.shape) if parts is not None else None
     count = UNKNOWN if items is None else product(UNKNOWN if isinstance(size, Many) else size for size in items)

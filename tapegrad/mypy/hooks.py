@@ -1,4 +1,4 @@
-"""The hooks that the plugin's entry asks: each finds out what is called and passes it on."""
+"""The hooks behind the plugin class: each determines what is called and passes the call on."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
-    """Let a tensor of any shape, tape and dtype through mypy's own check: the call is judged afterwards."""
+    """Return a signature that accepts tensors of any shape, tape and dtype; the result hooks check the call later."""
     declared = ctx.default_signature
     drop_union_context(ctx.api, declared)
     if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
@@ -65,7 +65,7 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
         return declared.copy_modified(arg_types=[unknown()] * len(declared.arg_types))
     if not is_concerned(declared):
         if isinstance(declared, CallableType) and is_overload(declared):
-            remember(ctx.context, declared)  # it may be the one that mypy chooses
+            remember(ctx.context, declared)  # mypy may choose this overload
         else:
             forget(ctx.context, declared)
         return declared
@@ -85,7 +85,7 @@ def _assigns_item(ctx: FunctionSigContext | MethodSigContext, declared: Function
 
 
 def function_result(ctx: FunctionContext) -> Type:
-    """Type the call of a function or a class."""
+    """Compute the result type of a call of a function or a class."""
     declared = declared_for(ctx)
     ctx = with_newest(ctx)
     claimed = facts_for(ctx)
@@ -99,7 +99,7 @@ def function_result(ctx: FunctionContext) -> Type:
 
 
 def method_result(ctx: MethodContext) -> Type:
-    """Type the call of a method or an operator."""
+    """Compute the result type of a call of a method or an operator."""
     if isinstance(ctx.context, IndexExpr) and len(ctx.args) == 2 and tensor_parts(ctx.type) is not None:
         return flow.item_assigned(ctx)
     declared = declared_for(ctx)
@@ -143,27 +143,27 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
 
 
 def number_result(ctx: FunctionContext | MethodContext) -> Type:
-    """Type `n + 1` and `len(x)` where a size is expected, see `_number`."""
+    """Compute the type of `n + 1` or `len(x)` where a size is expected, see `_number`."""
     return _number(ctx, ctx.default_return_type)
 
 
 def power_result(ctx: MethodContext) -> Type:
-    """Type `n ** 0.5`, of which typeshed says Any for the sake of negative numbers."""
+    """Compute the type of `n ** 0.5`, which is Any in typeshed because a negative base has a complex root."""
     return numbers.power(ctx, ctx.type, ctx.arg_types[0][0])
 
 
 def reflected_power_result(ctx: MethodContext) -> Type:
-    """Type `n ** 0.5` where mypy asks the exponent."""
+    """Compute the type of `n ** 0.5` where mypy asks for `__rpow__` of the exponent."""
     return numbers.power(ctx, ctx.arg_types[0][0], ctx.type)
 
 
 def ufunc_result(ctx: MethodContext) -> Type:
-    """Type `np.sqrt(n)`, of which NumPy's stubs say Any."""
+    """Compute the type of `np.sqrt(n)`, which is Any in NumPy's stubs."""
     return numbers.ufunc(ctx)
 
 
 def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Type) -> Type:
-    """Type a number where a size is expected; anywhere else it stays an int, so that its name may be bound again."""
+    """Return the type of a number: a size where one is expected, else int, so that its variable can be bound again."""
     expected, expression = ctx.api.type_context[-1], ctx.context
     if not isinstance(expression, Expression):
         return default
@@ -173,12 +173,12 @@ def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Ty
         size = size_value(default, expression, ctx.api)
     if not is_unknown(size):
         return size_type(size, make(ctx.api))
-    # An unknown number fits where a size goes by a name or is computed; what a literal takes, mypy knows.
+    # An unknown number is accepted as a named or computed size; mypy itself checks an expected literal.
     return expected if expected is not None and _is_declared(expected) else default
 
 
 def _is_declared(size: Type) -> bool:
-    """Return whether a size is named or computed, out of names that are not yet to be inferred."""
+    """Return whether a size is named or computed, without names that mypy has yet to infer."""
     p = get_proper_type(size)
     if isinstance(p, TypeVarType):
         return not p.id.is_meta_var()
@@ -190,19 +190,19 @@ def _is_declared(size: Type) -> bool:
 
 
 def _is_given_as_size(value: Expression, api: Checker) -> bool:
-    """Return whether a name stands for an expression, and for nothing else, that a function of sizes gives back."""
+    """Return whether a function that returns sizes returns a variable that is bound once, to this expression."""
     given = returned_type(api)
     items = given.items if isinstance(given, TupleType) else [given] if given is not None else []
     return any(map(is_size, items)) and is_given_back(value, api)
 
 
 def owns_tape(ctx: AttributeContext) -> Type:
-    """Type the attribute `owns_tape` of a tensor."""
+    """Return the type of the attribute `owns_tape` of a tensor."""
     return flow.owns_tape(ctx)
 
 
 def settled_attribute(ctx: AttributeContext) -> Type:
-    """Type an attribute whose sizes are computed from those of its object: where these are numbers, so are those."""
+    """Return the type of an attribute whose sizes are computed from its object's, with number arithmetic evaluated."""
     name = getattr(ctx.context, "name", "")
     if name in ("ndim", "size", "shape") and tensor_parts(ctx.type) is not None:
         if name != "shape":
@@ -218,7 +218,7 @@ def _newest_receiver(ctx: AttributeContext) -> Type:
 
 
 def bias_type(ctx: AttributeContext) -> Type:
-    """Type the bias of a layer that knows whether it has one: a parameter, or None."""
+    """Return the type of the bias of a layer whose type says whether it has one: a parameter, or None."""
     has_bias = None if ctx.is_lvalue else layers.flag(ctx.type)
     if has_bias is None:
         return settled_attribute(ctx)
@@ -226,7 +226,7 @@ def bias_type(ctx: AttributeContext) -> Type:
 
 
 def attribute_type(ctx: AttributeContext) -> Type:
-    """Type the attributes `T` and `mT` of a tensor."""
+    """Return the type of the attribute `T` or `mT` of a tensor."""
     receiver = get_proper_type(_newest_receiver(ctx))
     if isinstance(receiver, Instance) and (receiver.type.has_base(TENSOR) or receiver.type.fullname == VALUE):
         return calls.transposed(ctx, receiver)

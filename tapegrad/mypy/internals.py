@@ -1,4 +1,4 @@
-"""Everything of mypy that is not its plugin interface, so that a new mypy breaks one room."""
+"""All uses of mypy outside its plugin interface, so that a new mypy version breaks only this module."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from mypy.nodes import Context
     from mypy.plugin import Plugin
 
-# mypy.checker.TypeChecker has more than CheckerPluginInterface shows; the rest of the plugin asks through here.
+# mypy.checker.TypeChecker has more than CheckerPluginInterface; other modules use it only through this one.
 Checker: TypeAlias = Any
 
 
 def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
-    """Return what makes instances of classes by full name, whether or not the file being checked imports them."""
+    """Return a function that makes an instance of a class by full name, also if the checked file does not import it."""
 
     def made(fullname: str, arguments: list[Type]) -> Instance:
         module, name = _split(fullname)
@@ -65,7 +65,7 @@ def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
 
 
 def plugins_behind(plugin: Plugin, api: Checker) -> list[Plugin]:
-    """Return the plugins that mypy would ask after another one, its own among them."""
+    """Return the plugins that mypy asks after another one, including its default plugin."""
     chain: list[Plugin] = getattr(api.plugin, "_plugins", [plugin])
     return chain[chain.index(plugin) + 1 :]
 
@@ -77,25 +77,25 @@ def enclosing_function(api: Checker) -> FuncItem | None:
 
 
 def returned_type(api: Checker) -> ProperType | None:
-    """Return what the function whose body is being checked is declared to give."""
+    """Return the declared return type of the function whose body is being checked."""
     return get_proper_type(api.return_types[-1]) if api.return_types else None
 
 
 def outermost_scope(api: Checker) -> Node:
-    """Return the function at the top of the file, or the file itself, that is being checked."""
+    """Return the top-level function that is being checked, or the file if there is none."""
     scope: Node = api.scope.top_level_function() or api.scope.stack[0]
     return scope
 
 
 def note(api: Checker, words: str, context: Context) -> None:
-    """Say something that is no error."""
+    """Report a note, which does not count as an error."""
     api.msg.note(words, context)
 
 
 def module_tree(api: Checker, variable: Var) -> MypyFile | None:
-    """Return the file that a module-level name lives in, if it is the one being checked.
+    """Return the file that defines a module-level name, if it is the one being checked.
 
-    Any other may come from mypy's cache, which has no statements: what is read must not hang on that.
+    Any other file may come from mypy's cache, without statements, and results must not depend on that.
     """
     tree: MypyFile = api.tree
     return tree if tree.fullname == variable.fullname.rpartition(".")[0] else None
@@ -108,7 +108,7 @@ def checked_file(api: Checker) -> MypyFile:
 
 
 def scalar_type(api: Checker, name: str) -> Type | None:
-    """Return a scalar type of NumPy, which may be an alias in its stubs; None where there is none."""
+    """Return a scalar type of NumPy, also one that is an alias in its stubs; None if it does not exist."""
     tree = api.modules.get("numpy")
     symbol = tree.names.get(name) if tree is not None else None
     node = symbol.node if symbol is not None else None
@@ -118,7 +118,7 @@ def scalar_type(api: Checker, name: str) -> Type | None:
 
 
 def declared_function(api: Checker, fullname: str) -> CallableType | None:
-    """Return the signature that a function, decorated or not, was written with."""
+    """Return the signature of a function as declared, without its decorators."""
     module, name = _split(fullname)
     tree = api.modules.get(module)
     symbol = tree.names.get(name) if tree is not None else None
@@ -135,14 +135,14 @@ def _split(fullname: str) -> tuple[str, str]:
 
 
 class Trial(NamedTuple):
-    """What a call gave that was only tried: its type, and what would have been said of it."""
+    """The outcome of a call that is only tried: its type, and the errors that it would report."""
 
     result: Type
     errors: list[tuple[str, ErrorCode | None]]
 
 
 class Argument(NamedTuple):
-    """An argument of a call that is tried: its type, and how it is given."""
+    """An argument of a call that is tried: its type, its kind and its name."""
 
     given: Type
     kind: ArgKind = ARG_POS
@@ -150,7 +150,7 @@ class Argument(NamedTuple):
 
 
 def tried_method(api: Checker, receiver: Type, name: str, arguments: list[Argument], context: Context) -> Trial:
-    """Try a method on arguments of some types, with all hooks of a real call but without a word."""
+    """Check a method call on argument types, with all hooks of a real call, and collect its errors."""
     expressions = [TempNode(one.given, context=context) for one in arguments]
     kinds, names = [one.kind for one in arguments], [one.name for one in arguments]
     checker = api.expr_checker
@@ -165,26 +165,26 @@ def tried_method(api: Checker, receiver: Type, name: str, arguments: list[Argume
 
 
 def is_of_library(declared: Type) -> bool:
-    """Return whether a type is a signature of tapegrad's own, which no edit of the program changes."""
+    """Return whether a type is a signature of tapegrad itself, which no edit of the program changes."""
     definition = declared.definition if isinstance(declared, CallableType) else None
     return definition is not None and definition.fullname.startswith("tapegrad.")
 
 
 def depend_on(api: Checker, declared: Type) -> None:
-    """Make the file being checked depend on all modules whose classes and aliases a signature is written with.
+    """Make the file being checked depend on all modules whose classes and aliases a signature mentions.
 
-    mypy reads these dependencies off the types of a file's expressions, and a signature whose parameters were opened no
-    longer names them: a warm run would not check the file again after a change there.
+    mypy collects these dependencies from the types of a file's expressions, and a signature with opened parameters no
+    longer mentions them. Without this, a warm run would not check the file again after a change there.
     """
     if not is_of_library(declared):
         api.module_refs.update(_modules.find_modules([declared]))
 
 
 def depend_on_method(api: Checker, receiver: Type, name: str, method: Type) -> None:
-    """Make what is being checked depend on a method that is called nowhere in the file, as those of a model's layers.
+    """Make the file depend on a method that it does not call itself, such as `forward` of a model's layers.
 
-    A daemon checks again what depends on a changed name, and reads these off the file's own calls; `alias_deps` is what
-    it adds to them.
+    The daemon checks again the code that depends on a changed name. It collects the names from the file's own calls,
+    and adds those in `alias_deps`.
     """
     depend_on(api, method)
     p = get_proper_type(receiver)
@@ -197,14 +197,14 @@ _modules = TypeIndirectionVisitor()
 
 @contextmanager
 def silenced(api: Checker) -> Iterator[None]:
-    """Read expressions without a word: mypy reads them again, and then says what is wrong with them."""
+    """Suppress errors while expressions are read, because mypy reads them again and reports the errors then."""
     with api.msg.filter_errors():
         yield
 
 
 @contextmanager
 def past_trial(api: Checker) -> Iterator[None]:
-    """Let a word through although mypy only tries an overload or an operator, which is not dismissed for it."""
+    """Report errors although mypy is only trying an overload or an operator, whose errors it would discard."""
     watchers = api.msg.errors._watchers
     trial = watchers.pop() if watchers else None
     try:
@@ -215,26 +215,26 @@ def past_trial(api: Checker) -> Iterator[None]:
 
 
 def method_signature(api: Checker, receiver: Instance, name: str) -> FunctionLike | None:
-    """Return the bound signature of a method."""
+    """Return the bound signature of a method; None if the attribute is not callable."""
     found = get_proper_type(api.expr_checker.analyze_external_member_access(name, receiver, TempNode(receiver)))
     depend_on_method(api, receiver, name, found)
     return found if isinstance(found, FunctionLike) else None
 
 
 def needs_others(api: Checker, layer: Type) -> bool:
-    """Return whether a layer takes more than one argument, and will not do with one."""
+    """Return whether a layer requires more than one argument."""
     p = get_proper_type(layer)
     signature = method_signature(api, p, "forward") if isinstance(p, Instance) else None
     return isinstance(signature, CallableType) and sum(kind.is_required() for kind in signature.arg_kinds) > 1
 
 
 def called(t: Type) -> CallableType | None:
-    """Return what calling a value of a type is declared as; None where it is no function, or an overloaded one."""
+    """Return the signature for calling a value of a type; None if it is not callable, or overloaded."""
     return method_of(t, "__call__")
 
 
 def method_of(t: Type, name: str) -> CallableType | None:
-    """Return what calling a method of a value of a type is declared as, of a function the call itself."""
+    """Return the signature of a method of a type, or of a function if the name is `__call__`; None if overloaded."""
     p = get_proper_type(t)
     if not isinstance(p, Instance):
         return p if isinstance(p, CallableType) and name == "__call__" else None
@@ -243,25 +243,25 @@ def method_of(t: Type, name: str) -> CallableType | None:
 
 
 def narrow(api: Checker, expression: Expression, t: Type) -> None:
-    """Narrow a name or an attribute from here on, as an `isinstance` would."""
+    """Narrow a name or an attribute from here on, as an `isinstance` check does."""
     api.binder.put(expression, t)
 
 
 def named_in(api: Any, t: UnboundType) -> str:
-    """Return the full name of what an annotation names; empty where that is nothing yet."""
+    """Return the full name that an annotation refers to; empty if it is not defined yet."""
     symbol = api.lookup_qualified(t.name, t, suppress_errors=True)
     return symbol.fullname or "" if symbol is not None else ""
 
 
 class NotReadyError(Exception):
-    """A class of tapegrad's own has not been read yet; mypy will ask again."""
+    """A class of tapegrad has not been analyzed yet; mypy will analyze the annotation again."""
 
 
 def wait_for(api: Any, fullname: str, arguments: list[Type]) -> Instance:
-    """Make an instance while annotations are being read, when not every class need be known yet.
+    """Return an instance of a class while mypy analyzes annotations, when some classes are not known yet.
 
     Raises:
-        NotReadyError: It is not; mypy has been told to come back.
+        NotReadyError: The class is not known yet; mypy will analyze the annotation again.
     """
     found: Instance | None = api.api.named_type_or_none(fullname, arguments)
     if found is None:
@@ -271,7 +271,7 @@ def wait_for(api: Any, fullname: str, arguments: list[Type]) -> Instance:
 
 
 def is_complete(t: Type) -> bool:
-    """Return whether all that a type names has been read; mypy will ask again where it has not."""
+    """Return whether all names in a type have been analyzed; otherwise mypy will analyze it again."""
     return not has_placeholder(t)
 
 
@@ -279,7 +279,7 @@ def default_argument(made: Instance, position: int, api: Any) -> Type:
     """Return the default of a class's type parameter.
 
     Raises:
-        NotReadyError: It has not been read yet; mypy has been told to come back.
+        NotReadyError: The default has not been analyzed yet; mypy will analyze the annotation again.
     """
     variables = made.type.defn.type_vars
     default = variables[position].default if position < len(variables) else PlaceholderType(None, [], -1)
@@ -290,13 +290,13 @@ def default_argument(made: Instance, position: int, api: Any) -> Type:
 
 
 def newest_binding(expression: NameExpr | MemberExpr, api: Checker) -> Type | None:
-    """Return the type of what a name or an attribute was last bound or narrowed to, None where nothing is known."""
+    """Return the type that a name or an attribute was last bound or narrowed to; None if unknown."""
     bound: Type | None = api.binder.get(expression)
     return bound
 
 
 def attribute_variable(expression: MemberExpr, api: Checker) -> SymbolNode | None:
-    """Return what an attribute of an object is in its class, None where it has none."""
+    """Return the class member that an attribute refers to; None if there is none."""
     if expression.node is not None:
         return expression.node
     owner = get_proper_type(api.get_expression_type(expression.expr))
@@ -305,15 +305,15 @@ def attribute_variable(expression: MemberExpr, api: Checker) -> SymbolNode | Non
 
 
 def simplified_union(items: list[Type]) -> Type:
-    """Return the union of some types, each of which stands there once."""
+    """Return the union of types, without duplicates."""
     return make_simplified_union(items)
 
 
 def drop_union_context(api: Checker, declared: FunctionLike) -> None:
-    """Let a function of a `TypeVarTuple` be inferred from its arguments alone where a union is expected.
+    """Ignore an expected union for a function with a `TypeVarTuple`, which is then inferred from the arguments alone.
 
-    mypy (2.4.1) would bind the `TypeVarTuple` to a union of what each item asks for, which it cannot expand: an
-    INTERNAL ERROR. Items that are None ask for nothing.
+    mypy (2.4.1) would bind the `TypeVarTuple` to a union of what each item expects, which it cannot expand: an
+    INTERNAL ERROR. Items that are None expect nothing.
     """
     expected = api.type_context[-1]
     if expected is None or not any(isinstance(variable, TypeVarTupleType) for variable in declared.items[0].variables):
@@ -324,5 +324,5 @@ def drop_union_context(api: Checker, declared: FunctionLike) -> None:
 
 
 def accepts(formal: Type, actual: Type) -> bool:
-    """Return whether a parameter takes an argument for some choice of its type variables."""
+    """Return whether a parameter accepts an argument for some values of its type variables."""
     return is_subtype(actual, erase_typevars(formal))

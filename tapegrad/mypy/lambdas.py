@@ -1,4 +1,4 @@
-"""Lambdas that are handed over: mypy reads one by what it takes, which the other arguments of the call decide."""
+"""Lambdas as arguments: mypy infers a lambda from its parameter types, which the other arguments decide."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def with_lambdas(
     opened: FunctionLike, declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext
 ) -> FunctionLike:
-    """Say of each lambda what it takes, by the sizes, tapes and dtypes that the other arguments have."""
+    """Return a signature with the parameter types of each lambda, as far as the other arguments decide them."""
     if not isinstance(opened, CallableType) or not isinstance(declared, CallableType) or not declared.variables:
         return opened
     lambdas = [any(isinstance(one, LambdaExpr) for one in actuals) for actuals in ctx.args]
@@ -47,7 +47,7 @@ def _taking(formal: Type, opened: Type, known: dict[TypeVarId, Type]) -> Type:
 
 
 def _known(declared: CallableType, ctx: FunctionSigContext | MethodSigContext) -> dict[TypeVarId, Type]:
-    """Return what the variables of a call stand for as far as all arguments but the lambdas say; Any for the rest."""
+    """Return the values of a call's type variables, bound by all arguments except the lambdas; Any for the rest."""
     bindings = Bindings("", Signature(declared), make(ctx.api))
     kinds = ctx.context.arg_kinds if isinstance(ctx.context, CallExpr) else []
     if not any(kind in (ARG_STAR, ARG_STAR2) for kind in kinds):

@@ -1,4 +1,4 @@
-"""Layers: a call of one says where it stands, and a model is judged as it is made and as it is called."""
+"""Calls of layers, whose errors name the layer, and checks of models where they are made and called."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def called(ctx: MethodContext, declared: CallableType) -> Type:
-    """Type a call of a `forward`, or of a module, which is one of its `forward`."""
+    """Compute the type of a call of a `forward` method, or of a module, which calls its `forward`."""
     receiver = get_proper_type(ctx.type)
     if not isinstance(receiver, Instance) or not receiver.type.has_base(MODULE):
         return method_call(ctx, declared)
@@ -63,11 +63,11 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
 
 
 def wired(ctx: FunctionContext, result: Type) -> Type:
-    """Judge a model as it is made: what one layer gives must be what the next one takes."""
+    """Check a model where it is made: the output of each layer must match the input of the next."""
     made = get_proper_type(result)
     if not isinstance(made, Instance) or made.type.name not in WAYS:
         return result
-    # Of a single layer mypy says it itself.
+    # For a single layer, mypy reports the error itself.
     several = made.args if made.type.has_type_var_tuple_type and container(made) is not None else ()
     for position, layer in enumerate(map(get_proper_type, several)):
         if given := _no_module(layer):
@@ -80,7 +80,7 @@ def wired(ctx: FunctionContext, result: Type) -> Type:
 
 
 def _no_module(p: ProperType) -> str:
-    """Return what an argument is that cannot be a layer, or nothing where it may be one."""
+    """Return the description of an argument that cannot be a layer; empty if it may be one."""
     if isinstance(p, FunctionLike):
         return f"the class {p.type_object().name}" if p.is_type_obj() else "a function"
     if isinstance(p, NoneType):
@@ -91,7 +91,7 @@ def _no_module(p: ProperType) -> str:
 
 
 def item(ctx: MethodContext) -> Type:
-    """Type `model[1]`: the layer that stands there."""
+    """Return the type of `model[1]`, the layer at that index."""
     model, arguments = container(ctx.type), [t for types in ctx.arg_types for t in types]
     if model is None or model.type.name == "Repeated" or len(arguments) != 1:
         return ctx.default_return_type
@@ -102,7 +102,7 @@ def item(ctx: MethodContext) -> Type:
 
 
 def flag(layer: Type) -> bool | None:
-    """Return whether a layer has a bias, None where that is unknown."""
+    """Return whether a layer has a bias; None if that is unknown."""
     p = get_proper_type(layer)
     if not isinstance(p, Instance) or not p.type.has_base(MODULE):
         return None
@@ -115,7 +115,7 @@ def flag(layer: Type) -> bool | None:
 
 
 def _without_int(result: Type, api: Any) -> Type:
-    """Make unknown what was a size of one layer and of another in a list, where mypy has joined them to `int`."""
+    """Make `int` sizes unknown: mypy infers `int` for layers of different sizes in a list."""
     p, parts = get_proper_type(result), tensor_parts(result)
     shape = get_proper_type(parts.shape) if parts is not None else None
     if not isinstance(p, Instance) or not isinstance(shape, TupleType):
@@ -127,19 +127,19 @@ def _without_int(result: Type, api: Any) -> Type:
 
 
 def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Type:
-    """Type a call of a model: what its layers make of the argument, and of what is given beside it."""
+    """Compute the type of a call of a model, by passing the arguments through its layers."""
     arguments = [
         Argument(joined(t), kind, name)
         for types, kinds, names in zip(ctx.arg_types, ctx.arg_kinds, ctx.arg_names, strict=True)
         for t, kind, name in zip(types, kinds, names, strict=True)
     ]
     if not arguments or not accepts(declared.arg_types[0], arguments[0].given):
-        return ctx.default_return_type  # as mypy has said itself
+        return ctx.default_return_type  # mypy has reported the error itself
     place = "" if is_forward(ctx.context) else called_as(ctx)
     try:
         return Passage(ctx.api, ctx.context, arguments[1:]).through(model, arguments[0].given, place or model.type.name)
     except RefusedError as refused:
-        if not _is_miswired(model, ctx.api, ctx.context):  # else it was said where the model was made
+        if not _is_miswired(model, ctx.api, ctx.context):  # otherwise reported where the model was made
             _report(refused, ctx)
         return ctx.default_return_type
 
@@ -150,13 +150,13 @@ def _report(refused: RefusedError | None, ctx: FunctionContext | MethodContext) 
 
 
 def _is_miswired(layer: Type, api: Any, context: Context) -> bool:
-    """Return whether a model fails by itself, whatever comes in."""
+    """Return whether a model fails for every input."""
     p = get_proper_type(layer)
     return isinstance(p, Instance) and container(p) is not None and _miswiring(p, api, context) is not None
 
 
 def _miswiring(model: Instance, api: Any, context: Context) -> RefusedError | None:
-    """Return how a model fails whatever comes in, of any rank."""
+    """Return the error of a model that fails for every input of any rank; None if some input may pass."""
     x = _first_input(model, api)
     failures: list[RefusedError] = []
     for one in [x, *_of_each_rank(x)] if x is not None else []:
@@ -166,7 +166,7 @@ def _miswiring(model: Instance, api: Any, context: Context) -> RefusedError | No
             failures.append(refused)
         else:
             return None
-    # Another rank may only fail sooner; the one that came farthest says what is wrong.
+    # A rank that the first layers reject says little, so report the error that occurs after the most layers.
     return max(failures, key=lambda refused: refused.passed, default=None)
 
 
@@ -182,7 +182,7 @@ def _first_input(layer: Type, api: Any) -> Type | None:
     signature = method_signature(api, p, "forward")
     if not isinstance(signature, CallableType) or not signature.arg_types:
         return None
-    # What goes by a name of the layer's own is whatever comes in.
+    # The type variables of `forward` itself accept any input.
     own = {one.id: unknown() for one in signature.variables if not isinstance(one, TypeVarTupleType)}
     x = get_proper_type(expand_type(signature.arg_types[0], own))
     if not isinstance(x, Instance) or x.type.fullname != TENSOR:
@@ -191,7 +191,7 @@ def _first_input(layer: Type, api: Any) -> Type | None:
 
 
 def _of_each_rank(x: Type) -> list[Type]:
-    """Return a tensor of any rank with none to seven sizes in the place of `...`."""
+    """Return tensors with zero to seven unknown sizes in place of `...`; none if the shape has no `...`."""
     p = get_proper_type(x)
     shape = get_proper_type(p.args[0]) if isinstance(p, Instance) and p.args else None
     if not isinstance(p, Instance) or not isinstance(shape, TupleType):

@@ -1,9 +1,9 @@
-"""What ops and layers gave: asked again of the same types they give the same, and nothing need be bound or computed.
+"""A cache of result types: for a call of an op or a layer with the same types, nothing is bound or computed again.
 
-A call is known by all that it can be told from others by: numbers, names of sizes as they are spelt, tapes and dtypes.
-Each function has an `N` of its own, so what a call of one gave is spelt with the names of the next. Anything whose
-answer hangs on more than that is not remembered: a class of the program's own, which an edit may change, an expression
-that a size is read from, a tape that is consumed, a mistake.
+The key of a call has everything that the result depends on: numbers, the spelling of size names, tapes and dtypes. Each
+function has its own `N`, so a cached result is rewritten with the names of the new call. A call is not cached if its
+result depends on more (a class of the program, which an edit may change, an expression that a size is read from, a
+consumed tape) or if it is an error.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from tapegrad.mypy.conversion import CONSUMED_TAPE, GIVEN_UP_TAPE, PRODUCT, QUOT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-Form: TypeAlias = object  # what stands for an argument in the key of a call, never None
+Form: TypeAlias = object  # an argument in the key of a call, never None
 Key: TypeAlias = tuple[Form, ...]
 Names: TypeAlias = list[TypeVarType]
 
-_MOST = 1000  # calls of one op, and tapes and dtypes
+_MOST = 1000  # entries: calls of one op, and tapes and dtypes
 _BOOL, _FLOAT, _SLICE, _TUPLE = "builtins.bool", "builtins.float", "builtins.slice", "builtins.tuple"
 _ELLIPSIS = ("builtins.ellipsis", "types.EllipsisType")
 
 
 class Answers:
-    """What one op or one layer gave, by call."""
+    """The cached results of one op or one layer, by call."""
 
     def __init__(self) -> None:
         self._known: dict[Key, tuple[Names, Type]] = {}
 
     def of(self, call: Call) -> Type | None:
-        """Return what a call gives, None where none like it was made before."""
+        """Return the cached result of a call; None if there is none."""
         known = self._known.get(call.key)
         if known is None:
             return None
@@ -60,31 +60,31 @@ class Answers:
         return result
 
     def keep(self, call: Call, result: Type) -> None:
-        """Remember what a call gave."""
+        """Store the result of a call."""
         if len(self._known) >= _MOST:
             self._known.clear()
         self._known[call.key] = call.names, result
 
 
 class Call(NamedTuple):
-    """A call: what tells it from others, the names in it in the order in which they stand, and where to look it up."""
+    """A call: its key, the size names in it in order of appearance, and the cache to look in."""
 
     key: Key
     names: Names
     answers: Answers
 
     def answer(self) -> Type | None:
-        """Return what it gives, None where none like it was made before."""
+        """Return the cached result; None if there is none."""
         return self.answers.of(self)
 
     def kept(self, result: Type) -> Type:
-        """Remember what it gave, and return that."""
+        """Store the result, and return it."""
         self.answers.keep(self, result)
         return result
 
 
 def _spelt(t: Type, names: dict[TypeVarId, Type]) -> Type:
-    """Spell the sizes in a type by other names; of a tensor tape and dtype have none, and are not made anew."""
+    """Rename the sizes in a type; the tape and the dtype of a tensor have none, and are not copied."""
     p = get_proper_type(t)
     if not isinstance(p, Instance) or p.type.fullname != TENSOR:
         return expand_type(t, names)
@@ -101,13 +101,13 @@ def call_of(
     layer: Instance | None = None,
     default: Type | None = None,
 ) -> Call | None:
-    """Read a call; None where its answer may hang on more than can be read here.
+    """Return a call with its key; None if its result may depend on more than the key can hold.
 
     Args:
-        answers: Where it is looked up.
-        arguments: By name, with the expressions that they stand in.
-        layer: Whose sizes decide as well.
-        default: What mypy would answer, where that may fill in the rest.
+        answers: The cache to look in.
+        arguments: Name, type and expression of each argument.
+        layer: The layer that is called, whose sizes are part of the key.
+        default: The result type that mypy infers, if parts of it may be used.
     """
     names: Names = []
     key: list[Form] = []
@@ -129,11 +129,11 @@ def call_of(
 
 
 def answers_of(function: SymbolNode | None) -> Answers | None:
-    """Return what a method of one of the library's own layers gave, for as long as it is declared the same."""
+    """Return the cache for a method of one of the library's layers; a new one if its declaration has changed."""
     if not isinstance(function, FuncDef) or not function.fullname.startswith("tapegrad.nn."):
         return None
     written, answers = _answers.get(function, (None, None))
-    if answers is None or written is not function.type:  # a daemon reads files again
+    if answers is None or written is not function.type:  # the daemon has read the file again
         answers = Answers()
         _answers[function] = function.type, answers
     return answers
@@ -146,7 +146,7 @@ def _form(t: Type, expression: Expression | None, names: Names) -> Form | None:
         if fullname == TENSOR:
             return _tensor(p.args, names)
         if p.last_known_value is not None:
-            return fullname, p.last_known_value  # not what a literal type is known by, which may fit elsewhere
+            return fullname, p.last_known_value  # not the key of a literal type, which other parameters accept
         if fullname == _FLOAT or fullname in _ELLIPSIS:
             return p
         return _slice(expression) if fullname == _SLICE and isinstance(expression, SliceExpr) else None
@@ -176,16 +176,16 @@ def _size(t: Type, names: Names) -> Form | None:
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         left, right = (_size(part, names) for part in p.args)
         return None if left is None or right is None else (p.type.fullname, left, right)
-    is_flag = isinstance(p, Instance) and p.type.fullname == _BOOL  # of layers that differ in it
+    is_flag = isinstance(p, Instance) and p.type.fullname == _BOOL  # joined from layers whose flags differ
     return p if is_flag or isinstance(p, AnyType) else None
 
 
 def _name(variable: TypeVarType, names: Names) -> Form | None:
-    """Stands for a name by its spelling, and by its default, which may let it be zero."""
+    """Return the key of a size name: its spelling, and its default, which may allow zero."""
     for known in names:
         if known is variable:
             break
-        if known.name == variable.name:  # of two functions, such as one inside the other
+        if known.name == variable.name:  # of two functions, such as one nested in the other
             return None
     else:
         names.append(variable)
@@ -208,7 +208,7 @@ def _slice(written: SliceExpr) -> Form | None:
 
 
 def _is_known(t: ProperType) -> bool:
-    """Return whether a tape or a dtype is one of the libraries' own, and there to be used."""
+    """Return whether a tape or a dtype is from Python, NumPy or tapegrad, and not consumed."""
     known = _known.get(t)
     if known is None:
         if len(_known) >= _MOST:

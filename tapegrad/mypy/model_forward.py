@@ -1,4 +1,4 @@
-"""The passage of an argument through the layers of a model, each of which says where it stands if it refuses."""
+"""Pass the type of an argument through the layers of a model; errors name the layer that rejects it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class RefusedError(Exception):
-    """A layer of a model refuses what comes; carries what mypy is to say of it, and how many layers it has passed."""
+    """A layer of a model rejects its input; has mypy's errors, and the number of layers passed before."""
 
     def __init__(self, errors: list[tuple[str, ErrorCode | None]], passed: int) -> None:
         super().__init__()
@@ -48,9 +48,10 @@ class RefusedError(Exception):
 
 
 class Passage:
-    """An argument on its way through the layers of a model.
+    """Passes the type of an argument through the layers of a model.
 
-    What is given beside it goes to each layer of a `Repeated`; None while the model is made, and nobody has said.
+    The `others` are further arguments, for each layer of a `Repeated`; None while the model is made, when they are
+    unknown.
     """
 
     def __init__(self, api: Any, context: Context, others: list[Argument] | None = None) -> None:
@@ -61,10 +62,10 @@ class Passage:
         self._passed = 0
 
     def through(self, layer: Type, x: Type, place: str, others: Sequence[Argument] = ()) -> Type:
-        """Return what a layer makes of `x`, and of what is given beside it.
+        """Return what a layer returns for `x` and the other arguments.
 
         Raises:
-            RefusedError: It refuses.
+            RefusedError: The layer rejects them.
         """
         p, holder = get_proper_type(layer), container(layer)
         if not isinstance(p, Instance) or not p.type.has_base(MODULE):
@@ -80,7 +81,7 @@ class Passage:
         return trial.result
 
     def refuse(self, place: str, layer: Type, message: str, kind: str) -> NoReturn:
-        """Reject what a layer gives.
+        """Raise an error about the input or output of a layer, with its path in the message.
 
         Raises:
             RefusedError: Always.
@@ -91,7 +92,7 @@ class Passage:
 
 
 def container(t: Type) -> Instance | None:
-    """Return a layer that passes its argument through others, as the class that says how; None for any other."""
+    """Return a layer that calls other layers as the class that defines how; None for any other layer."""
     p = get_proper_type(t)
     symbol = p.type.get("forward") if isinstance(p, Instance) else None
     owner = getattr(symbol.node, "info", None) if symbol is not None else None
@@ -102,7 +103,7 @@ def container(t: Type) -> Instance | None:
 
 @contextmanager
 def retold(told: Callable[[str], str]) -> Iterator[None]:
-    """Tell every message about a call with the place of its layer."""
+    """Pass every message about a call through a function that adds the path of the layer."""
     outer, Thread.retold = Thread.retold, told
     try:
         yield
@@ -141,7 +142,7 @@ def _again(passage: Passage, model: Instance, x: Type, place: str) -> Type:
         try:
             y = passage.through(layer, x, f"{place}[0]", others)
         except RefusedError:
-            if is_unknown(times):  # it may be 0
+            if is_unknown(times):  # `times` may be 0
                 return unknown()
             raise
         return _common(passage, y, x)
@@ -172,7 +173,7 @@ def _summed(passage: Passage, model: Instance, x: Type, place: str) -> Type:
 
 
 def _inputs(passage: Passage, model: Instance, x: Type, place: str) -> list[Type]:
-    """Return what `AddInto` has for each of its layers."""
+    """Return the input of each layer of an `AddInto`."""
     p, count = get_proper_type(x), len(model.args)
     given, kind = "a Tensor" if tensor_parts(x) is not None else "", "dtype"
     if isinstance(p, TupleType) and not any(isinstance(one, UnpackType) for one in p.items):
@@ -198,7 +199,7 @@ WAYS: dict[str, Callable[[Passage, Instance, Type, str], Type]] = {
 
 
 def _kept(passage: Passage, layer: Type, x: Type, place: str, others: Sequence[Argument] = ()) -> Type:
-    """Return what a layer makes of `x`, whose shape and dtype it must keep."""
+    """Return the output of a layer that must keep the shape and dtype of `x`."""
     y = passage.through(layer, x, place, others)
     change = _change(y, x)
     if change is not None:
@@ -207,7 +208,7 @@ def _kept(passage: Passage, layer: Type, x: Type, place: str, others: Sequence[A
 
 
 def _change(y: Type, x: Type) -> tuple[str, str] | None:
-    """Return the message, and its kind, that says how `y` surely differs from `x` in shape or dtype."""
+    """Return the message and its kind if `y` surely differs from `x` in shape or dtype, else None."""
     before, after = tensor_parts(x), tensor_parts(y)
     if before is None or after is None:
         return None
@@ -225,7 +226,7 @@ def _change(y: Type, x: Type) -> tuple[str, str] | None:
 
 
 def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
-    """Return the message that says where a shape surely differs; behind a `...` axes count from the back."""
+    """Return the message for two shapes that surely differ; after a `...`, axes are counted from the end."""
     ours, theirs = _behind(shape), _behind(expected)
     whole = len(ours) == len(shape) and len(theirs) == len(expected)
     if whole and len(shape) != len(expected):
@@ -238,7 +239,7 @@ def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
 
 
 def _behind(shape: list[Size | Many]) -> list[Size]:
-    """Return the sizes behind the last `...`, or all where there is none."""
+    """Return the sizes after the last `...`, or all sizes if there is none."""
     behind: list[Size] = []
     for n in shape:
         behind = [] if isinstance(n, Many) else [*behind, n]
@@ -246,14 +247,14 @@ def _behind(shape: list[Size | Many]) -> list[Size]:
 
 
 def _both(passage: Passage, x: Type, y: Type) -> Type:
-    """Return the sum or the product of two tensors of one shape."""
+    """Return the type of the sum or the product of two tensors of one shape."""
     known = _known(passage, x, y)
     tape = merged_tape([_parts(x).tape, _parts(y).tape], passage.make)
     return known.copy_modified(args=[known.args[0], tape, known.args[2]])
 
 
 def _known(passage: Passage, y: Type, x: Type) -> Instance:
-    """Return `y`, which has the shape and the dtype of `x`, with what either knows of them."""
+    """Return `y`, which has the shape and dtype of `x`, with everything known of either."""
     ours, theirs = _parts(y), _parts(x)
     shape, other = shape_items(ours.shape), shape_items(theirs.shape)
     if shape is None or other is None or len(shape) != len(other):
@@ -265,7 +266,7 @@ def _known(passage: Passage, y: Type, x: Type) -> Instance:
 
 
 def _common(passage: Passage, y: Type, x: Type) -> Type:
-    """Return a tensor that may be `y` or `x`, with what is the same of both."""
+    """Return the type of a tensor that is either `y` or `x`: the parts that both share."""
     if tensor_parts(y) is None or tensor_parts(x) is None or _change(y, x) is not None:
         return unknown()
     ours, theirs = _parts(y), _parts(x)

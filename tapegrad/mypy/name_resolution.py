@@ -1,4 +1,4 @@
-"""What the names of a function or a module are bound to, where each is bound once."""
+"""The values that the names of a function or a module are bound to."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 Bindings: TypeAlias = dict[Node | None, list[Expression | None]]
 
-# What binds names besides assignments and parameters, and the attribute that holds them.
+# Nodes other than assignments and parameters that bind names, and the attribute with the names.
 _BINDERS = {
     "AsPattern": "name",
     "AssignmentExpr": "target",
@@ -57,7 +57,7 @@ _BINDERS = {
     "TryStmt": "vars",
     "WithStmt": "target",
 }
-# Where the statements and expressions inside others stand; mypy's own visitors cannot be subclassed from a plugin.
+# The attributes with the child nodes of a node. A plugin cannot subclass mypy's visitors.
 _PARTS = (
     *("defs", "func", "body", "else_body", "finally_body", "handlers", "bodies", "guards", "patterns", "subject"),
     *("expr", "rvalue", "items", "args", "callee", "left", "right", "operands", "base", "index", "value", "values"),
@@ -70,16 +70,16 @@ V = TypeVar("V")
 
 
 class OfScope(Generic[V]):
-    """What is read of a scope, kept for the file and for the function in hand: both are asked about again and again."""
+    """A cache of a value computed from a scope, for the last file and the last function: both are read repeatedly."""
 
     def __init__(self, read: Callable[[Node | None], V]) -> None:
         self._read = read
         self._kept: dict[bool, tuple[Node | None, object, V]] = {}
 
     def of(self, scope: Node | None, *, anew: bool = False) -> V:
-        """Return what is known of a scope."""
+        """Return the value for a scope, computed again if `anew` is set or the scope has changed."""
         place = isinstance(scope, MypyFile)
-        # A daemon gives the node of an edited function, or of a file, other statements.
+        # After an edit, the daemon keeps the node of a function or file and replaces its statements.
         statements = getattr(scope, "defs" if place else "body", None)
         kept = self._kept.get(place)
         if kept is None or kept[0] is not scope or kept[1] is not statements or anew:
@@ -88,25 +88,25 @@ class OfScope(Generic[V]):
 
 
 def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
-    """Return the expression a name stands for, None where a statement computes it, and whether it is the only one."""
+    """Return the value of a name (None if a statement computes it), and whether it is bound exactly once."""
     scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
     bindings = _bound.of(scope)
-    if variable not in bindings:  # a tree that is analysed anew has new names
+    if variable not in bindings:  # a tree that is analysed again has new names
         bindings = _bound.of(scope, anew=True)
     values = bindings.get(variable, [])
     return (values[0], True) if len(values) == 1 else (None, False)
 
 
 def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
-    """Return what a name that is bound more than once may stand for where it is used; nothing where that is unclear.
+    """Return the possible values, at one use, of a name bound more than once; an empty list if that is unclear.
 
-    Straight lines are followed back, and branches that bind it on every side; nothing that a loop binds again.
+    Follows statements backwards, and every branch of an `if`; a name that a loop binds again is unclear.
     """
     scope = enclosing_function(api) or outermost_scope(api)
     if not isinstance(scope, MypyFile) and getattr(use.node, "fullname", "") != use.name:
         return []
     if any(_binds(node, use.node) for node in inside(scope) if isinstance(node, FuncItem) and node is not scope):
-        return []  # which may happen at any call
+        return []  # the inner function may bind it at any call
     for block, position in reversed(_blocks_around(use, scope)):
         if _binds_around(block[position], use.node):
             return []
@@ -117,7 +117,7 @@ def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
 
 
 def _binds_around(statement: Any, name: Node | None) -> bool:
-    """Return whether a statement may bind a name before, or in another turn than, the use that is inside it."""
+    """Return whether a statement may bind a name before the use inside it, or in another iteration."""
     match statement:
         case IfStmt(expr=conditions):
             return _binds(conditions, name)
@@ -127,7 +127,7 @@ def _binds_around(statement: Any, name: Node | None) -> bool:
 
 
 def _blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any], int]]:
-    """Return the statement lists around an expression, outermost first, and where in each it stands."""
+    """Return the statement lists around an expression, outermost first, with the index in each."""
     pending: list[tuple[Any, list[tuple[list[Any], int]]]] = [(scope, [])]
     while pending:
         node, chain = pending.pop()
@@ -144,7 +144,7 @@ def _blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any],
 
 
 def _last_in(statements: list[Any], name: Node | None) -> tuple[list[Expression], bool]:
-    """Return what the last statement that binds a name gives it, and whether there is one that does so for sure."""
+    """Return the values from the last statement that binds a name, and whether such a statement exists."""
     for statement in reversed(statements):
         if isinstance(statement, AssignmentStmt):
             for target, value in _assigned(statement):
@@ -164,7 +164,7 @@ def _binds(statement: Any, name: Node | None) -> bool:
 
 
 def inside(scope: Node | None) -> Iterator[Any]:
-    """Yield a function or a file, and every statement and expression in it."""
+    """Yield a function or a file, then every statement and expression in it."""
     pending: list[Any] = [scope]
     while pending:
         node = pending.pop()
@@ -178,12 +178,12 @@ def inside(scope: Node | None) -> Iterator[Any]:
 
 
 def parts_of(node: Any) -> list[Any]:
-    """Return the statements and expressions in another, or list of them, roughly as they run."""
+    """Return the child statements and expressions of a node, or lists of them, roughly in execution order."""
     return [part for name in _parts_in(node.__class__) if (part := getattr(node, name, None)) is not None]
 
 
 def _parts_in(kind: type) -> list[str]:
-    """Return which parts a kind of node has: one or two of all there are, and a number or a string has none."""
+    """Return the attributes with child nodes that a kind of node has; numbers and strings have none."""
     known = _parts_of_kinds.get(kind)
     if known is None:
         known = [] if issubclass(kind, _VALUES) else [name for name in _PARTS if hasattr(kind, name)]
@@ -195,12 +195,12 @@ _parts_of_kinds: dict[type, list[str]] = {}
 
 
 def bound_in(scope: Node) -> set[Node | None]:
-    """Return what a function or a file binds, functions inside it included."""
+    """Return the names that a function or a file binds, including those of inner functions."""
     return set(_bindings(scope))
 
 
 def targets_in(target: Any) -> list[Expression]:
-    """Return what an assignment binds: names, attributes and items, out of tuples and lists of them."""
+    """Return the targets of an assignment: names, attributes and items, also inside tuples and lists."""
     if isinstance(target, TupleExpr | ListExpr):
         return targets_in(target.items)
     if isinstance(target, StarExpr):
@@ -211,7 +211,7 @@ def targets_in(target: Any) -> list[Expression]:
 
 
 def receiver_of(call: Any, *, reflected: bool) -> Expression | None:
-    """Return the expression whose method or operator is called; of a reflected operator it stands behind."""
+    """Return the receiver of a method or operator call; for a reflected operator it is the right operand."""
     match call:
         case OpExpr(left=left, right=right):
             return right if reflected else left
@@ -221,7 +221,7 @@ def receiver_of(call: Any, *, reflected: bool) -> Expression | None:
 
 
 def targets_of(value: Expression, api: Checker) -> int | None:
-    """Return among how many targets an assignment shares out a value; None for any other, and for `*rest`."""
+    """Return the number of targets that an assignment unpacks a value to; None if it unpacks none or has `*rest`."""
     return _shared.of(enclosing_function(api) or outermost_scope(api)).get(value)
 
 
@@ -239,9 +239,9 @@ _shared = OfScope(_shared_out)
 
 
 def targets_bound_to(value: Any, api: Checker) -> list[NameExpr]:
-    """Return the names that an expression, or a conditional expression that it is part of, is assigned to."""
+    """Return the names that an expression, alone or as a branch of a conditional expression, is assigned to."""
     targets = _targets.of(enclosing_function(api) or outermost_scope(api))
-    # Of `x += y` mypy makes an `x + y` of its own.
+    # For `x += y` mypy makes a new node `x + y`.
     return targets.get(value) or (targets.get(value.left, []) if isinstance(value, OpExpr) else [])
 
 
@@ -265,13 +265,13 @@ _targets = OfScope(_targets_by_value)
 
 
 def is_given_back(value: Expression, api: Checker) -> bool:
-    """Return whether the function in hand gives back a name that stands for an expression alone."""
+    """Return whether the current function returns a name that is bound once, to this expression."""
     return value in _given_back.of(enclosing_function(api))
 
 
 def _values_given_back(scope: Node | None) -> set[Expression]:
     given: set[Node | None] = set()
-    listed: set[Node | None] = set()  # a list of one size would take no other number
+    listed: set[Node | None] = set()  # a list typed with one exact size would reject other numbers
     for node in inside(scope):
         if isinstance(node, ReturnStmt):
             given |= {name.node for name in _names(node.expr)}
@@ -299,7 +299,7 @@ def captured(pattern: Any) -> list[Expression]:
 
 
 def _bindings(scope: Node | None) -> Bindings:
-    """List what a function or module binds; a value is None where a statement computes it."""
+    """Return the names that a function or module binds, with their values; None where a statement computes one."""
     found: Bindings = {}
     for node in inside(scope):
         for name, value in _bound_by(node):
@@ -320,7 +320,7 @@ def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
 
 
 def _assigned(statement: AssignmentStmt) -> Iterator[tuple[NameExpr, Expression | None]]:
-    """Yield each name that is assigned to beside the expression it gets; None where a value is shared out."""
+    """Yield each assigned name with its value; None where a value is unpacked."""
     for target in statement.lvalues:
         yield from _paired(target, statement.rvalue)
 

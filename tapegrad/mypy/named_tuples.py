@@ -1,4 +1,4 @@
-"""Generic named tuples: `_replace` may change the sizes of a field, and gives a tuple of those sizes."""
+"""Generic named tuples: `_replace` may change the sizes of a field, and returns a tuple of the new sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def replace_signature(ctx: MethodSigContext, declared: FunctionLike) -> CallableType | None:
-    """Return `_replace` with the sizes of the class left open, as its constructor has them; None of any other call."""
+    """Return the signature of `_replace` with the sizes of the class as type variables; None for any other call."""
     receiver = get_proper_type(ctx.type)
     if not isinstance(receiver, TupleType) or not is_replace(declared):
         return None
@@ -35,13 +35,13 @@ def replace_signature(ctx: MethodSigContext, declared: FunctionLike) -> Callable
 
 
 def is_replace(declared: FunctionLike) -> TypeGuard[CallableType]:
-    """Return whether a signature is that of `_replace`, which mypy writes itself for each class."""
+    """Return whether a signature is that of `_replace`, which mypy generates for each class."""
     name = declared.name if isinstance(declared, CallableType) and declared.definition is None else None
     return name is not None and name.startswith("_replace of ")
 
 
 def field_names(t: TupleType) -> list[str]:
-    """Return the names of the fields of a named tuple; none for any other tuple."""
+    """Return the field names of a named tuple; an empty list for any other tuple."""
     symbol = t.partial_fallback.type.get("__match_args__")
     names = get_proper_type(symbol.type) if symbol is not None else None
     if not isinstance(names, TupleType) or len(names.items) != len(t.items):
@@ -52,7 +52,7 @@ def field_names(t: TupleType) -> list[str]:
 def replaced_fields(
     ctx: MethodContext, given: dict[str, list[Argument]], names: list[str]
 ) -> dict[str, list[Argument]]:
-    """Return the fields that `_replace` makes a tuple of: those given, and beside them those of the tuple itself."""
+    """Return the fields of the tuple that `_replace` returns: the given ones, and the others unchanged."""
     receiver = get_proper_type(ctx.type)
     items = receiver.items if isinstance(receiver, TupleType) else []
     own = {name: [Argument(item, None, tensor_parts(item))] for name, item in zip(names, items, strict=True)}

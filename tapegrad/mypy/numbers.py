@@ -1,4 +1,4 @@
-"""Powers and roots of numbers: what typeshed and NumPy's stubs leave open, and would lose the tensor beside it."""
+"""Types of powers and roots of numbers: the Any of typeshed and NumPy's stubs would hide the tensor beside them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.internals import Checker
 
 _PLAIN = ("builtins.int", "builtins.float")
-# Those that give a float of a whole number.
+# The functions that return a float for an integer.
 _UFUNCS = frozenset(
     [
         "cbrt",
@@ -41,9 +41,9 @@ _UFUNCS = frozenset(
 
 
 def power(ctx: MethodContext, base: Type, exponent: Type) -> Type:
-    """Type a power: a float where either is one, an int of two sizes.
+    """Compute the type of a power: a float if either operand is one, an int for two sizes.
 
-    A negative number may have a complex root. Where the sign is not known it is taken for a real one, as it must be
+    A negative number may have a complex root. If the sign is unknown, the root is assumed to be real, as it must be
     beside a tensor, but only in a file that imports tapegrad.
     """
     classes = [*numbers_in(base), *numbers_in(exponent)]
@@ -58,7 +58,7 @@ def power(ctx: MethodContext, base: Type, exponent: Type) -> Type:
 
 
 def ufunc(ctx: MethodContext) -> Type:
-    """Type a function of NumPy that gives a float, called with one number alone."""
+    """Compute the type of a NumPy function that returns a float, called with a single number."""
     function = get_proper_type(ctx.type)
     name = get_proper_type(function.args[0]) if isinstance(function, Instance) and function.args else None
     given = [t for types in ctx.arg_types for t in types]
@@ -75,7 +75,7 @@ def ufunc(ctx: MethodContext) -> Type:
 
 
 def _is_size(t: Type) -> bool:
-    """Return whether a number is known to be none below 0, by value or by name."""
+    """Return whether a number is known to be at least 0, by value or by name."""
     size = size_of(t)
     return not is_unknown(size) and surely_less(-1, size)
 

@@ -1,10 +1,11 @@
-"""Rules that users write: `[tool.tapegrad-mypy]` in pyproject.toml names the modules in which their ops stand.
+"""Rules that users write: `[tool.tapegrad-mypy]` in pyproject.toml lists the modules that contain their ops.
 
     [tool.tapegrad-mypy]
     rules = ["my_package.ops"]
 
-In another file that mypy reads it is the section `tapegrad-mypy`, with the names between commas. A module is imported
-at the first call of something in it, and whatever goes wrong then is said once: mypy goes on without its rules.
+In another configuration file of mypy it is the section `tapegrad-mypy`, with the names separated by commas. A module is
+imported at the first call of a function in it. If the import fails, the error is reported once, and mypy goes on
+without its rules.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ KEYS = ("rules",)
 
 
 class SettingsError(Exception):
-    """The section says something that is not understood."""
+    """The section has an unknown key or an invalid value."""
 
 
 class RulesError(Exception):
@@ -43,7 +44,7 @@ class RulesError(Exception):
 
 
 class Registered(NamedTuple):
-    """The modules with rules, and the folders in which they are looked for before all others."""
+    """The modules with rules, and the folders that are searched for them before all others."""
 
     modules: tuple[str, ...]
     folders: tuple[str, ...]
@@ -53,12 +54,12 @@ _registered = Registered((), ())
 
 
 def register(options: Options) -> list[Path]:
-    """Read the section, and return the files that rules stand in.
+    """Read the section, and return the files that contain rules.
 
     Raises:
-        SettingsError: A key is unknown, its value is no list of names, or a module is not there.
+        SettingsError: A key is unknown, its value is not a list of names, or a module does not exist.
     """
-    global _registered  # noqa: PLW0603  # a process of mypy has one configuration
+    global _registered  # noqa: PLW0603  # a mypy process has one configuration
     config = Path(options.config_file or "")
     section = _section(config)
     unknown = [key for key in section if key not in KEYS]
@@ -78,7 +79,7 @@ def op_at(fullname: str) -> Op | None:
     """Return the op that a function of a registered module is; None for any other function.
 
     Raises:
-        RulesError: The module cannot be imported; of each this is raised once.
+        RulesError: The module cannot be imported; raised once for each module.
     """
     for module in _registered.modules:
         if fullname.startswith(f"{module}."):
@@ -100,12 +101,12 @@ _told: set[str] = set()
 
 @cache
 def _loaded(module: str) -> str | None:
-    """Import a module, and return what went wrong."""
-    ops()  # the library's own come first, without NumPy
+    """Import a module, and return the error message if that fails."""
+    ops()  # the library's ops first, without NumPy
     try:
         with _searching():
             importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # mypy must live, whatever a user imports
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # a user's module must not end mypy
         return f"{type(error).__name__}: {error}"
     return None
 
@@ -121,7 +122,7 @@ def _searching() -> Iterator[None]:
 
 
 def _section(config: Path) -> dict[str, Any]:
-    """Return the section of the file that mypy was configured by."""
+    """Return the section of mypy's configuration file."""
     text = config.read_text("utf-8")
     if config.suffix == ".toml":
         section: dict[str, Any] = tomllib.loads(text).get("tool", {}).get(SECTION, {})

@@ -1,8 +1,9 @@
-"""Which tensors may be consumed where: a walk over a function's statements, along every path there is.
+"""Find where tensors may be consumed, by following the statements of a function along every path.
 
-mypy narrows by itself what follows in a straight line. At a join it falls back to the declared type, so branches, loops
-and handlers are followed here: a name, or an attribute of `self`, is consumed from `x.backward()`, and given up from
-`x.traced()`, on until it is bound again. What another name holds, a container or a helper, is left to the run time.
+mypy itself narrows types in straight-line code. Where paths join, it falls back to the declared type, so this module
+follows branches, loops and handlers: a name, or an attribute of `self`, is consumed from `x.backward()`, and given up
+from `x.traced()`, until it is bound again. A tensor in another variable, a container or a helper is left to the
+check at run time.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.internals import Checker
 
 Key: TypeAlias = "tuple[Var | str, ...]"  # a variable, and the attributes after it
-State: TypeAlias = "dict[Key, End] | None"  # what consumed each; None where nothing gets to
+State: TypeAlias = "dict[Key, End] | None"  # the call that consumed each; None for unreachable code
 CONSUMERS: Final = ("backward", "traced")
 
 
@@ -71,7 +72,7 @@ class End(NamedTuple):
 
 
 def consumed_by(expression: Expression | None, api: Checker) -> End | None:
-    """Return the call that may have consumed what an expression names, None if there is none."""
+    """Return the call that may have consumed the tensor in a name or an attribute; None if there is none."""
     if not isinstance(expression, NameExpr | MemberExpr):
         return None
     end = consumed_in(api).get(expression)
@@ -79,9 +80,9 @@ def consumed_by(expression: Expression | None, api: Checker) -> End | None:
 
 
 def may_be_renewed(expression: NameExpr | MemberExpr, api: Checker) -> bool:
-    """Return whether what is read may be another tensor at each read.
+    """Return whether a name or an attribute may be another tensor at each read.
 
-    That is so of a property, which may compute it, and of a name that another function binds, at any call.
+    This is true of a property, which may compute it, and of a name that another function may bind at any call.
     """
     if isinstance(expression, NameExpr):
         function = enclosing_function(api)
@@ -102,10 +103,10 @@ def _is_property(node: SymbolNode | None) -> bool:
 
 
 def _bindings_of_outer_names(file: Node | None) -> dict[Node | None, list[FuncItem]]:
-    """List by name of a function, or of the file, the functions inside that bind it."""
+    """Return, for each name of a function or of the file, the inner functions that bind it."""
     owners: dict[GlobalDecl | NonlocalDecl, FuncItem] = {}
     for function in inside(file):
-        if isinstance(function, FuncItem):  # one that is inside another comes after it
+        if isinstance(function, FuncItem):  # an inner function comes after its outer one
             owners |= {node: function for node in inside(function) if isinstance(node, GlobalDecl | NonlocalDecl)}
     found: dict[Node | None, list[FuncItem]] = {}
     for declaration, function in owners.items():
@@ -119,7 +120,7 @@ _outer_bindings = OfScope(_bindings_of_outer_names)
 
 
 def consumed_in(api: Checker) -> dict[Expression, End]:
-    """Return by expression what may be consumed where, in the function or the file that is being checked."""
+    """Return the expressions that may read a consumed tensor, with its end, in the function or file being checked."""
     return _consumed.of(enclosing_function(api) or outermost_scope(api))
 
 
@@ -135,7 +136,7 @@ _consumed = OfScope(_found_in)
 
 
 class _Walk:
-    """Follows statements in the order in which they run, with what may be consumed by then."""
+    """Follows statements in execution order, with the tensors that may be consumed by then."""
 
     def __init__(self) -> None:
         self.found: dict[Expression, End] = {}
@@ -143,7 +144,7 @@ class _Walk:
         self._tries: list[list[State]] = []  # states inside a `try`, any of which its handlers may start from
 
     def through(self, node: Any, state: State) -> State:
-        """Return what may be consumed after a statement, or several."""
+        """Return what may be consumed after one statement, or several."""
         if state is None or node is None:
             return state
         if isinstance(node, list):
@@ -192,7 +193,7 @@ class _Walk:
         return _joined([*ends, self.through(otherwise, state)])
 
     def _cases(self, node: MatchStmt, state: State) -> State:
-        ends = [state]  # no case need match
+        ends = [state]  # perhaps no case matches
         for pattern, guard, body in zip(node.patterns, node.guards, node.bodies, strict=True):
             ends.append(self.through(body, self._read(guard, self._bound(captured(pattern), state))))
         return _joined(ends)
@@ -219,9 +220,9 @@ class _Walk:
         return entry
 
     def _turn(self, node: GeneratorExpr | DictionaryComprehension, state: State) -> State:
-        """Return what may be consumed once a comprehension has come to its value."""
+        """Return what may be consumed after one iteration of a comprehension."""
         for position, index in enumerate(node.indices):
-            sequence = node.sequences[position] if position else None  # the first was read before all turns
+            sequence = node.sequences[position] if position else None  # the first was read before the first iteration
             state = self._read(node.condlists[position], self._bound(index, self._read(sequence, state)))
         return self._read([node.left_expr] if isinstance(node, GeneratorExpr) else [node.key, node.value], state)
 
@@ -237,7 +238,7 @@ class _Walk:
         return self.through(node.finally_body, end)
 
     def _read(self, expression: Any, state: State) -> State:
-        """Return what may be consumed after an expression, and note each name that may be consumed before it."""
+        """Return what may be consumed after an expression, and note each name in it that may be consumed already."""
         if state is None or expression is None:
             return state
         if isinstance(expression, list | tuple):
@@ -255,7 +256,7 @@ class _Walk:
             case DictionaryComprehension():
                 return self._turns(expression, state)
             case GeneratorExpr():
-                return self._turn(expression, self._read(expression.sequences[0], state))  # `next` asks for one
+                return self._turn(expression, self._read(expression.sequences[0], state))  # one iteration, as by `next`
             case AssignmentExpr(target=target, value=value):
                 return self._bound(target, self._read(value, state))
             case CallExpr(callee=callee, args=arguments):
@@ -266,7 +267,7 @@ class _Walk:
         key = _consumed_by(call)
         if state is None:
             return None
-        if key is None:  # a method may bind its object's attributes, and so may whoever is given the object
+        if key is None:  # a method, or a function that gets the object, may bind the object's attributes
             objects = {_root(one) for one in (call.callee, *call.args)}
             return {one: end for one, end in state.items() if len(one) == 1 or one[0] not in objects}
         end = End(call.line, getattr(call.callee, "name", ""))
@@ -276,7 +277,7 @@ class _Walk:
         return state
 
     def _bound(self, target: Any, state: State) -> State:
-        """Return what may be consumed once names are bound to something else."""
+        """Return what may be consumed after names are bound to something else."""
         if state is None:
             return None
         keys = [key for one in targets_in(target) if (key := _key(one)) is not None]
@@ -284,7 +285,7 @@ class _Walk:
 
 
 def _joined(states: list[State]) -> State:
-    """Return what may be consumed where paths meet."""
+    """Return what may be consumed where paths join."""
     reached = [state for state in states if state is not None]
     joined: dict[Key, End] = {}
     for state in reached:
@@ -294,7 +295,7 @@ def _joined(states: list[State]) -> State:
 
 
 def _key(expression: Any) -> Key | None:
-    """Return what a name, or an attribute of a name, is known by."""
+    """Return the key of a name, or of an attribute of a name; None for any other expression."""
     attributes: list[str] = []
     while isinstance(expression, MemberExpr):
         attributes.append(expression.name)
@@ -311,14 +312,14 @@ def _root(expression: Any) -> Node | None:
 
 
 def _consumed_by(call: Any) -> Key | None:
-    """Return what a call consumes: its receiver."""
+    """Return the key of the receiver that a call consumes; None for any other call."""
     if isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name in CONSUMERS:
         return _key(call.callee.expr)
     return None
 
 
 def _never_returns(call: CallExpr) -> bool:
-    """Return whether a function, or a method of a name whose class is known by now, is declared as NoReturn."""
+    """Return whether a function, or a method of a name whose class is already known, is declared as NoReturn."""
     callee = call.callee
     node = callee.node if isinstance(callee, RefExpr) else None
     if node is None and isinstance(callee, MemberExpr) and isinstance(callee.expr, NameExpr):

@@ -1,4 +1,4 @@
-"""Where the layer stands that is called: the twin of `tapegrad.nn.places`, for mypy's expressions."""
+"""Paths of layers, such as `Net.layers[1]`: the counterpart of `tapegrad.nn.places` for mypy's expressions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 def called_as(ctx: MethodContext) -> str:
-    """Return what a layer is called by, `self` by its class: `Net.layers[1]`; empty for what is no such path."""
+    """Return the path by which a layer is called, with the class for `self`: `Net.layers[1]`; empty if none."""
     return _path(ctx.context.callee, ctx.api) if isinstance(ctx.context, CallExpr) else ""
 
 
 def shown(layer: Instance) -> str:
-    """Write a layer by its class, with the sizes that a guarded `__init__` remembers at run time."""
+    """Return the text of a layer: its class, with the sizes that a guarded `__init__` stores at run time."""
     symbol = layer.type.names.get("__init__")
-    # Of a decorator mypy's cache keeps only that there is one.
+    # mypy's cache keeps that there is a decorator, but not which.
     guarded = symbol is not None and isinstance(symbol.node, Decorator)
     variables = layer.type.defn.type_vars
     if not guarded or not all(kind_of(variable) in ("size", "flag") for variable in variables):
@@ -53,7 +53,7 @@ def shown(layer: Instance) -> str:
 
 
 def _default(variable: TypeVarLikeType, sizes: dict[str, Size]) -> Size | None:
-    """Return the size that a variable of a class has where it is left out, None where there is none."""
+    """Return the default size of a class's type variable; None if it has none."""
     default = get_proper_type(variable.default)
     if isinstance(default, TypeVarType):
         return sizes.get(default.name)
@@ -61,7 +61,7 @@ def _default(variable: TypeVarLikeType, sizes: dict[str, Size]) -> Size | None:
 
 
 def is_forward(call: Context) -> bool:
-    """Return whether `forward` itself is called, and not the module."""
+    """Return whether a call is of `forward` itself, not of the module."""
     return (
         isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr | SuperExpr) and call.callee.name == "forward"
     )

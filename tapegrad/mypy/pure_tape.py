@@ -1,4 +1,4 @@
-"""Ops on the nodes of a pure tape: each is typed by the op on tensors that it was made of."""
+"""Ops on the nodes of a pure tape: each is typed by the op on tensors that it was lifted from."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ PROGRAM = "tapegrad.tapem.program.TapeM"
 
 
 def op_of(t: Type, api: Any) -> CallableType | None:
-    """Return the signature of the op that something was lifted from; None of anything else."""
+    """Return the signature of the op that a value was lifted from; None if it is not a lifted op."""
     p = get_proper_type(t)
     op = get_proper_type(p.args[0]) if isinstance(p, Instance) and p.type.fullname == LIFTED else None
     if not isinstance(op, CallableType):
         return None
     if op.definition is None and op.variables:
-        # Read from mypy's cache, a signature has forgotten whose it is; its type variables have not.
+        # A signature from mypy's cache has lost its definition, but its type variables name the function.
         return declared_function(api, op.variables[0].id.namespace) or op
     return op
 
 
 def op_called(ctx: MethodSigContext) -> CallableType | None:
-    """Return the signature of the op that is called by another name; None of any other call, such as a comparison."""
+    """Return the signature of the lifted op that is called; None for any other call, such as a comparison."""
     return op_of(ctx.type, ctx.api) if method_name(ctx.default_signature) == "__call__" else None
 
 
 def signature(ctx: MethodSigContext, op: CallableType) -> CallableType:
-    """Return the op's own signature with any node for each tensor: mypy itself then counts and names the arguments."""
+    """Return the op's own signature with nodes for tensors, so that mypy checks the number and names of arguments."""
     return op.copy_modified(
         arg_types=[_of_nodes(t, make(ctx.api)) for t in op.arg_types], ret_type=ctx.default_signature.ret_type
     )
 
 
 def call(ctx: MethodContext, op: CallableType) -> Type:
-    """Type the call by the op's rule: a program whose value is a node of the shape and dtype of the op's tensor."""
+    """Compute the type of the call: a program whose value is a node with the result shape and dtype of the op."""
     parts = tensor_parts(signed_call(ctx, op))
     if parts is None:
         return ctx.default_return_type
@@ -53,7 +53,7 @@ def call(ctx: MethodContext, op: CallableType) -> Type:
 
 
 def bound(ctx: MethodContext) -> Type | None:
-    """Type `program.bind(tapem.exp)`, where an op is handed on by its name; None where any other function is."""
+    """Compute the type of `program.bind(tapem.exp)`, with a lifted op as the argument; None for other functions."""
     receiver, function = get_proper_type(ctx.type), _only(ctx.arg_types)
     if not isinstance(receiver, Instance) or receiver.type.fullname != PROGRAM or op_of(function, ctx.api) is None:
         return None

@@ -1,7 +1,7 @@
-"""Names that are bound again: only the newest binding counts, and what is unknown of it fits.
+"""Variables that are bound again: only the newest binding counts, and its unknown parts match anything.
 
-mypy gives a name the union of the types that it is bound to, and reads it as what each of them has in common with the
-newest. Where the newest says Any, an older one still says 200: after `h = h[:, :hidden]` it reads
+mypy gives a variable the union of the types that it is bound to, and narrows it to what each of them has in common with
+the newest one. Where the newest has Any, an older one still has 200: after `h = h[:, :hidden]` the type is
 `Tensor[3, 200] | Tensor[3, Any]`.
 """
 
@@ -39,15 +39,15 @@ AnyCall = TypeVar("AnyCall", FunctionContext, MethodContext)
 
 
 def with_newest(ctx: AnyCall, *, reflected: bool = False) -> AnyCall:
-    """Return a call whose arguments, and whose receiver, are what their names were last bound to.
+    """Return a call with the newest bindings of the variables in its arguments and its receiver.
 
     Args:
-        ctx: A call as mypy tells of it.
-        reflected: Whether the receiver stands behind the operator.
+        ctx: A call as mypy describes it.
+        reflected: Whether the receiver is the right operand.
     """
     for types, expressions in zip(ctx.arg_types, ctx.args, strict=True):
         for position, expression in enumerate(expressions):
-            # Of a union that stands behind an operator mypy asks item by item, and keeps the expression to itself.
+            # For a union as the operand of an operator, mypy passes each item without the expression.
             if isinstance(expression, TempNode) and isinstance(ctx.context, OpExpr):
                 written: Expression = ctx.context.left if reflected else ctx.context.right
             else:
@@ -72,7 +72,7 @@ def newest(t: Type, expression: Expression | None, api: Checker) -> Type:
 
 
 def open_targets(value: Context, result: Type, api: Checker) -> None:
-    """Let the names that the result of a call is bound to forget what it does not know and older bindings do."""
+    """Make the variables that a result is bound to unknown where the result is, although older bindings are known."""
     if _tells_all(result):
         return
     for name in targets_bound_to(value, api):
@@ -84,7 +84,7 @@ def open_targets(value: Context, result: Type, api: Checker) -> None:
 
 
 def _tells_all(t: Type) -> bool:
-    """Return whether a type is of a kind without parts, or a tensor of which nothing is unknown: most are."""
+    """Return whether a type has no parts, or is a tensor without unknown parts, as most are."""
     p = get_proper_type(t)
     if not isinstance(p, Instance):
         return not isinstance(p, TupleType | UnionType)
@@ -96,7 +96,7 @@ def _tells_all(t: Type) -> bool:
 
 
 def opened(older: Type, newer: Type) -> Type:
-    """Return a type with Any wherever a newer one of the same form has it, the very type where it has none."""
+    """Return a type with Any wherever a newer type of the same form has it; the same object if nothing changes."""
     p, q = get_proper_type(older), get_proper_type(newer)
     if isinstance(q, UnionType):
         for item in q.items:
@@ -134,6 +134,6 @@ def _receiver(call: Context, *, reflected: bool) -> Expression | None:
 
 
 def _is_rebindable(expression: NameExpr | MemberExpr, api: Checker) -> bool:
-    """Return whether a binding tells more than a declaration: an annotation holds for all values of a name."""
+    """Return whether a variable is a parameter or has no annotation: any other annotation holds for all its values."""
     variable = expression.node if isinstance(expression, NameExpr) else attribute_variable(expression, api)
     return isinstance(variable, Var) and (variable.is_inferred or variable.is_argument)

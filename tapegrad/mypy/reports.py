@@ -1,4 +1,4 @@
-"""Where the plugin speaks: its error codes, and a message at the user's line."""
+"""The plugin's error codes, and the function that reports an error at the user's line."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ CODES = {
 
 
 class Thread:
-    """Which layer is being judged: how a message of its `forward` is told with the place where it stands."""
+    """The layer that is being checked: the function that adds its path to each message, if any."""
 
     retold: Callable[[str], str] | None = None
 
 
 def report(api: Any, message: str, context: Context, kind: str) -> None:
-    """Print a message at the user's line."""
+    """Report an error at the user's line."""
     api.fail(message if Thread.retold is None else Thread.retold(message), context, code=CODES[kind])

@@ -1,4 +1,4 @@
-"""The rule of an op asked about one call: what it knows of sizes, values and dtypes, for any rank and any count."""
+"""Apply the shape and dtype rules of an op to one call, also for unknown ranks and unknown numbers of tensors."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from tapegrad.mypy.signatures import Signature
     from tapegrad.op import Op
 
-# What stands for a value that nobody knows, by what a rule calls its kind: it asks of no number which one it is.
+# Substitutes for unknown values, by the annotation in the rule. No rule asks for the value of a Scalar.
 _OPEN = {"Size": UNKNOWN, "Size | Int": UNKNOWN, Size: UNKNOWN, "Dims | Size": UNKNOWN, "Scalar": 0.0}
 _CONCRETE = re.compile(r"bool|b?float\d+|u?int\d+")
 
 
 def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> list[Any] | None:
-    """Return the sizes that the op's rule gives, or None where it needs to know more or mypy itself has refused.
+    """Return the sizes that the op's rule computes; None if an argument is unknown or mypy itself reports an error.
 
     Raises:
-        ShapeError: The rule refuses.
+        ShapeError: The rule rejects the sizes.
     """
     shapes: dict[str, Any] = {}
     values: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
 
 
 def _takes(formal: Type, actual: Type) -> bool:
-    """Return whether a rule can do with an argument: without strict optionals mypy lets None stand for anything."""
+    """Return whether an argument has the type that a rule expects; strict optionals always apply here."""
     actual = without_stars(actual)
     if state.strict_optional:
         return accepts(formal, actual)
@@ -81,7 +81,7 @@ def _takes(formal: Type, actual: Type) -> bool:
 
 
 def refuse_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:
-    """Ask the dtype rule of an op, unless something that it looks at is unknown."""
+    """Apply the dtype rule of an op, unless an argument of the rule is unknown."""
     from tapegrad.op import Typed
 
     given: dict[str, Any] = {}
@@ -107,10 +107,10 @@ def refuse_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[A
 
 
 def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] | None:
-    """Ask the rule of an op; None where what it needs is unknown.
+    """Apply the shape rule of an op; return None if an argument that it needs is unknown.
 
     Raises:
-        ShapeError: The rule refuses.
+        ShapeError: The rule rejects the sizes.
     """
     many: dict[Many, None] = {}
     starred = [value.items for value in values.values() if isinstance(value, StarredDims)]
@@ -133,7 +133,7 @@ def _answer(op: Op, arguments: dict[str, Any]) -> list[Any] | None:
 
 
 def _for_any_count(op: Op, shapes: dict[str, Any], values: dict[str, Any], name: str) -> list[Any] | None:
-    """Ask the rule what becomes of one, two and three tensors, and keep what does not depend on their number."""
+    """Apply the rule to one, two and three tensors, and keep the sizes that do not depend on their number."""
     answers: list[list[Any] | None] = []
     errors: list[ShapeError] = []
     for count in range(1, 4):
@@ -158,7 +158,7 @@ def _is_one(n: Size | Many, m: Size | Many) -> bool:
 def _for_any_rank(
     op: Op, shapes: dict[str, Any], values: dict[str, Any], many: dict[Many, None]
 ) -> list[Size | Many] | None:
-    """Ask the rule what becomes of none, one and two sizes in the place of `*Sizes`, and folds the answers again."""
+    """Apply the rule with zero, one and two sizes for each `*Sizes`, and fold the results back to `*Sizes`."""
     answers: list[Dims | None] = []
     errors: list[ShapeError] = []
     spelled: list[dict[Many, Dims]] = []
@@ -197,10 +197,10 @@ def _folded(dims: Dims, stand_ins: dict[Many, Dims]) -> list[Size | Many]:
 
 
 def _agreed(folded: list[Size | Many], stand_ins: dict[Many, Dims], answer: Dims) -> list[Size | Many] | None:
-    """Return a shape with the sizes unknown that an answer leaves open; None where the answer has others, or more."""
+    """Return a shape, unknown where an answer differs; None if the answer cannot be aligned with it."""
     agreed: list[Size | Many] = []
     rest = list(answer)
-    is_spread = any(isinstance(item, Many) for item in folded)  # then a size that differs may stand at another axis
+    is_spread = any(isinstance(item, Many) for item in folded)  # then a size that differs may be that of another axis
     for item in folded:
         expected = stand_ins[item] if isinstance(item, Many) else (item,)
         sizes = rest[: len(expected)]
@@ -233,5 +233,5 @@ def _as_dims(shape: Any, stand_ins: dict[Many, Dims] | None = None) -> Any:
 
 
 def is_several(answer: Sequence[Any]) -> bool:
-    """Return whether a rule gave the shapes of several tensors."""
+    """Return whether a rule returned the shapes of several tensors."""
     return any(isinstance(one, tuple) and not isinstance(one, Many) for one in answer)

@@ -1,7 +1,7 @@
-"""The ops and their rules, loaded without NumPy: rules need none, and importing it takes as long as checking a file.
+"""The ops and their rules, loaded without NumPy: rules do not need it, and its import takes as long as a file's check.
 
-While the op files load, NumPy is a word that they may name, subscript and put in a union, as annotations, bounds and
-defaults do. A file that does more with it is loaded again with NumPy itself, and a rule that asks for NumPy gets it.
+While the op files load, `numpy` is a substitute whose names can be used, subscripted and put in unions, as annotations,
+bounds and defaults do. A file that needs more is loaded again with NumPy itself, and a rule that uses NumPy gets it.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ _PACKAGE = Path(__file__).parent.parent
 
 @cache
 def ops() -> dict[str, Op]:
-    """Return the ops by name, of all files."""
+    """Return the ops of all files, by name."""
     with suppress(Exception), _numpy_by_name():
         importlib.import_module(OPS)
-    importlib.import_module(OPS)  # what failed is tried with NumPy, and what fails again is the caller's
-    return dict(_table())  # users add theirs later
+    importlib.import_module(OPS)  # a failed import is repeated with NumPy; if that fails too, the caller gets the error
+    return dict(_table())  # a copy, because users add ops later
 
 
 @cache
 def op_in(room: str, name: str) -> Op | None:
-    """Return an op out of the file that it stands in."""
+    """Return an op from the module that defines it."""
     with suppress(Exception), _numpy_by_name(), _without_face():
         importlib.import_module(room)
-    importlib.import_module(room)  # as for all
+    importlib.import_module(room)  # as in `ops`
     return _table().get(name)
 
 
 def op_named(name: str) -> Op | None:
-    """Return an op of the library by its name."""
+    """Return an op of the library by its name; None if there is none."""
     room = _rooms().get(name)
     return op_in(room, name) if room is not None else None
 
@@ -60,18 +60,18 @@ def op_of_method(name: str) -> tuple[Op, bool] | None:
     return None if op is None else (op, reflected)
 
 
-# A program needs few of the ops, so where they are and what calls them is read off the files.
+# A program needs few of the ops, so their modules and the methods that call them are read from the source text.
 
 
 @cache
 def _rooms() -> dict[str, str]:
-    """Return the file of each op."""
+    """Return the module of each op."""
     return {name: room for room, name in _EXPORT.findall((_PACKAGE / "ops" / "__init__.py").read_text("utf-8"))}
 
 
 @cache
 def _calls() -> dict[str, tuple[str, bool]]:
-    """Return the op that each method of a tensor calls, and whether with itself as the second operand."""
+    """Return the op that each method of a tensor calls, and whether the tensor is its second operand."""
     methods = (_PACKAGE / "tensor.py").read_text("utf-8").split("\n    def ")
     calls = ((method.partition("(")[0], _CALL.search(method)) for method in methods)
     return {name: (call[1], call[2] != "self") for name, call in calls if call is not None}
@@ -85,7 +85,7 @@ def _table() -> dict[str, Op]:
 
 @contextmanager
 def _without_face() -> Iterator[None]:
-    """Let a file of ops be imported without the others, which takes a tenth of the time that all of them take."""
+    """Let one module of ops be imported without the others, which takes a tenth of the time of all of them."""
     if OPS in sys.modules:
         yield
         return
@@ -98,7 +98,7 @@ def _without_face() -> Iterator[None]:
 
 
 class _NumPy(ModuleType):
-    """What an op file imports as NumPy: names while it loads, from then on whatever they are the names of."""
+    """The substitute for NumPy in op files: its attributes are placeholders while they load, then those of NumPy."""
 
     loading = False
 
@@ -108,11 +108,11 @@ class _NumPy(ModuleType):
         return _Named(self, name) if self.loading else getattr(importlib.import_module("numpy"), name)
 
 
-_numpy = _NumPy("numpy")  # one for all files: what one of them names another may subscript
+_numpy = _NumPy("numpy")  # one for all files, because one file may subscript a name from another
 
 
 class _Named:
-    """Something of NumPy that only its name is known of."""
+    """A placeholder for an attribute of NumPy, with only its name."""
 
     def __init__(self, numpy: _NumPy, name: str) -> None:
         self._numpy, self._name = numpy, name
@@ -135,7 +135,7 @@ class _Named:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __float__ = _refuse
 
-    # `typing` asks of a bound whether there is one, and whether it is one of its own forms.
+    # `typing` asks of a bound whether it is true, and whether it equals one of its own forms.
 
     def __bool__(self) -> bool:
         return self._numpy.loading or self._refuse()
@@ -151,7 +151,7 @@ class _Named:
 
 @contextmanager
 def _numpy_by_name() -> Iterator[None]:
-    """Let op files import names in the place of NumPy, unless something has imported it already."""
+    """Let op files import the substitute for NumPy, unless NumPy is imported already."""
     if "numpy" in sys.modules:
         yield
         return

@@ -1,4 +1,4 @@
-"""Signatures between the two moments of a call: loosened before mypy checks it, remembered for the judgement after."""
+"""Signatures of a call: opened before mypy checks the call, and stored as declared for the check of its result."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class Signature:
-    """A declared signature, read once: its parameters by name, what may be a tensor, what its variables stand for."""
+    """A declared signature, read once: its parameters, those that may be tensors, and the kinds of its variables."""
 
     __slots__ = (
         "answers",
@@ -77,7 +77,7 @@ class Signature:
         self.names = parameter_names(declared)
         self.formals = {name: expanded(t) for name, t in zip(self.names, declared.arg_types, strict=True)}
         self.tensors = {name: _tensor_of(formal) for name, formal in self.formals.items()}
-        # Whose tape nobody asks about, such as that of the key of a gradient.
+        # Parameters whose tape is not checked, such as the key of a gradient.
         self.unasked = {name for name, parts in self.tensors.items() if parts and isinstance(parts.tape, AnyType)}
         self.starred = {name for name, kind in zip(self.names, declared.arg_kinds, strict=True) if kind.is_star()}
         self.required = {name for name, kind in zip(self.names, declared.arg_kinds, strict=True) if kind.is_required()}
@@ -86,27 +86,27 @@ class Signature:
         self.classes = {one: _class_of_any_bits(bound) for one, bound in self.bounds.items()}
         self.result = get_proper_type(declared.ret_type)
         parts = tensor_parts(self.result)
-        # A rule knows more of the shape than the declaration.
+        # The rule determines the shape, not the declaration.
         self.is_open = parts is not None and not isinstance(get_proper_type(parts.shape), TupleType)
         self.merged = _merged_in(parts.tape, self.kinds) if parts is not None else None
-        # How these are opened depends on what is handed over.
+        # How function parameters are opened depends on the arguments.
         self.calls = any(isinstance(get_proper_type(t), CallableType) for t in declared.arg_types)
-        self.opened: CallableType | None = None  # until it is asked for
-        self.answers = Answers()  # while it is the same
+        self.opened: CallableType | None = None  # computed at the first use
+        self.answers = Answers()  # valid as long as the declaration is the same
 
 
 class Method(NamedTuple):
-    """A method of `Tensor` that gives a tensor, as far as it is the same of every one: all but the result."""
+    """A method of `Tensor` that returns a tensor: its signature without the result, the same for every tensor."""
 
     names: list[str]
     opened: list[Type]
 
 
 def signature_of(declared: CallableType) -> Signature:
-    """Read a signature; that of a function or of a class of the library is the same as often as it is called.
+    """Return a signature with its parameters read; cached for functions and classes of the library.
 
-    A signature of the program's own is read at each call: a daemon changes the aliases and the classes that it is
-    written with in place, without making another signature.
+    A signature of the program is read at each call, because the daemon changes the aliases and the classes in it in
+    place, without making another signature.
     """
     if not is_of_library(declared):
         return Signature(declared)
@@ -119,15 +119,15 @@ def signature_of(declared: CallableType) -> Signature:
 
 
 def method_of_tensor(declared: CallableType) -> Method | None:
-    """Read such a method, which is called again and again; None for anything else."""
+    """Return a method of `Tensor` that returns a tensor, from a cache; None for anything else."""
     function = declared.definition
     if not isinstance(function, FuncDef) or not function.info or function.info.fullname != TENSOR:
         return None
     written, method = _methods.get(function, (None, None))
-    if written is not function.type:  # a daemon reads files again
+    if written is not function.type:  # the daemon has read the file again
         method = _method(function, declared)
         _methods[function] = function.type, method
-    # That of the class itself has one parameter more, the tensor.
+    # The unbound method has one parameter more, the tensor.
     return method if method is not None and len(method.opened) == len(declared.arg_types) else None
 
 
@@ -141,16 +141,16 @@ def _method(function: FuncDef, bound: CallableType) -> Method | None:
     return Method(parameter_names(bound), opened)
 
 
-_WRITTEN = (IntExpr, OpExpr, UnaryExpr)  # which have the size itself as their type
+_WRITTEN = (IntExpr, OpExpr, UnaryExpr)  # expressions whose type is the size itself
 _signatures: dict[Context | None, Signature] = {}
 _methods: dict[FuncDef, tuple[Type | None, Method | None]] = {}
-_MOST = 1000  # calls in each other's arguments are far fewer, and so are the functions that a file calls
-_declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # a dict is slow to forget its oldest
+_MOST = 1000  # far more than the calls nested in arguments, and than the functions that a file calls
+_declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # a dict is slow to drop its oldest entry
 
 
 def remember(context: Context, declared: FunctionLike) -> None:
-    """Keep what a call was declared as until its result is asked for."""
-    # Of a `yield from` the context is a type, which equals that of any other; its call has nothing to judge.
+    """Store the declared signature of a call until its result is checked."""
+    # The context of a `yield from` is a type, which may equal other types; its call needs no check.
     if not isinstance(declared, CallableType) or isinstance(context, Type):
         return
     forget(context, declared)
@@ -163,14 +163,14 @@ def remember(context: Context, declared: FunctionLike) -> None:
 
 
 def forget(context: Context, declared: FunctionLike) -> None:
-    """Drop what was called before at this place, as one layer is after another, save other overloads of the same."""
+    """Remove the signatures of earlier calls at this expression, except other overloads of the same function."""
     earlier = _declared.pop(context, None)
     if earlier is not None and isinstance(declared, CallableType) and is_overload(declared):
         _declared[context] = [one for one in earlier if _is_another(one, declared)]
 
 
 def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
-    """Return the signature of the call in hand; of overloads, the first that takes the arguments, as mypy did."""
+    """Return the stored signature of a call; of overloads the first that accepts the arguments, which mypy chooses."""
     remembered = _declared.get(ctx.context)
     if remembered is None:
         return None
@@ -184,8 +184,8 @@ def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
 def parameter_names(declared: CallableType) -> list[str]:
     """Return the names of a signature's parameters.
 
-    mypy leaves out those of parameters that take no keyword, and its cache does not hold them, so they are numbered;
-    what stands behind an operator is always called y.
+    mypy omits names of positional-only parameters, and its cache has none, so they are numbered; that of an operator is
+    always called y.
     """
     if None not in declared.arg_names:
         return list(filter(None, declared.arg_names))
@@ -197,12 +197,12 @@ def parameter_names(declared: CallableType) -> list[str]:
 
 
 def is_overload(declared: CallableType) -> bool:
-    """Return whether a signature is one of several, which mypy must choose from by the very types."""
+    """Return whether a signature is one of several overloads, among which mypy chooses by the exact types."""
     return bool(getattr(declared.definition, "is_overload", False))
 
 
 def loosened(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext | None = None) -> FunctionLike:
-    """Open every parameter that is a tensor, so that whatever does not fit is said in tapegrad's words."""
+    """Open every tensor parameter, so that tapegrad reports arguments that do not match, not mypy."""
     if not isinstance(declared, CallableType) or is_overload(declared):
         return declared
     if _comes_anew(declared):
@@ -218,7 +218,7 @@ def loosened(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext 
 def with_numbers(
     opened: FunctionLike, declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext
 ) -> FunctionLike:
-    """Take any int for a size that stands in a name: mypy knows `d = n * m` as an int, whatever size is expected."""
+    """Accept any int for a size given as a variable: mypy infers `d = n * m` as int, whatever size is expected."""
     if not isinstance(opened, CallableType) or not isinstance(declared, CallableType) or not declared.variables:
         return opened
     is_named = [bool(actuals) and not any(isinstance(one, _WRITTEN) for one in actuals) for actuals in ctx.args]
@@ -232,20 +232,20 @@ def with_numbers(
 
 
 def _comes_anew(declared: CallableType) -> bool:
-    """Return whether each call has a signature of its own, as that of a method which mypy binds to its object."""
+    """Return whether each call has a new signature, such as that of a method, which mypy binds to its object."""
     if not is_of_library(declared):
         return True
     return bool(getattr(declared.definition, "info", None)) and not declared.is_type_obj()
 
 
 def is_op(declared: CallableType) -> bool:
-    """Return whether a signature is that of an op, as a function."""
+    """Return whether a signature is that of an op function."""
     definition = declared.definition
     return definition is not None and definition.fullname.startswith("tapegrad.ops.")
 
 
 def _merged_in(tape: Type, kinds: dict[TypeVarId, str]) -> list[TypeVarId] | None:
-    """Return the tapes that make that of a result, where each is one of the signature's own."""
+    """Return the tape variables that the tape of a result merges; None if it has other parts."""
     p = get_proper_type(tape)
     parts = p.args if isinstance(p, Instance) and p.type.fullname == MERGED else [p]
     own = [one.id for one in map(get_proper_type, parts) if isinstance(one, TypeVarType) and one.id in kinds]
@@ -253,7 +253,7 @@ def _merged_in(tape: Type, kinds: dict[TypeVarId, str]) -> list[TypeVarId] | Non
 
 
 def _class_of_any_bits(bound: Type) -> str | None:
-    """Return the class of a bound such as `floating[Any]`, of which a dtype is without mypy being asked."""
+    """Return the class of a bound such as `floating[Any]`: a subclass is within the bound without asking mypy."""
     p = get_proper_type(bound)
     if not isinstance(p, Instance) or not all(isinstance(get_proper_type(argument), AnyType) for argument in p.args):
         return None
@@ -261,7 +261,7 @@ def _class_of_any_bits(bound: Type) -> str | None:
 
 
 def opened_call(function: CallableType) -> CallableType:
-    """Open the tensors that a function takes and gives, wherever nothing is left to infer from them."""
+    """Open the tensors in the parameters and the result of a function, in parts that leave nothing to infer."""
     return function.copy_modified(
         arg_types=[_open_parts(t) for t in function.arg_types], ret_type=_open_parts(function.ret_type)
     )
@@ -279,7 +279,7 @@ def _open_parts(t: Type) -> Type:
 
 
 def _open_calls(declared: CallableType, ctx: FunctionSigContext | MethodSigContext) -> list[Type]:
-    """Open the parameters that are called, where what is handed over tells by itself what it takes and gives."""
+    """Open the function parameters whose arguments have a signature of their own."""
     return [
         opened_call(p)
         if isinstance(p := get_proper_type(t), CallableType)
@@ -291,7 +291,7 @@ def _open_calls(declared: CallableType, ctx: FunctionSigContext | MethodSigConte
 
 
 def _tells(expression: Expression, api: Any) -> bool:
-    # A lambda is read by what it is expected to take.
+    # mypy infers a lambda from its expected type.
     if not isinstance(expression, NameExpr | MemberExpr | CallExpr):
         return False
     return called(api.get_expression_type(expression)) is not None
@@ -310,7 +310,7 @@ def _loosened(declared: CallableType, ctx: FunctionSigContext | MethodSigContext
 
 
 def _taking_any(t: Type, parts: dict[TypeVarId, Type]) -> Type:
-    """Open what a function takes: a lambda is read before it is known what its sizes and its dtype stand for."""
+    """Open the parameters of a function parameter: mypy infers a lambda before its sizes and dtypes are bound."""
     if not parts or is_endless(t):
         return t
     p = get_proper_type(t)
@@ -320,7 +320,7 @@ def _taking_any(t: Type, parts: dict[TypeVarId, Type]) -> Type:
 
 
 def is_concerned(declared: FunctionLike) -> bool:
-    """Return whether a signature speaks of tensors or of their sizes."""
+    """Return whether a signature mentions tensors or their sizes."""
     if isinstance(declared, CallableType):
         known = _signatures.get(declared.definition)
         if known is not None and known.declared is declared:
@@ -329,7 +329,7 @@ def is_concerned(declared: FunctionLike) -> bool:
 
 
 def concerns(t: Type) -> bool:
-    """Return whether a type speaks of tensors or of their sizes."""
+    """Return whether a type mentions tensors or their sizes."""
     if is_endless(t):
         return False
     p = get_proper_type(t)
@@ -353,7 +353,7 @@ def concerns(t: Type) -> bool:
 
 
 def _is_another(one: CallableType, declared: CallableType) -> bool:
-    """Return whether two signatures are two overloads of one function."""
+    """Return whether two signatures are different overloads of one function."""
     first, second = one.definition, declared.definition
     return first is not second and getattr(first, "fullname", None) == getattr(second, "fullname", None)
 
@@ -366,7 +366,7 @@ def _takes(declared: CallableType, arguments: list[list[Type]]) -> bool:
 
 
 def _tensor_of(formal: Type) -> TensorParts | None:
-    """Return the parts of a parameter that is a tensor, or a tensor or something else; None of one of several."""
+    """Return the parts of a parameter that is a tensor, or a union with just one; None for any other parameter."""
     p = get_proper_type(formal)
     items = [item for item in map(get_proper_type, p.items if isinstance(p, UnionType) else [p]) if tensor_parts(item)]
     parts = tensor_parts(items[0]) if len(items) == 1 and isinstance(items[0], Instance) else None
@@ -380,7 +380,7 @@ def _any_dtype(variable: TypeVarType) -> Instance:
 
 
 def _dtype_named(t: Type) -> TypeVarType | None:
-    """Return the variable of a parameter that is a scalar type of NumPy, which a dtype is called by."""
+    """Return the dtype variable of a parameter that is a scalar type of NumPy; None for any other parameter."""
     p = get_proper_type(t)
     return (
         p.item if isinstance(p, TypeType) and isinstance(p.item, TypeVarType) and kind_of(p.item) == "dtype" else None
@@ -414,14 +414,14 @@ def _open(t: Type) -> Type:
     if isinstance(p, UnionType):
         named = next((variable for variable in map(_dtype_named, p.items) if variable is not None), None)
         if named is not None:
-            return Instance(_any_dtype(named).type.mro[-1], [])  # an object: what is no dtype is said in our words
+            return Instance(_any_dtype(named).type.mro[-1], [])  # object, so that tapegrad reports invalid dtypes
         items = [_open(item) for item in p.items]
         return t if all(map(operator.is_, items, p.items)) else UnionType(items, p.line, p.column)
     return t
 
 
 def _open_tuple(p: TupleType) -> TupleType:
-    """Open the tensors in a tuple; of a generic `NamedTuple` also the sizes and the tapes that its class is given."""
+    """Open the tensors in a tuple, and for a generic `NamedTuple` the sizes and tapes of its class."""
     fallback, is_class = p.partial_fallback, p.partial_fallback.type.fullname != "builtins.tuple"
     items = [unknown() if is_class and _is_size_name(item) else _open(item) for item in p.items]
     args = fallback.args

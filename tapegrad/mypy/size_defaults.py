@@ -1,7 +1,7 @@
-"""Defaults of sizes and flags: `def __init__(self, classes: N = 10)`, which mypy refuses, for N may be any size.
+"""Defaults of sizes and flags: mypy rejects `def __init__(self, classes: N = 10)`, because N may be any size.
 
-What a default is stands in the source alone, which mypy's cache does not keep, so it is noted in the class, which it
-keeps.
+The default is only in the source, which mypy's cache does not keep, so the plugin stores it with the class, which the
+cache keeps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEY: Final = "tapegrad"
 
 
 def note_defaults(ctx: ClassDefContext) -> None:
-    """Note the numbers that the sizes of a constructor are where they are left out, and let mypy pass them."""
+    """Store the defaults of a constructor's sizes and flags with the class, and make mypy accept them."""
     found: dict[str, int] = {}
     for function in map(_function, ctx.cls.defs.body):
         for argument in function.arguments if function is not None and function.name == "__init__" else ():
@@ -34,7 +34,7 @@ def note_defaults(ctx: ClassDefContext) -> None:
 
 
 def defaults_of(owner: TypeInfo) -> dict[str, int]:
-    """Return the numbers that the sizes of a class's constructor are where they are left out, by parameter."""
+    """Return the stored defaults of the sizes and flags of a class's constructor, by parameter."""
     known: dict[str, int] = owner.metadata.get(_KEY, {}).get("defaults", {})
     return known
 
@@ -51,7 +51,7 @@ def _number(value: Expression | None) -> int | None:
 
 
 def _is_of(kind: type[int], annotation: object, ctx: ClassDefContext) -> bool:
-    """Return whether a parameter is annotated with a type variable alone, of a size or of a flag."""
+    """Return whether a parameter is annotated with just a type variable, for a size or for a flag."""
     if not isinstance(annotation, UnboundType) or annotation.args:
         return False
     own = {variable.name: variable.upper_bound for variable in ctx.cls.type_args or ()}
@@ -64,7 +64,7 @@ def _is_of(kind: type[int], annotation: object, ctx: ClassDefContext) -> bool:
 
 
 def _passed(value: Expression) -> CastExpr:
-    """Return an expression of unknown type, which mypy takes for any parameter."""
+    """Return an expression of unknown type, which mypy accepts for any parameter."""
     passed = CastExpr(value, AnyType(TypeOfAny.special_form))
     passed.set_line(value)
     return passed

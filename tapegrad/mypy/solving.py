@@ -1,4 +1,4 @@
-"""Solves a computed size for the one name in it that is still open: `N + 1` is 7, so N is 6."""
+"""Solve a computed size for its one unbound name: if `N + 1` is 7, N is 6."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tapegrad.dims import UNKNOWN, Dim, Floor, Name, Size, names_in, surely_divi
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-OPEN = "open"  # the scope of a name that stands for nothing yet: no program has one of it
+OPEN = "open"  # the scope of unbound names, which no name of a program has
 
 
 class LeavesRestError(Exception):
-    """No whole number solves it: `2*N` is never 7."""
+    """No whole number solves the equation: `2*N` is never 7."""
 
 
 class Linear(NamedTuple):
-    """A size as `coefficient * name + rest`, of which only the name is open, or what is divided in its place."""
+    """A size as `coefficient * name + rest`, where only the name, or a floor division in its place, is unbound."""
 
     name: Name | Floor
     coefficient: Size
@@ -25,13 +25,13 @@ class Linear(NamedTuple):
 
 
 def linear(size: Size) -> Linear | None:
-    """Return a size by its open name; None where that is none, one of several, squared or under a floor."""
+    """Return a size by its one unbound name; None if it has none or several, or one squared or in a floor division."""
     names = _open(names_in(size))
     return _by(names.pop(), size) if len(names) == 1 else None
 
 
 def linear_in_floor(size: Size) -> Linear | None:
-    """Return a size by its one floor division with an open name in it, which is one number whatever the name is."""
+    """Return a size by its one floor division with an unbound name, which is treated as one unknown, or None."""
     floors = {
         factor
         for monomial, _ in (size.terms or () if isinstance(size, Dim) else ())
@@ -47,7 +47,7 @@ def _by(name: Name | Floor, size: Size) -> Linear | None:
     rest: Size = 0
     for monomial, factor in terms:
         others = tuple(one for one in monomial if one != name)
-        term = Dim(frozenset({(others, factor)})) + 0  # a plain number again where no name is left
+        term = Dim(frozenset({(others, factor)})) + 0  # `+ 0` makes it an int if no name is left
         if len(others) < len(monomial) - 1 or _open(names_in(term)):
             return None
         if len(others) < len(monomial):
@@ -58,10 +58,10 @@ def _by(name: Name | Floor, size: Size) -> Linear | None:
 
 
 def solved(equation: Linear, value: Size) -> Size | None:
-    """Return what the name is where the whole comes to `value`; None where that cannot be told.
+    """Return the value of the name for which the size equals `value`; None if that is unknown.
 
     Raises:
-        LeavesRestError: No size is.
+        LeavesRestError: No whole number solves it.
     """
     multiple = value - equation.rest
     if surely_divides(equation.coefficient, multiple):
@@ -72,7 +72,7 @@ def solved(equation: Linear, value: Size) -> Size | None:
 
 
 def _surely_leaves_rest(size: Size, divisor: int) -> bool:
-    """Return whether a division comes out uneven whatever the names stand for."""
+    """Return whether a division leaves a remainder for all values of the names."""
     if isinstance(size, int):
         return size % divisor != 0
     rests = {monomial: coefficient % divisor for monomial, coefficient in size.terms or ()}
@@ -80,7 +80,7 @@ def _surely_leaves_rest(size: Size, divisor: int) -> bool:
 
 
 def replaced(size: Size, known: Mapping[Floor, Size]) -> Size:
-    """Return a size with what floor divisions have come to; unknown where a name is still open."""
+    """Return a size with the known values of its floor divisions; unknown if a name is still unbound."""
     if not isinstance(size, Dim) or size.terms is None:
         return size
     total: Size = 0

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def with_starred_shapes(opened: CallableType, ctx: FunctionSigContext | MethodSigContext) -> CallableType:
-    """Accept `*Batch` where a tuple of ints is expected: mypy takes what it stands for for any objects."""
+    """Accept `*Batch` where a tuple of ints is expected, because mypy treats its items as arbitrary objects."""
     types = [
         unknown() if _takes_sizes(formal) and any(_is_shape(one, formal, ctx.api) for one in actuals) else formal
         for formal, actuals in zip(opened.arg_types, ctx.args, strict=True)
@@ -35,7 +35,7 @@ def with_starred_shapes(opened: CallableType, ctx: FunctionSigContext | MethodSi
 
 
 def without_stars(t: Type) -> Type:
-    """Return a tuple type without its `*Batch`; any other type as it is."""
+    """Return a tuple type without its `*Batch`; any other type unchanged."""
     p = get_proper_type(t)
     if not isinstance(p, TupleType) or not any(map(is_star_of_sizes, p.items)):
         return t
@@ -43,7 +43,7 @@ def without_stars(t: Type) -> Type:
 
 
 def is_star_of_sizes(item: Type) -> bool:
-    """Say whether an item of a tuple type is `*Batch`."""
+    """Return whether an item of a tuple type is `*Batch`."""
     return isinstance(item, UnpackType) and isinstance(get_proper_type(item.type), TypeVarTupleType)
 
 
@@ -54,7 +54,7 @@ def _takes_sizes(formal: Type) -> bool:
 
 
 def _is_shape(argument: Expression, formal: Type, api: Checker) -> bool:
-    """Say whether an argument has `*Batch` in it, and fits but for that."""
+    """Return whether an argument contains `*Batch`, and matches the parameter without it."""
     if not _may_have_stars(argument):
         return False
     given: Type = api.get_expression_type(argument)

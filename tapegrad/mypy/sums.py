@@ -1,4 +1,4 @@
-"""Python's own `sum` of tensors, typed as the additions that it makes; typeshed adds the 0 of an empty list."""
+"""Types of `sum` over tensors, computed as its additions; typeshed includes the 0 of an empty list."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def sum_result(ctx: FunctionContext) -> Type:
-    """Type `sum(losses)` and `sum(losses, start)`."""
+    """Compute the type of `sum(losses)` or `sum(losses, start)`."""
     (iterable, *_), (expression, *_) = ctx.arg_types[0], ctx.args[0]
     terms = _terms(iterable, expression, ctx.api)
     if not terms or any(tensor_parts(one) is None for one in terms):
@@ -32,7 +32,7 @@ def sum_result(ctx: FunctionContext) -> Type:
         else:
             trial = tried_method(ctx.api, term, "__radd__", [Argument(total)], ctx.context)
         if trial.errors:
-            with past_trial(ctx.api):  # else mypy would go on with the next overload, which takes numbers
+            with past_trial(ctx.api):  # otherwise mypy would try the next overload, which takes numbers
                 for message, code in trial.errors:
                     ctx.api.fail(message, ctx.context, code=code)
             return trial.result
@@ -41,7 +41,7 @@ def sum_result(ctx: FunctionContext) -> Type:
 
 
 def _terms(iterable: Type, expression: Expression, api: Any) -> list[Type]:
-    """Return what is added; of any number of terms two, which say what becomes of one and of many."""
+    """Return the types of the terms; for an unknown number two, because further terms do not change the result."""
     p = get_proper_type(iterable)
     if isinstance(expression, ListExpr) and not any(isinstance(item, StarExpr) for item in expression.items):
         return [api.get_expression_type(item) for item in expression.items]

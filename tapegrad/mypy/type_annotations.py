@@ -1,4 +1,4 @@
-"""How annotations are read: left-out type arguments, sizes computed from sizes, merged tapes."""
+"""The meaning of annotations: omitted type arguments, computed sizes and merged tapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
-    """Read an annotation that the plugin has a meaning of its own for."""
+    """Return the type of an annotation that the plugin defines, such as `Tensor[...]`."""
 
     def make(name: str, arguments: list[Type]) -> Instance:
         return wait_for(ctx.api, name, arguments)
@@ -31,13 +31,13 @@ def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
 
 
 def _analyzed(t: Type, api: Any, make: Make) -> Type:
-    """Read a type argument, without aliases: when one is changed, a daemon remembers what fitted it before."""
+    """Return a type argument without aliases: when one changes, the daemon reuses subtype checks of the old one."""
     read: Type = api.analyze_type(_with_literals(t, api, make))
     return expanded(read) if is_complete(read) else read
 
 
 def _with_literals(t: Type, api: Any, make: Make) -> Type:
-    """Read a number that stands where a size does, `Shape[3, N]`, as the literal that it means."""
+    """Return a type with each number in place of a size, as in `Shape[3, N]`, turned into a literal."""
     if isinstance(t, RawExpressionType) and t.base_type_name == "builtins.int" and isinstance(t.literal_value, int):
         return LiteralType(t.literal_value, make("builtins.int", []), t.line, t.column)
     if not isinstance(t, UnboundType) or not t.args or not named_in(api, t).startswith(("builtins.tuple", "tapegrad.")):
@@ -67,7 +67,7 @@ def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make)
 
 
 def _tensor(arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:
-    """Read `Tensor`: alone it is any tensor, and with a shape only it has no tape and the default dtype."""
+    """Return the type of `Tensor`: alone any tensor, with only a shape one without a tape and of the default dtype."""
     if len(arguments) > 3:
         ctx.api.fail(f"Tensor takes a shape, a tape and a dtype, not {len(arguments)} arguments", ctx.context)
         return AnyType(TypeOfAny.from_error)

@@ -1,6 +1,6 @@
-"""Lays the declared parameters of a call beside the actual arguments and binds what stands for sizes.
+"""Match the declared parameters of a call with its arguments, and bind the type variables.
 
-mypy has checked the call before, against parameters of any shape: covariant sizes would have joined silently there.
+mypy has checked the call before, with parameters of any shape, because it would silently join sizes that differ.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ if TYPE_CHECKING:
 
 
 def unify(bindings: Bindings, formal: Type, actual: Type, where: str) -> None:
-    """Bind what `formal` names to what `actual` has in its place.
+    """Bind the type variables in `formal` to the corresponding parts of `actual`.
 
     Raises:
-        Refusal: They do not fit.
+        Refusal: They do not match.
     """
     if isinstance(formal, TypeAliasType) and is_endless(formal):
         return
@@ -81,7 +81,7 @@ def unify(bindings: Bindings, formal: Type, actual: Type, where: str) -> None:
         bindings.bind(declared, given, where)
     elif isinstance(declared, TypeType):
         made = _instance_of(given)
-        # What is no class of NumPy's mypy refuses itself.
+        # mypy itself rejects a class that is not a scalar type of NumPy.
         if not (_is_dtype(bindings, declared.item) and isinstance(made, Instance) and not made.type.has_base(GENERIC)):
             unify(bindings, declared.item, made, where)
     elif isinstance(declared, TupleType):
@@ -94,10 +94,10 @@ def unify(bindings: Bindings, formal: Type, actual: Type, where: str) -> None:
 
 
 def unify_tensor(bindings: Bindings, formal: TensorParts, actual: TensorParts, where: str) -> None:
-    """Bind what a parameter that is a tensor names.
+    """Bind the type variables of a tensor parameter.
 
     Raises:
-        Refusal: They do not fit.
+        Refusal: They do not match.
     """
     shape = get_proper_type(formal.shape)
     if not isinstance(shape, AnyType):
@@ -107,7 +107,7 @@ def unify_tensor(bindings: Bindings, formal: TensorParts, actual: TensorParts, w
 
 
 def _unify_tuple(bindings: Bindings, declared: TupleType, given: TupleType, where: str) -> None:
-    """Bind what the items of a tuple name, and what the class of a generic `NamedTuple` is given."""
+    """Bind the type variables in the items of a tuple, and those of the class of a generic `NamedTuple`."""
     is_shape = all(map(_is_count, declared.items))
     names = field_names(declared)
     for position, (one, other) in enumerate(zip(declared.items, given.items, strict=True)):
@@ -152,7 +152,7 @@ def _unify_union(bindings: Bindings, declared: UnionType, given: ProperType, whe
         return
     fitting = [item for item in map(get_proper_type, declared.items) if _takes(bindings, item, given)]
     if fitting:
-        # Of several tensors, such as one with a tape or one without, it is the one that takes what is given.
+        # Of several tensors, such as one with a tape and one without, choose the one that accepts the argument.
         chosen = next((item for item in fitting if len(fitting) == 1 or accepts(item, given)), fitting[0])
         unify(bindings, chosen, given, where)
         return
@@ -160,9 +160,9 @@ def _unify_union(bindings: Bindings, declared: UnionType, given: ProperType, whe
 
 
 def _refuse_unless_sizes(bindings: Bindings, declared: UnionType, given: ProperType, where: str) -> None:
-    """Reject what is no size and not as many sizes as are asked for.
+    """Reject an argument that is not a size, or a tuple with the wrong number of sizes.
 
-    mypy takes anything there if a size left open is Any: what it cannot solve is left open.
+    mypy accepts anything here if an unsolved size defaults to Any.
     """
     items = list(map(get_proper_type, declared.items))
     tuples = [item for item in items if isinstance(item, TupleType)]
@@ -184,7 +184,7 @@ def _is_open_size(bindings: Bindings, item: ProperType) -> bool:
 
 
 def _unify_scalar_type(bindings: Bindings, declared: Type, given: ProperType, where: str) -> None:
-    """Bind a dtype that is given as such, or by its scalar type."""
+    """Bind a dtype that is given as a dtype or as a scalar type."""
     if isinstance(given, UnionType) or (isinstance(given, Instance) and given.type.fullname == "builtins.type"):
         return
     if isinstance(given, Instance) and given.type.has_base("numpy.dtype"):
@@ -201,7 +201,7 @@ def _unify_scalar_type(bindings: Bindings, declared: Type, given: ProperType, wh
 
 
 def _takes(bindings: Bindings, item: ProperType, given: ProperType) -> bool:
-    """Return whether it is this one of several that is given, where that can be told."""
+    """Return whether an argument matches this item of a union, as far as that is known."""
     if isinstance(given, TupleType):
         if isinstance(item, TupleType):
             return len(item.items) == len(given.items)
@@ -214,7 +214,7 @@ def _takes(bindings: Bindings, item: ProperType, given: ProperType) -> bool:
 
 
 def _unify_unions(bindings: Bindings, declared: UnionType, given: UnionType, where: str) -> None:
-    """Bind tape and dtype where one of several may be a tensor; its shape only the run time knows."""
+    """Bind tape and dtype where an item of a union may be a tensor; its shape is known only at run time."""
     formals = [parts for parts in map(tensor_parts, declared.items) if parts is not None]
     actuals = [parts for parts in map(tensor_parts, given.items) if parts is not None]
     for formal in formals:
@@ -228,7 +228,7 @@ def _unify_unions(bindings: Bindings, declared: UnionType, given: UnionType, whe
 
 
 def _tape_of_one_in(bindings: Bindings, given: UnionType) -> Type:
-    """Return the tape of one of several: a number has none, and where it stands a name of a tape stands for none."""
+    """Return the tape of a union: a number has no tape, which only tape variables already include."""
     items = list(map(get_proper_type, given.items))
     tapes = [parts.tape for parts in map(tensor_parts, items) if parts is not None]
     if any(isinstance(item, AnyType) for item in items):
@@ -239,7 +239,7 @@ def _tape_of_one_in(bindings: Bindings, given: UnionType) -> Type:
 
 
 def _tape_of_no_tensor(bindings: Bindings, tape: ProperType) -> None:
-    """Bind the tape of a parameter that may be a tensor and is a number: there is none."""
+    """Bind the tape of a parameter that may be a tensor to no tape, because the argument is none."""
     if isinstance(tape, TypeVarType) and tape.id in bindings.own:
         bindings.bind_tape(tape, bindings.make(NONE_TAPE, []))
 
@@ -247,10 +247,10 @@ def _tape_of_no_tensor(bindings: Bindings, tape: ProperType) -> None:
 def _dtype_of_no_tensor(
     bindings: Bindings, formal: ProperType, given: ProperType, numbers: list[Instance], where: str
 ) -> None:
-    """Compare the dtype of an array, or the class of a number, with that of the tensor it stands beside."""
+    """Compare the dtype of an array, or the class of a number, with that of the tensor beside it."""
     if not isinstance(formal, TypeVarType):
         return
-    if len(numbers) == 1:  # of several, the one that is given may be one that fits
+    if len(numbers) == 1:  # in a union, the number at run time may be one that matches
         (number,) = numbers
         kind = next(filter(number.type.has_base, _KINDS), "")
         if not kind:
@@ -264,7 +264,7 @@ def _dtype_of_no_tensor(
 
 
 def _forget_tapes(bindings: Bindings, declared: ProperType) -> None:
-    """Say of an argument of type Any that it may have a tape or not: merged with none, that stays open."""
+    """Bind the tapes of an argument of type Any to unknown: it may have a tape, so the result may too."""
     for item in declared.items if isinstance(declared, UnionType) else [declared]:
         parts = tensor_parts(item)
         tape = get_proper_type(parts.tape) if parts is not None else None
@@ -273,7 +273,7 @@ def _forget_tapes(bindings: Bindings, declared: ProperType) -> None:
 
 
 def _forget_sizes(bindings: Bindings, declared: ProperType, where: str) -> None:
-    """Say of an argument of type Any that it has sizes, whichever: none of them is left out."""
+    """Bind the sizes of an argument of type Any to unknown, so that none counts as left out."""
     for item in declared.items if isinstance(declared, UnionType | TupleType) else [declared]:
         p = get_proper_type(item)
         if isinstance(p, TupleType):
@@ -316,9 +316,9 @@ def _unify_instance(bindings: Bindings, declared: Instance, given: ProperType, w
 
 
 def _unify_layer(bindings: Bindings, declared: Instance, given: Instance, where: str) -> None:
-    """Compare the sizes of a layer with those that are declared by number, or by a name of the program around."""
+    """Compare the sizes of a layer with those declared as numbers, or as names of the enclosing function."""
     if len(declared.args) != len(given.args):
-        return  # one of them is any number of layers, `Sequential` as it stands
+        return  # one has any number of layers, as `Sequential` without arguments does
     variables = declared.type.defn.type_vars
     for variable, one, other in zip(variables, declared.args, given.args, strict=False):
         if not bindings.is_open(one) and surely_differ(size_of(one), size_of(other)):
@@ -327,7 +327,7 @@ def _unify_layer(bindings: Bindings, declared: Instance, given: Instance, where:
 
 
 def _with_arguments(layer: Instance, kinds: set[str]) -> str:
-    """Write a layer with its sizes, and with its flags where they are what differs."""
+    """Return the text of a layer with its sizes, and with its flags if these differ."""
     variables = zip(layer.type.defn.type_vars, layer.args, strict=False)
     told = [(one, size_of(argument)) for one, argument in variables if kind_of(one) in kinds]
     sizes = [f"{one.name}={size}" if kind_of(one) == "flag" else size for one, size in told]
@@ -342,11 +342,11 @@ def _unify_call(
     function: CallableType | None,
     where: str,
 ) -> None:
-    """Bind what a parameter that is called, or whose method is, names: by what the argument takes and gives."""
+    """Bind the type variables of a function parameter, or of a protocol's method, by the argument's signature."""
     if function is None or len(function.arg_types) != len(declared.arg_types):
         return
     if not accepts(opened_call(whole) if isinstance(whole, CallableType) else whole, given):
-        return  # what does not fit at all, mypy has refused
+        return  # mypy itself has rejected an argument that does not match at all
     for formal, actual in zip(declared.arg_types, function.arg_types, strict=True):
         _unify_part(bindings, formal, actual, function, f"what {where} takes")
         _unify_kind(
@@ -359,7 +359,7 @@ def _unify_call(
 
 
 def _note_tapes(bindings: Bindings, declared: CallableType, function: CallableType) -> None:
-    """Note the tapes of a function; one that it always gives is on the tape of the result."""
+    """Note the tapes of a function; a tape that it always returns is part of the result's tape."""
     formals, actuals = ([*map(tensor_parts, (*one.arg_types, one.ret_type))] for one in (declared, function))
     for formal, actual in zip(formals, actuals, strict=True):
         if formal is not None and actual is not None:
@@ -371,10 +371,10 @@ def _note_tapes(bindings: Bindings, declared: CallableType, function: CallableTy
 
 
 def bind_given_shape(bindings: Bindings, formal: Type, given: Type, where: str, *, is_lambda: bool) -> None:
-    """Bind a whole shape by what a function gives; with what it takes mypy has compared that, but not of a lambda.
+    """Bind a shape variable by a function's result, unless mypy has compared it with a parameter; never in a lambda.
 
     Raises:
-        Refusal: Another shape was bound.
+        Refusal: It is already bound to another shape.
     """
     declared = get_proper_type(formal)
     gives = tensor_parts(declared.ret_type) if isinstance(declared, CallableType) else None
@@ -395,7 +395,7 @@ def bind_given_shape(bindings: Bindings, formal: Type, given: Type, where: str, 
 
 
 def _given_by(bindings: Bindings, function: CallableType, declared: CallableType) -> Type:
-    """Return what a function gives of what it is declared to be called with, as far as that is known."""
+    """Return the result type of a function for the declared arguments, as far as it is known."""
     if not function.variables:
         return function.ret_type
     inner = Bindings(bindings.name, Signature(function), bindings.make)
@@ -407,7 +407,7 @@ def _given_by(bindings: Bindings, function: CallableType, declared: CallableType
 
 
 def _unify_part(bindings: Bindings, formal: Type, actual: Type, function: CallableType, where: str) -> None:
-    """Bind the sizes in one parameter of a function, or in its result, by those which that fixes itself."""
+    """Bind the sizes in one parameter of a function, or in its result, by the sizes that the function fixes."""
     declared, given = tensor_parts(formal), tensor_parts(actual)
     shape = get_proper_type(declared.shape) if declared is not None else None
     expected = shape_items(shape) if shape is not None else None
@@ -428,7 +428,7 @@ def _unify_part(bindings: Bindings, formal: Type, actual: Type, function: Callab
 def _unify_kind(
     bindings: Bindings, formal: Type, actual: Type, where: str, *, is_within: Callable[[Type, Type], bool]
 ) -> None:
-    """Compare tape and dtype in one parameter of a function, or in its result, where both are fixed."""
+    """Compare tape and dtype in one parameter of a function, or in its result, if both are fixed."""
     declared, given = tensor_parts(formal), tensor_parts(actual)
     if declared is None or given is None:
         return
@@ -521,12 +521,12 @@ SEQUENCES = frozenset({"builtins.tuple", "typing.Sequence", "typing.Iterable", "
 
 
 def is_owned(tape: Type) -> bool:
-    """Return whether a tape is an owned one, consumed or not."""
+    """Return whether a tape is owned, consumed or not."""
     return is_tape(tape, OWNED_TAPE) or is_tape(tape, CONSUMED_TAPE)
 
 
 def _fixed(sizes: list[Size | Many], own: set[TypeVarId], rank: int) -> list[Size | Many]:
-    """Return the sizes of a function's parameter with `?` for what each call may choose."""
+    """Return the sizes of a function's parameter, unknown where each call may choose."""
     open_names = {f"{one.raw_id}@{one.namespace}" for one in own}
     fixed: list[Size | Many] = []
     for size in sizes:
@@ -542,7 +542,7 @@ def _base(given: Instance, name: str) -> TypeInfo:
 
 
 def _instance_of(given: ProperType) -> ProperType:
-    """Return what calling a class gives: `numpy.float32` as an argument stands for its instances."""
+    """Return the instance type of a class given as an argument, such as `numpy.float32`."""
     if isinstance(given, UnionType):
         return UnionType([_instance_of(get_proper_type(item)) for item in given.items])
     if isinstance(given, TypeType):
@@ -554,4 +554,4 @@ def _instance_of(given: ProperType) -> ProperType:
     made = get_proper_type(given.ret_type)
     if isinstance(made, Instance) or not given.is_type_obj():
         return made
-    return Instance(given.type_object(), [unknown() for _ in given.type_object().type_vars])  # of `numpy.object_`
+    return Instance(given.type_object(), [unknown() for _ in given.type_object().type_vars])  # for `numpy.object_`

@@ -1,4 +1,4 @@
-"""What a Python value is, read from its type and, where the type has forgotten, from the expression itself."""
+"""Values of Python expressions at type-check time, read from the type or, if that is too general, the expression."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _WHOLE: Final = "builtins.int", "numpy.integer"
 
 
 class Indices(SimpleNamespace):
-    """A tensor or an array among indices, of which a rule asks shape and kind; its numbers are not known."""
+    """A tensor or an array used as an index: a rule reads its shape and kind; its numbers are unknown."""
 
     @override
     def __repr__(self) -> str:
@@ -69,20 +69,20 @@ class Indices(SimpleNamespace):
 
 
 class StarredDims(UnknownDims):
-    """Sizes among which there is any number of others, `(*Batch, 3)`: unknown to whoever does not look at `items`."""
+    """Sizes with any number of others among them, `(*Batch, 3)`; they are unknown to code that ignores `items`."""
 
     items: list[Size | Many]
 
 
 class ValueUnknownError(Exception):
-    """A rule needs a value that only the run time knows."""
+    """A rule needs a value that is known only at run time."""
 
 
 def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
-    """Read an argument that is no tensor.
+    """Return the value of an argument that is not a tensor.
 
     Raises:
-        ValueUnknownError: Nothing is known of it; a size among others is `UNKNOWN` instead.
+        ValueUnknownError: Nothing is known of it; an unknown size in a tuple is `UNKNOWN` instead.
     """
     if isinstance(expression, ListExpr):
         return [value_of(_type_of(item, api), item, api) for item in expression.items]
@@ -94,9 +94,9 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     if isinstance(p, TupleType):
         return _tuple(p, expression, api)
     if isinstance(p, TypeVarType) and kind_of(p) == "shape":
-        return _starred_dims([Many(p)])  # a whole shape by name, such as that of `Tensor[S]`
+        return _starred_dims([Many(p)])  # a shape variable, such as that of `Tensor[S]`
     if isinstance(p, Instance) and any(map(p.type.has_base, ("builtins.float", "numpy.floating"))):
-        return 0.0  # rules ask whether something is a number, never which float
+        return 0.0  # rules check whether a value is a number, never which float it is
     if isinstance(p, Instance) and p.type.fullname == "builtins.tuple":
         return UnknownDims()
     size = size_value(t, expression, api)
@@ -106,7 +106,7 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
 
 
 def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
-    """Read what stands between the brackets of `x[...]`; of tensors of indices their shape and kind.
+    """Return the index in `x[...]`; for tensors used as indices, their shape and kind.
 
     Raises:
         ValueUnknownError: It may be one of several kinds of index.
@@ -146,11 +146,11 @@ def _bound_of(expression: Expression, api: Checker) -> Any:
 
 
 def _indices(p: Type) -> Indices:
-    """Stands for a tensor or an array among indices.
+    """Return the shape and kind of a tensor or an array used as an index.
 
     Raises:
-        ValueUnknownError: It may be a mask or not, or its rank is open.
-        DTypeError: It holds no whole numbers.
+        ValueUnknownError: It may or may not be a mask, or its rank is unknown.
+        DTypeError: Its dtype is neither integer nor bool.
     """
     parts = tensor_parts(p)
     shape, dtype = (parts.shape, parts.dtype) if parts is not None else (p.args[0], p.args[1].args[0])  # type: ignore[attr-defined]  # an array
@@ -166,7 +166,7 @@ def _indices(p: Type) -> Indices:
 
 
 def size_value(t: Type, expression: Expression | None, api: Checker) -> Size:
-    """Read a size: from its type or, where arithmetic has made it an `int`, from the expression that stands there."""
+    """Return a size, from its type or, if arithmetic has made that `int`, from the expression."""
     size = size_of(t)
     if size is not UNKNOWN or expression is None or isinstance(get_proper_type(t), AnyType):
         return size
@@ -199,7 +199,7 @@ def _computed(expression: Expression, api: Checker) -> Size:
 
 
 def _followed(name: NameExpr, api: Checker) -> Size:
-    """Read a name that is bound more than once, if all that it may stand for here is one size."""
+    """Return the size of a name that is bound more than once, if all its possible values here are the same size."""
     values = bound_last(name, api)
     sizes = [_size(value, api) if _is_steady(value, api) else UNKNOWN for value in values]
     return sizes[0] if sizes and all(surely_same(n, sizes[0]) for n in sizes) else UNKNOWN
@@ -210,7 +210,7 @@ def _size(expression: Expression, api: Checker) -> Size:
 
 
 def _is_plain(expression: Expression) -> bool:
-    """Return whether reading an expression once more does nothing: no call but `len`."""
+    """Return whether evaluating an expression again has no effect: no call but `len`."""
     match expression:
         case IntExpr() | NameExpr():
             return True
@@ -230,13 +230,13 @@ def _is_plain(expression: Expression) -> bool:
 
 
 def _settled(variable: Var, api: Checker) -> Expression | None:
-    """Return what a name was bound to, if reading it now gives what it gave then."""
+    """Return the value that a name is bound to, if evaluating it now gives the same result."""
     value, _ = bound_once(variable, api)
     return value if value is not None and _is_steady(value, api) else None
 
 
 def _is_steady(value: Expression, api: Checker) -> bool:
-    """Return whether reading an expression now gives what it gave where it stands."""
+    """Return whether evaluating an expression now gives the same result as at its own position."""
     return _is_plain(value) and all(_stays(name, api) for name in _names_in(value))
 
 
@@ -256,13 +256,13 @@ def _names_in(expression: Any) -> Iterator[NameExpr]:
 
 
 def is_whole(t: Type) -> bool:
-    """Return whether a type is a whole number of Python's, of an enum's or of NumPy's; a bool is none."""
+    """Return whether a type is an integer of Python, of an enum or of NumPy; a bool is not."""
     p = get_proper_type(t)
     return isinstance(p, Instance) and p.type.fullname != "builtins.bool" and any(map(p.type.has_base, _WHOLE))
 
 
 def _converts(call: CallExpr, api: Checker) -> bool:
-    """Return whether a call makes another kind of whole number of one, as `int(n)` and `np.int64(3)` do."""
+    """Return whether a call converts an integer to another integer type, as `int(n)` and `np.int64(3)` do."""
     made, given = (get_proper_type(_type_of(one, api)) for one in (call, *call.args))
     name = getattr(call.callee, "fullname", "")
     is_class = name == "builtins.int" or name.startswith("numpy.")
@@ -270,7 +270,7 @@ def _converts(call: CallExpr, api: Checker) -> bool:
 
 
 def _length(t: Type) -> Size:
-    """Return what `len` gives for a tensor or a tuple."""
+    """Return the `len` of a tensor or a tuple."""
     p = get_proper_type(t)
     parts = tensor_parts(p)
     if parts is None:
@@ -315,13 +315,13 @@ def _item(item: Type, expression: Expression | None, api: Checker) -> Any:
 
 
 def _star(item: UnpackType) -> Many | None:
-    """Read `*Batch`; None for `*tuple[int, ...]`."""
+    """Return the variable of `*Batch`; None for `*tuple[int, ...]`."""
     inner = get_proper_type(item.type)
     return Many(inner) if isinstance(inner, TypeVarTupleType) else None
 
 
 def _standing_for(item: Expression, api: Checker) -> list[Expression | None]:
-    """Return what stands for each item that a written tuple has: nothing for those behind a star."""
+    """Return the expression of each item of a written tuple; None for the items that a star adds."""
     if not isinstance(item, StarExpr):
         return [item]
     inner = get_proper_type(_type_of(item.expr, api))

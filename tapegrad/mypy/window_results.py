@@ -1,4 +1,4 @@
-"""Convolutions and pools of the library: what no signature says, that a window finds no room, or steps by itself."""
+"""Checks of convolution and pooling layers that no signature makes: window sizes, and default strides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOMS = frozenset({"tapegrad.nn.conv", "tapegrad.nn.conv_transpose", POOLS})
 
 
 def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | None:
-    """Return what refuses images that a layer's op would refuse; None for a layer without windows."""
+    """Return a function that rejects images as the layer's op does; None without windows, or if a size is unknown."""
     symbol = layer.type.get("forward")
     owner = getattr(symbol.node, "info", None) if symbol is not None else None
     if not isinstance(owner, TypeInfo) or owner.module_name not in ROOMS:
@@ -40,7 +40,7 @@ def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | Non
     kernels = _kernels(sizes, axes, transposed="Transpose" in owner.name) if "in" in sizes else {}
 
     def judge(shape: list[Size | Many] | None) -> None:
-        # A single image is as good as a batch, and its channels the signature has compared.
+        # One image is enough, and the signature has compared its channels.
         image = [] if shape is None else shape[-axes - 1 :]
         if len(image) == axes + 1 and not any(isinstance(size, Many) for size in image):
             channels = [sizes["in"]] if kernels else image[:1]
@@ -50,7 +50,7 @@ def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | Non
 
 
 def stepped(layer: Type, stride: list[Type]) -> Type:
-    """Let a pool that is told no stride step by its window along each axis, not by that of the first."""
+    """Return a pool that is given no stride with its window as stride along each axis; other layers unchanged."""
     is_told = any(not isinstance(get_proper_type(one), NoneType) for one in stride)
     if is_told or not isinstance(layer, Instance) or layer.type.module_name != POOLS:
         return layer
@@ -65,7 +65,7 @@ def _kernels(sizes: dict[str, Size], axes: int, *, transposed: bool) -> dict[str
 
 
 def _along(axes: int, name: str, sizes: dict[str, Size]) -> tuple[Size, ...]:
-    """Return a number for each axis."""
+    """Return the value of an option along each axis."""
     later = ("h", "w") if axes == 3 else ("w",) * (axes - 1)
     return (sizes[name], *(sizes[f"{name}_{axis}"] for axis in later))
 
