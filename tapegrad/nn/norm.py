@@ -30,16 +30,16 @@ class LayerNorm(Module, Generic[Width]):
 
     Args:
         width: The size of the last axis.
-        eps: What is added to the variance, in squares of the units of what comes in, above 0.
+        eps: The ε added to the variance, in squared units of `x`, above 0.
 
     Attributes:
-        weight: The factors w, `(Width,)`.
-        bias: What is added, c, `(Width,)`.
-        eps: What is added to the variance.
+        weight: The scale w, `(Width,)`.
+        bias: The shift c, `(Width,)`.
+        eps: The ε added to the variance.
 
     Raises:
         ShapeError: The width is below 1.
-        DTypeError: The width is no int.
+        DTypeError: The width is not an int.
 
     Source:
         Ba et al., [Layer normalization](https://arxiv.org/abs/1607.06450), eq. 4; see `tapegrad.layer_norm`.
@@ -72,15 +72,15 @@ class RMSNorm(Module, Generic[Width]):
 
     Args:
         width: The size of the last axis.
-        eps: What is added to the mean square, in squares of the units of what comes in, above 0.
+        eps: The ε added to the mean square, in squared units of `x`, above 0.
 
     Attributes:
-        weight: The factors w, `(Width,)`.
-        eps: What is added to the mean square.
+        weight: The scale w, `(Width,)`.
+        eps: The ε added to the mean square.
 
     Raises:
         ShapeError: The width is below 1.
-        DTypeError: The width is no int.
+        DTypeError: The width is not an int.
 
     Source:
         Zhang & Sennrich, [Root mean square layer normalization](https://arxiv.org/abs/1910.07467), eq. 4; see
@@ -113,17 +113,17 @@ class GroupNorm(Module, Generic[Groups, Channels]):
     Args:
         groups: Into how many groups of neighbours the channels are divided.
         channels: The size of axis 1.
-        eps: What is added to the variance, in squares of the units of what comes in, above 0.
+        eps: The ε added to the variance, in squared units of `x`, above 0.
 
     Attributes:
         groups: The number of groups.
-        weight: The factors w, `(Channels,)`.
-        bias: What is added, b, `(Channels,)`.
-        eps: What is added to the variance.
+        weight: The scale w, `(Channels,)`.
+        bias: The shift b, `(Channels,)`.
+        eps: The ε added to the variance.
 
     Raises:
         ShapeError: A size is below 1, or the groups do not divide the channels.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         Wu & He, [Group normalization](https://arxiv.org/abs/1803.08494), §3.1; see `tapegrad.group_norm`.
@@ -160,16 +160,16 @@ class InstanceNorm(Module, Generic[Channels]):
 
     Args:
         channels: The size of axis 1.
-        eps: What is added to the variance, in squares of the units of what comes in, above 0.
+        eps: The ε added to the variance, in squared units of `x`, above 0.
 
     Attributes:
-        weight: The factors w, `(Channels,)`.
-        bias: What is added, b, `(Channels,)`.
-        eps: What is added to the variance.
+        weight: The scale w, `(Channels,)`.
+        bias: The shift b, `(Channels,)`.
+        eps: The ε added to the variance.
 
     Raises:
         ShapeError: The number of channels is below 1.
-        DTypeError: The number of channels is no int.
+        DTypeError: The number of channels is not an int.
 
     Source:
         Ulyanov et al., [Instance normalization](https://arxiv.org/abs/1607.08022), eq. 4; see `tapegrad.instance_norm`.

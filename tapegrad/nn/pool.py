@@ -95,7 +95,7 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
 
@@ -157,7 +157,7 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
 
@@ -223,7 +223,7 @@ class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, Strid
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
         beta: float = 1.0,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
@@ -293,7 +293,7 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
         count_include_pad: bool = True,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding

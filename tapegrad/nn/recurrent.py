@@ -31,7 +31,7 @@ class RNN(Module, Generic[In, Hidden, HasBias]):
     $$h_t = \tanh(x_t W + b + h_{t-1} U + c), \quad W, U, b, c \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
     Args:
-        in_features: The size of the last axis of what comes in.
+        in_features: The size of the last axis of the input.
         hidden_features: The size n of the state.
         bias: Whether there are biases.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
@@ -44,7 +44,7 @@ class RNN(Module, Generic[In, Hidden, HasBias]):
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.RNN` with `batch_first=True`; see `tapegrad.rnn`.
@@ -87,7 +87,7 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
     W, U, b, c \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
     Args:
-        in_features: The size of the last axis of what comes in.
+        in_features: The size of the last axis of the input.
         hidden_features: The size n of the state.
         bias: Whether there are biases.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
@@ -100,7 +100,7 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.GRU` with `batch_first=True`; see `tapegrad.gru`.
@@ -144,7 +144,7 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
     W, U, b, d \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
     Args:
-        in_features: The size of the last axis of what comes in.
+        in_features: The size of the last axis of the input.
         hidden_features: The size n of the state and of the memory.
         bias: Whether there are biases.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
@@ -157,7 +157,7 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.LSTM` with `batch_first=True`; see `tapegrad.lstm`.

@@ -53,7 +53,7 @@ class Sequential(Container, Generic[*Layers]):
         y: Tensor[Any, T, Any] = result
         return y
 
-    def __getitem__(self, index: int) -> Any:  # the checker knows the class of `layers[index]`
+    def __getitem__(self, index: int) -> Any:  # the mypy plugin infers the class of `layers[index]`
         return self.layers[index]
 
     def __len__(self) -> int:

@@ -45,7 +45,7 @@ class SSM(Module, Generic[Width, States]):
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         Gu et al., [On the parameterization and initialization of diagonal state space

@@ -81,7 +81,7 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
     Of two directions the second reads from the end; what both give stands side by side, and both are read above.
 
     Args:
-        in_features: The size of the last axis of what comes in.
+        in_features: The size of the last axis of the input.
         hidden_features: The size of each state.
         layers: How many stand on top of one another.
         directions: 1, or 2 to read from both ends.
@@ -96,8 +96,8 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
 
     Raises:
         ShapeError: A size is below 1, or there are more than 2 directions.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
         PyTorch 2.13, `torch.nn.RNN` with `num_layers` and `bidirectional`.
@@ -144,7 +144,7 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
     Of two directions the second reads from the end; what both give stands side by side, and both are read above.
 
     Args:
-        in_features: The size of the last axis of what comes in.
+        in_features: The size of the last axis of the input.
         hidden_features: The size of each state.
         layers: How many stand on top of one another.
         directions: 1, or 2 to read from both ends.
@@ -159,8 +159,8 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
 
     Raises:
         ShapeError: A size is below 1, or there are more than 2 directions.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
         PyTorch 2.13, `torch.nn.GRU` with `num_layers` and `bidirectional`.
@@ -207,7 +207,7 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
     Of two directions the second reads from the end; what both give stands side by side, and both are read above.
 
     Args:
-        in_features: The size of the last axis of what comes in.
+        in_features: The size of the last axis of the input.
         hidden_features: The size of each state and of each memory.
         layers: How many stand on top of one another.
         directions: 1, or 2 to read from both ends.
@@ -222,8 +222,8 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
 
     Raises:
         ShapeError: A size is below 1, or there are more than 2 directions.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
         PyTorch 2.13, `torch.nn.LSTM` with `num_layers` and `bidirectional`.

@@ -45,7 +45,7 @@ class FeedForward(Module, Generic[Width, Hidden]):
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), eq. 2.
@@ -90,8 +90,8 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden]):
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
         Xiong et al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745), §3:
@@ -159,8 +159,8 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1, with the norms in front as
@@ -241,8 +241,8 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1, with the norms in front as
