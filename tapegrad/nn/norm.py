@@ -1,4 +1,4 @@
-"""Layers that bring rows to one size, or channels, or groups of them."""
+"""Layer, RMS, group and instance normalization."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Batch = TypeVarTuple("Batch")
 
 
 class LayerNorm(Module, Generic[Width]):
-    r"""Gives each row a mean of zero and a variance of one, then scales and shifts each column.
+    r"""Layer normalization: normalizes the mean and variance of each row, then scales and shifts each column.
 
     $$y_{bi} = w_i \frac{x_{bi} - \bar x_b}{s_b} + c_i, \quad w_i = 1, \; c_i = 0 \text{ at first}$$
 
@@ -57,7 +57,7 @@ class LayerNorm(Module, Generic[Width]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Compute `layer_norm(x, weight, bias, eps=...)` of float32 `x`, `(..., Width)`; gives the same shape."""
+        """Compute `layer_norm(x, weight, bias, eps=...)` of float32 `x`, `(..., Width)`; keeps the shape."""
         return layer_norm(x, self.weight, self.bias, eps=self.eps)
 
     @override
@@ -66,7 +66,7 @@ class LayerNorm(Module, Generic[Width]):
 
 
 class RMSNorm(Module, Generic[Width]):
-    r"""Gives each row a mean square of one, then scales each column.
+    r"""Root mean square normalization: normalizes the mean square of each row, then scales each column.
 
     $$y_{bi} = w_i \frac{x_{bi}}{s_b}, \quad w_i = 1 \text{ at first}$$
 
@@ -97,7 +97,7 @@ class RMSNorm(Module, Generic[Width]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Compute `rms_norm(x, weight, eps=...)` of float32 `x`, `(..., Width)`; gives the same shape."""
+        """Compute `rms_norm(x, weight, eps=...)` of float32 `x`, `(..., Width)`; keeps the shape."""
         return rms_norm(x, self.weight, eps=self.eps)
 
     @override
@@ -106,12 +106,12 @@ class RMSNorm(Module, Generic[Width]):
 
 
 class GroupNorm(Module, Generic[Groups, Channels]):
-    r"""Gives each group of channels a mean of zero and a variance of one, then scales and shifts each channel.
+    r"""Group normalization: normalizes each group of channels of each example, then scales and shifts each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{ng}}{s_{ng}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
 
     Args:
-        groups: Into how many groups of neighbours the channels are divided.
+        groups: The number of groups of adjacent channels.
         channels: The size of axis 1.
         eps: The ε added to the variance, in squared units of `x`, above 0.
 
@@ -154,7 +154,7 @@ class GroupNorm(Module, Generic[Groups, Channels]):
 
 
 class InstanceNorm(Module, Generic[Channels]):
-    r"""Gives each channel of each image a mean of zero and a variance of one, then scales and shifts each channel.
+    r"""Instance normalization: normalizes each channel of each example, then scales and shifts each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{nc}}{s_{nc}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
 
@@ -187,7 +187,7 @@ class InstanceNorm(Module, Generic[Channels]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[N, Channels, *Rest], T]) -> Tensor[Shape[N, Channels, *Rest], T]:
-        """Compute `instance_norm(x, weight, bias, eps=...)` of `x`, `(N, Channels, L, ...)`; gives the same shape."""
+        """Compute `instance_norm(x, weight, bias, eps=...)` of `x`, `(N, Channels, L, ...)`; keeps the shape."""
         return instance_norm(x, self.weight, self.bias, eps=self.eps)
 
     @override
