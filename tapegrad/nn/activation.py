@@ -1,4 +1,4 @@
-"""Activations as modules."""
+"""Activation layers."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class ModelEMA(Module, Generic[Model]):
         decay: The decay.
 
     Raises:
-        DTypeError: `model` is not a module, or `decay` not a number.
+        DTypeError: `model` is not a module, or `decay` is not a number.
         ValueError: `decay` is not between 0 and 1.
 
     Source:

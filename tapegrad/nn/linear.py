@@ -59,7 +59,7 @@ class Linear(Module, Generic[In, Out, HasBias]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, In], T]) -> Tensor[Shape[*Batch, Out], T]:
-        """Compute `x @ weight + bias` of float32 `x`, `(..., In)`; gives `(..., Out)`."""
+        """Compute `x @ weight + bias` of float32 `x`, `(..., In)`; the result is `(..., Out)`."""
         return matmul(x, self.weight) if self.bias is None else linear(x, self.weight, self.bias)
 
     @override

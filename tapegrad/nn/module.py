@@ -53,8 +53,8 @@ class Module:
     limit, see `sys.setrecursionlimit`.
 
     An error of a call names the layer by the expression that calls it: `Net.fall Linear(64, 10): x is ...` is raised by
-    `self.fall(x)` in the class `Net`. Locations that mypy cannot infer from that line are notes below the error: `in
-    Sequential[1] Net`.
+    `self.fall(x)` in the class `Net`. Locations that mypy cannot infer from that line are added as notes, such as
+    `in Sequential[1] Net`.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

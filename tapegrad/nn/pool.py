@@ -316,7 +316,7 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
 
 
 class AdaptiveAvgPool1d(Module, Generic[Size]):
-    r"""1D average pooling to a given size; see `tapegrad.adaptive_avg_pool1d`.
+    r"""1D adaptive average pooling, to a given size; see `tapegrad.adaptive_avg_pool1d`.
 
     Args:
         size: The size of the result.
@@ -336,7 +336,7 @@ class AdaptiveAvgPool1d(Module, Generic[Size]):
 
 
 class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
-    r"""2D average pooling to a given size; see `tapegrad.adaptive_avg_pool2d`.
+    r"""2D adaptive average pooling, to a given size; see `tapegrad.adaptive_avg_pool2d`.
 
     Args:
         size: The size of the result; one number, or one for each axis.

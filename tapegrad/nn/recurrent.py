@@ -93,8 +93,8 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
 
     Attributes:
-        weight_x: W of r, z and n side by side, `(In, 3 Hidden)`; PyTorch's is the transpose.
-        weight_h: U of r, z and n side by side, `(Hidden, 3 Hidden)`; PyTorch's is the transpose.
+        weight_x: W of r, z and n concatenated, `(In, 3 Hidden)`; PyTorch's is the transpose.
+        weight_h: U of r, z and n concatenated, `(Hidden, 3 Hidden)`; PyTorch's is the transpose.
         bias_x: b of r, z and n, `(3 Hidden,)`, or None.
         bias_h: c of r, z and n, `(3 Hidden,)`, or None.
 
@@ -150,8 +150,8 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
 
     Attributes:
-        weight_x: W of i, f, g and o side by side, `(In, 4 Hidden)`; PyTorch's is the transpose.
-        weight_h: U of i, f, g and o side by side, `(Hidden, 4 Hidden)`; PyTorch's is the transpose.
+        weight_x: W of i, f, g and o concatenated, `(In, 4 Hidden)`; PyTorch's is the transpose.
+        weight_h: U of i, f, g and o concatenated, `(Hidden, 4 Hidden)`; PyTorch's is the transpose.
         bias_x: b of i, f, g and o, `(4 Hidden,)`, or None.
         bias_h: d of i, f, g and o, `(4 Hidden,)`, or None.
 

@@ -32,7 +32,7 @@ def display(total: int, done: int) -> Display:
 
 
 class Display:
-    """Shows nothing."""
+    """Base class of displays, which shows nothing."""
 
     def is_due(self) -> bool:
         """Return whether it is time to update the display."""

@@ -182,7 +182,7 @@ class Run(Generic[Item]):
             self._display.draw(self._text(epoch), self.done * len(self.batches) + self.passed)
 
     def _keep(self, *, at_once: bool = False) -> None:
-        """Write a checkpoint if it is time for one."""
+        """Write a checkpoint if one is due."""
         now = time.monotonic()
         if self._path is not None and (at_once or now - self._kept >= self.every):
             self.seconds = self._before[1] + now - self._since
