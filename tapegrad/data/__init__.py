@@ -1,4 +1,4 @@
-"""Data: how a set of examples becomes batches."""
+"""Mini-batches of tensors and datasets."""
 
 from tapegrad.data.batches import Batches as Batches
 from tapegrad.data.batches import Dataset as Dataset

@@ -1,4 +1,4 @@
-"""Batches: examples that stand in the rows of tensors, a few at a time."""
+"""Mini-batches: iterate over the rows of tensors or over a dataset, shuffled and resumable."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ Rest1 = TypeVarTuple("Rest1")
 Rest2 = TypeVarTuple("Rest2")
 Item = TypeVar("Item", covariant=True, default=Any)
 
-# Other checkers see Any where they would see `int`, which fits no literal size.
+# Type checkers without the plugin infer Any instead of `int`, which is not compatible with a literal size.
 BatchSize: TypeAlias = Add[B, Literal[0]]
 
 
 class Dataset(Protocol[Item]):
-    """Examples by number: a class of your own with these two methods is one, and so is a list.
+    """Examples by index: any class with these two methods, such as a list.
 
-    An example is a tensor, or a tuple of tensors, without a tape; all have the same shapes and dtypes.
+    An example is a tensor or a tuple of tensors, without a tape. All examples have the same shapes and dtypes.
     """
 
     def __len__(self) -> int:
-        """Return how many examples there are."""
+        """Return the number of examples."""
 
     def __getitem__(self, index: int, /) -> Item:
-        """Return an example, from 0 on."""
+        """Return the example at an index, counted from 0."""
 
 
 @public_api
 class Batches(Generic[Item]):
-    """Goes through examples batch by batch, as often as it is iterated; made by `batches`.
+    """Iterable of mini-batches, created by `batches`; each iteration is a new pass over the examples.
 
-    Its state is how far the loop over it has come. With that in a checkpoint a run goes on in the middle of a pass: the
-    next one after `restore` is the rest of it, in the same order.
+    Its state is the position in the current pass. A run that saves it in a checkpoint can resume in the middle of a
+    pass: after `restore`, the next iteration yields the rest of that pass, in the same order.
     """
 
     def __init__(
@@ -103,21 +103,21 @@ class Batches(Generic[Item]):
         return rng.permutation(self.rows) if self.shuffle else np.arange(self.rows)
 
     def arrays(self) -> dict[str, Any]:
-        """Return where the pass underway has come to, as `tapegrad.io.save` asks for it.
+        """Return the position in the current pass and the state of the generator, for `tapegrad.io.save`.
 
         Raises:
-            ValueError: The generator is not of the kind that `numpy.random.default_rng` makes.
+            ValueError: The generator is not of the kind that `numpy.random.default_rng` returns.
         """
         try:
             now, began = state_of(self.rng), state_of(_generator(self._underway.began))
         except ValueError as error:
             message = f"batches: rng is {error}"
             raise ValueError(message) from None
-        # One bool per batch, so that data of another length, or in batches of another size, do not fit the file.
+        # One bool per batch, so that loading fails by shape if the number of batches differs.
         return {"rng": now, "began": began, "passed": np.arange(len(self)) < self._underway.passed}
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Take over what `arrays` gave; the next pass is the rest of the one that was underway."""
+        """Restore the result of `arrays`; the next iteration yields the rest of the interrupted pass."""
         began = np.random.default_rng(0)
         restore_generator(began, arrays["began"])
         restore_generator(self.rng, arrays["rng"])
@@ -127,9 +127,9 @@ class Batches(Generic[Item]):
 
 @dataclass(slots=True)
 class Underway:
-    """A pass: the state of the generator when it began, which tells the order, and the batches handed out since.
+    """A pass: the state of the generator at its start, which determines the order, and the number of batches yielded.
 
-    A pass that is over, or was left by a `break`, has handed out none: the next one is new.
+    The number is reset to 0 when a pass ends or is left by a `break`, so that the next iteration starts a new pass.
     """
 
     began: Mapping[str, Any]
@@ -137,7 +137,7 @@ class Underway:
 
 
 def _generator(state: Mapping[str, Any]) -> np.random.Generator:
-    """Return a generator of NumPy's default kind in some state; one of another kind goes by its name."""
+    """Return a NumPy generator with a given state, whose `bit_generator` entry names its kind."""
     bits = getattr(np.random, state["bit_generator"])()
     bits.state = state
     return np.random.Generator(bits)
@@ -281,27 +281,27 @@ def batches(
     drop_last: bool = True,
     rng: RNG = None,
 ) -> Batches[Any]:
-    """Cut the rows of tensors into batches, the same rows of each; or puts the examples of a dataset into batches.
+    """Split the rows of tensors, or the examples of a dataset, into mini-batches.
 
-    Nothing is copied before a batch is asked for. Every pass over the result draws a new order from the one generator,
-    which is chosen here.
+    Several tensors are split at the same rows. Nothing is copied before a batch is requested. Each pass over the result
+    draws a new order from one generator, which is created by this call.
 
     Args:
-        data: One or more tensors, `(N, ...)`, with an example in each row; or one `Dataset` of N examples.
+        data: One or more tensors, `(N, ...)`, with one example per row; or one `Dataset` of N examples.
         size: Rows per batch, from 1 to N.
-        shuffle: Whether the rows come in random order.
-        drop_last: Whether rows that fill no batch are left out; otherwise they make a last, smaller one.
+        shuffle: Whether the rows are in random order.
+        drop_last: Whether to omit the last batch if it would be smaller than `size`.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
-        An iterable with a length in batches. Its items are tuples of tensors `(size, ...)`; of one tensor, tensors. It
-        can be saved and loaded, see `Batches`.
+        An iterable whose length is the number of batches. For one tensor its items are tensors `(size, ...)`, otherwise
+        tuples of tensors. It can be saved and loaded, see `Batches`.
 
     Raises:
-        ShapeError: The tensors differ in their rows or have none, the examples in their shapes, or `size` is out of
-            range.
-        DTypeError: An example is neither a tensor nor a tuple of tensors, or the examples differ in dtype; or there are
-            several datasets, or what is none, or `size` is not a whole number.
+        ShapeError: The tensors differ in their number of rows or have no rows, the examples differ in shape, or `size`
+            is out of range.
+        DTypeError: An example is neither a tensor nor a tuple of tensors, or the examples differ in dtype; or an
+            argument is not a tensor and not the only dataset; or `size` is not an int.
         TapeError: A tensor has a tape.
     """
     if len(data) == 1 and not isinstance(data[0], Tensor):
@@ -324,7 +324,7 @@ def _taken(tensors: tuple[Tensor[Any, NoneTape, Any], ...], rows: Any) -> Any:
 
 
 def _stacked(data: Dataset[Any], rows: Any) -> Any:
-    """Put examples side by side, each part beside its like."""
+    """Stack the examples with the given indices; for tuples, stack each component separately."""
     places = [f"example {row}" for row in rows.tolist()]
     examples = [data[row] for row in rows.tolist()]
     parts = [example if isinstance(example, tuple) else (example,) for example in examples]
@@ -345,7 +345,7 @@ def _check_tensors(place: str, parts: tuple[Any, ...]) -> None:
 
 
 def _check_alike(place: str, parts: tuple[Any, ...], first: str, expected: tuple[Any, ...]) -> None:
-    """Reject an example that is not of the kind of the first one."""
+    """Reject an example whose shapes or dtypes differ from those of the first one."""
     for what, error in (("shape", ShapeError), ("dtype", DTypeError)):
         ours, theirs = (", ".join(str(getattr(part, what)) for part in one) for one in (parts, expected))
         if ours != theirs:

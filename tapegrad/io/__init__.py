@@ -1,4 +1,4 @@
-"""Files: parameters and the states of optimizers, saved whole and loaded whole or not at all."""
+"""Save and load modules, optimizers and training state, atomically."""
 
 from tapegrad.io.checkpoint import Saved as Saved
 from tapegrad.io.checkpoint import load as load

@@ -1,4 +1,4 @@
-"""Checkpoints: what is trained, in a file that is checked before anything changes."""
+"""Checkpoints: save modules and training state to a file, and load it after checking it completely."""
 
 from __future__ import annotations
 
@@ -21,57 +21,58 @@ if TYPE_CHECKING:
 
 
 class HasState(Protocol):
-    """What an optimizer is to a file, or batches: arrays by name that they give and take."""
+    """An object whose state can be saved as arrays by name, such as an optimizer or `Batches`."""
 
     def arrays(self) -> dict[str, Any]:
-        """Return the arrays that are there."""
+        """Return the state as arrays by name."""
 
     def restore(self, arrays: Mapping[str, Any], /) -> None:
-        """Take over arrays of the same names, shapes and dtypes."""
+        """Restore the state from arrays of the same names, shapes and dtypes."""
 
 
 Layout: TypeAlias = Literal["tapegrad", "torch"]
-LAYOUTS: Final[dict[str, Layout]] = {"tapegrad": "tapegrad", "pt": "torch"}  # by the `format` in a file's metadata
+LAYOUTS: Final[dict[str, Layout]] = {"tapegrad": "tapegrad", "pt": "torch"}  # by `format` in the metadata of a file
 FORMATS: Final[dict[Layout, str]] = {layout: name for name, layout in LAYOUTS.items()}
-# `object` is what mypy makes of a dict of several kinds.
+# `object` because mypy infers that for a dict with values of several types.
 Saved: TypeAlias = Module | HasState | np.random.Generator | Mapping[str, object]
 
 
 class Part(NamedTuple):
-    """One of the objects in a file."""
+    """The part of a file that belongs to one object."""
 
     prefix: str
     arrays: dict[str, Array]
     restore: Callable[[Mapping[str, Any]], None]
-    copies: Mapping[str, str] = {}  # other names of arrays: a file may have them too, with the same values
-    counters: frozenset[str] = frozenset()  # names that PyTorch expects and tapegrad has no use for
-    is_read_alike: bool = True  # by every layout that has these names and shapes
+    copies: Mapping[str, str] = {}  # aliases of arrays: a file may contain them too, with the same values
+    counters: frozenset[str] = frozenset()  # arrays that PyTorch expects and tapegrad does not use
+    is_read_alike: bool = True  # whether both layouts read the same values, because nothing is transposed
 
 
 @public_api
 def save(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegrad") -> None:
-    """Save the tensors of a module, the state of an optimizer, or several such objects by name, to one file.
+    """Save a module, an optimizer, or several such objects by name, to one file.
 
-    The suffix of the path names the format: `.npz`, or `.safetensors` with the extra of that name. Keys are attribute
-    paths, `layers.0.weight`; a parameter in two places is saved once, under the first. So is a buffer, and a random
-    generator, such as that of a `Dropout`. In a mapping, `{"model": model, "optimizer": optimizer}`, its keys come
-    first: `model.layers.0.weight`. Batches have a state too, and so has a random generator by itself.
+    The suffix of the path selects the format: `.npz`, or `.safetensors` with the extra of that name. Keys are attribute
+    paths, such as `layers.0.weight`. Buffers and random generators, such as that of a `Dropout`, are saved as well.
+    A parameter, buffer or generator with several paths is saved once, under the first. The keys of a mapping,
+    `{"model": model, "optimizer": optimizer}`, are prefixes: `model.layers.0.weight`. `Batches` and a single random
+    generator can be saved too.
 
     With `layout="torch"` the file has the names and axes of PyTorch, and `load_state_dict` of a model of the same
-    architecture reads it: `model.load_state_dict(safetensors.torch.load_file(path))`. Random generators are left out.
+    architecture reads it: `model.load_state_dict(safetensors.torch.load_file(path))`. Random generators are omitted.
 
-    The file is replaced atomically: a process killed meanwhile leaves the old one. The metadata say which layout it
-    has. A file that was there keeps its mode.
+    The file is replaced atomically: if the process is killed, the old file remains. The metadata contain the layout. A
+    file that is replaced keeps its mode.
 
     Args:
         saved: A module, an optimizer, batches, a generator, or a mapping of these.
-        path: Where to. The folder exists.
-        layout: The names and axes of a module's parameters: those of tapegrad, or those of PyTorch.
+        path: The file. Its folder must exist.
+        layout: Whether a module's parameters have the names and axes of tapegrad or those of PyTorch.
 
     Raises:
-        FileError: The suffix names no format, two parameters would have one key, the format cannot hold a name or a
-            dtype, or a generator is of a rare kind. Or `layout` is neither of the two, or PyTorch's for something else
-            than a module.
+        FileError: The suffix is unknown, two parameters would have the same key, the format does not support a name or
+            a dtype, or the kind of a generator is not supported. Or `layout` is neither of the two, or is PyTorch's
+            for an object that is not a module.
         ImportError: The suffix is `.safetensors` and that package is not installed.
         OSError: The file cannot be written.
     """
@@ -88,29 +89,34 @@ def save(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
 
 @public_api
 def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout | None = None) -> None:
-    """Load what `save` wrote into the same kind of object; on any error, nothing has changed.
+    """Load a file written by `save` into an object of the same structure; after an error, nothing has changed.
 
-    A file says which layout it has: that of tapegrad, or that of PyTorch, which is what
-    `safetensors.torch.save_file(model.state_dict(), path)` wrote of a model of the same architecture. There layers of a
-    `Sequential` or a `Repeated` go by their number; the weights of a `Linear` and of recurrent layers are transposed;
-    the `query`, `key` and `value` of a `MultiHeadAttention` are one `in_proj_weight` and one `in_proj_bias`, and its
-    `out` is `out_proj`; the parts of a transformer go by PyTorch's names; the `num_batches_tracked` of a batch norm is
-    passed over; and random generators, which are in no such file, stay as they are. Attributes of a model of your own
-    have the same names.
+    The metadata of a file contain its layout: that of tapegrad, or that of PyTorch, which
+    `safetensors.torch.save_file(model.state_dict(), path)` writes for a model of the same architecture. In PyTorch's
+    layout:
+
+    - Layers of a `Sequential` or a `Repeated` are named by their index.
+    - Weights of a `Linear` and of recurrent layers are transposed.
+    - The `query`, `key` and `value` of a `MultiHeadAttention` are one `in_proj_weight` and one `in_proj_bias`, and its
+      `out` is `out_proj`.
+    - The parts of a transformer have PyTorch's names.
+    - The `num_batches_tracked` of a batch norm is ignored.
+    - Random generators are not in the file and do not change.
+    - The attributes of custom modules have the same names in both layouts.
 
     Args:
-        saved: What has the names, shapes and dtypes that are in the file.
-        path: Where from; the suffix names the format. Nothing in the file is executed.
-        layout: The names and axes of a module's parameters in the file. It is needed where the file does not say, and
-            its names and shapes would fit both.
+        saved: An object with the names, shapes and dtypes of the file.
+        path: The file; its suffix selects the format. Nothing in the file is executed.
+        layout: The names and axes of a module's parameters in the file. It is required if the metadata do not contain
+            the layout and the names and shapes match both.
 
     Raises:
-        FileError: The file is damaged or of another format, or a name, shape or dtype differs; all that do are listed.
-            Or a state in it is none; or the file does not say its layout and may have either; or `layout` is neither of
-            the two, or PyTorch's, which is one of modules, for something else.
-        ImportError: The suffix is `.safetensors` and that package is not installed; or there is bfloat16 in the file,
-            and ml_dtypes is not.
-        OSError: There is no such file, or it cannot be read.
+        FileError: The file is damaged or of another format, or names, shapes or dtypes differ; all differences are
+            listed. Or a saved state is invalid; or the layout is ambiguous; or `layout` is neither of the two, or is
+            PyTorch's for an object that is not a module.
+        ImportError: The suffix is `.safetensors` and that package is not installed; or the file contains bfloat16 and
+            ml_dtypes is not installed.
+        OSError: The file does not exist or cannot be read.
     """
     if layout is not None:
         _check_layout("load", layout)
@@ -145,10 +151,10 @@ def _check_layout(call: str, layout: object) -> None:
 
 
 def _check_unambiguous(saved: Any, own: list[Part], file: str, headers: dict[str, Header]) -> None:
-    """Check that a file that does not say its layout can only have tapegrad's.
+    """Check that a file whose metadata contain no layout can be read in tapegrad's layout only, or equally in both.
 
     Raises:
-        FileError: It may be PyTorch's as well, which would transpose weights, or only that.
+        FileError: The file fits PyTorch's layout only, or both layouts, which would read different weights.
     """
     if not isinstance(saved, Module):
         return
@@ -169,7 +175,7 @@ def _check_unambiguous(saved: Any, own: list[Part], file: str, headers: dict[str
 
 
 def _check_copies(parts: list[Part], arrays: dict[str, Array], file: str) -> None:
-    """Check that the names of one parameter have one value: only one of two could be loaded."""
+    """Check that all names of a shared parameter have the same values in the file."""
     for part in parts:
         for name, first in part.copies.items():
             one, other = part.prefix + first, part.prefix + name
@@ -179,7 +185,7 @@ def _check_copies(parts: list[Part], arrays: dict[str, Array], file: str) -> Non
 
 
 def _restore(parts: list[Part], found: dict[str, Array], refused: str) -> None:
-    """Hand each part its arrays; if one refuses, or an interrupt comes in between, all have what they had."""
+    """Restore each part from its arrays; after an error or an interrupt, all parts have their old values."""
     begun: list[Part] = []
     try:
         for part in parts:
@@ -249,7 +255,7 @@ def _part_of_torch(call: str, prefix: str, module: Any) -> Part:
         message = f"{call}: {prefix[:-1] or 'saved'} is {_kind(module)}, which is no module, as PyTorch's layout is for"
         raise FileError(message)
     places = torch_layout.places(module)
-    first: dict[int, torch_layout.Place] = {}  # by a parameter, which lives as long as the module
+    first: dict[int, torch_layout.Place] = {}  # by the id of a parameter, which the module keeps alive
     copies: dict[str, str] = {}
     for place in places:
         if place.tensors and first.setdefault(id(place.tensors[0]), place) is not place:
@@ -281,7 +287,7 @@ def _all(call: str, parts: list[Part]) -> dict[str, Array]:
 
 
 def _differences(parts: list[Part], headers: dict[str, Header]) -> list[str]:
-    """List every name, shape and dtype in a file that differs from what the parts expect."""
+    """List every name, shape and dtype in a file that differs from the expected one."""
     listed = []
     expected = _all("load", parts)
     optional = {part.prefix + name for part in parts for name in (*part.copies, *part.counters)}
@@ -305,7 +311,7 @@ def _described(array: Array | Header) -> str:
 
 
 def _plain(array: Any) -> Array:
-    """Return the values in NumPy, row by row; unlike `ascontiguousarray`, a scalar stays one."""
+    """Return the values as a C-contiguous NumPy array; unlike `ascontiguousarray`, this keeps rank 0."""
     return np.asarray(array, order="C")
 
 

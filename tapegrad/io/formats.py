@@ -1,4 +1,4 @@
-"""Formats: how named arrays stand in a file, by its suffix."""
+"""File formats for named arrays, by suffix: npz and safetensors."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_FRONT: Final = 1 << 14  # bytes that are read for a header of NumPy's, which itself takes no more than 10,000
-_AT_ONCE: Final = 1 << 18  # bytes of values
+_FRONT: Final = 1 << 14  # bytes read for an npy header, of which NumPy accepts at most 10,000
+_AT_ONCE: Final = 1 << 18  # bytes of values per read
 
 
 class FileError(ValueError):
-    """A file cannot be read or written, or does not fit what it is loaded into."""
+    """A file cannot be read or written, or does not match the object that it is loaded into."""
 
 
 class Header(NamedTuple):
-    """What a file says of an array before its values."""
+    """The dtype and shape of an array in a file."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -43,7 +43,7 @@ Read: TypeAlias = "Callable[[str], Array]"
 
 
 class Opened(NamedTuple):
-    """An open file: the headers of its arrays, a function that reads the values of one, and its metadata."""
+    """An open file: the headers of its arrays, a function that reads one array, and its metadata."""
 
     headers: dict[str, Header]
     values: Read
@@ -58,11 +58,11 @@ class Format(NamedTuple):
 
 
 def format_of(call: str, path: Path) -> Format:
-    """Return the format that the suffix of a path names.
+    """Return the format for the suffix of a path.
 
     Raises:
         FileError: No format has this suffix.
-        ImportError: It is safetensors, which is not installed.
+        ImportError: The format is safetensors, which is not installed.
     """
     if path.suffix not in _FORMATS:
         expected = " or ".join(_FORMATS)
@@ -78,10 +78,10 @@ def format_of(call: str, path: Path) -> Format:
 
 
 def write(call: str, path: Path, arrays: dict[str, Array], metadata: dict[str, str]) -> None:
-    """Replace the file at a path, atomically, by one with these arrays and this metadata.
+    """Write arrays and metadata to a file atomically.
 
     Raises:
-        FileError: The format cannot hold a name or a dtype.
+        FileError: The format does not support a name or a dtype.
         OSError: The file cannot be written.
     """
     form = format_of(call, path)
@@ -91,7 +91,7 @@ def write(call: str, path: Path, arrays: dict[str, Array], metadata: dict[str, s
         write_atomically(path, lambda file: form.write(file, arrays, metadata))
     except OSError:
         raise
-    except Exception as error:  # noqa: BLE001  # of any kind: its words are passed on
+    except Exception as error:  # noqa: BLE001  # formats raise errors of any class; the message is passed on
         message = f"{call}: {path.name} cannot hold what is to be saved ({legible(str(error))})"
         raise FileError(message) from None
 
@@ -99,20 +99,20 @@ def write(call: str, path: Path, arrays: dict[str, Array], metadata: dict[str, s
 def read(
     call: str, path: Path, accept: Callable[[dict[str, Header], dict[str, str]], Iterable[str]]
 ) -> dict[str, Array]:
-    """Return arrays of a file, once what is said of them has been accepted.
+    """Read arrays from a file after `accept` has checked their headers.
 
-    So a file that says it holds more than there is room for takes no memory, and one that does not fit takes no time.
+    Checking headers first means that a file with excessive shapes allocates no memory, and a mismatch costs no time.
 
     Args:
-        call: The function that was asked to, for the error.
+        call: The name of the calling function, for error messages.
         path: The file.
-        accept: Gets dtypes and shapes by name, and the metadata, and returns the names of the arrays to read; raises if
-            they are not what it expects.
+        accept: Receives headers by name and the metadata, and returns the names of the arrays to read; raises if they
+            do not match.
 
     Raises:
-        FileError: The file is damaged, or of another format than its suffix says.
-        ImportError: There is bfloat16 in it, and what knows that is not installed.
-        OSError: There is none, or it may not be read.
+        FileError: The file is damaged, or its format does not match its suffix.
+        ImportError: The file contains bfloat16, and ml_dtypes is not installed.
+        OSError: The file does not exist or cannot be read.
     """
     form = format_of(call, path)
     with path.open("rb") as file:
@@ -124,12 +124,12 @@ def read(
 
 
 def headers(call: str, path: Path) -> dict[str, Header]:
-    """Return what a file says of its arrays.
+    """Return the headers of the arrays in a file, by name.
 
     Raises:
-        FileError: The file is damaged, or of another format than its suffix says.
-        ImportError: There is bfloat16 in it, and what knows that is not installed.
-        OSError: There is none, or it may not be read.
+        FileError: The file is damaged, or its format does not match its suffix.
+        ImportError: The file contains bfloat16, and ml_dtypes is not installed.
+        OSError: The file does not exist or cannot be read.
     """
     form = format_of(call, path)
     with path.open("rb") as file, _blaming(call, path):
@@ -137,18 +137,18 @@ def headers(call: str, path: Path) -> dict[str, Header]:
 
 
 def legible(name: str) -> str:
-    """Return a name as it stands, but for what a terminal would take as an order."""
+    """Return a name with non-printable characters escaped, because a terminal could interpret them."""
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in name)
 
 
 def _check_name(name: str) -> None:
-    if "\0" in name or name == "__metadata__":  # where an archive ends a name, and where safetensors has its notes
+    if "\0" in name or name == "__metadata__":  # zip truncates names at "\0"; safetensors reserves "__metadata__"
         message = f"no array may have the name {legible(name)}"
         raise ValueError(message)
 
 
 def _believed(name: str, array: Array) -> Array:
-    """Reject truth values that are neither: NumPy would count a byte of 2 as two."""
+    """Return an array; raise if a bool has a byte other than 0 or 1, because NumPy would count a byte of 2 as two."""
     if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         message = f"{name} has a truth value that is neither 0 nor 1"
         raise ValueError(message)
@@ -157,20 +157,20 @@ def _believed(name: str, array: Array) -> Array:
 
 @contextmanager
 def _blaming(call: str, path: Path) -> Iterator[None]:
-    """Say of whatever fails that the file is damaged: a damaged header may fail in any way."""
+    """Re-raise any error as a `FileError`, because parsing a damaged header may raise any error."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # of Python's parser, which reads a header of NumPy's
+        with warnings.catch_warnings(action="ignore"):  # NumPy parses headers as Python, which may warn
             yield
-    except (ImportError, MemoryError):  # a package for a dtype in the file is missing; the file itself is whole
+    except (ImportError, MemoryError):  # these do not mean that the file is damaged
         raise
-    except Exception as error:  # noqa: BLE001  # of any kind: its words are passed on
+    except Exception as error:  # noqa: BLE001  # formats raise errors of any class; the message is passed on
         reason = f"{type(error).__name__}: {legible(str(error))}" if str(error) else type(error).__name__
         message = f"{call}: {path.name} is damaged or no {path.suffix[1:]} file ({reason})"
         raise FileError(message) from None
 
 
 def _write_npz(file: IO[bytes], arrays: dict[str, Array], metadata: dict[str, str]) -> None:
-    # Not numpy.savez, to which a parameter called `file` is its own first argument.
+    # Not numpy.savez, because a parameter named `file` would collide with its first argument.
     archive = zipfile.ZipFile(file, "w")
     try:
         for name, array in arrays.items():
@@ -179,7 +179,7 @@ def _write_npz(file: IO[bytes], arrays: dict[str, Array], metadata: dict[str, st
         archive.comment = json.dumps(metadata).encode()
         archive.close()
     finally:
-        archive.fp = None  # what an interrupt has left open is not closed, which would fail and hide the interrupt
+        archive.fp = None  # after an interrupt, closing the archive would fail and hide the interrupt
 
 
 def _open_npz(file: IO[bytes]) -> Opened:
@@ -193,7 +193,7 @@ def _open_npz(file: IO[bytes]) -> Opened:
         members[name] = _member(archive, info, name)
 
     file.seek(-2 - len(archive.comment), os.SEEK_END)
-    if int.from_bytes(file.read(2), "little") != len(archive.comment):  # zipfile accepts a shorter one
+    if int.from_bytes(file.read(2), "little") != len(archive.comment):  # zipfile accepts a truncated comment
         message = "the file ends within its comment"
         raise ValueError(message)
     headers = {name: member.header for name, member in members.items()}
@@ -201,7 +201,7 @@ def _open_npz(file: IO[bytes]) -> Opened:
 
 
 def _metadata_of(comment: bytes) -> dict[str, str]:
-    """Return the metadata in the comment of an archive; another program may have written a comment of its own."""
+    """Return the metadata in the comment of an archive, or an empty dict if another program wrote the comment."""
     try:
         metadata = json.loads(comment)
     except ValueError:
@@ -214,17 +214,17 @@ class _Member(NamedTuple):
     """An array in an archive."""
 
     info: zipfile.ZipInfo
-    start: int  # of the values, behind what is said of them
+    start: int  # offset of the values, after the header
     header: Header
     is_turned: bool
 
     def values(self, archive: zipfile.ZipFile) -> Array:
-        """Read the values to their end, where the checksum is compared."""
+        """Read the values to the end of the member, where zipfile verifies the checksum."""
         dtype, shape = self.header
         flat = np.empty(math.prod(shape), dtype)
         room = memoryview(flat.view(np.uint8).data)
         with archive.open(self.info) as file:
-            stream: Any = file  # the stubs of zipfile know no readinto
+            stream: Any = file  # the stubs of zipfile do not declare readinto
             stream.read(self.start)
             passed = 0
             while count := stream.readinto(room[passed : passed + _AT_ONCE]):
@@ -234,8 +234,8 @@ class _Member(NamedTuple):
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> _Member:
-    """Read what stands in front of the values, and hold it against the length of the member."""
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # the others ask for memory as they like
+    """Read the header of an array, and check it against the length of the member."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # other methods use unbounded memory
         message = f"{name} is compressed by method {info.compress_type}, not 0 or 8"
         raise ValueError(message)
     with archive.open(info) as stream:
@@ -265,10 +265,10 @@ def _write_safetensors(file: IO[bytes], arrays: dict[str, Array], metadata: dict
 
 
 def _open_safetensors(file: IO[bytes]) -> Opened:
-    """Read the header, and each array when it is asked for: a file that is rejected costs no memory.
+    """Read the header, and each array on demand, so that a rejected file costs no memory.
 
-    The library maps the file to check it: its header must describe each byte exactly once. It does not tell where an
-    array begins, and its arrays are NumPy's, which has no bfloat16; so the header is read here once more.
+    The safetensors library memory-maps the file to check that its header describes each byte exactly once. It does not
+    expose the offsets of arrays, and does not support bfloat16 in NumPy. The header is therefore parsed again here.
     """
     with importlib.import_module("safetensors").safe_open(file.name, framework="np"):
         length = int.from_bytes(file.read(8), "little")
@@ -280,7 +280,7 @@ def _open_safetensors(file: IO[bytes]) -> Opened:
         begin, end = described[name]["data_offsets"]
         file.seek(8 + length + begin)
         flat = np.empty(end - begin, np.uint8)
-        stream: Any = file  # IO[bytes] declares no readinto
+        stream: Any = file  # IO[bytes] does not declare readinto
         if stream.readinto(flat.data) < end - begin:
             message = f"{name} ends behind the end of the file"
             raise ValueError(message)
@@ -290,7 +290,7 @@ def _open_safetensors(file: IO[bytes]) -> Opened:
 
 
 def _dtype_of(name: str) -> np.dtype[Any]:
-    """Return the dtype of a name in a header.
+    """Return the NumPy dtype for a dtype name of safetensors.
 
     Raises:
         KeyError: NumPy has no such dtype.
@@ -310,7 +310,7 @@ _VERSIONS: Final[dict[tuple[int, int], Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-_NUMPYS_BFLOAT16: Final = np.dtype("V2")  # as NumPy names it in a header; JAX reads it so too
+_NUMPYS_BFLOAT16: Final = np.dtype("V2")  # the dtype that NumPy writes for bfloat16; JAX reads it the same way
 _DTYPES: Final = {
     "BOOL": "?",
     "C64": "<c8",

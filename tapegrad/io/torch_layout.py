@@ -1,4 +1,4 @@
-"""PyTorch's layout: by which names parameters go there, which way their axes stand, and which share one array."""
+"""PyTorch's layout of a `state_dict`: parameter names, transposed weights and concatenated projections."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Saved: TypeAlias = Param[Any, Any] | Buffer[Any, Any]
 
-# By what name an attribute goes there; by none, what is inside it stands in the module itself.
+# Names of attributes in PyTorch. An empty name means that PyTorch has the children directly in the parent module.
 _NAMES: dict[type[Module], dict[str, str]] = {
     FeedForward: {"rise": "linear1", "fall": "linear2"},
     MultiHeadAttention: {"out": "out_proj"},
@@ -62,20 +62,20 @@ _RECURRENT = {"weight_x": "weight_ih", "weight_h": "weight_hh", "bias_x": "bias_
 
 
 class Place(NamedTuple):
-    """An array in a file of PyTorch's, and the parameters or buffers that stand in it, one below the other."""
+    """An array in a PyTorch file, and the parameters or buffers that are concatenated in it along axis 0."""
 
     name: str
     tensors: tuple[Saved, ...]
     is_turned: bool = False
-    is_vector: bool = False  # one number there, which is a number here
+    is_vector: bool = False  # PyTorch has shape (1,) where tapegrad has shape ()
 
     def array(self) -> Array:
-        """Return what the tensors are in the file."""
+        """Return the array to write to the file."""
         parts: list[Any] = [tensor.data.T if self.is_turned else tensor.data for tensor in self.tensors]
         return np.stack(parts) if self.is_vector else np.concatenate(parts) if len(parts) > 1 else np.asarray(*parts)
 
     def restore(self, array: Array) -> None:
-        """Take the tensors over from an array of the same shape."""
+        """Replace the values of the tensors by those of an array from a file."""
         parts = np.split(array, len(self.tensors)) if len(self.tensors) > 1 else [array]
         for tensor, part in zip(self.tensors, parts, strict=True):
             values: Any = np.asarray(part.T if self.is_turned else part, order="C").reshape(tensor.shape)
@@ -83,16 +83,15 @@ class Place(NamedTuple):
 
 
 def places(module: Module) -> list[Place]:
-    """Return the places of all parameters and buffers in a `state_dict` of the same architecture.
+    """Return the arrays of a PyTorch `state_dict` of the same architecture, with the tensors that each contains.
 
-    A tied parameter has a place under each of its names. A counter that PyTorch has and tapegrad has not comes without
-    tensors.
+    A tied parameter is listed under each of its names. A counter that only PyTorch has is listed without tensors.
     """
     return [*_walk(module)]
 
 
 def _walk(model: Module) -> Iterator[Place]:
-    waiting: list[Place | tuple[str, tuple[Module, ...]]] = [("", (model,))]  # the next one last; a module comes last
+    waiting: list[Place | tuple[str, tuple[Module, ...]]] = [("", (model,))]  # a stack; a module follows its ancestors
     while waiting:
         following = waiting.pop()
         if isinstance(following, Place):
@@ -102,7 +101,7 @@ def _walk(model: Module) -> Iterator[Place]:
 
 
 def _inside(prefix: str, modules: tuple[Module, ...]) -> list[Place | tuple[str, tuple[Module, ...]]]:
-    """Return the places that the last of modules, each in the one before, has of its own, and what is inside it."""
+    """Return the arrays and child modules of the last of `modules`; the modules before it are its ancestors."""
     module = modules[-1]
     if isinstance(module, RNN | GRU | LSTM):
         return [*_recurrent(module, prefix, "_l0")]
@@ -130,7 +129,7 @@ def _inside(prefix: str, modules: tuple[Module, ...]) -> list[Place | tuple[str,
 
 
 def _projections(attention: MultiHeadAttention[Any, Any], prefix: str) -> Iterator[Place]:
-    """Yield what makes queries, keys and values, which is one array there."""
+    """Yield the weights and biases of queries, keys and values, which PyTorch concatenates."""
     layers = [attention.query, attention.key, attention.value]
     yield Place(f"{prefix}in_proj_weight", tuple(layer.weight for layer in layers), is_turned=True)
     biases = tuple(layer.bias for layer in layers if layer.bias is not None)

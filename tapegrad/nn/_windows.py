@@ -1,6 +1,6 @@
-"""What convolutions and pools as layers stand on: what stands in their types, and how weights start.
+"""Type variables and size formulas of convolution and pooling layers, and the base class of convolutions.
 
-A layer has one number for all axes or one for each; an axis whose number is left out has that of the first.
+A layer has one number for all axes or one for each axis. An axis without a number of its own has that of the first.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ _O = TypeVar("_O", bound=int)
 _D = TypeVar("_D", bound=int)
 
 Span = TypeAliasType("Span", Add[Mul[_D, Sub[_K, Literal[1]]], Literal[1]], type_params=(_K, _D))
-"""`Span[Kernel, Dilation]` is how many cells a kernel reaches over."""
+"""`Span[Kernel, Dilation]` is the number of cells that a dilated kernel spans."""
 Windows = TypeAliasType(
     "Windows",
     Add[FloorDiv[Sub[Add[_N, Mul[Literal[2], _P]], Span[_K, _D]], _S], Literal[1]],
     type_params=(_N, _K, _S, _P, _D),
 )
-"""`Windows[N, Kernel, Stride, Padding, Dilation]` is how many windows there are in N cells: `tapegrad.dims.window`."""
+"""`Windows[N, Kernel, Stride, Padding, Dilation]` is the number of windows in N cells: `tapegrad.dims.window`."""
 Covered = TypeAliasType(
     "Covered",
     Add[Sub[Add[Mul[Sub[_N, Literal[1]], _S], Span[_K, _D]], Mul[Literal[2], _P]], _O],
     type_params=(_N, _K, _S, _P, _O, _D),
 )
-"""`Covered[N, Kernel, Stride, Padding, OutputPadding, Dilation]` is how many cells N windows cover."""
+"""`Covered[N, Kernel, Stride, Padding, OutputPadding, Dilation]` is the number of cells that N windows cover."""
 
 
 class Convolution(Module):
-    """A layer of kernels that slide; its channels on either side fall into groups."""
+    """Base class of convolution layers, optionally with groups of channels."""
 
     weight: Param[Any]
     bias: Param[Any] | None
@@ -72,7 +72,7 @@ class Convolution(Module):
     groups: int
 
     def _draw(self, channels: tuple[int, int], kernel: Any, groups: int, biases: int | None, rng: RNG) -> None:
-        """Draw a weight, whose second axis has the channels of one group, and the biases, if there are any."""
+        """Draw the weight, whose second axis has the channels of one group, and the bias, if there is one."""
         _check(self, channels, groups)
         rng, shape = generator(rng), (channels[0], channels[1] // groups, *kernel)
         bound = 1 / sqrt(prod(shape[1:]))

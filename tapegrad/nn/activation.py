@@ -1,4 +1,4 @@
-"""Activations as modules."""
+"""Activation layers."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 
 
 class ReLU(Module):
-    r"""Cuts off what is negative: $y = \max(x, 0)$."""
+    r"""Rectified linear unit: $y = \max(x, 0)$."""
 
     @override
     def forward(self, x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-        """Compute `relu(x)`, of any shape."""
+        """Compute `relu(x)` for `x` of any shape."""
         return relu(x)
 
 
 class LeakyReLU(Module):
-    r"""Scales down what is negative: $y = \max(x, 0) + s \min(x, 0)$.
+    r"""Leaky rectified linear unit: $y = \max(x, 0) + s \min(x, 0)$.
 
     Args:
-        negative_slope: The slope s of what is not positive.
+        negative_slope: The slope s for negative elements.
 
     Raises:
-        DTypeError: It is not a number.
-        ValueError: It is NaN.
+        DTypeError: `negative_slope` is not a number.
+        ValueError: `negative_slope` is NaN.
     """
 
     @public_api
@@ -58,19 +58,19 @@ class LeakyReLU(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `leaky_relu(x, negative_slope=...)`, of any shape."""
+        """Compute `leaky_relu(x, negative_slope=...)` for `x` of any shape."""
         return leaky_relu(x, negative_slope=self.negative_slope)
 
 
 class ELU(Module):
-    r"""Bends what is negative towards a bound: $y = \max(x, 0) + \alpha (e^{\min(x, 0)} - 1)$.
+    r"""Exponential linear unit: $y = \max(x, 0) + \alpha (e^{\min(x, 0)} - 1)$.
 
     Args:
-        alpha: The bound is minus this, in the units of what comes in.
+        alpha: The factor α, in the units of `x`; y approaches -α for negative x.
 
     Raises:
-        DTypeError: It is not a number.
-        ValueError: It is NaN.
+        DTypeError: `alpha` is not a number.
+        ValueError: `alpha` is NaN.
     """
 
     @public_api
@@ -80,15 +80,15 @@ class ELU(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `elu(x, alpha=...)`, of any shape."""
+        """Compute `elu(x, alpha=...)` for `x` of any shape."""
         return elu(x, alpha=self.alpha)
 
 
 class GELU(Module):
-    r"""Multiplies by the probability that a standard normal number is less: $y = x \, \Phi(x)$.
+    r"""Gaussian error linear unit: $y = x \, \Phi(x)$, with the standard normal distribution function Φ.
 
     Args:
-        approximate: `none` for the error function, or `tanh` for the faster form, see `tapegrad.gelu`.
+        approximate: `none` for the error function, or `tanh` for the faster approximation, see `tapegrad.gelu`.
     """
 
     def __init__(self, *, approximate: Literal["none", "tanh"] = "none") -> None:
@@ -96,31 +96,31 @@ class GELU(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `gelu(x, approximate=...)`, of any shape."""
+        """Compute `gelu(x, approximate=...)` for `x` of any shape."""
         return gelu(x, approximate=self.approximate)
 
 
 class Mish(Module):
-    r"""Multiplies by the tangent of its softplus: $y = x \tanh \ln(1 + e^x)$."""
+    r"""Mish activation: $y = x \tanh \ln(1 + e^x)$."""
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `mish(x)`, of any shape."""
+        """Compute `mish(x)` for `x` of any shape."""
         return mish(x)
 
 
 class PReLU(Module):
-    r"""Scales down what is negative by a slope that it learns: $y = \max(x, 0) + w \min(x, 0)$.
+    r"""Parametric rectified linear unit, with a learnable slope: $y = \max(x, 0) + w \min(x, 0)$.
 
     Args:
-        negative_slope: The first slope.
+        negative_slope: The initial slope.
 
     Attributes:
         weight: The slope w, `()`.
 
     Raises:
         DTypeError: `negative_slope` is not a number.
-        ValueError: It is NaN.
+        ValueError: `negative_slope` is NaN.
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eq. 1, one slope for all channels.
@@ -133,60 +133,60 @@ class PReLU(Module):
 
     @override
     def forward(self, x: Tensor[S, T]) -> Tensor[S, T]:
-        """Compute `prelu(x, weight)` of float32 `x`, of any shape."""
+        """Compute `prelu(x, weight)` for float32 `x` of any shape."""
         return prelu(x, self.weight)
 
 
 class SiLU(Module):
-    r"""Multiplies by the sigmoid, also known as swish: $y = x \, \sigma(x)$."""
+    r"""Sigmoid linear unit, also known as swish: $y = x \, \sigma(x)$."""
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `silu(x)`, of any shape."""
+        """Compute `silu(x)` for `x` of any shape."""
         return silu(x)
 
 
 class Softplus(Module):
-    r"""Rounds off the corner of `ReLU`: $y = \ln(1 + e^x)$."""
+    r"""Softplus, a smooth approximation of `ReLU`: $y = \ln(1 + e^x)$."""
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `softplus(x)`, of any shape."""
+        """Compute `softplus(x)` for `x` of any shape."""
         return softplus(x)
 
 
 class Sigmoid(Module):
-    r"""Squeezes between 0 and 1: $y = 1 / (1 + e^{-x})$."""
+    r"""Logistic sigmoid: $y = 1 / (1 + e^{-x})$."""
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `sigmoid(x)`, of any shape."""
+        """Compute `sigmoid(x)` for `x` of any shape."""
         return sigmoid(x)
 
 
 class LogSigmoid(Module):
-    r"""Takes the logarithm of the sigmoid: $y = -\ln(1 + e^{-x})$."""
+    r"""Logarithm of the sigmoid: $y = -\ln(1 + e^{-x})$."""
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `log_sigmoid(x)`, of any shape."""
+        """Compute `log_sigmoid(x)` for `x` of any shape."""
         return log_sigmoid(x)
 
 
 class Tanh(Module):
-    r"""Takes the hyperbolic tangent: $y = \tanh x$."""
+    r"""Hyperbolic tangent: $y = \tanh x$."""
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `tanh(x)`, of any shape."""
+        """Compute `tanh(x)` for `x` of any shape."""
         return tanh(x)
 
 
 class Softmax(Module):
-    r"""Turns scores into probabilities along an axis: $y_i = e^{x_i} / \sum_j e^{x_j}$.
+    r"""Softmax along an axis: $y_i = e^{x_i} / \sum_j e^{x_j}$.
 
     Args:
-        axis: The axis along which the probabilities add up to one.
+        axis: The axis along which the probabilities sum to 1.
     """
 
     def __init__(self, axis: int = -1) -> None:
@@ -194,7 +194,7 @@ class Softmax(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `softmax(x, axis)`, of any shape."""
+        """Compute `softmax(x, axis)` for `x` of any shape."""
         return softmax(x, self.axis)
 
     @override
@@ -203,10 +203,10 @@ class Softmax(Module):
 
 
 class LogSoftmax(Module):
-    r"""Turns scores into logarithms of probabilities along an axis: $y_i = x_i - \ln \sum_j e^{x_j}$.
+    r"""Logarithm of the softmax along an axis: $y_i = x_i - \ln \sum_j e^{x_j}$.
 
     Args:
-        axis: The axis along which the probabilities add up to one.
+        axis: The axis along which the probabilities sum to 1.
     """
 
     def __init__(self, axis: int = -1) -> None:
@@ -214,7 +214,7 @@ class LogSoftmax(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `log_softmax(x, axis)`, of any shape."""
+        """Compute `log_softmax(x, axis)` for `x` of any shape."""
         return log_softmax(x, self.axis)
 
     @override

@@ -1,4 +1,4 @@
-"""Layers in which rows look at one another."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Batch = TypeVarTuple("Batch")
 
 
 class MultiHeadAttention(Module, Generic[Width, Heads]):
-    r"""Gives each row what it finds in the rows of a context, with several heads that look each for itself.
+    r"""Multi-head scaled dot-product attention of rows `x` to the rows `c` of a context.
 
     $$y = \big( h_1 \dots h_H \big) W^o, \quad
     h_i = \mathrm{softmax}\Big(\frac{x W^q_i \, (c W^k_i)^T}{\sqrt{D / H}}\Big) \, c W^v_i$$
@@ -38,19 +38,19 @@ class MultiHeadAttention(Module, Generic[Width, Heads]):
         width: The size D of the last axis.
         heads: The number of heads H, which divides the width.
         bias: Whether the four projections have a bias.
-        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn from in the order below.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; used in the order below.
 
     Attributes:
-        query: Makes queries of the rows, `Linear(Width, Width)`.
-        key: Makes keys of the context.
-        value: Makes values of the context.
-        out: Mixes what the heads found.
+        query: The projection of the rows to queries, `Linear(Width, Width)`.
+        key: The projection of the context to keys.
+        value: The projection of the context to values.
+        out: The projection of the concatenated heads.
         width: The width.
         heads: The number of heads.
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.2.2; biases as PyTorch.
@@ -85,12 +85,12 @@ class MultiHeadAttention(Module, Generic[Width, Heads]):
         mask: Tensor[Any, Any, np.bool_] | None = None,
         causal: bool = False,
     ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
-        """Let float32 rows `x`, `(..., N, Width)`, look at `context`, `(..., M, Width)`; gives `(..., N, Width)`.
+        """Compute attention of float32 `x`, `(..., N, Width)`, to `context`, `(..., M, Width)`: `(..., N, Width)`.
 
-        The mask is True where a row may look, and broadcasts to `(..., N, M)`; see `multi_head_attention`.
+        The mask is True where a row may attend, and broadcasts to `(..., N, M)`; see `multi_head_attention`.
         """
         assert_divides(self.heads, self.width)
-        # On one tape, or what makes keys and values of a context without one would learn nothing.
+        # Both on one tape, otherwise `key` and `value` would get no gradient for a context without a tape.
         x, context = both_on_one_tape(x, context)
         q, k, v = self.query(x), self.key(context), self.value(context)
         return self.out(multi_head_attention(q, k, v, heads=self.heads, mask=mask, causal=causal))

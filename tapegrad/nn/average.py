@@ -1,4 +1,4 @@
-"""Models that follow another: the average of what it was."""
+"""Exponential moving averages of models."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ Model = TypeVar("Model", bound=Module, default=Any, covariant=True)
 
 @public_api
 class ModelEMA(Module, Generic[Model]):
-    r"""Keeps a copy of a model whose parameters follow those of the model slowly: it often predicts better.
+    r"""Exponential moving average of the parameters of a model, which often predicts better than the model.
 
     $$\bar w \leftarrow d \, \bar w + (1 - d) \, w$$
 
-    `average = ModelEMA(model)`, then `average.update(model)` behind each step, and `average.model(x)` to predict. It is
-    a module: it is saved and loaded as such, and its parameters are frozen.
+    Create `average = ModelEMA(model)`, call `average.update(model)` after each step, and predict with
+    `average.model(x)`. A `ModelEMA` is a module with frozen parameters, and is saved and loaded as one.
 
     Args:
-        model: What is followed; a copy of it as it is now is the first average.
-        decay: How much of the average stays at each update, d, from 0 to 1.
+        model: The model; the average starts as a copy of it.
+        decay: The decay d, the weight of the old average in each update, from 0 to 1.
 
     Attributes:
-        model: The average, of the same class.
-        decay: How much of it stays.
+        model: The average, a model of the same class.
+        decay: The decay.
 
     Raises:
-        DTypeError: `model` is not a module, or `decay` not a number.
-        ValueError: `decay` is not from 0 to 1.
+        DTypeError: `model` is not a module, or `decay` is not a number.
+        ValueError: `decay` is not between 0 and 1.
 
     Source:
         Polyak & Juditsky, [Acceleration of stochastic approximation by
-        averaging](https://doi.org/10.1137/0330046), with weights that fade, as PyTorch's `AveragedModel`.
+        averaging](https://doi.org/10.1137/0330046), with exponentially decaying weights, as PyTorch's `AveragedModel`.
     """
 
     def __init__(self, model: Model, *, decay: float = 0.999) -> None:
@@ -55,13 +55,13 @@ class ModelEMA(Module, Generic[Model]):
             parameter.frozen = True
 
     def update(self, model: Module) -> None:
-        """Move the average towards a model, and take over its buffers as they are; on an error nothing has changed.
+        """Update the average from a model, and copy its buffers; after an error, nothing has changed.
 
         Args:
-            model: What is followed.
+            model: The model.
 
         Raises:
-            ShapeError: It has other parameters or buffers, or of other shapes.
+            ShapeError: The names or shapes of parameters or buffers differ from those of the average.
             DTypeError: A dtype differs.
         """
         ours, theirs = _state(self.model), _state(model)
@@ -83,7 +83,7 @@ class ModelEMA(Module, Generic[Model]):
 
     @override
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute what the average makes of it; `average.model(x)` is the same, and typed."""
+        """Compute the `forward` of the average; `average.model(x)` does the same, and is typed."""
         return self.model.forward(*args, **kwargs)
 
     @override

@@ -1,4 +1,4 @@
-"""Layers that learn what to expect of their channels while they train, and go by it when they predict."""
+"""Batch normalization."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Length = TypeVarTuple("Length")
 
 
 class BatchNorm(Module, Generic[Channels]):
-    """What `BatchNorm1d` and `BatchNorm2d` have in common."""
+    """Base class of `BatchNorm1d` and `BatchNorm2d`."""
 
     weight: Param[Shape[Channels]]
     bias: Param[Shape[Channels]]
@@ -50,7 +50,7 @@ class BatchNorm(Module, Generic[Channels]):
         return self._trained(x) if x.owns_tape else self._predicted(x)
 
     def _trained(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
-        """Go by the statistics of this very batch, and move the running ones towards them."""
+        """Normalize by the statistics of this batch, and update the running statistics."""
         numbers: Any = values_of(x)
         axes, count = (0, *range(2, x.ndim)), x.size // x.shape[1]
         if count < 2:
@@ -63,12 +63,12 @@ class BatchNorm(Module, Generic[Channels]):
         return y
 
     def _predicted(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
-        """Go by the running statistics, one factor and one summand for each channel."""
+        """Normalize by the running statistics, as one scale and one shift per channel."""
         factor = mul(self.weight, rsqrt(add(self.running_var, self.eps)))
         return scaled_and_shifted(x, factor, sub(self.bias, mul(self.running_mean, factor)))
 
     def _move(self, *towards: Any) -> None:
-        """Move mean and variance, both in one moment."""
+        """Update the running mean and variance, atomically."""
         buffers = (self.running_mean, self.running_var)
         moved: list[Any] = []
         for running, value in zip(buffers, towards, strict=True):
@@ -79,34 +79,35 @@ class BatchNorm(Module, Generic[Channels]):
 
 
 class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):
-    r"""Gives each channel a mean of zero and a variance of one, then scales and shifts it.
+    r"""Batch normalization of `(N, Channels)` or `(N, Channels, L)`: normalizes, scales and shifts each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \mu_c}{\sqrt{v_c + \epsilon}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
 
-    Under a tape mean and variance are those of the batch, and move the running ones a little towards themselves: the
-    variance that moves is the unbiased one. Without a tape the running ones are what is gone by, and nothing moves.
+    If `x` has a tape, the layer normalizes by the mean and variance of the batch, and updates the running mean and the
+    running variance, the latter with the unbiased variance. Otherwise it normalizes by the running statistics, and
+    updates nothing.
 
     Args:
         channels: The size of axis 1.
-        eps: What is added to the variance, in squares of the units of what comes in, above 0.
-        momentum: How far the running statistics move per step, as a fraction of the way.
+        eps: The ε added to the variance, in squared units of `x`, above 0.
+        momentum: The weight of the batch in each update of the running statistics, from 0 to 1.
 
     Attributes:
-        weight: The factors w, `(Channels,)`.
-        bias: What is added, b, `(Channels,)`.
-        running_mean: A buffer, `(Channels,)`, 0 at first; saved and loaded with the model.
-        running_var: A buffer, `(Channels,)`, 1 at first.
-        eps: What is added to the variance.
-        momentum: How far the running statistics move per step.
+        weight: The scale w, `(Channels,)`.
+        bias: The shift b, `(Channels,)`.
+        running_mean: A buffer, `(Channels,)`, initially 0; saved and loaded with the model.
+        running_var: A buffer, `(Channels,)`, initially 1.
+        eps: The ε added to the variance.
+        momentum: The weight of the batch in each update of the running statistics.
 
     Raises:
-        ShapeError: The number of channels is below 1; or a batch to train with has one number a channel.
-        DTypeError: The number of channels is no int.
-        ValueError: `momentum` is not from 0 to 1.
+        ShapeError: The number of channels is below 1; or a training batch has fewer than 2 numbers per channel.
+        DTypeError: The number of channels is not an int.
+        ValueError: `momentum` is not between 0 and 1.
 
     Source:
         Ioffe & Szegedy, [Batch normalization](https://arxiv.org/abs/1502.03167), algorithms 1 and 2; the running
-        statistics as PyTorch 2.13.
+        statistics as in PyTorch 2.13.
     """
 
     @guarded
@@ -116,41 +117,41 @@ class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
-        """Normalize float32 `x`, `(N, Channels)` or `(N, Channels, L)`: trains under a tape, predicts without one."""
+        """Normalize float32 `x`, `(N, Channels)` or `(N, Channels, L)`, in training mode if `x` has a tape."""
         return self._normalized(x)
 
     @guarded
     def train(
         self, x: Tensor[Shape[N, Channels, *Length], OwnedTape]
     ) -> Tensor[Shape[N, Channels, *Length], OwnedTape]:
-        """Normalize by the statistics of the batch: as a call does, which a missing tape would make a prediction."""
+        """Normalize by the statistics of the batch, as a call does; `x` must have a tape."""
         return self._trained(x)
 
 
 class BatchNorm2d(BatchNorm[Channels], Generic[Channels]):
-    r"""Gives each channel of a batch of images a mean of zero and a variance of one, then scales and shifts it.
+    r"""Batch normalization of images `(N, Channels, H, W)`: normalizes, scales and shifts each channel.
 
     $$y_{nchw} = w_c \frac{x_{nchw} - \mu_c}{\sqrt{v_c + \epsilon}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
 
-    It is `BatchNorm1d` over the pixels of all images; see there for what a tape changes.
+    Statistics are over the pixels of all images. As for `BatchNorm1d`, a tape means training.
 
     Args:
         channels: The size of axis 1.
-        eps: What is added to the variance, in squares of the units of what comes in, above 0.
-        momentum: How far the running statistics move per step, as a fraction of the way.
+        eps: The ε added to the variance, in squared units of `x`, above 0.
+        momentum: The weight of the batch in each update of the running statistics, from 0 to 1.
 
     Attributes:
-        weight: The factors w, `(Channels,)`.
-        bias: What is added, b, `(Channels,)`.
-        running_mean: A buffer, `(Channels,)`, 0 at first; saved and loaded with the model.
-        running_var: A buffer, `(Channels,)`, 1 at first.
-        eps: What is added to the variance.
-        momentum: How far the running statistics move per step.
+        weight: The scale w, `(Channels,)`.
+        bias: The shift b, `(Channels,)`.
+        running_mean: A buffer, `(Channels,)`, initially 0; saved and loaded with the model.
+        running_var: A buffer, `(Channels,)`, initially 1.
+        eps: The ε added to the variance.
+        momentum: The weight of the batch in each update of the running statistics.
 
     Raises:
-        ShapeError: The number of channels is below 1; or a batch to train with has one number a channel.
-        DTypeError: The number of channels is no int.
-        ValueError: `momentum` is not from 0 to 1.
+        ShapeError: The number of channels is below 1; or a training batch has fewer than 2 numbers per channel.
+        DTypeError: The number of channels is not an int.
+        ValueError: `momentum` is not between 0 and 1.
 
     Source:
         Ioffe & Szegedy, [Batch normalization](https://arxiv.org/abs/1502.03167), algorithms 1 and 2, §3.2.
@@ -163,10 +164,10 @@ class BatchNorm2d(BatchNorm[Channels], Generic[Channels]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[N, Channels, H, W], T]) -> Tensor[Shape[N, Channels, H, W], T]:
-        """Normalize float32 `x`, `(N, Channels, H, W)`: trains under a tape, predicts without one."""
+        """Normalize float32 `x`, `(N, Channels, H, W)`, in training mode if `x` has a tape."""
         return self._normalized(x)
 
     @guarded
     def train(self, x: Tensor[Shape[N, Channels, H, W], OwnedTape]) -> Tensor[Shape[N, Channels, H, W], OwnedTape]:
-        """Normalize by the statistics of the batch: as a call does, which a missing tape would make a prediction."""
+        """Normalize by the statistics of the batch, as a call does; `x` must have a tape."""
         return self._trained(x)

@@ -1,4 +1,4 @@
-"""Layers side by side: one argument for several, and several results in one sum."""
+"""Parallel layers: several layers of one argument, and sums of their results."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 
 @public_api
 class SplitInto(Container, Generic[*Layers]):
-    r"""Gives every layer the same argument, and all their results as a tuple.
+    r"""Parallel layers with a common argument; returns the tuple of their results.
 
     $$y = (f_0(x), f_1(x), \dots)$$
 
     Args:
-        layers: Modules, each of which takes the argument.
+        layers: Modules that accept the argument.
 
     Raises:
         DTypeError: A layer is not a module.
@@ -39,11 +39,11 @@ class SplitInto(Container, Generic[*Layers]):
 
     @override
     def forward(self, x: Tensor[Any, Any, Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-        """Compute each layer's result."""
+        """Compute the tuple of the results of all layers."""
         layers: tuple[Any, ...] = self.layers
         return tuple(self._through(index, layer, x) for index, layer in enumerate(layers))
 
-    def __getitem__(self, index: int) -> Any:  # the checker knows the class of `layers[index]`
+    def __getitem__(self, index: int) -> Any:  # the mypy plugin infers the class of `layers[index]`
         return self.layers[index]
 
     def __len__(self) -> int:
@@ -52,12 +52,12 @@ class SplitInto(Container, Generic[*Layers]):
 
 @public_api
 class AddInto(Container, Generic[*Layers]):
-    r"""Gives each layer an argument of its own, and adds their results up.
+    r"""Parallel layers with one argument each; returns the sum of their results.
 
     $$y = f_0(x_0) + f_1(x_1) + \dots$$
 
     Args:
-        layers: Modules, at least one, whose results have one shape; nothing is broadcast.
+        layers: At least one module. Their results must have the same shape; nothing is broadcast.
 
     Raises:
         DTypeError: A layer is not a module.
@@ -75,7 +75,7 @@ class AddInto(Container, Generic[*Layers]):
 
     @override
     def forward(self, inputs: tuple[Any, ...]) -> Tensor[Any, Any, Any]:
-        """Compute the sum of each layer's result for its place in `inputs`, in the shape that all of them have."""
+        """Compute the sum of the results of all layers, each for the item of `inputs` at its position."""
         layers: tuple[Any, ...] = self.layers
         _check_number(inputs, len(layers))
         total = self._through(0, layers[0], inputs[0])
@@ -83,7 +83,7 @@ class AddInto(Container, Generic[*Layers]):
             total = add(total, self._through(index, layer, inputs[index], like=total))
         return total
 
-    def __getitem__(self, index: int) -> Any:  # the checker knows the class of `layers[index]`
+    def __getitem__(self, index: int) -> Any:  # the mypy plugin infers the class of `layers[index]`
         return self.layers[index]
 
     def __len__(self) -> int:
@@ -92,7 +92,7 @@ class AddInto(Container, Generic[*Layers]):
 
 def _check_number(inputs: object, count: int) -> None:
     expected = f"a tuple of {count}"
-    if not isinstance(inputs, tuple):  # the rows of a tensor would do for inputs
+    if not isinstance(inputs, tuple):  # a tensor would be accepted otherwise, with one row for each layer
         kind = messages.with_article(type(inputs).__name__)
         raise DTypeError(messages.wrong_number("AddInto.forward", "inputs", kind, expected))
     if len(inputs) != count:

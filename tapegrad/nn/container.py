@@ -1,4 +1,4 @@
-"""Layers that hold layers: an error from inside one says the path to where it comes from."""
+"""Base class of layers that contain layers, which adds the path of the inner layer to errors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tapegrad.errors import DTypeError, ShapeError, TapegradError
 from tapegrad.nn.module import Module
 from tapegrad.nn.places import called, shown
 
-Beside: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]  # what a layer gets beside its argument: others, options
+Beside: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]  # further positional and keyword arguments of a layer
 
 
 class Container(Module):
-    """A layer that passes what it gets through layers of its own."""
+    """Base class of layers that call other layers."""
 
     def _through(self, part: int | str, layer: Module, x: Any, *, like: Any = None, beside: Beside = ((), {})) -> Any:
-        """Compute what a layer, `[1]` or `.layer`, makes of `x`: of the shape and dtype of `like`, if there is one."""
+        """Call the layer at `[1]` or `.layer`, and check its result against the shape and dtype of `like`, if given."""
         others, options = beside
         try:
             y = layer.forward(x, *others, **options)
@@ -30,7 +30,7 @@ class Container(Module):
         return y
 
     def _point(self, error: TapegradError, part: int | str, layer: Module) -> None:
-        """Write into an error which layer it comes from; what code of the user's says is left to itself."""
+        """Add the path of the layer to an error; the message is unchanged if it comes from user code in the layer."""
         message = str(error)
         place = f"{type(self).__name__}{f'[{part}]' if isinstance(part, int) else f'.{part}'}"
         layer._place(error, place)
@@ -39,25 +39,25 @@ class Container(Module):
 
     @override
     def _place(self, error: TapegradError, place: str) -> None:
-        """Put its own place in front of that of the layer inside."""
+        """Prepend the path of this container to that of the inner layer."""
         name, message = type(self).__name__, str(error)
         if self._refuses(error):
             super()._place(error, place)
         elif error.places:
-            return  # the path that it starts with, if any, is one inside code of the user's
+            return  # a path at the start of the message is one inside user code
         elif place and message.startswith((f"{name}[", f"{name}.")):
             error.path = place + error.path.removeprefix(name)
             error.args = (place + message.removeprefix(name),)
 
 
 def check_modules(name: str, layers: tuple[object, ...]) -> None:
-    """Reject what cannot be a layer, by its place: `Sequential: layer 0 is a list, not a module`."""
+    """Reject layers that are not modules, by index: `Sequential: layer 0 is a list, not a module`."""
     for index, layer in enumerate(layers):
         check_module(f"{name}: layer {index}", layer)
 
 
 def check_module(place: str, layer: object) -> None:
-    """Reject what cannot be a layer."""
+    """Reject a layer that is not a module."""
     if not isinstance(layer, Module):
         kind = messages.with_article(type(layer).__name__)
         given = f"the class {layer.__name__}" if isinstance(layer, type) else kind
@@ -65,7 +65,7 @@ def check_module(place: str, layer: object) -> None:
 
 
 def _check_kind(layer: Module, y: Any, expected: Any) -> None:
-    """Reject the result of a layer that has another shape or another dtype than is expected."""
+    """Reject the result of a layer if its shape or dtype differs from the expected one."""
     if y.shape != expected.shape:
         raise ShapeError(messages.other_sizes(called(layer), messages.RESULT, y.shape, expected.shape))
     if y.dtype != expected.dtype:

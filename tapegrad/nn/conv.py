@@ -1,4 +1,4 @@
-"""Convolutions as layers, whose windows stand in the layer's type."""
+"""Convolution layers, with window sizes in their types."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ from tapegrad.tensor import T, Tensor
 
 
 class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, HasBias]):
-    r"""Cross-correlates lines with kernels that are learnt, and adds a bias to each channel.
+    r"""1D convolution (cross-correlation) with learnable kernels and an optional bias.
 
     $$y_{noi} = b_o + \sum_{ck} x_{n,c,\,si+dk-p} \, w_{ock}, \quad
     w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
-    where n is how many numbers a kernel has.
+    where n is the number of elements of a kernel.
 
     Args:
-        in_channels: The channels of what comes in.
-        out_channels: The channels of what goes out, one for each kernel.
-        kernel: How long a kernel is, in cells.
-        stride: Cells between neighbouring windows.
-        padding: Zeros added to each side, in cells; `same` adds as many as keep the size, for which `stride`
-            is 1, and of which mypy knows less than of a number.
-        dilation: Cells between neighbouring elements of a kernel.
-        groups: Into how many groups the channels fall, on either side; it divides both.
+        in_channels: The number of input channels.
+        out_channels: The number of output channels, one for each kernel.
+        kernel: The size of a kernel, in cells.
+        stride: The distance between neighbouring windows, in cells.
+        padding: Zeros added to each side, in cells; `same` keeps the size and requires a stride of 1. mypy infers fewer
+            sizes with `same` than with a number.
+        dilation: The distance between neighbouring elements of a kernel, in cells.
+        groups: The number of groups of channels, which divides the numbers of input and output channels.
         bias: Whether there is a bias.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; the weight is drawn first.
 
@@ -62,13 +62,13 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
         bias: `(Out,)`, or None.
 
     Raises:
-        ShapeError: A size is below 1, the padding is below 0 or `same` beside a stride, or the groups do not divide the
-            channels.
-        DTypeError: A size is no int.
+        ShapeError: A size is below 1, the padding is below 0, or is `same` with a stride above 1, or the groups do not
+            divide the channels.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.Conv1d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
-        eq. 10, with the slope √5 in the place of a rectifier's.
+        eq. 10, with a negative slope of √5.
     """
 
     weight: Param[Shape[Out, Any, Kernel]]
@@ -82,7 +82,7 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
         kernel: Kernel,
         *,
         stride: Stride = 1,
-        padding: Padding | Literal["same"] = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding | Literal["same"] = 0,  # type: ignore[assignment]  # matches the default of the type variable
         dilation: Dilation = 1,
         groups: int = 1,
         bias: HasBias = True,
@@ -120,22 +120,22 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
 class Conv2d(
     Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, KernelW, StrideW, PaddingW, DilationW, HasBias]
 ):
-    r"""Cross-correlates images with kernels that are learnt, and adds a bias to each channel.
+    r"""2D convolution (cross-correlation) with learnable kernels and an optional bias.
 
     $$y_{noij} = b_o + \sum_{ckl} x_{n,c,\,si+dk-p,\,sj+dl-p} \, w_{ockl}, \quad
     w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
-    where n is how many numbers a kernel has.
+    where n is the number of elements of a kernel.
 
     Args:
-        in_channels: The channels of what comes in.
-        out_channels: The channels of what goes out, one for each kernel.
-        kernel: How long a kernel is along each axis, in pixels; one number, or one for each axis, here and below.
-        stride: Pixels between neighbouring windows.
-        padding: Zeros added to each side, in pixels; `same` adds as many as keep the sizes, for which `stride`
-            is 1, and of which mypy knows less than of a number.
-        dilation: Pixels between neighbouring elements of a kernel.
-        groups: Into how many groups the channels fall, on either side; it divides both.
+        in_channels: The number of input channels.
+        out_channels: The number of output channels, one for each kernel.
+        kernel: The size of a kernel, in pixels; here and below, one number, or one for each axis.
+        stride: The distance between neighbouring windows, in pixels.
+        padding: Zeros added to each side, in pixels; `same` keeps the sizes and requires a stride of 1. mypy infers
+            fewer sizes with `same` than with a number.
+        dilation: The distance between neighbouring elements of a kernel, in pixels.
+        groups: The number of groups of channels, which divides the numbers of input and output channels.
         bias: Whether there is a bias.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; the weight is drawn first.
 
@@ -144,13 +144,13 @@ class Conv2d(
         bias: `(Out,)`, or None.
 
     Raises:
-        ShapeError: A size is below 1, the padding is below 0 or `same` beside a stride, or the groups do not divide the
-            channels.
-        DTypeError: A size is no int.
+        ShapeError: A size is below 1, the padding is below 0, or is `same` with a stride above 1, or the groups do not
+            divide the channels.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.Conv2d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
-        eq. 10, with the slope √5 in the place of a rectifier's.
+        eq. 10, with a negative slope of √5.
     """
 
     weight: Param[Shape[Out, Any, Kernel, KernelW]]
@@ -163,9 +163,9 @@ class Conv2d(
         out_channels: Out,
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
-        stride: Stride | tuple[Stride, StrideW] = 1,  # type: ignore[assignment]  # the default of the size itself
-        padding: Padding | tuple[Padding, PaddingW] | Literal["same"] = 0,  # type: ignore[assignment]  # the default of the size itself
-        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | tuple[Stride, StrideW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        padding: Padding | tuple[Padding, PaddingW] | Literal["same"] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
         groups: int = 1,
         bias: HasBias = True,
         rng: RNG = None,
@@ -220,22 +220,22 @@ class Conv3d(
         HasBias,
     ],
 ):
-    r"""Cross-correlates volumes with kernels that are learnt, and adds a bias to each channel.
+    r"""3D convolution (cross-correlation) with learnable kernels and an optional bias.
 
     $$y_{nohij} = b_o + \sum_{cmkl} x_{n,c,\,sh+dm-p,\,si+dk-p,\,sj+dl-p} \, w_{ocmkl}, \quad
     w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
-    where n is how many numbers a kernel has.
+    where n is the number of elements of a kernel.
 
     Args:
-        in_channels: The channels of what comes in.
-        out_channels: The channels of what goes out, one for each kernel.
-        kernel: How long a kernel is along each axis, in voxels; one number, or one for each axis, here and below.
-        stride: Voxels between neighbouring windows.
-        padding: Zeros added to each side, in voxels; `same` adds as many as keep the sizes, for which `stride`
-            is 1, and of which mypy knows less than of a number.
-        dilation: Voxels between neighbouring elements of a kernel.
-        groups: Into how many groups the channels fall, on either side; it divides both.
+        in_channels: The number of input channels.
+        out_channels: The number of output channels, one for each kernel.
+        kernel: The size of a kernel, in voxels; here and below, one number, or one for each axis.
+        stride: The distance between neighbouring windows, in voxels.
+        padding: Zeros added to each side, in voxels; `same` keeps the sizes and requires a stride of 1. mypy infers
+            fewer sizes with `same` than with a number.
+        dilation: The distance between neighbouring elements of a kernel, in voxels.
+        groups: The number of groups of channels, which divides the numbers of input and output channels.
         bias: Whether there is a bias.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; the weight is drawn first.
 
@@ -244,13 +244,13 @@ class Conv3d(
         bias: `(Out,)`, or None.
 
     Raises:
-        ShapeError: A size is below 1, the padding is below 0 or `same` beside a stride, or the groups do not divide the
-            channels.
-        DTypeError: A size is no int.
+        ShapeError: A size is below 1, the padding is below 0, or is `same` with a stride above 1, or the groups do not
+            divide the channels.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.Conv3d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
-        eq. 10, with the slope √5 in the place of a rectifier's.
+        eq. 10, with a negative slope of √5.
     """
 
     weight: Param[Shape[Out, Any, Kernel, KernelH, KernelW]]
@@ -263,9 +263,9 @@ class Conv3d(
         out_channels: Out,
         kernel: Kernel | tuple[Kernel, KernelH, KernelW],
         *,
-        stride: Stride | tuple[Stride, StrideH, StrideW] = 1,  # type: ignore[assignment]  # the default of the size itself
-        padding: Padding | tuple[Padding, PaddingH, PaddingW] | Literal["same"] = 0,  # type: ignore[assignment]  # the default of the size itself
-        dilation: Dilation | tuple[Dilation, DilationH, DilationW] = 1,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | tuple[Stride, StrideH, StrideW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        padding: Padding | tuple[Padding, PaddingH, PaddingW] | Literal["same"] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Dilation | tuple[Dilation, DilationH, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
         groups: int = 1,
         bias: HasBias = True,
         rng: RNG = None,

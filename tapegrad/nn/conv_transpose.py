@@ -1,4 +1,4 @@
-"""Transposed convolutions as layers, whose kernels stand in the layer's type."""
+"""Transposed convolution layers, with kernel sizes in their types."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from tapegrad.tensor import T, Tensor
 
 
 class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, OutputPadding, Dilation, HasBias]):
-    r"""Lays kernels that are learnt down for each of the cells of lines, and adds a bias to each channel.
+    r"""1D transposed convolution with learnable kernels and an optional bias.
 
     $$y_{noi} = b_o + \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}, \quad
     w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
-    where n is how many numbers of the weight a channel of what comes in has.
+    where n is the number of weights per input channel.
 
     Args:
-        in_channels: The channels of what comes in.
-        out_channels: The channels of what goes out.
-        kernel: How long a kernel is, in cells.
-        stride: Cells between neighbouring kernels.
-        padding: Cells cut off each side.
-        output_padding: Cells more behind, below `stride`.
-        dilation: Cells between neighbouring elements of a kernel.
-        groups: Into how many groups the channels fall, on either side; it divides both.
+        in_channels: The number of input channels.
+        out_channels: The number of output channels.
+        kernel: The size of a kernel, in cells.
+        stride: The distance between neighbouring kernels, in cells.
+        padding: Cells removed from each side of the result.
+        output_padding: Cells added at the end of the result, below `stride`.
+        dilation: The distance between neighbouring elements of a kernel, in cells.
+        groups: The number of groups of channels, which divides the numbers of input and output channels.
         bias: Whether there is a bias.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; the weight is drawn first.
 
@@ -60,11 +60,11 @@ class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Out
 
     Raises:
         ShapeError: A size is below 1, a padding is below 0, or the groups do not divide the channels.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.ConvTranspose1d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
-        eq. 10, with the slope √5 in the place of a rectifier's.
+        eq. 10, with a negative slope of √5.
     """
 
     weight: Param[Shape[In, Any, Kernel]]
@@ -134,22 +134,22 @@ class ConvTranspose2d(
         HasBias,
     ],
 ):
-    r"""Lays kernels that are learnt down for each of the pixels of images, and adds a bias to each channel.
+    r"""2D transposed convolution with learnable kernels and an optional bias.
 
     $$y_{noij} = b_o + \sum_{ckl, \, h : sh+dk-p=i, \, v : sv+dl-p=j} x_{nchv} \, w_{cokl}, \quad
     w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
-    where n is how many numbers of the weight a channel of what comes in has.
+    where n is the number of weights per input channel.
 
     Args:
-        in_channels: The channels of what comes in.
-        out_channels: The channels of what goes out.
-        kernel: How long a kernel is along each axis, in pixels; one number, or one for each axis, here and below.
-        stride: Pixels between neighbouring kernels.
-        padding: Pixels cut off each side.
-        output_padding: Pixels more behind, below `stride`.
-        dilation: Pixels between neighbouring elements of a kernel.
-        groups: Into how many groups the channels fall, on either side; it divides both.
+        in_channels: The number of input channels.
+        out_channels: The number of output channels.
+        kernel: The size of a kernel, in pixels; here and below, one number, or one for each axis.
+        stride: The distance between neighbouring kernels, in pixels.
+        padding: Pixels removed from each side of the result.
+        output_padding: Pixels added at the end of each axis of the result, below `stride`.
+        dilation: The distance between neighbouring elements of a kernel, in pixels.
+        groups: The number of groups of channels, which divides the numbers of input and output channels.
         bias: Whether there is a bias.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; the weight is drawn first.
 
@@ -159,11 +159,11 @@ class ConvTranspose2d(
 
     Raises:
         ShapeError: A size is below 1, a padding is below 0, or the groups do not divide the channels.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.ConvTranspose2d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
-        eq. 10, with the slope √5 in the place of a rectifier's.
+        eq. 10, with a negative slope of √5.
     """
 
     weight: Param[Shape[In, Any, Kernel, KernelW]]
@@ -176,10 +176,10 @@ class ConvTranspose2d(
         out_channels: Out,
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
-        stride: Stride | tuple[Stride, StrideW] = 1,  # type: ignore[assignment]  # the default of the size itself
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
-        output_padding: OutputPadding | tuple[OutputPadding, OutputPaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
-        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # the default of the size itself
+        stride: Stride | tuple[Stride, StrideW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        output_padding: OutputPadding | tuple[OutputPadding, OutputPaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
         groups: int = 1,
         bias: HasBias = True,
         rng: RNG = None,

@@ -1,4 +1,4 @@
-"""Dropout: noise that only training sees."""
+"""Dropout."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 
 class Dropout(Module):
-    r"""Under a tape, sets elements to zero at random and scales up the others; without one, changes nothing.
+    r"""Dropout: if `x` has a tape, sets random elements to zero and scales up the others.
 
     $$y_i = \frac{m_i}{1 - p} \, x_i, \quad m_i \sim \mathrm{Bernoulli}(1 - p)$$
 
-    Whether a model trains or predicts is so the tape of its argument, and nothing that could be forgotten.
+    Without a tape `x` is returned unchanged, so there is no training flag to set.
 
     Args:
-        p: The fraction of elements dropped, from 0 to below 1.
-        rng: A generator, a seed, or None for the innermost `tapegrad.random`. One number is drawn from it here, and
-            seeds the layer's own generator.
+        p: The probability that an element is dropped, from 0 to below 1.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`. One number is drawn from it to seed the
+            generator of the layer.
 
     Attributes:
-        p: The fraction of elements dropped.
-        rng: The generator of its own, whose state is saved and loaded with the model.
+        p: The probability that an element is dropped.
+        rng: The generator of the layer, whose state is saved and loaded with the model.
 
     Raises:
         DTypeError: `p` is not a number.
-        ValueError: `p` is out of its range.
+        ValueError: `p` is out of range.
 
     Source:
-        Srivastava et al., [Dropout](https://jmlr.org/papers/v15/srivastava14a.html), §4; scaled while training, §10.
+        Srivastava et al., [Dropout](https://jmlr.org/papers/v15/srivastava14a.html), §4; scaled during training, §10.
     """
 
     @public_api
@@ -49,7 +49,7 @@ class Dropout(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Compute `x` times the mask where `x` has a tape, of any shape."""
+        """Apply dropout to `x` of any shape if it has a tape."""
         return dropout(x, rate=self.p, rng=self.rng)
 
     @override

@@ -1,4 +1,4 @@
-"""Tables that are looked up by index."""
+"""Embedding tables."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Batch = TypeVarTuple("Batch")
 
 
 class Embedding(Module, Generic[Count, Width]):
-    r"""Gives each index a row of numbers to learn.
+    r"""Embedding table: maps each index to a learnable row.
 
     $$y_{bj} = w_{i_b j}, \quad w_{ij} \sim \mathcal{N}(0, 1)$$
 
     Args:
-        count: How many indices there are.
-        width: How many numbers each of them gets.
+        count: The number of rows.
+        width: The size of each row.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
@@ -39,7 +39,7 @@ class Embedding(Module, Generic[Count, Width]):
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
     """
 
     weight: Param[Shape[Count, Width]]
@@ -51,16 +51,16 @@ class Embedding(Module, Generic[Count, Width]):
     @override
     @guarded
     def forward(self, indices: Tensor[Shape[*Batch], T, np.integer[Any]]) -> Tensor[Shape[*Batch, Width], T]:
-        """Look up whole numbers from 0 to Count - 1, `(...)`; gives `(..., Width)`.
+        """Look up the rows of indices from 0 to Count - 1, `(...)`; the result is `(..., Width)`.
 
-        Under `jit`, where the numbers are not known, one that is out of range gives a row of NaN.
+        Under `jit`, where indices are not known, an index out of range gives a row of NaN.
 
         Raises:
-            IndexError: An index is out of range. None counts from the back: -1 often stands for padding.
+            IndexError: An index is out of range. Negative indices are errors too, because -1 often means padding.
         """
         try:
             numbers = known(indices)
-        except NoNumbersError:  # in a summary, which computes shapes alone
+        except NoNumbersError:  # in a summary, which computes shapes only
             return take(self.weight, indices)
         if numbers is None:
             return where(expand_dims(indices < 0, -1), math.nan, take(self.weight, indices))

@@ -1,4 +1,4 @@
-"""First values for weights: random ones of a size that keeps signals and gradients as large as they were."""
+"""Weight initialization: Kaiming, Xavier and orthogonal."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Fan: TypeAlias = Literal["in", "out"]
 
 @public_api
 def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
-    r"""Fill a weight for a layer in front of a rectifier, evenly.
+    r"""Fill a weight with Kaiming (He) initialization from a uniform distribution, for a layer before a ReLU.
 
     $$w \sim \mathcal{U}[-a, a), \quad a = \sqrt{\frac{6}{(1 + s^2) \, n}}$$
 
     Args:
-        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution, which looks at `...` pixels.
-        fan: Whether n is what a number out is made of, which keeps signals, or what one in goes into, which keeps
-            gradients.
+        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution with a kernel of size `...`.
+        fan: "in" if n is the fan-in, which preserves the variance in the forward pass, "out" if n is the fan-out, which
+            preserves it in the backward pass.
         negative_slope: The slope s of the rectifier below zero.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Raises:
-        ShapeError: The weight has fewer axes than two.
+        ShapeError: The weight has fewer than two axes.
         DTypeError: `negative_slope` is not a number.
-        ValueError: It is NaN.
+        ValueError: `negative_slope` is NaN.
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eqs. 10 and 14.
@@ -47,20 +47,20 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
 
 @public_api
 def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
-    r"""Fill a weight for a layer in front of a rectifier, from the normal distribution.
+    r"""Fill a weight with Kaiming (He) initialization from a normal distribution, for a layer before a ReLU.
 
     $$w \sim \mathcal{N}(0, \sigma^2), \quad \sigma = \sqrt{\frac{2}{(1 + s^2) \, n}}$$
 
     Args:
-        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution, which looks at `...` pixels.
-        fan: Whether n is what a number out is made of, or what one in goes into, see `kaiming_uniform`.
+        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution with a kernel of size `...`.
+        fan: Whether n is the fan-in or the fan-out, see `kaiming_uniform`.
         negative_slope: The slope s of the rectifier below zero.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Raises:
-        ShapeError: The weight has fewer axes than two.
+        ShapeError: The weight has fewer than two axes.
         DTypeError: `negative_slope` is not a number.
-        ValueError: It is NaN.
+        ValueError: `negative_slope` is NaN.
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eqs. 10 and 14.
@@ -70,19 +70,21 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
 
 @public_api
 def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
-    r"""Fill a weight so that signals and gradients both about keep their size, evenly.
+    r"""Fill a weight with Xavier (Glorot) initialization from a uniform distribution.
+
+    It approximately preserves the variance in the forward pass and in the backward pass.
 
     $$w \sim \mathcal{U}[-a, a), \quad a = g \sqrt{\frac{6}{n_\mathrm{in} + n_\mathrm{out}}}$$
 
     Args:
-        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution, which looks at `...` pixels.
-        gain: What an activation behind asks for, at least 0, g, such as 5/3 for `tanh`.
+        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution with a kernel of size `...`.
+        gain: The factor g for the activation that follows, at least 0, such as 5/3 for `tanh`.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Raises:
-        ShapeError: The weight has fewer axes than two.
+        ShapeError: The weight has fewer than two axes.
         DTypeError: `gain` is not a number.
-        ValueError: It is negative or NaN.
+        ValueError: `gain` is negative or NaN.
 
     Source:
         Glorot & Bengio, [Understanding the difficulty of training deep feedforward neural
@@ -94,19 +96,21 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
 
 @public_api
 def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
-    r"""Fill a weight so that signals and gradients both about keep their size, from the normal distribution.
+    r"""Fill a weight with Xavier (Glorot) initialization from a normal distribution.
+
+    It approximately preserves the variance in the forward pass and in the backward pass.
 
     $$w \sim \mathcal{N}(0, \sigma^2), \quad \sigma = g \sqrt{\frac{2}{n_\mathrm{in} + n_\mathrm{out}}}$$
 
     Args:
-        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution, which looks at `...` pixels.
-        gain: What an activation behind asks for, at least 0, g, see `xavier_uniform`.
+        weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution with a kernel of size `...`.
+        gain: The factor g for the activation that follows, at least 0, see `xavier_uniform`.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Raises:
-        ShapeError: The weight has fewer axes than two.
+        ShapeError: The weight has fewer than two axes.
         DTypeError: `gain` is not a number.
-        ValueError: It is negative or NaN.
+        ValueError: `gain` is negative or NaN.
 
     Source:
         Glorot & Bengio, [Understanding the difficulty of training deep feedforward neural
@@ -118,19 +122,19 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
 
 @public_api
 def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
-    r"""Fill a weight so that its rows, or where it has fewer columns those, stand at right angles to one another.
+    r"""Fill a weight with orthogonal rows, or with orthogonal columns if it has fewer columns than rows.
 
     $$w w^T = g^2 \, 1 \quad \text{or} \quad w^T w = g^2 \, 1$$
 
     Args:
-        weight: A matrix; of more axes all but the first are one.
-        gain: How long each row, or column, is, at least 0: g.
+        weight: A matrix; further axes are flattened into the second.
+        gain: The norm g of each row or column, at least 0.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Raises:
-        ShapeError: The weight has fewer axes than two.
+        ShapeError: The weight has fewer than two axes.
         DTypeError: `gain` is not a number.
-        ValueError: It is negative or NaN.
+        ValueError: `gain` is negative or NaN.
 
     Source:
         Saxe et al., [Exact solutions to the nonlinear dynamics of learning in deep linear neural
@@ -141,7 +145,7 @@ def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     rows, columns = weight.shape[0], prod(weight.shape[1:])
     wide = rows < columns
     q, r = np.linalg.qr(generator(rng).normal(size=(columns, rows) if wide else (rows, columns)))
-    q *= np.sign(np.diag(r))  # or the angles would be drawn unevenly: the signs of QR are the routine's own
+    q *= np.sign(np.diag(r))  # QR fixes the signs arbitrarily; without this the distribution is not uniform
     _fill(weight, gain * (q.T if wide else q).reshape(weight.shape))
 
 
@@ -156,7 +160,7 @@ def _deviation_for_both(call: str, weight: Weight) -> float:
 
 
 def _fans(call: str, weight: Weight) -> tuple[int, int]:
-    """Return of how many numbers one out is made, and into how many one in goes."""
+    """Return the fan-in and the fan-out."""
     if weight.ndim < 2:
         message = f"{call}: weight {show(weight.shape)} has rank {weight.ndim} but needs at least 2"
         raise ShapeError(message)

@@ -1,4 +1,4 @@
-"""Fully connected layers."""
+"""Fully connected (linear) layers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Batch = TypeVarTuple("Batch")
 
 
 class Linear(Module, Generic[In, Out, HasBias]):
-    r"""Maps the last axis linearly and adds a bias.
+    r"""Fully connected layer: a linear map of the last axis with an optional bias.
 
     $$y_{bj} = \sum_i x_{bi} w_{ij} + b_j, \quad w_{ij}, b_j \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
     Args:
-        in_features: The size n of the last axis of what comes in.
-        out_features: The size of the last axis of what goes out.
+        in_features: The size n of the last axis of the input.
+        out_features: The size of the last axis of the result.
         bias: Whether there is a bias.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; the weight is drawn first.
 
@@ -37,11 +37,11 @@ class Linear(Module, Generic[In, Out, HasBias]):
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.Linear`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
-        eq. 10, with the slope √5 in the place of a rectifier's.
+        eq. 10, with a negative slope of √5.
     """
 
     weight: Param[Shape[In, Out]]
@@ -59,7 +59,7 @@ class Linear(Module, Generic[In, Out, HasBias]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, In], T]) -> Tensor[Shape[*Batch, Out], T]:
-        """Compute `x @ weight + bias` of float32 `x`, `(..., In)`; gives `(..., Out)`."""
+        """Compute `x @ weight + bias` of float32 `x`, `(..., In)`; the result is `(..., Out)`."""
         return matmul(x, self.weight) if self.bias is None else linear(x, self.weight, self.bias)
 
     @override

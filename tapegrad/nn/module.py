@@ -1,4 +1,4 @@
-"""Modules: objects that hold parameters and compute something with them."""
+"""Modules: objects with parameters, buffers and a `forward`."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ Leaf: TypeAlias = AnyParam | AnyBuffer | np.random.Generator
 
 
 class HasForward(Protocol[F]):
-    """What a checker knows a module by: calling it is calling its `forward`."""
+    """Protocol of modules for type checkers: a call has the type of `forward`."""
 
     @property
     def forward(self) -> F:
-        """Computes the module's result."""
+        """The method that computes the result of the module."""
 
 
 class Module:
-    """Something with parameters and a `forward`; a class of your own needs nothing else.
+    """Base class of modules; a subclass sets parameters as attributes and defines `forward`.
 
-    Parameters are found where attributes hold them: a `Param`, a module, or a list, tuple or dict of those, nested at
-    will. A set, a deque, a view of a dict or a generator that holds others is rejected. Each goes by its attribute
-    path, such as `layers.0.weight`. So do buffers, which are saved as well, and random generators, whose state is.
-    They may be nested as deep as they like; a call, `repr`, `deepcopy` and `pickle` go as deep as Python's own limit,
-    which `sys.setrecursionlimit` sets.
+    Parameters are found in attributes: a `Param`, a module, or a list, tuple or dict of those, nested to any depth. A
+    set, a deque or a view of a dict is rejected if it contains parameters that are not found elsewhere; so is a
+    generator. Each parameter has an attribute path, such as `layers.0.weight`. Buffers and random generators have paths
+    too, and are saved with the parameters. Calls, `repr`, `deepcopy` and `pickle` are subject to Python's recursion
+    limit, see `sys.setrecursionlimit`.
 
-    A call that does not fit says which layer refuses it, by the name that it is called by: `Net.fall Linear(64, 10): x
-    is ...` is said of `self.fall(x)` in the class `Net`. A place in a model that mypy does not see from the line of the
-    mistake is noted below the error: `in Sequential[1] Net`.
+    An error of a call names the layer by the expression that calls it: `Net.fall Linear(64, 10): x is ...` is raised by
+    `self.fall(x)` in the class `Net`. Locations that mypy cannot infer from that line are added as notes, such as
+    `in Sequential[1] Net`.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Reject slots, for parameters are found among the attributes that an instance holds by name.
+        """Reject slots, because parameters are only found in the `__dict__` of an instance.
 
         Raises:
-            DTypeError: The class has `__slots__` with names in them.
+            DTypeError: The class has non-empty `__slots__`.
         """
         super().__init_subclass__(**kwargs)
         if slots := vars(cls).get("__slots__"):
@@ -70,7 +70,7 @@ class Module:
             raise DTypeError(message)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the module's result; a subclass writes it, with the types of its own."""
+        """Compute the result of the module; subclasses override it with their own types."""
         message = f"{type(self).__name__} has no forward"
         raise NotImplementedError(message)
 
@@ -78,12 +78,12 @@ class Module:
 
         @property
         def __call__(self: HasForward[F]) -> F:
-            """Computes `forward`, whose type a call has."""
+            """A callable with the type of `forward`."""
 
     else:
 
         def __setattr__(self, name: str, value: Any) -> None:
-            """Set an attribute, unless a parameter or a buffer would be lost by it or not be found in it."""
+            """Set an attribute; raise if it would overwrite a parameter or buffer, or hide one from `parameters`."""
             listed = _LISTINGS[type(value)]
             if listed is None and isinstance(held := vars(self).get(name), State):
                 lost = f"{type(self).__name__}: {name} is a {type(held).__name__}, which would be lost"
@@ -99,7 +99,7 @@ class Module:
             super().__setattr__(name, value)
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            """Compute `forward`; what it refuses says by which name it was called."""
+            """Compute `forward`; errors that this layer raises name the expression that called it."""
             try:
                 return self.forward(*args, **kwargs)
             except TapegradError as error:
@@ -107,7 +107,7 @@ class Module:
                 place = called_as(self, frame)
                 self._place(error, place)
                 if place.isidentifier() and (holder := held_by(self, frame)):
-                    error.add_location(holder)  # of what a loop goes over mypy knows no index
+                    error.add_location(holder)  # mypy does not know the index of a loop variable
                 trim_traceback(error)
                 raise
             except Exception as error:
@@ -123,7 +123,7 @@ class Module:
         return {path: parameter for parameter, path in first.items()}
 
     def paths(self) -> list[tuple[str, AnyParam]]:
-        """Return every path with the parameter it leads to: a parameter in two places has two."""
+        """Return all pairs of a path and its parameter: a shared parameter has several."""
         return [(path, leaf) for path, leaf in _leaves(self) if isinstance(leaf, Param)]
 
     def buffers(self) -> dict[str, AnyBuffer]:
@@ -143,23 +143,23 @@ class Module:
         return {path: generator for generator, path in first.items()}
 
     def valid(self) -> Valid[Self]:
-        """Return the module for inference alone: of another type, so that no training takes it by mistake."""
+        """Return the module for inference only, as another type that training functions do not accept."""
         from tapegrad.nn.valid import Valid
 
         return Valid(self)
 
     def _unfrozen(self) -> list[AnyParam]:
-        """Return each parameter once that is not frozen: all `parameters`, found without their paths in half the time.
+        """Return each parameter that is not frozen, once, without computing paths, which takes half the time.
 
-        Each `backward(wrt=module)` asks, so a step of a small model would spend a tenth of its time on paths.
+        `backward(wrt=module)` calls it, and paths would take a tenth of the time of a step of a small model.
         """
-        if type(self).parameters is not Module.parameters:  # of what a subclass calls its parameters
+        if type(self).parameters is not Module.parameters:  # a subclass overrides `parameters`
             return [parameter for parameter in self.parameters().values() if not parameter.frozen]
         found: dict[Leaf, None] = {}
         unsearched: list[Any] = []
         held: list[Iterable[Any]] = [vars(self).values()]
         seen = {id(self)}
-        for values in held:  # which grows as it is gone through
+        for values in held:  # the loop appends to it
             for value in values:
                 listed = _LISTINGS[type(value)]
                 if listed is _leaf:
@@ -171,12 +171,12 @@ class Module:
                     by_name = vars(value) if listed is _attributes else value
                     held.append(by_name if listed is enumerate else by_name.values())
         if unsearched:
-            _leaves(self)  # rejects those that hold a parameter, by path
+            _leaves(self)  # raises if one of them contains a parameter, with its path
         return [leaf for leaf in found if isinstance(leaf, Param) and not leaf.frozen]
 
     def _place(self, error: TapegradError, place: str) -> None:
-        """Write into an error that the module itself refuses, and where it stands; ops inside speak for themselves."""
-        # A layer of the library's has no user inside: what its op says of `x` is said of the layer's own.
+        """Add the module and its location to an error that it raised itself; errors of ops in it are unchanged."""
+        # `forward` of a library layer has no user code, so an error of its op about `x` is about the layer's `x`.
         if self._refuses(error) or (getattr(self.forward, "__module__", None) or "").startswith("tapegrad.nn."):
             error.path, error.layer = place, shown(self)
             error.args = (messages.of_layer(error.path, error.layer, str(error)),)
@@ -192,22 +192,22 @@ class Module:
 
 
 def children(module: Module) -> list[tuple[str, Leaf | Module]]:
-    """Return what the attributes of a module hold, by path: what is inside a list or a tuple or a dict as well."""
+    """Return the direct children of a module by path, including those in lists, tuples and dicts."""
     return _gathered(module, is_deep=False)
 
 
 def _leaves(module: Module) -> list[tuple[str, Leaf]]:
-    """Return what the modules inside hold as well."""
-    found: list[tuple[str, Any]] = _gathered(module, is_deep=True)  # Any: of modules there are none
+    """Return all leaves of a module by path, including those of inner modules."""
+    found: list[tuple[str, Any]] = _gathered(module, is_deep=True)  # Any: the result contains no modules
     return found
 
 
 def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module]]:
-    """List what is held; goes into what does not stand above itself already, and into modules only if deep."""
+    """Return children by path; `is_deep` descends into modules. A container within itself is skipped."""
     found: list[tuple[str, Leaf | Module]] = []
     prefix, holder, items = "", id(module), iter(vars(module).items())
     unsearched: list[tuple[str, Any]] = []
-    above, outside = {holder}, []  # not by calls, whose depth Python limits
+    above, outside = {holder}, []  # a stack instead of recursion, whose depth Python limits
     while True:
         for name, value in items:
             listed = _LISTINGS[type(value)]
@@ -218,7 +218,7 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
                 continue
             if listed is _leaf or (listed is _attributes and not is_deep):
                 found.append((f"{prefix}{name}", value))
-            elif (inner := id(value)) not in above and (parts := listed(value)):  # a child may know its parent
+            elif (inner := id(value)) not in above and (parts := listed(value)):  # a child may refer to its parent
                 outside.append((prefix, holder, items))
                 prefix, holder, items = f"{prefix}{name}.", inner, iter(parts)
                 above.add(inner)
@@ -233,9 +233,9 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
 
 
 class _Listings(dict[type, "Callable[[Any], Iterable[tuple[Any, Any]]] | None"]):
-    """By type how the parts of what a module holds are listed; None of what no module looks into, such as a number.
+    """A function for each type of attribute value that lists its items; None for types without parameters.
 
-    Each `backward(wrt=model)` asks of all attributes, and a dictionary answers in a third of the time of a function.
+    `backward(wrt=model)` looks up every attribute, and a dict lookup takes a third of the time of a function call.
     """
 
     def __missing__(self, kind: type) -> Callable[[Any], Iterable[tuple[Any, Any]]] | None:
@@ -259,21 +259,21 @@ _OF_NUMBERS: Final = (count, type(iter(range(0))), type(iter("")), type(iter(b""
 
 
 def _is_read_once(kind: type) -> bool:
-    """Return whether a type is of Python's own iterators, such as a generator, and may hold layers."""
+    """Return whether a type is a built-in iterator, such as a generator, that may yield layers."""
     is_own = issubclass(kind, Iterator) and kind.__module__ in ("builtins", "itertools")
     return is_own and kind not in _OF_NUMBERS
 
 
 def _unsearched(_: Any) -> Iterable[tuple[Any, Any]]:
-    """List no parts: an item has no path, or is gone once it was looked at."""
+    """List no items: they have no path, or iterating would consume them."""
     return ()
 
 
 def _check_unsearched(module: Module, unsearched: list[tuple[str, Any]], found: Iterable[tuple[str, object]]) -> None:
-    """Reject a container that holds a parameter, a buffer or a generator which is found nowhere else in a module."""
+    """Reject a container of a parameter, a buffer or a generator that is found nowhere else in the module."""
     known = {id(leaf) for _, leaf in found}
     for path, value in unsearched:
-        if not isinstance(value, Iterator):  # of which nobody knows what it holds
+        if not isinstance(value, Iterator):  # reading an iterator would consume it
             holder = Module()
             vars(holder)["items"] = [*(value.values() if isinstance(value, Mapping) else value)]
             if all(id(leaf) in known for _, leaf in _leaves(holder)):
@@ -284,13 +284,13 @@ def _check_unsearched(module: Module, unsearched: list[tuple[str, Any]], found: 
 
 
 def _may_be_none(owner: type, name: str) -> bool:
-    """Return whether a class declares an attribute that may be None."""
+    """Return whether the annotation of an attribute in a class allows None."""
     declared = next((found[name] for cls in owner.__mro__ if name in (found := get_annotations(cls))), "")
     return re.search(r"\b(None|Optional)\b", str(declared)) is not None
 
 
 def _leaf(_: Any) -> Iterable[tuple[Any, Any]]:
-    """List the parts of what has none."""
+    """List no items, for a value that is a leaf."""
     return ()
 
 

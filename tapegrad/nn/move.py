@@ -1,4 +1,4 @@
-"""Layers that move elements and have nothing to learn."""
+"""Layers that reshape their argument."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ N4 = TypeVar("N4", bound=int)
 
 
 class Flatten(Module, Generic[BehindTheBatch]):
-    r"""Joins all axes from one on, in row-major order: behind the batch, unless another is named.
+    r"""Flatten all axes from `start_axis` on into one, in row-major order.
 
     $$y_{b, i \cdot m + j} = x_{bij}$$
 
     Args:
-        start_axis: The first axis to join; all before it stay.
+        start_axis: The first axis to flatten; the axes before it do not change.
     """
 
     @overload
@@ -61,7 +61,7 @@ class Flatten(Module, Generic[BehindTheBatch]):
     def forward(self, x: Tensor[Any, T, D]) -> Tensor[Any, T, D]: ...
     @override
     def forward(self, x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
-        """Compute `flatten(x, start_axis)`; of `(N, C, H, W)` it gives `(N, C * H * W)`."""
+        """Compute `flatten(x, start_axis)`, by default `(N, C * H * W)` for `(N, C, H, W)`."""
         return flatten(x, self.start_axis)
 
     @override
@@ -70,14 +70,14 @@ class Flatten(Module, Generic[BehindTheBatch]):
 
 
 class Unflatten(Module, Generic[Behind]):
-    r"""Gives what is behind the batch another shape, in row-major order: undoes `Flatten`.
+    r"""Reshape all axes after the batch axis, in row-major order; the inverse of `Flatten`.
 
     $$y_{bij} = x_{b, i \cdot m + j}$$
 
-    That the number of elements is the same is known when it runs.
+    The number of elements is checked at run time.
 
     Args:
-        shape: The sizes behind the batch, each at least 0.
+        shape: The sizes after the batch axis, each at least 0.
 
     Raises:
         ShapeError: A size is negative.
@@ -104,7 +104,7 @@ class Unflatten(Module, Generic[Behind]):
     def forward(self, x: Tensor[Any, T, D]) -> Tensor[Any, T, D]: ...
     @override
     def forward(self, x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
-        """Compute `reshape(x, (N, *shape))` of `(N, ...)`."""
+        """Compute `reshape(x, (N, *shape))` for `x` of shape `(N, ...)`."""
         return reshape(x, (*x.shape[:1], *self.shape))
 
     @override
@@ -113,16 +113,16 @@ class Unflatten(Module, Generic[Behind]):
 
 
 class Reshape(Module, Generic[Whole]):
-    r"""Gives its argument another shape, the batch included, in row-major order; see `Unflatten` for one behind it.
+    r"""Reshape all axes including the batch, in row-major order; `Unflatten` keeps the batch axis.
 
-    That the number of elements is the same is known when it runs.
+    The number of elements is checked at run time.
 
     Args:
         shape: The sizes, each at least 0.
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: `shape` is no tuple of ints.
+        DTypeError: `shape` is not a tuple of ints.
     """
 
     @public_api

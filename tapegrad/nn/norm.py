@@ -1,4 +1,4 @@
-"""Layers that bring rows to one size, or channels, or groups of them."""
+"""Layer, RMS, group and instance normalization."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ Batch = TypeVarTuple("Batch")
 
 
 class LayerNorm(Module, Generic[Width]):
-    r"""Gives each row a mean of zero and a variance of one, then scales and shifts each column.
+    r"""Layer normalization: normalizes the mean and variance of each row, then scales and shifts each column.
 
     $$y_{bi} = w_i \frac{x_{bi} - \bar x_b}{s_b} + c_i, \quad w_i = 1, \; c_i = 0 \text{ at first}$$
 
     Args:
         width: The size of the last axis.
-        eps: What is added to the variance, in squares of the units of what comes in, above 0.
+        eps: The ε added to the variance, in squared units of `x`, above 0.
 
     Attributes:
-        weight: The factors w, `(Width,)`.
-        bias: What is added, c, `(Width,)`.
-        eps: What is added to the variance.
+        weight: The scale w, `(Width,)`.
+        bias: The shift c, `(Width,)`.
+        eps: The ε added to the variance.
 
     Raises:
         ShapeError: The width is below 1.
-        DTypeError: The width is no int.
+        DTypeError: The width is not an int.
 
     Source:
         Ba et al., [Layer normalization](https://arxiv.org/abs/1607.06450), eq. 4; see `tapegrad.layer_norm`.
@@ -57,7 +57,7 @@ class LayerNorm(Module, Generic[Width]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Compute `layer_norm(x, weight, bias, eps=...)` of float32 `x`, `(..., Width)`; gives the same shape."""
+        """Compute `layer_norm(x, weight, bias, eps=...)` of float32 `x`, `(..., Width)`; keeps the shape."""
         return layer_norm(x, self.weight, self.bias, eps=self.eps)
 
     @override
@@ -66,21 +66,21 @@ class LayerNorm(Module, Generic[Width]):
 
 
 class RMSNorm(Module, Generic[Width]):
-    r"""Gives each row a mean square of one, then scales each column.
+    r"""Root mean square normalization: normalizes the mean square of each row, then scales each column.
 
     $$y_{bi} = w_i \frac{x_{bi}}{s_b}, \quad w_i = 1 \text{ at first}$$
 
     Args:
         width: The size of the last axis.
-        eps: What is added to the mean square, in squares of the units of what comes in, above 0.
+        eps: The ε added to the mean square, in squared units of `x`, above 0.
 
     Attributes:
-        weight: The factors w, `(Width,)`.
-        eps: What is added to the mean square.
+        weight: The scale w, `(Width,)`.
+        eps: The ε added to the mean square.
 
     Raises:
         ShapeError: The width is below 1.
-        DTypeError: The width is no int.
+        DTypeError: The width is not an int.
 
     Source:
         Zhang & Sennrich, [Root mean square layer normalization](https://arxiv.org/abs/1910.07467), eq. 4; see
@@ -97,7 +97,7 @@ class RMSNorm(Module, Generic[Width]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Compute `rms_norm(x, weight, eps=...)` of float32 `x`, `(..., Width)`; gives the same shape."""
+        """Compute `rms_norm(x, weight, eps=...)` of float32 `x`, `(..., Width)`; keeps the shape."""
         return rms_norm(x, self.weight, eps=self.eps)
 
     @override
@@ -106,24 +106,24 @@ class RMSNorm(Module, Generic[Width]):
 
 
 class GroupNorm(Module, Generic[Groups, Channels]):
-    r"""Gives each group of channels a mean of zero and a variance of one, then scales and shifts each channel.
+    r"""Group normalization: normalizes each group of channels of each example, then scales and shifts each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{ng}}{s_{ng}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
 
     Args:
-        groups: Into how many groups of neighbours the channels are divided.
+        groups: The number of groups of adjacent channels.
         channels: The size of axis 1.
-        eps: What is added to the variance, in squares of the units of what comes in, above 0.
+        eps: The ε added to the variance, in squared units of `x`, above 0.
 
     Attributes:
         groups: The number of groups.
-        weight: The factors w, `(Channels,)`.
-        bias: What is added, b, `(Channels,)`.
-        eps: What is added to the variance.
+        weight: The scale w, `(Channels,)`.
+        bias: The shift b, `(Channels,)`.
+        eps: The ε added to the variance.
 
     Raises:
         ShapeError: A size is below 1, or the groups do not divide the channels.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         Wu & He, [Group normalization](https://arxiv.org/abs/1803.08494), §3.1; see `tapegrad.group_norm`.
@@ -154,22 +154,22 @@ class GroupNorm(Module, Generic[Groups, Channels]):
 
 
 class InstanceNorm(Module, Generic[Channels]):
-    r"""Gives each channel of each image a mean of zero and a variance of one, then scales and shifts each channel.
+    r"""Instance normalization: normalizes each channel of each example, then scales and shifts each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{nc}}{s_{nc}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
 
     Args:
         channels: The size of axis 1.
-        eps: What is added to the variance, in squares of the units of what comes in, above 0.
+        eps: The ε added to the variance, in squared units of `x`, above 0.
 
     Attributes:
-        weight: The factors w, `(Channels,)`.
-        bias: What is added, b, `(Channels,)`.
-        eps: What is added to the variance.
+        weight: The scale w, `(Channels,)`.
+        bias: The shift b, `(Channels,)`.
+        eps: The ε added to the variance.
 
     Raises:
         ShapeError: The number of channels is below 1.
-        DTypeError: The number of channels is no int.
+        DTypeError: The number of channels is not an int.
 
     Source:
         Ulyanov et al., [Instance normalization](https://arxiv.org/abs/1607.08022), eq. 4; see `tapegrad.instance_norm`.
@@ -187,7 +187,7 @@ class InstanceNorm(Module, Generic[Channels]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[N, Channels, *Rest], T]) -> Tensor[Shape[N, Channels, *Rest], T]:
-        """Compute `instance_norm(x, weight, bias, eps=...)` of `x`, `(N, Channels, L, ...)`; gives the same shape."""
+        """Compute `instance_norm(x, weight, bias, eps=...)` of `x`, `(N, Channels, L, ...)`; keeps the shape."""
         return instance_norm(x, self.weight, self.bias, eps=self.eps)
 
     @override

@@ -1,4 +1,4 @@
-"""What a module holds: parameters, which training changes, and buffers, which the module changes itself."""
+"""The state of modules: parameters, which optimizers update, and buffers, which modules update themselves."""
 
 from __future__ import annotations
 
@@ -24,23 +24,22 @@ if TYPE_CHECKING:
     from tapegrad.backend import Value
 
 HasBias = TypeVar("HasBias", bound=bool, default=Any, covariant=True)
-"""Whether a layer has a bias, so that mypy knows of `layer.bias` whether it is a parameter or None."""
+"""Whether a layer has a bias, so that mypy infers whether `layer.bias` is a parameter or None."""
 
 
 class State(Tensor[S_co, NoneTape, D_co]):
-    """A tensor that a module holds, saves, and may give other values.
+    """Base class of `Param` and `Buffer`: a tensor that is saved with a module and can be assigned to.
 
-    It is no exception to "tensors are immutable": an assignment puts another array in the place of the old one, which
-    stays as it was for the views and tensors that were made of it.
+    An assignment replaces the array and does not write to it, so views and tensors of the old array do not change.
     """
 
     __slots__ = ("on_device", "version")
 
     has_plain_state: ClassVar[bool] = False
     is_of_parameters: ClassVar[bool] = True
-    slot: ClassVar[str] = "data"  # where the values are
-    version: int  # type: ignore[misc]  # all other tensors share one None
-    on_device: Any  # the same values as `jit` has them, or None
+    slot: ClassVar[str] = "data"  # the attribute of the values
+    version: int  # type: ignore[misc]  # in the base class it is a class attribute, None
+    on_device: Any  # the same values on the device of `jit`, or None
 
     @public_api
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co]) -> None:
@@ -50,16 +49,16 @@ class State(Tensor[S_co, NoneTape, D_co]):
 
     @public_api
     def assign(self: State[S, D], value: Tensor[S, NoneTape, D]) -> None:
-        """Take over the values of another tensor, by copy.
+        """Replace the values by a copy of those of another tensor.
 
-        A tape that has recorded the values before refuses to run backwards from here on.
+        A later `backward` on a tape that has recorded the old values raises an error.
 
         Args:
-            value: The shape and the dtype of this tensor. Infinities and NaN are values like any other.
+            value: A tensor of the same shape and dtype. Infinities and NaN are allowed.
 
         Raises:
             ShapeError: The shapes differ; nothing is broadcast.
-            DTypeError: The dtypes differ, or `value` is no tensor.
+            DTypeError: The dtypes differ, or `value` is not a tensor.
             TapeError: `value` has a tape.
         """
         call = f"{type(self).__name__}.assign"
@@ -68,17 +67,17 @@ class State(Tensor[S_co, NoneTape, D_co]):
         self.replace(data)
 
     def check(self, data: Any, call: str, place: str) -> None:
-        """Reject an array that could not stand in the place of this tensor's own.
+        """Reject an array that cannot replace the values of this tensor.
 
         Args:
-            data: An array of any engine.
-            call: The function that was asked to, for the error.
-            place: What the array is there.
+            data: An array of any backend.
+            call: The name of the calling function, for error messages.
+            place: The name of the array there, for error messages.
 
         Raises:
             ShapeError: The shapes differ.
             DTypeError: The dtypes differ.
-            TapeError: A step under `jit` was not given this tensor, and would change it but once.
+            TapeError: This tensor is not an argument of the function under `jit`, which would change it only once.
         """
         if not getattr(data, "carries", _always)(self):
             raise TapeError(messages.captured(call, place))
@@ -88,48 +87,48 @@ class State(Tensor[S_co, NoneTape, D_co]):
             raise DTypeError(messages.wrong_dtype(call, place, str(data.dtype), str(self.dtype)))
 
     def replace(self: State[S, D], data: Value[S, D]) -> None:
-        """Take over an array that nobody else writes to, as it is and unchecked: for those who write optimizers."""
+        """Replace the array, without a copy and unchecked, for use in optimizers; no other code may write to it."""
         replace_all([self], [as_compute_dtype(data)])
 
     def held(self, data: Any) -> Any:
-        """Return what is put into the slot for an array."""
+        """Return the object that is stored in the slot for an array."""
         return data
 
     @override
     def __getstate__(self) -> Any:
         state: Any = super().__getstate__()  # attributes of a subclass, and slots
-        return state[0], state[1] | {"on_device": None}  # where it goes there may be no such device
+        return state[0], state[1] | {"on_device": None}  # the device may be missing where it is unpickled
 
     def __getattr__(self, name: str) -> Any:
-        """Is asked for `data` alone, when a step under `jit` has left new values on a device."""
+        """Fetch `data`, which is missing if a function under `jit` has left new values on a device."""
         if name != "data":
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
             with trim_on_exit:
                 raise AttributeError(message)
         values: Any = np.array(self.on_device, order="C")
-        fetched.append(ref(self))  # first: what an interrupt leaves out here would be read for ever
+        fetched.append(ref(self))  # first, because a state that an interrupt omits here would keep stale values
         self.data = as_compute_dtype(values)
         return self.data
 
 
 class Param(State[S_co, D_co]):
-    """A float tensor with a name in a module; `backward` gives it a gradient unless it is frozen.
+    """A trainable float tensor of a module; `backward` computes its gradient unless it is frozen.
 
     Args:
-        tensor: The first values, which are copied.
-        frozen: Whether it gets no gradient and no optimizer changes it; an attribute that may be set at any time.
+        tensor: The initial values, which are copied.
+        frozen: Whether it gets no gradient and no update; an attribute that may be set at any time.
 
     Attributes:
-        version: How many times it was assigned; a tape compares it with what the forward pass saw.
+        version: The number of assignments; the backward pass checks that it has not changed since the forward pass.
 
     Raises:
-        DTypeError: `tensor` is no tensor, or not of a float dtype.
+        DTypeError: `tensor` is not a tensor, or not of a float dtype.
         TapeError: `tensor` has a tape.
     """
 
     __slots__ = ("frozen",)
 
-    frozen: bool  # type: ignore[misc]  # all other tensors share one False
+    frozen: bool  # type: ignore[misc]  # in the base class it is a class attribute, False
 
     @public_api
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co], *, frozen: bool = False) -> None:
@@ -146,16 +145,16 @@ class Param(State[S_co, D_co]):
 
 
 class Buffer(State[S_co, D_co]):
-    """A tensor of any dtype that a module keeps beside its parameters: no gradient reaches it, no optimizer knows it.
+    """A tensor of any dtype that is saved with a module, but gets no gradient and is not updated by optimizers.
 
     Args:
-        tensor: The first values, which are copied.
+        tensor: The initial values, which are copied.
 
     Attributes:
-        version: How many times it was assigned; a tape compares it with what the forward pass saw.
+        version: The number of assignments; the backward pass checks that it has not changed since the forward pass.
 
     Raises:
-        DTypeError: `tensor` is no tensor.
+        DTypeError: `tensor` is not a tensor.
         TapeError: `tensor` has a tape.
     """
 
@@ -169,15 +168,16 @@ class Buffer(State[S_co, D_co]):
 
 
 def replace_all(tensors: Sequence[State[Any, Any]], arrays: Sequence[Any], *others: tuple[Any, ...]) -> None:
-    """Take over an array for each of several tensors in one moment, whatever interrupts the program.
+    """Replace the arrays of several tensors atomically, as `State.replace` does for one.
 
-    An interrupt, or another thread, comes in between two instructions of Python's, and this is one.
+    All changes are made by C code within one bytecode instruction, so that no signal handler or other thread runs in
+    between.
 
     Args:
-        tensors: What takes over, as `State.replace` does.
-        arrays: The array of each.
-        others: What else is to happen in that moment, before the rest: functions that are not written in Python, with
-            their arguments. Where one fails, those behind it and the rest do not happen.
+        tensors: The tensors.
+        arrays: The new array of each.
+        others: Further calls to make atomically, before the replacements: functions implemented in C, with their
+            arguments. If one raises, the calls after it and the replacements are not made.
     """
     slots = [*map(_SLOT, tensors)]
     if slots.count("data") < len(slots):
@@ -209,4 +209,4 @@ def _always(_: object) -> bool:
 
 
 fetched: Final[list[ref[State[Any, Any]]]] = []
-"""What was read since a step under `jit` has last run, and so is on the device and here."""
+"""The states that were read since a function under `jit` last ran, whose values are on the device and in `data`."""

@@ -1,4 +1,4 @@
-"""Paths: how parameters are named by pattern, and frozen so."""
+"""Freeze and unfreeze parameters by path patterns."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def fits(path: str, pattern: str) -> bool:
-    """Return whether a path is what a pattern means, in which `*` stands for anything, dots included."""
+    """Return whether a path matches a pattern; `*` matches any characters, dots included."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), path) is not None
 
 
 def check_pattern(call: str, pattern: str, paths: Iterable[str]) -> None:
-    """Reject a pattern that means no path at all.
+    """Reject a pattern that matches no path.
 
     Raises:
-        ValueError: No path fits; all that are there are listed.
+        ValueError: No path matches; the message lists all paths.
     """
     paths = list(paths)
     if not any(fits(path, pattern) for path in paths):
@@ -34,31 +34,31 @@ def check_pattern(call: str, pattern: str, paths: Iterable[str]) -> None:
 
 @public_api
 def freeze(module: Module, *patterns: str) -> None:
-    """Freeze parameters by path: they get no gradient, and no optimizer changes them.
+    """Freeze parameters by path: they get no gradient, and optimizers do not update them.
 
     `freeze(model, "layers.0.*", "*.bias")` freezes all of the first layer and every bias.
 
     Args:
-        module: Where the parameters are.
-        patterns: Paths, in which `*` stands for anything, dots included. Without one, all are frozen.
+        module: The module with the parameters.
+        patterns: Path patterns; `*` matches any characters, dots included. Without a pattern, all are frozen.
 
     Raises:
-        ValueError: No path fits one of the patterns; then nothing is frozen.
+        ValueError: A pattern matches no path; then nothing is frozen.
     """
     _set("freeze", module, patterns, frozen=True)
 
 
 @public_api
 def unfreeze(module: Module, *patterns: str) -> None:
-    """Undo `freeze`.
+    """Unfreeze parameters by path; the inverse of `freeze`.
 
     Args:
-        module: Where the parameters are.
-        patterns: Paths, in which `*` stands for anything, dots included. Without one, all are set free.
+        module: The module with the parameters.
+        patterns: Path patterns; `*` matches any characters, dots included. Without a pattern, all are unfrozen.
 
     Raises:
-        ValueError: No path fits one of the patterns; then nothing changes.
-        TapeError: One of the parameters is quantized; nothing changes either.
+        ValueError: A pattern matches no path; then nothing changes.
+        TapeError: One of the parameters is quantized; then nothing changes.
     """
     _set("unfreeze", module, patterns, frozen=False)
 

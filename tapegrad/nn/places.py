@@ -1,4 +1,4 @@
-"""Where the layer stands that refuses its argument: in an attribute, in a variable, in another layer."""
+"""Names of layers for error messages: the expression that calls a layer, and its class with sizes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ if TYPE_CHECKING:
 
 
 def called_as(layer: Module, frame: FrameType) -> str:
-    """Return what stands in front of the call that a frame is in, `self` by its class: `Net.layers[1]`.
+    """Return the source expression by which a frame calls a layer, with `self` replaced by its class: `Net.layers[1]`.
 
-    It is read off the source, as mypy reads it. Where there is no source, or something else is called that calls the
-    layer in turn, it is empty.
+    The result is empty if the source is not available, or if the frame calls the layer indirectly.
     """
     try:
         path, found = _followed(_callee(frame), frame)
-    except Exception:  # noqa: BLE001  # an error is on its way to the user, and this one must not come before it
+    except Exception:  # noqa: BLE001  # the caller is handling an error, which another one must not replace
         return ""
     return path if found is layer else ""
 
 
 def held_by(layer: Module, frame: FrameType) -> str:
-    """Return where the `self` of a frame holds a layer that goes by a name there, such as `Net.layers[1]`."""
+    """Return the position of a layer in a container attribute of the `self` of a frame, such as `Net.layers[1]`."""
     owner = frame.f_locals.get("self")
     for name, value in getattr(owner, "__dict__", {}).items():
         if isinstance(value, list | tuple | dict):
@@ -43,12 +42,12 @@ def held_by(layer: Module, frame: FrameType) -> str:
 
 
 def called(layer: Module) -> str:
-    """Return how a refusal of the guard's calls a layer: `Linear.forward`, also of a class that inherits it."""
+    """Return the name of a layer in errors of `@guarded`: `Linear.forward`, also for a class that inherits it."""
     return messages.callee(getattr(layer.forward, "__qualname__", ""))
 
 
 def shown(layer: Module) -> str:
-    """Write a layer by its class, with the sizes that a guarded `__init__` was given: `Linear(64, 10)`."""
+    """Format a layer as its class with the sizes that were passed to a guarded `__init__`: `Linear(64, 10)`."""
     owner = type(layer)
     known = stored_sizes(layer, owner)
     variables = [one for one in getattr(owner, "__parameters__", ()) if one.__bound__ is not bool]
@@ -60,16 +59,16 @@ def shown(layer: Module) -> str:
 
 
 def _default(variable: Any, sizes: Mapping[str, Any]) -> Any:
-    """Return the size that a variable of a class has where it is left out, None where there is none."""
+    """Return the size that is the default of a type variable, or None if it has no default."""
     default = getattr(variable, "__default__", None)
     literal = get_args(default)
     return literal[0] if literal else sizes.get(getattr(default, "__name__", ""))
 
 
 def _callee(frame: FrameType) -> ast.expr:
-    place: Any = inspect.getframeinfo(frame, context=0).positions  # which are None where Python was told to keep none
+    place: Any = inspect.getframeinfo(frame, context=0).positions  # None if Python runs with no_debug_ranges
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[place.lineno - 1 : place.end_lineno]
-    written = [line.encode() for line in lines]  # columns count bytes
+    written = [line.encode() for line in lines]  # column offsets are in bytes
     written[-1] = written[-1][: place.end_col_offset]
     written[0] = written[0][place.col_offset :]
     match ast.parse(b"(" + b"".join(written) + b")", mode="eval").body:
@@ -79,7 +78,7 @@ def _callee(frame: FrameType) -> ast.expr:
 
 
 def _followed(expression: ast.expr, frame: FrameType) -> tuple[str, Any]:
-    """Return how a name, an attribute or an item is written, and what it is."""
+    """Return the source of a name, an attribute or an item, and its value in a frame."""
     match expression:
         case ast.Name(name):
             value = frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
@@ -101,6 +100,6 @@ def _followed(expression: ast.expr, frame: FrameType) -> tuple[str, Any]:
 
 
 def _class_of(self: object, frame: FrameType) -> str:
-    """Return the class whose body a method stands in; of a function within one, that of its `self`."""
+    """Return the name of the class that defines the method of a frame, or else the class of `self`."""
     owner = messages.callee(frame.f_code.co_qualname).rpartition(".")[0]
     return owner.rpartition(".")[2] or type(self).__name__

@@ -1,4 +1,4 @@
-"""Pools as layers, whose windows stand in the layer's type."""
+"""Pooling layers, with window sizes in their types."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ W = TypeVar("W", bound=int)
 
 
 class _Windowed(Module):
-    """A pool that writes itself by its windows: `MaxPool2d(3, stride=2)`."""
+    """Base class of pooling layers, with a `repr` of the window: `MaxPool2d(3, stride=2)`."""
 
     @override
     def __repr__(self) -> str:
-        layer: Any = self  # whose sizes have types of their own in each class below
+        layer: Any = self  # Any: subclasses declare the sizes with different types
         words = [f"stride={layer.stride}"] if layer.stride != layer.kernel else []
         words += [f"padding={layer.padding}"] if layer.padding else []
         return f"{type(self).__name__}({', '.join([str(layer.kernel), *words])})"
 
 
 class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
-    r"""Keeps the largest number of each window.
+    r"""1D max pooling: the maximum of each window.
 
     $$y_{nci} = \max_{k} x_{n,c,\,si+k-p}$$
 
     Args:
-        kernel: How long a window is along each axis, in cells.
-        stride: Cells between neighbouring windows; None for as many as a window has.
+        kernel: The size of a window, in cells.
+        stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.max_pool1d`.
     """
 
@@ -80,13 +80,13 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
 
 
 class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
-    r"""Keeps the largest number of each window.
+    r"""2D max pooling: the maximum of each window.
 
     $$y_{ncij} = \max_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
     Args:
-        kernel: How long a window is along each axis, in pixels; one number, or one for each axis, here and below.
-        stride: Pixels between neighbouring windows; None for as many as a window has.
+        kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
+        stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.max_pool2d`.
     """
 
@@ -95,7 +95,7 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
 
@@ -114,13 +114,13 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
 
 
 class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
-    r"""Keeps the smallest number of each window.
+    r"""1D min pooling: the minimum of each window.
 
     $$y_{nci} = \min_{k} x_{n,c,\,si+k-p}$$
 
     Args:
-        kernel: How long a window is along each axis, in cells.
-        stride: Cells between neighbouring windows; None for as many as a window has.
+        kernel: The size of a window, in cells.
+        stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.min_pool1d`.
     """
 
@@ -142,13 +142,13 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
 
 
 class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
-    r"""Keeps the smallest number of each window.
+    r"""2D min pooling: the minimum of each window.
 
     $$y_{ncij} = \min_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
     Args:
-        kernel: How long a window is along each axis, in pixels; one number, or one for each axis, here and below.
-        stride: Pixels between neighbouring windows; None for as many as a window has.
+        kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
+        stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.min_pool2d`.
     """
 
@@ -157,7 +157,7 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
 
@@ -176,15 +176,15 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
 
 
 class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
-    r"""Takes a maximum without corners of each window.
+    r"""1D smooth max pooling: the log-sum-exp of each window.
 
     $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+k-p}}$$
 
     Args:
-        kernel: How long a window is along each axis, in cells.
-        stride: Cells between neighbouring windows; None for as many as a window has.
+        kernel: The size of a window, in cells.
+        stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.smooth_max_pool1d`.
-        beta: How sharp it is, in one over the units of what comes in, finite and not 0.
+        beta: The sharpness β, in inverse units of `x`, finite and not 0.
     """
 
     def __init__(
@@ -207,15 +207,15 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
 
 
 class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
-    r"""Takes a maximum without corners of each window.
+    r"""2D smooth max pooling: the log-sum-exp of each window.
 
     $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+k-p,\,sj+l-p}}$$
 
     Args:
-        kernel: How long a window is along each axis, in pixels; one number, or one for each axis, here and below.
-        stride: Pixels between neighbouring windows; None for as many as a window has.
+        kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
+        stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.smooth_max_pool2d`.
-        beta: How sharp it is, in one over the units of what comes in, finite and not 0.
+        beta: The sharpness β, in inverse units of `x`, finite and not 0.
     """
 
     def __init__(
@@ -223,7 +223,7 @@ class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, Strid
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
         beta: float = 1.0,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
@@ -244,15 +244,15 @@ class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, Strid
 
 
 class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
-    r"""Averages each window.
+    r"""1D average pooling: the mean of each window.
 
     $$y_{nci} = \frac{1}{K} \sum_{k} x_{n,c,\,si+k-p}$$
 
     Args:
-        kernel: How long a window is along each axis, in cells.
-        stride: Cells between neighbouring windows; None for as many as a window has.
+        kernel: The size of a window, in cells.
+        stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.avg_pool1d`.
-        count_include_pad: Whether padded cells count as numbers of their window.
+        count_include_pad: Whether the mean includes padded cells.
     """
 
     def __init__(
@@ -277,15 +277,15 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
 
 
 class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
-    r"""Averages each window.
+    r"""2D average pooling: the mean of each window.
 
     $$y_{ncij} = \frac{1}{KL} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
 
     Args:
-        kernel: How long a window is along each axis, in pixels; one number, or one for each axis, here and below.
-        stride: Pixels between neighbouring windows; None for as many as a window has.
+        kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
+        stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.avg_pool2d`.
-        count_include_pad: Whether padded pixels count as numbers of their window.
+        count_include_pad: Whether the mean includes padded pixels.
     """
 
     def __init__(
@@ -293,7 +293,7 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # the default of the size itself
+        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
         count_include_pad: bool = True,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
@@ -316,10 +316,10 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
 
 
 class AdaptiveAvgPool1d(Module, Generic[Size]):
-    r"""Averages as many windows along each axis as are asked for; see `tapegrad.adaptive_avg_pool1d`.
+    r"""1D adaptive average pooling, to a given size; see `tapegrad.adaptive_avg_pool1d`.
 
     Args:
-        size: How many windows there are along each axis.
+        size: The size of the result.
     """
 
     def __init__(self: AdaptiveAvgPool1d[Any], size: Size) -> None:
@@ -336,10 +336,10 @@ class AdaptiveAvgPool1d(Module, Generic[Size]):
 
 
 class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
-    r"""Averages as many windows along each axis as are asked for; see `tapegrad.adaptive_avg_pool2d`.
+    r"""2D adaptive average pooling, to a given size; see `tapegrad.adaptive_avg_pool2d`.
 
     Args:
-        size: How many windows there are along each axis; one number, or one for each axis.
+        size: The size of the result; one number, or one for each axis.
     """
 
     def __init__(self: AdaptiveAvgPool2d[Any, Any], size: Size | tuple[Size, SizeW]) -> None:
@@ -356,36 +356,36 @@ class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
 
 
 class GlobalAvgPool1d(Module):
-    r"""Averages each channel: $y_{nc} = \frac{1}{L} \sum_i x_{nci}$."""
+    r"""1D global average pooling, the mean of each channel: $y_{nc} = \frac{1}{L} \sum_i x_{nci}$."""
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
-        """Compute `mean(x, -1)` of `(N, C, W)` or `(C, W)`; gives `(N, C)` or `(C,)`."""
+        """Compute `mean(x, -1)` of `(N, C, W)` or `(C, W)`; the result is `(N, C)` or `(C,)`."""
         return mean(x, -1)
 
 
 class GlobalAvgPool2d(Module):
-    r"""Averages each channel: $y_{nc} = \frac{1}{HW} \sum_{ij} x_{ncij}$."""
+    r"""2D global average pooling, the mean of each channel: $y_{nc} = \frac{1}{HW} \sum_{ij} x_{ncij}$."""
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
-        """Compute `mean(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; gives `(N, C)` or `(C,)`."""
+        """Compute `mean(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; the result is `(N, C)` or `(C,)`."""
         return mean(x, (-2, -1))
 
 
 class GlobalMaxPool1d(Module):
-    r"""Keeps the largest number of each channel: $y_{nc} = \max_i x_{nci}$."""
+    r"""1D global max pooling, the maximum of each channel: $y_{nc} = \max_i x_{nci}$."""
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
-        """Compute `max(x, -1)` of `(N, C, W)` or `(C, W)`; gives `(N, C)` or `(C,)`."""
+        """Compute `max(x, -1)` of `(N, C, W)` or `(C, W)`; the result is `(N, C)` or `(C,)`."""
         return max(x, -1)
 
 
 class GlobalMaxPool2d(Module):
-    r"""Keeps the largest number of each channel: $y_{nc} = \max_{ij} x_{ncij}$."""
+    r"""2D global max pooling, the maximum of each channel: $y_{nc} = \max_{ij} x_{ncij}$."""
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
-        """Compute `max(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; gives `(N, C)` or `(C,)`."""
+        """Compute `max(x, (-2, -1))` of `(N, C, H, W)` or `(C, H, W)`; the result is `(N, C)` or `(C,)`."""
         return max(x, (-2, -1))

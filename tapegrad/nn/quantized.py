@@ -1,4 +1,4 @@
-"""Quantized models: the weights of a trained one, in a quarter of the memory."""
+"""Quantized models: int8 weights, in a quarter of the memory of float32."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ M = TypeVar("M", bound=Module)
 
 
 class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
-    """A parameter held as int8 and scales: frozen for good, since a step of training is less than one of its own.
+    """A parameter stored as int8 values and scales, always frozen because updates are smaller than its resolution.
 
-    What is assigned to it is quantized as it was itself.
+    Values that are assigned to it are quantized by the same scheme.
 
     Raises:
-        TapeError: It is to be unfrozen.
+        TapeError: `frozen` is set to False.
     """
 
     __slots__ = ()
@@ -39,7 +39,7 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
 
     @property
     def frozen(self) -> bool:
-        """Whether it gets no gradient: always."""
+        """Whether it gets no gradient, which is always true."""
         return True
 
     @frozen.setter
@@ -58,24 +58,24 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
 
 
 def quantized(model: M, scheme: Scheme | None = None) -> M:
-    """Copy a model with its weights as whole numbers of 8 bits: its parameters of two axes or more.
+    """Return a copy of a model with int8 weights: all parameters with at least two axes are quantized.
 
-    Biases and what norms scale by stay floats, and may be trained; so may whatever is built on top.
+    Biases and the weights of norms stay floats and can be trained, as can layers added to the model.
 
     Args:
-        model: Any module; it stays as it is.
-        scheme: How the weights are rounded; `BlockSymmetric()` by default.
+        model: Any module; it is not changed.
+        scheme: The quantization scheme; `BlockSymmetric()` by default.
 
     Returns:
-        A model of the same class. A parameter in two places is still one.
+        A model of the same class. Shared parameters are still shared.
 
     Raises:
         ValueError: A weight is infinite or NaN.
 
     Source:
-        Dettmers et al., [LLM.int8()](https://arxiv.org/abs/2208.07339), §2, for weights alone.
+        Dettmers et al., [LLM.int8()](https://arxiv.org/abs/2208.07339), §2, for weights only.
     """
     scheme = BlockSymmetric() if scheme is None else scheme
     weights = [parameter for parameter in model.parameters().values() if parameter.ndim >= 2]
     made: Any = {id(weight): QuantizedParam(quantize(weight, scheme).steps) for weight in weights}
-    return copy.deepcopy(model, made)  # its memo: what it finds there it takes for the copy
+    return copy.deepcopy(model, made)  # the memo: deepcopy uses these objects as the copies of the weights

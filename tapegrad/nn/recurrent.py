@@ -1,4 +1,4 @@
-"""Layers that read a sequence step by step."""
+"""Recurrent layers: RNN, GRU and LSTM."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Batch = TypeVarTuple("Batch")
 
 
 class RNN(Module, Generic[In, Hidden, HasBias]):
-    r"""Reads a sequence into a state, step by step.
+    r"""Recurrent layer (Elman RNN) with a tanh activation.
 
     $$h_t = \tanh(x_t W + b + h_{t-1} U + c), \quad W, U, b, c \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
     Args:
-        in_features: The size of the last axis of what comes in.
-        hidden_features: The size n of the state.
+        in_features: The size of the last axis of the input.
+        hidden_features: The size n of the hidden state.
         bias: Whether there are biases.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
 
@@ -44,7 +44,7 @@ class RNN(Module, Generic[In, Hidden, HasBias]):
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.RNN` with `batch_first=True`; see `tapegrad.rnn`.
@@ -66,9 +66,9 @@ class RNN(Module, Generic[In, Hidden, HasBias]):
     def forward(
         self, x: Tensor[Shape[*Batch, Steps, In], T], h: Tensor[Shape[*Batch, Hidden], T] | None = None
     ) -> tuple[Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T]]:
-        """Read float32 `x`, `(..., Steps, In)`, from a state `(..., Hidden)` on, which is zero by default.
+        """Process float32 `x`, `(..., Steps, In)`, from an initial state `(..., Hidden)`, zero by default.
 
-        Gives the state after each step, `(..., Steps, Hidden)`, and the last of them.
+        The result is the state after each step, `(..., Steps, Hidden)`, and the last state.
         """
         h = _nothing(x, self.weight_h) if h is None else h
         return rnn(x, h, self.weight_x, self.weight_h, *_biases(self))
@@ -79,7 +79,7 @@ class RNN(Module, Generic[In, Hidden, HasBias]):
 
 
 class GRU(Module, Generic[In, Hidden, HasBias]):
-    r"""Reads a sequence into a state, of which gates say how much each step renews.
+    r"""Gated recurrent unit (GRU) layer.
 
     $$r = \sigma(x_t W_r + b_r + h U_r + c_r), \quad z = \sigma(x_t W_z + b_z + h U_z + c_z)$$
 
@@ -87,20 +87,20 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
     W, U, b, c \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
     Args:
-        in_features: The size of the last axis of what comes in.
-        hidden_features: The size n of the state.
+        in_features: The size of the last axis of the input.
+        hidden_features: The size n of the hidden state.
         bias: Whether there are biases.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
 
     Attributes:
-        weight_x: W of r, z and n side by side, `(In, 3 Hidden)`; PyTorch's is the transpose.
-        weight_h: U of r, z and n side by side, `(Hidden, 3 Hidden)`; PyTorch's is the transpose.
+        weight_x: W of r, z and n concatenated, `(In, 3 Hidden)`; PyTorch's is the transpose.
+        weight_h: U of r, z and n concatenated, `(Hidden, 3 Hidden)`; PyTorch's is the transpose.
         bias_x: b of r, z and n, `(3 Hidden,)`, or None.
         bias_h: c of r, z and n, `(3 Hidden,)`, or None.
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.GRU` with `batch_first=True`; see `tapegrad.gru`.
@@ -122,9 +122,9 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
     def forward(
         self, x: Tensor[Shape[*Batch, Steps, In], T], h: Tensor[Shape[*Batch, Hidden], T] | None = None
     ) -> tuple[Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T]]:
-        """Read float32 `x`, `(..., Steps, In)`, from a state `(..., Hidden)` on, which is zero by default.
+        """Process float32 `x`, `(..., Steps, In)`, from an initial state `(..., Hidden)`, zero by default.
 
-        Gives the state after each step, `(..., Steps, Hidden)`, and the last of them.
+        The result is the state after each step, `(..., Steps, Hidden)`, and the last state.
         """
         h = _nothing(x, self.weight_h) if h is None else h
         return gru(x, h, self.weight_x, self.weight_h, *_biases(self))
@@ -135,7 +135,7 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
 
 
 class LSTM(Module, Generic[In, Hidden, HasBias]):
-    r"""Reads a sequence into a memory, of which gates say what each step keeps, writes and shows.
+    r"""Long short-term memory (LSTM) layer.
 
     $$i, f, o = \sigma(x_t W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
     g = \tanh(x_t W_g + b_g + h U_g + d_g)$$
@@ -144,20 +144,20 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
     W, U, b, d \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
 
     Args:
-        in_features: The size of the last axis of what comes in.
-        hidden_features: The size n of the state and of the memory.
+        in_features: The size of the last axis of the input.
+        hidden_features: The size n of the hidden state h and of the cell state c.
         bias: Whether there are biases.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
 
     Attributes:
-        weight_x: W of i, f, g and o side by side, `(In, 4 Hidden)`; PyTorch's is the transpose.
-        weight_h: U of i, f, g and o side by side, `(Hidden, 4 Hidden)`; PyTorch's is the transpose.
+        weight_x: W of i, f, g and o concatenated, `(In, 4 Hidden)`; PyTorch's is the transpose.
+        weight_h: U of i, f, g and o concatenated, `(Hidden, 4 Hidden)`; PyTorch's is the transpose.
         bias_x: b of i, f, g and o, `(4 Hidden,)`, or None.
         bias_h: d of i, f, g and o, `(4 Hidden,)`, or None.
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         PyTorch 2.13, `torch.nn.LSTM` with `batch_first=True`; see `tapegrad.lstm`.
@@ -184,9 +184,10 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
     ) -> tuple[
         Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T], Tensor[Shape[*Batch, Hidden], T]
     ]:
-        """Read float32 `x`, `(..., Steps, In)`, from a state and a memory on, `(..., Hidden)`, zero by default.
+        """Process float32 `x`, `(..., Steps, In)`, from a hidden and a cell state, `(..., Hidden)`, zero by default.
 
-        Gives the state after each step, `(..., Steps, Hidden)`, then the last of them and the last memory.
+        The result is the hidden state after each step, `(..., Steps, Hidden)`, the last hidden state and the last cell
+        state.
         """
         h = _nothing(x, self.weight_h) if h is None else h
         c = _nothing(x, self.weight_h) if c is None else c
@@ -200,7 +201,7 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
 def _drawn(
     inner: int, hidden: int, gates: int, rng: RNG, *, bias: bool
 ) -> tuple[Param[Any], Param[Any], Param[Any] | None, Param[Any] | None]:
-    """Return weights and biases of some gates side by side."""
+    """Return the weights and biases of all gates, concatenated."""
     rng = generator(rng)
     bound = 1 / sqrt(hidden)
 
@@ -220,7 +221,7 @@ def _biases(layer: RNN | GRU | LSTM) -> tuple[Any, Any]:
 
 
 def _nothing(x: Tensor[Any, Any], weight: Param[Any]) -> Any:
-    """Return the state of whoever has read nothing yet."""
+    """Return the initial state, which is zero."""
     return zeros((*x.shape[:-2], weight.shape[0]))
 
 

@@ -1,4 +1,4 @@
-"""Layers that keep the shape of what they get: around one with a shortcut, and several of a kind in a row."""
+"""Residual connections, sums and products of layers, and repeated layers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Times = TypeVar("Times", bound=int, default=Any, covariant=True)
 
 @public_api
 class Residual(Container, Generic[Layer]):
-    r"""Adds what a layer makes of its argument to the argument: $y = x + f(x)$.
+    r"""Residual connection around a layer: $y = x + f(x)$.
 
     Args:
-        layer: A module that gives the shape it gets; nothing is broadcast.
+        layer: A module that keeps the shape of its argument; nothing is broadcast.
 
     Raises:
         DTypeError: The layer is not a module.
@@ -45,17 +45,17 @@ class Residual(Container, Generic[Layer]):
 
     @override
     def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
-        """Compute `x + layer(x)`, of any shape."""
+        """Compute `x + layer(x)` for `x` of any shape."""
         y: Tensor[S, T, D] = self._through("layer", self.layer, x, like=x)
         return add(x, y)
 
 
 @public_api
 class ResidualMul(Container, Generic[Layer]):
-    r"""Multiplies its argument by what a layer makes of it: $y = x \, f(x)$.
+    r"""Multiplicative residual connection around a layer: $y = x \, f(x)$.
 
     Args:
-        layer: A module that gives the shape it gets, such as one that ends in a sigmoid; nothing is broadcast.
+        layer: A module that keeps the shape of its argument, such as one that ends in a sigmoid; nothing is broadcast.
 
     Raises:
         DTypeError: The layer is not a module.
@@ -67,21 +67,20 @@ class ResidualMul(Container, Generic[Layer]):
 
     @override
     def forward(self, x: Tensor[S, T, D]) -> Tensor[S, T, D]:
-        """Compute `x * layer(x)`, of any shape."""
+        """Compute `x * layer(x)` for `x` of any shape."""
         y: Tensor[S, T, D] = self._through("layer", self.layer, x, like=x)
         return mul(x, y)
 
 
 @public_api
 class GeneralizedAdd(Container, Generic[First, Second]):
-    r"""Adds what two layers make of one argument: $y = f(x) + g(x)$.
+    r"""Sum of two layers of the same argument: $y = f(x) + g(x)$.
 
-    With a layer in the second place that only changes the size, such as a `Linear`, it is a shortcut around a first
-    that changes it too.
+    If the first layer changes the size, the second can be a projection shortcut around it, such as a `Linear`.
 
     Args:
         first: A module, f.
-        second: A module, g, that gives the shape which the first one gives; nothing is broadcast.
+        second: A module, g, whose result has the shape of that of the first; nothing is broadcast.
 
     Raises:
         DTypeError: A layer is not a module.
@@ -106,13 +105,13 @@ class GeneralizedAdd(Container, Generic[First, Second]):
 
 @public_api
 class GeneralizedMul(Container, Generic[First, Second]):
-    r"""Multiplies what two layers make of one argument: $y = f(x) \, g(x)$.
+    r"""Product of two layers of the same argument: $y = f(x) \, g(x)$.
 
-    With a second that ends in a sigmoid it is a gate.
+    If the second layer ends in a sigmoid, it is a gate.
 
     Args:
         first: A module, f.
-        second: A module, g, that gives the shape which the first one gives; nothing is broadcast.
+        second: A module, g, whose result has the shape of that of the first; nothing is broadcast.
 
     Raises:
         DTypeError: A layer is not a module.
@@ -138,18 +137,18 @@ class GeneralizedMul(Container, Generic[First, Second]):
 
 @public_api
 class Repeated(Container, Generic[Layer, Times]):
-    r"""Passes its argument through layers of one kind, each with parameters of its own.
+    r"""A sequence of n layers of the same kind, each with its own parameters.
 
     $$y = f_{n - 1}(\dots f_1(f_0(x)))$$
 
-    `Repeated(lambda: Linear(64, 64), 3)` has three layers. What a call gives beside its argument each layer gets.
+    `Repeated(lambda: Linear(64, 64), 3)` has three layers. Further arguments of a call are passed to each layer.
 
     Args:
-        make: Makes one layer, a module; one of several must give the shape and the dtype it gets.
-        times: How many layers n there are, at least 0.
+        make: A function that creates one layer. If there are several, each must keep the shape and dtype of `x`.
+        times: The number of layers n, at least 0.
 
     Raises:
-        DTypeError: What is made is not a module, or `make` is one itself.
+        DTypeError: The result of `make` is not a module, or `make` is itself a module.
         ValueError: `times` is negative.
     """
 
@@ -166,9 +165,9 @@ class Repeated(Container, Generic[Layer, Times]):
 
     @override
     def forward(self, x: Tensor[Any, Any, Any], *others: Any, **options: Any) -> Tensor[Any, Any, Any]:
-        """Compute the last layer's result: of any shape, which more layers than one must keep.
+        """Compute the result of the last layer, for `x` of any shape.
 
-        What is given beside `x` goes to each layer, such as a memory and a mask to those of a decoder.
+        Further arguments are passed to each layer, such as the memory and the mask of decoder blocks.
         """
         several = len(self.layers) > 1
         for index, layer in enumerate(self.layers):

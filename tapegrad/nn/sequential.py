@@ -1,4 +1,4 @@
-"""Layers one after the other."""
+"""Sequences of layers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 
 
 class Sequential(Container, Generic[*Layers]):
-    r"""Passes its argument through layer after layer.
+    r"""A sequence of layers, each applied to the result of the one before.
 
     $$y = f_k(\dots f_1(f_0(x)))$$
 
-    An error from inside a layer says where that layer stands: `model[1][0] Linear(128, 10): x is ...` is the first
-    layer of a `Sequential` that is itself the second of `model`.
+    An error in a layer contains the path of that layer: `model[1][0] Linear(128, 10): x is ...` is the first layer of a
+    `Sequential` that is the second layer of `model`.
 
     Args:
-        layers: Modules, each of which takes what the one before it gives.
+        layers: Modules, each of which accepts the result of the one before.
 
     Raises:
         DTypeError: A layer is not a module.
@@ -41,11 +41,11 @@ class Sequential(Container, Generic[*Layers]):
     @override
     @public_api
     def forward(self, x: Tensor[Any, T, Any] | tuple[Any, ...]) -> Tensor[Any, T, Any]:
-        """Compute the last layer's result."""
+        """Compute the result of the last layer."""
         layers: tuple[Any, ...] = self.layers
         result: Any = x
-        try:  # around all: to call `_through` for each would take a hundredth of a small model's step
-            for index, layer in enumerate(layers):  # noqa: B007  # an error says which it was
+        try:  # around the loop, because calling `_through` for each layer takes 1 % of a step of a small model
+            for index, layer in enumerate(layers):  # noqa: B007  # the error handler reads `index`
                 result = layer.forward(result)
         except TapegradError as error:
             self._point(error, index, layer)
@@ -53,7 +53,7 @@ class Sequential(Container, Generic[*Layers]):
         y: Tensor[Any, T, Any] = result
         return y
 
-    def __getitem__(self, index: int) -> Any:  # the checker knows the class of `layers[index]`
+    def __getitem__(self, index: int) -> Any:  # the mypy plugin infers the class of `layers[index]`
         return self.layers[index]
 
     def __len__(self) -> int:

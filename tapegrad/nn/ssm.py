@@ -1,4 +1,4 @@
-"""State space models: every channel remembers at several rates of its own."""
+"""State space models."""
 
 from __future__ import annotations
 
@@ -26,31 +26,30 @@ Batch = TypeVarTuple("Batch")
 
 
 class SSM(Module, Generic[Width, States]):
-    r"""Reads a sequence channel by channel into states that each forget at a rate of their own, and adds these up.
+    r"""Diagonal state space model (S4D): each channel is a sum of states with different decay rates.
 
     $$h_t = \bar a h_{t-1} + \bar b x_t, \quad y_t = \sum_n c_n h_{tn} + d x_t, \quad
     \bar a = e^{\Delta a}, \quad \bar b = \frac{e^{\Delta a} - 1}{a}, \quad a = -e^\alpha, \quad \Delta = e^\delta$$
 
     Args:
-        width: The channels, which is the size of the last axis.
-        states: How many states each channel has.
+        width: The number of channels, the size of the last axis.
+        states: The number of states N of each channel.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn in the order of the attributes.
 
     Attributes:
-        log_rate: The logarithms of the rates, α, `(Width, States)`; log 1 to log N at first, in one over steps of time.
-        log_step: The logarithms of how much time a step takes, δ, `(Width,)`; at first evenly from log 0.001 to
-            log 0.1.
-        mix: How much each state counts, c, `(Width, States)`; normal at first.
-        skip: How much passes by the states, d, `(Width,)`; 1 at first.
+        log_rate: The logarithms α of the decay rates, in one over time, `(Width, States)`; initially log 1 to log N.
+        log_step: The logarithms δ of the time per step, `(Width,)`; initially uniform from log 0.001 to log 0.1.
+        mix: The weights c of the states, `(Width, States)`; initially normal.
+        skip: The weights d of the skip connection, `(Width,)`; initially 1.
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         Gu et al., [On the parameterization and initialization of diagonal state space
-        models](https://arxiv.org/abs/2206.11893): S4D-Real, the input held over each step; b is 1, for of b and c only
-        the product matters.
+        models](https://arxiv.org/abs/2206.11893): S4D-Real with zero-order hold; b is 1, because only the product of b
+        and c matters.
     """
 
     log_rate: Param[Shape[Width, States]]
@@ -70,7 +69,7 @@ class SSM(Module, Generic[Width, States]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Steps, Width], T]) -> Tensor[Shape[*Batch, Steps, Width], T]:
-        """Read float32 `x`, `(..., Steps, Width)`, from states of zero on; gives the same shape."""
+        """Process float32 `x`, `(..., Steps, Width)`, from states of zero; keeps the shape."""
         kept, taken = self._over_a_step(x.tape)
         shape: Any = (*x.shape, kept.shape[-1])  # (..., Steps, Width, States)
         rows: Any = broadcast_to(expand_dims(x, -1), shape)
@@ -79,8 +78,8 @@ class SSM(Module, Generic[Width, States]):
         return passed + sum(states * self.mix, axis=-1)
 
     def _over_a_step(self, tape: Tape) -> tuple[Any, Any]:
-        """Return what is kept of each state, and how much of the input is taken in."""
-        # On the tape of the input, for parameters alone start none.
+        """Return the factors of the state and of the input in each step."""
+        # On the tape of the input, because parameters do not start a tape.
         rate = -exp(self.log_rate.put_tape(tape))
         kept = exp(rate * expand_dims(exp(self.log_step.put_tape(tape)), -1))
         return kept, (kept - 1.0) / rate

@@ -1,4 +1,4 @@
-"""Recurrent layers on top of one another, which may read a sequence from both ends."""
+"""Stacked recurrent layers, optionally bidirectional."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Batch = TypeVarTuple("Batch")
 
 
 class Stacked(Module):
-    """What `StackedRNN`, `StackedGRU` and `StackedLSTM` have in common."""
+    """Base class of `StackedRNN`, `StackedGRU` and `StackedLSTM`."""
 
     layers: tuple[Any, ...]
     directions: Any
@@ -53,7 +53,7 @@ class Stacked(Module):
         self.dropout = Dropout(dropout, rng=rng)
 
     def _read(self, x: Any, *states: Any) -> Any:
-        """Return what the top gives at each step, and the states of all that are left at its end."""
+        """Return the result of the top layer at each step, and the final states of all layers."""
         left = []
         for first in range(0, len(self.layers), self.directions):
             below, rows = self.dropout(x) if first else x, []
@@ -76,28 +76,28 @@ class Stacked(Module):
 
 
 class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
-    """Reads a sequence with an `RNN`, what that gives with another, and so on.
+    """Stacked `RNN` layers, optionally bidirectional.
 
-    Of two directions the second reads from the end; what both give stands side by side, and both are read above.
+    The second direction reads the sequence from the end. The results of both directions are concatenated.
 
     Args:
-        in_features: The size of the last axis of what comes in.
+        in_features: The size of the last axis of the input.
         hidden_features: The size of each state.
-        layers: How many stand on top of one another.
-        directions: 1, or 2 to read from both ends.
+        layers: The number of stacked layers.
+        directions: 1, or 2 for a bidirectional layer.
         bias: Whether there are biases.
-        dropout: The fraction of what goes from layer to layer that is dropped under a tape, from 0 to below 1.
-        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn from from the bottom up.
+        dropout: The probability of dropout between layers under a tape, from 0 to below 1.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; the first layer is drawn first.
 
     Attributes:
-        layers: The layers from the bottom up, of two directions both in turn.
-        directions: How many directions there are.
+        layers: The layers in order; with two directions, forward and backward alternate.
+        directions: The number of directions.
         dropout: `Dropout`.
 
     Raises:
         ShapeError: A size is below 1, or there are more than 2 directions.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
         PyTorch 2.13, `torch.nn.RNN` with `num_layers` and `bidirectional`.
@@ -129,9 +129,9 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
         Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T],
         Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
     ]:
-        """Read float32 `x`, `(..., Steps, In)`, from states on, one for each layer and direction, zero by default.
+        """Process float32 `x`, `(..., Steps, In)`, from a state for each layer and direction, zero by default.
 
-        Gives what the top gives at each step, `(..., Steps, Directions Hidden)`, and the states that are left,
+        The result is that of the last layer at each step, `(..., Steps, Directions Hidden)`, and the final states,
         `(Layers Directions, ..., Hidden)`.
         """
         y, h = self._read(x) if h is None else self._read(x, h)
@@ -139,28 +139,28 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
 
 
 class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
-    """Reads a sequence with a `GRU`, what that gives with another, and so on.
+    """Stacked `GRU` layers, optionally bidirectional.
 
-    Of two directions the second reads from the end; what both give stands side by side, and both are read above.
+    The second direction reads the sequence from the end. The results of both directions are concatenated.
 
     Args:
-        in_features: The size of the last axis of what comes in.
+        in_features: The size of the last axis of the input.
         hidden_features: The size of each state.
-        layers: How many stand on top of one another.
-        directions: 1, or 2 to read from both ends.
+        layers: The number of stacked layers.
+        directions: 1, or 2 for a bidirectional layer.
         bias: Whether there are biases.
-        dropout: The fraction of what goes from layer to layer that is dropped under a tape, from 0 to below 1.
-        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn from from the bottom up.
+        dropout: The probability of dropout between layers under a tape, from 0 to below 1.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; the first layer is drawn first.
 
     Attributes:
-        layers: The layers from the bottom up, of two directions both in turn.
-        directions: How many directions there are.
+        layers: The layers in order; with two directions, forward and backward alternate.
+        directions: The number of directions.
         dropout: `Dropout`.
 
     Raises:
         ShapeError: A size is below 1, or there are more than 2 directions.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
         PyTorch 2.13, `torch.nn.GRU` with `num_layers` and `bidirectional`.
@@ -192,9 +192,9 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
         Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T],
         Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
     ]:
-        """Read float32 `x`, `(..., Steps, In)`, from states on, one for each layer and direction, zero by default.
+        """Process float32 `x`, `(..., Steps, In)`, from a state for each layer and direction, zero by default.
 
-        Gives what the top gives at each step, `(..., Steps, Directions Hidden)`, and the states that are left,
+        The result is that of the last layer at each step, `(..., Steps, Directions Hidden)`, and the final states,
         `(Layers Directions, ..., Hidden)`.
         """
         y, h = self._read(x) if h is None else self._read(x, h)
@@ -202,28 +202,28 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
 
 
 class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
-    """Reads a sequence with an `LSTM`, what that gives with another, and so on.
+    """Stacked `LSTM` layers, optionally bidirectional.
 
-    Of two directions the second reads from the end; what both give stands side by side, and both are read above.
+    The second direction reads the sequence from the end. The results of both directions are concatenated.
 
     Args:
-        in_features: The size of the last axis of what comes in.
-        hidden_features: The size of each state and of each memory.
-        layers: How many stand on top of one another.
-        directions: 1, or 2 to read from both ends.
+        in_features: The size of the last axis of the input.
+        hidden_features: The size of each hidden state and of each cell state.
+        layers: The number of stacked layers.
+        directions: 1, or 2 for a bidirectional layer.
         bias: Whether there are biases.
-        dropout: The fraction of what goes from layer to layer that is dropped under a tape, from 0 to below 1.
-        rng: A generator, a seed, or None for the innermost `tapegrad.random`; drawn from from the bottom up.
+        dropout: The probability of dropout between layers under a tape, from 0 to below 1.
+        rng: A generator, a seed, or None for the innermost `tapegrad.random`; the first layer is drawn first.
 
     Attributes:
-        layers: The layers from the bottom up, of two directions both in turn.
-        directions: How many directions there are.
+        layers: The layers in order; with two directions, forward and backward alternate.
+        directions: The number of directions.
         dropout: `Dropout`.
 
     Raises:
         ShapeError: A size is below 1, or there are more than 2 directions.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
         PyTorch 2.13, `torch.nn.LSTM` with `num_layers` and `bidirectional`.
@@ -257,10 +257,10 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
         Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
         Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
     ]:
-        """Read float32 `x`, `(..., Steps, In)`, from states and memories on, one for each layer and direction.
+        """Process float32 `x`, `(..., Steps, In)`, from hidden and cell states for each layer and direction.
 
-        They are zero by default. Gives what the top gives at each step, `(..., Steps, Directions Hidden)`, then the
-        states and the memories that are left, `(Layers Directions, ..., Hidden)` each.
+        They are zero by default. The result is that of the last layer at each step, `(..., Steps, Directions Hidden)`,
+        and the final hidden states and cell states, `(Layers Directions, ..., Hidden)` each.
         """
         given = h if h is not None else c
         nothing = None if given is None else zeros_like(given)

@@ -1,4 +1,4 @@
-"""Transformers: blocks of attention and of two linear layers, and stacks of them."""
+"""Transformer blocks, and the encoder-decoder transformer."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Batch = TypeVarTuple("Batch")
 
 
 class FeedForward(Module, Generic[Width, Hidden]):
-    r"""Makes of each row another, by itself: $y = \max(x W_1 + b_1, 0) \, W_2 + b_2$.
+    r"""Position-wise feed-forward network: $y = \max(x W_1 + b_1, 0) \, W_2 + b_2$.
 
     Args:
         width: The size of the last axis.
-        hidden: How many numbers stand between the two linear layers.
+        hidden: The size between the two linear layers.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
@@ -45,7 +45,7 @@ class FeedForward(Module, Generic[Width, Hidden]):
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is no int.
+        DTypeError: A size is not an int.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), eq. 2.
@@ -63,39 +63,39 @@ class FeedForward(Module, Generic[Width, Hidden]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Compute `fall(relu(rise(x)))` of float32 `x`, `(..., Width)`; gives the same shape."""
+        """Compute `fall(relu(rise(x)))` of float32 `x`, `(..., Width)`; keeps the shape."""
         return self.fall(relu(self.rise(x)))
 
 
 class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden]):
-    r"""Lets rows look at one another, then makes of each another; what either finds is added to what was there.
+    r"""Transformer encoder block: self-attention and a feed-forward network, each with a residual connection.
 
     $$h = x + \mathrm{attention}(n_1(x), n_1(x)), \quad y = h + \mathrm{forward}(n_2(h))$$
 
     Args:
         width: The size of the last axis.
         heads: The number of heads, which divides the width.
-        hidden: How many numbers the feed-forward part has inside.
-        causal: Whether row i looks only at the rows 0 to i.
-        dropout: The fraction of what is added that is dropped under a tape, from 0 to below 1.
+        hidden: The hidden size of the feed-forward network.
+        causal: Whether row i attends only to rows 0 to i.
+        dropout: The probability of dropout on each residual branch under a tape, from 0 to below 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
         attention: `MultiHeadAttention(Width, Heads)`.
         feed_forward: `FeedForward(Width, Hidden)`.
-        attention_norm: The `LayerNorm` n1 in front of the first.
-        feed_forward_norm: The `LayerNorm` n2 in front of the second.
+        attention_norm: The `LayerNorm` n1 before `attention`.
+        feed_forward_norm: The `LayerNorm` n2 before `feed_forward`.
         dropout: `Dropout`.
-        causal: Whether row i looks only at the rows 0 to i.
+        causal: Whether row i attends only to rows 0 to i.
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
         Xiong et al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745), §3:
-        with the norms in front, deep stacks train without a warm-up.
+        with the norms before each branch, deep stacks train without a warmup.
     """
 
     attention: MultiHeadAttention[Width, Heads]
@@ -127,14 +127,14 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden]):
     def forward(
         self, x: Tensor[Shape[*Batch, N, Width], T], *, mask: Tensor[Any, Any, np.bool_] | None = None
     ) -> Tensor[Shape[*Batch, N, Width], T]:
-        """Compute another `(..., N, Width)` of float32 `x`; a mask, True where a row may look, fits `(..., N, N)`."""
+        """Process float32 `x`, `(..., N, Width)`; `mask`, True where a row may attend, broadcasts to `(..., N, N)`."""
         h = self.attention_norm(x)
         x = x + self.dropout(self.attention(h, h, mask=mask, causal=self.causal))
         return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
 
 
 class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
-    r"""Lets rows look at those before them, then at a memory, then makes of each another; each adds to what was there.
+    r"""Transformer decoder block: self-attention, attention to a memory and a feed-forward network, all residual.
 
     $$g = x + \mathrm{attention}(n_1(x), n_1(x)), \quad h = g + \mathrm{lookup}(n_2(g), m), \quad
     y = h + \mathrm{forward}(n_3(h))$$
@@ -142,29 +142,29 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
     Args:
         width: The size of the last axis.
         heads: The number of heads, which divides the width.
-        hidden: How many numbers the feed-forward part has inside.
-        causal: Whether row i looks only at the rows 0 to i of its own; at the memory it looks everywhere.
-        dropout: The fraction of what is added that is dropped under a tape, from 0 to below 1.
+        hidden: The hidden size of the feed-forward network.
+        causal: Whether row i of `x` attends only to rows 0 to i of `x`; attention to the memory is not causal.
+        dropout: The probability of dropout on each residual branch under a tape, from 0 to below 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
-        attention: `MultiHeadAttention(Width, Heads)`, of the rows at one another.
-        lookup: `MultiHeadAttention(Width, Heads)`, of the rows at the memory.
+        attention: The self-attention, `MultiHeadAttention(Width, Heads)`.
+        lookup: The attention to the memory, `MultiHeadAttention(Width, Heads)`.
         feed_forward: `FeedForward(Width, Hidden)`.
-        attention_norm: The `LayerNorm` n1 in front of the first.
-        lookup_norm: The `LayerNorm` n2 in front of the second.
-        feed_forward_norm: The `LayerNorm` n3 in front of the third.
+        attention_norm: The `LayerNorm` n1 before `attention`.
+        lookup_norm: The `LayerNorm` n2 before `lookup`.
+        feed_forward_norm: The `LayerNorm` n3 before `feed_forward`.
         dropout: `Dropout`.
-        causal: Whether row i looks only at the rows 0 to i.
+        causal: Whether row i attends only to rows 0 to i.
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
-        Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1, with the norms in front as
-        Xiong et al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745).
+        Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1, with pre-norm as Xiong et
+        al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745).
     """
 
     attention: MultiHeadAttention[Width, Heads]
@@ -205,11 +205,11 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
         mask: Tensor[Any, Any, np.bool_] | None = None,
         memory_mask: Tensor[Any, Any, np.bool_] | None = None,
     ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
-        """Compute another `(..., N, Width)` of float32 `x` and a memory, `(..., M, Width)`.
+        """Process float32 `x`, `(..., N, Width)`, with attention to a memory, `(..., M, Width)`; keeps its shape.
 
-        The masks are True where a row may look: `mask` fits `(..., N, N)`, `memory_mask` `(..., N, M)`.
+        The masks are True where a row may attend: `mask` broadcasts to `(..., N, N)`, `memory_mask` to `(..., N, M)`.
         """
-        # On one tape, or without one on the rows their own attention would learn nothing.
+        # Both on one tape, otherwise self-attention would get no gradient for an `x` without a tape.
         x, memory = both_on_one_tape(x, memory)
         rows = self.attention_norm(x)
         seen = x + self.dropout(self.attention(rows, rows, mask=mask, causal=self.causal))
@@ -218,35 +218,35 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
 
 
 class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
-    r"""Turns one sequence of rows into another: blocks that read the source, then blocks that write the target.
+    r"""Encoder-decoder transformer.
 
     $$m = n_e(E_k(\dots E_1(s))), \quad y = n_d(D_l(\dots D_1(t, m) \dots, m))$$
 
-    Rows come and go as they are: embeddings, positions and scores are layers before and behind.
+    It contains no embeddings, no positional encoding and no output projection.
 
     Args:
         width: The size of the last axis of both sequences.
         heads: The number of heads, which divides the width.
-        hidden: How many numbers each feed-forward part has inside.
-        encoders: How many blocks read the source.
-        decoders: How many blocks write the target; row i of the target sees the rows 0 to i only.
-        dropout: The fraction of what a block adds that is dropped under a tape, from 0 to below 1.
+        hidden: The hidden size of each feed-forward network.
+        encoders: The number of encoder blocks.
+        decoders: The number of decoder blocks, in which row i of the target attends only to rows 0 to i.
+        dropout: The probability of dropout on each residual branch under a tape, from 0 to below 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
         encoder: The `TransformerEncoderBlock`s, `Repeated`.
         decoder: The `TransformerDecoderBlock`s, `Repeated`.
-        encoder_norm: The `LayerNorm` behind the encoder.
-        decoder_norm: The `LayerNorm` behind the decoder.
+        encoder_norm: The `LayerNorm` after the encoder.
+        decoder_norm: The `LayerNorm` after the decoder.
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is no int.
-        ValueError: `dropout` is out of its range.
+        DTypeError: A size is not an int.
+        ValueError: `dropout` is out of range.
 
     Source:
-        Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1, with the norms in front as
-        Xiong et al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745).
+        Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1, with pre-norm as Xiong et
+        al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745).
     """
 
     encoder: Repeated[TransformerEncoderBlock[Width, Heads, Hidden], Encoders]
@@ -287,12 +287,12 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         target_mask: Tensor[Any, Any, np.bool_] | None = None,
         memory_mask: Tensor[Any, Any, np.bool_] | None = None,
     ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
-        """Compute rows `(..., N, Width)` of a source, `(..., M, Width)`, and the target so far, `(..., N, Width)`.
+        """Compute rows `(..., N, Width)` from a source, `(..., M, Width)`, and a target prefix, `(..., N, Width)`.
 
-        The masks are True where a row may look: `source_mask` fits `(..., M, M)`, `target_mask` `(..., N, N)`, on top
-        of what is causal, and `memory_mask` `(..., N, M)`.
+        The masks are True where a row may attend: `source_mask` broadcasts to `(..., M, M)`, `target_mask`, in addition
+        to the causal mask, to `(..., N, N)`, and `memory_mask` to `(..., N, M)`.
         """
-        # On one tape, or without one on the source the encoder would learn nothing.
+        # Both on one tape, otherwise the encoder would get no gradient for a source without a tape.
         source, target = both_on_one_tape(source, target)
         memory = self.encode(source, mask=source_mask)
         return self.decode(target, memory, mask=target_mask, memory_mask=memory_mask)
@@ -301,7 +301,7 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
     def encode(
         self, source: Tensor[Shape[*Batch, M, Width], T1], *, mask: Tensor[Any, Any, np.bool_] | None = None
     ) -> Tensor[Shape[*Batch, M, Width], T1]:
-        """Read a source, once for any number of targets."""
+        """Encode a source into a memory, which can be decoded for several targets."""
         return self.encoder_norm(self.encoder(source, mask=mask))
 
     @guarded
@@ -313,5 +313,5 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         mask: Tensor[Any, Any, np.bool_] | None = None,
         memory_mask: Tensor[Any, Any, np.bool_] | None = None,
     ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
-        """Write the rows behind a target, of what `encode` has read."""
+        """Decode a target prefix with the memory that `encode` returns."""
         return self.decoder_norm(self.decoder(target, memory, mask=mask, memory_mask=memory_mask))

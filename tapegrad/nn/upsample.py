@@ -1,4 +1,4 @@
-"""Upsampling as a layer."""
+"""Upsampling layers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ W = TypeVar("W", bound=int)
 
 
 class Upsample(Module, Generic[Scale]):
-    r"""Makes images larger by a whole factor; see `tapegrad.upsample2d`.
+    r"""Upsample images by an integer factor; see `tapegrad.upsample2d`.
 
     Args:
         scale: The factor of height and width.
-        mode: `nearest` copies pixels, `bilinear` mixes neighbours.
-        align_corners: Whether the middles of the corner pixels stay where they are; of `bilinear` only.
+        mode: `nearest` copies pixels, `bilinear` interpolates between neighbours.
+        align_corners: Whether the centers of the corner pixels are aligned; only for `bilinear`.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Upsample(Module, Generic[Scale]):
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[Shape[*Batch, Mul[H, Scale], Mul[W, Scale]], T, Float]:
-        """Compute `upsample2d(x, scale, …)` of `(N, C, H, W)` or `(C, H, W)`."""
+        """Compute `upsample2d(x, scale, …)` for `x` of shape `(N, C, H, W)` or `(C, H, W)`."""
         return upsample2d(x, self.scale, mode=self.mode, align_corners=self.align_corners)
 
     @override

@@ -1,4 +1,4 @@
-"""Modules for inference alone: what is handed to training by mistake is refused, not fine-tuned."""
+"""Modules for inference only, which training rejects."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ M_co = TypeVar("M_co", covariant=True, default=Any)
 
 
 class Valid(Generic[M_co]):
-    """A module that predicts and cannot be trained; `module.valid()` makes one.
+    """A module for inference only, created by `module.valid()`.
 
-    It is no module: to a checker an optimizer, or a function that trains a `Net`, takes no `Valid[Net]`. When it runs
-    it refuses whatever has a tape. The parameters are those of the module itself, and change when that is trained.
+    It is not a `Module`: mypy reports a `Valid[Net]` passed to an optimizer or to a function that trains a `Net`. At
+    run time, arguments with a tape are errors. It shares its parameters with the module.
 
     Raises:
-        TapeError: An argument has a tape, or its parameters are asked for.
+        TapeError: An argument has a tape, or `parameters` is called.
     """
 
     def __init__(self, module: M_co) -> None:
@@ -35,13 +35,13 @@ class Valid(Generic[M_co]):
 
         @property
         def __call__(self: Valid[HasForward[F]]) -> F:
-            """Computes the module's `forward`, whose type a call has."""
+            """A callable with the type of the module's `forward`."""
 
     else:
 
         @public_api
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            """Compute the module's `forward` of tensors without a tape."""
+            """Compute the module's `forward` for tensors without a tape."""
             for x in (*args, *kwargs.values()):
                 if isinstance(x, Tensor) and x.owns_tape:
                     error = "an argument has a tape, but a valid module only predicts; detach it first"
@@ -50,7 +50,7 @@ class Valid(Generic[M_co]):
             return self._module(*args, **kwargs)
 
     def parameters(self) -> NoReturn:
-        """Reject: who asks for parameters is about to train them."""
+        """Raise an error, because parameters are requested only for training."""
         message = f"{self._shown} has no parameters to train; it is made of a module that has"
         raise TapeError(message)
 

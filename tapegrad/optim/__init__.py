@@ -1,4 +1,4 @@
-"""Optimizers: how gradients change parameters, and schedules of the step size."""
+"""Optimizers, learning rate schedules and loss scaling."""
 
 from tapegrad.optim.adam import Adam as Adam
 from tapegrad.optim.adam import AdamW as AdamW

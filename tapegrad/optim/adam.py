@@ -1,4 +1,4 @@
-"""Adaptive moment estimation."""
+"""Adam and AdamW (adaptive moment estimation)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """What Adam remembers of a parameter: how many steps it made, and decaying means of its gradient and its square."""
+    """Adam's state of a parameter: its step count, and decaying means of its gradient and of the squared gradient."""
 
     steps: int
     first: Any
@@ -29,24 +29,24 @@ class Moments:
 
 
 class Adam(Optimizer[Moments]):
-    r"""Goes down the mean gradient, each element in units of its own root mean square.
+    r"""Adam optimizer, optionally with L2 weight decay.
 
     $$m \leftarrow \beta_1 m + (1 - \beta_1) \, dx, \quad v \leftarrow \beta_2 v + (1 - \beta_2) \, dx^2, \quad
     x \leftarrow x - \frac{\eta}{1 - \beta_1^t} \, \frac{m}{\sqrt{v / (1 - \beta_2^t)} + \epsilon}$$
 
-    Steps t are counted by parameter, from 1: one without a gradient is not corrected for a step it did not make.
+    Each parameter counts its own steps t, from 1. A step in which it has no gradient is not counted.
 
     Args:
-        parameters: A module, or parameters by path, or parameters.
-        lr: The step size η, at least 0.
-        betas: Which fraction of the mean gradient β₁ and of the mean square β₂ is kept per step, from 0 to below 1.
-        eps: Added to the root, at least 0.
-        weight_decay: The factor λ of decay, at least 0: λx is added to dx.
-        groups: Options of their own for some parameters, by path.
+        parameters: A module, a mapping of parameters by path, or an iterable of parameters.
+        lr: The learning rate η, at least 0.
+        betas: The decay rates of the mean gradient, β₁, and of the mean square, β₂, each from 0 to below 1.
+        eps: The ε added to the square root, at least 0.
+        weight_decay: The weight decay λ, at least 0: λx is added to dx.
+        groups: Options for some of the parameters, by path pattern.
 
     Raises:
-        DTypeError: One of them is not a parameter, or is of bfloat16 and not frozen; or an option is not a number.
-        ValueError: There are none, or a number is out of its range.
+        DTypeError: An item is not a parameter, or is bfloat16 and not frozen; or an option is not a number.
+        ValueError: There are no parameters, or a number is out of range.
 
     Source:
         Kingma & Ba, [Adam](https://arxiv.org/abs/1412.6980), algorithm 1, in the faster order of its §2.
@@ -88,30 +88,30 @@ class Adam(Optimizer[Moments]):
         steps = state.steps + 1
         first = state.first + (dx - state.first) * (1 - beta1)
         second = state.second * beta2 + dx * dx * (1 - beta2)
-        # Each correction is one number: where it multiplies the step and ε, no element is divided by it.
+        # The bias corrections multiply the learning rate and ε, which are scalars, so no array is divided by them.
         correction = (1 - beta2**steps) ** 0.5
         rate = lr * correction / (1 - beta1**steps)
         return x - first / (second**0.5 + self.eps * correction) * rate, Moments(steps, first, second)
 
 
 class AdamW(Adam):
-    r"""Goes down the gradient as `Adam` does, after it has shortened the parameter by a factor.
+    r"""AdamW optimizer: `Adam` with decoupled weight decay.
 
     $$x \leftarrow (1 - \eta \lambda) \, x$$
 
-    The decay so does not depend on how large the gradients are.
+    The decay is applied before the step of `Adam`, so it does not depend on the size of the gradients.
 
     Args:
-        parameters: A module, or parameters by path, or parameters.
-        lr: The step size η, at least 0.
-        betas: Which fraction of the mean gradient β₁ and of the mean square β₂ is kept per step, from 0 to below 1.
-        eps: Added to the root, at least 0.
-        weight_decay: The factor λ of decay, at least 0.
-        groups: Options of their own for some parameters, by path.
+        parameters: A module, a mapping of parameters by path, or an iterable of parameters.
+        lr: The learning rate η, at least 0.
+        betas: The decay rates of the mean gradient, β₁, and of the mean square, β₂, each from 0 to below 1.
+        eps: The ε added to the square root, at least 0.
+        weight_decay: The weight decay λ, at least 0.
+        groups: Options for some of the parameters, by path pattern.
 
     Raises:
-        DTypeError: One of them is not a parameter, or is of bfloat16 and not frozen; or an option is not a number.
-        ValueError: There are none, or a number is out of its range.
+        DTypeError: An item is not a parameter, or is bfloat16 and not frozen; or an option is not a number.
+        ValueError: There are no parameters, or a number is out of range.
 
     Source:
         Loshchilov & Hutter, [Decoupled weight decay regularization](https://arxiv.org/abs/1711.05101), algorithm 2,

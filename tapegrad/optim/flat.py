@@ -1,4 +1,4 @@
-"""Elementwise updates of many parameters at once: small ones lie end to end in one array."""
+"""Elementwise updates of many parameters at once: small ones are concatenated into one array."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ Update: TypeAlias = "Callable[[Any, Any, Any], tuple[Any, Any]]"
 Kind: TypeAlias = "tuple[Any, ...] | None"
 F = TypeVar("F", bound="Callable[..., Any]")
 
-# Bytes up to which a parameter lies beside others: above, what an update costs is its numbers, not beginning it.
+# Largest parameter, in bytes, that is concatenated with others. Above, arithmetic dominates the cost per call.
 _SMALL: Final = 48 << 10
-# Bytes of a row. Below 128 KiB malloc maps no memory anew for what an update makes on the way, and it stays in cache.
+# Size of a row in bytes. Below 128 KiB malloc does not mmap the temporaries of an update, and they stay in cache.
 _ROW: Final = 96 << 10
 
 
 def elementwise(update: F) -> F:
-    """Say of an optimizer's `update` that no element depends on another.
+    """Mark an optimizer's `update` as elementwise: no element of the result depends on another element.
 
-    So it may be given many parameters at once, end to end in arrays of rank 1, and instead of large ones values that
-    have no numbers yet and write down what it computes. An `update` that overrides it says so for itself, or is given
-    each parameter alone.
+    Such an `update` may be called with many parameters concatenated into arrays of rank 1. For large parameters it may
+    be called with symbolic values, which trace its operations. An `update` that overrides it needs the decorator
+    again; otherwise it is called once for each parameter.
     """
     vars(update)["is_elementwise"] = True
     return update
 
 
 class Row(NamedTuple):
-    """Parameters of one kind that lie end to end.
+    """Parameters of one kind, concatenated.
 
     Attributes:
-        places: Which parameters of the layout they are.
-        parts: Where each lies.
+        places: The positions of the parameters in the layout.
+        parts: The slice of each parameter in `x`.
         shapes: The shape of each.
         x: Their values.
-        state: What is remembered of them.
+        state: Their optimizer state, concatenated in the same way.
     """
 
     places: slice
@@ -55,18 +55,18 @@ class Row(NamedTuple):
     state: Any
 
     def step(self, update: Update, dxs: Sequence[Any]) -> Row | None:
-        """Return the row that an update makes of this one; None if that is nothing to put in its place."""
+        """Return the updated row, or None if the new values are not an array of the same shape and dtype."""
         places, parts, shapes, before, state = self
         x, state = update(before, _joined(dxs[places]), state)
         is_alike = type(x) is np.ndarray and x.shape == before.shape and x.dtype is before.dtype
         return Row(places, parts, shapes, x, state) if is_alike else None
 
     def views(self, array: Any) -> Iterable[Any]:
-        """Return the part of an array that belongs to each parameter, in its shape."""
+        """Return a view of an array for each parameter, in the shape of the parameter."""
         return map(np.ndarray.reshape, map(array.__getitem__, self.parts), self.shapes)
 
     def states(self) -> Iterable[Any]:
-        """Return what is remembered of each parameter."""
+        """Return the optimizer state of each parameter."""
         count, columns = len(self.parts), [getattr(self.state, name) for name in names_of(self.state)]
         if not columns:
             return [self.state] * count
@@ -75,14 +75,14 @@ class Row(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How the parameters of a step lie, with their values, and what is remembered of each.
+    """The order in which a step updates parameters, with their values and states.
 
     Attributes:
         used: The parameters, in the order of the optimizer.
-        parameters: The same as they lie: those of a row, then those of one kind, side by side.
-        facts: What class, shape and dtype nearly every gradient has that fits.
-        large: Where those of one kind are that lie in no row.
-        alone: Where those are that are of no kind.
+        parameters: The same parameters in the order of the layout: row by row, then large ones grouped by kind.
+        facts: The expected class, shape and dtype of each gradient.
+        large: The slice of each group of large parameters of one kind, which are in no row.
+        alone: The slices of parameters without a kind, which are updated one by one.
     """
 
     used: Sequence[Param[Any, Any]] = ()
@@ -95,7 +95,7 @@ class Layout(NamedTuple):
     alone: Sequence[slice] = ()
 
     def is_of(self, used: Sequence[Param[Any, Any]], memory: Mapping[Any, Any]) -> bool:
-        """Return whether these very parameters lie so, and nobody has put anything in the place of what they had."""
+        """Return whether the layout has these parameters, and none of their arrays or states was replaced since."""
         return (
             len(used) == len(self.used)
             and all(map(is_, used, self.used))
@@ -104,21 +104,21 @@ class Layout(NamedTuple):
         )
 
     def after(self, xs: Sequence[Any], states: Sequence[Any], rows: Sequence[Row], alone: Sequence[slice]) -> Layout:
-        """Return how the parameters lie after a step, which may have torn up a row."""
+        """Return the layout after a step, which may have dissolved a row."""
         return Layout(self.used, self.parameters, self.facts, xs, states, rows, self.large, alone)
 
     def fits(self, dxs: Sequence[Any]) -> bool:
-        """Say of gradients that they fit, as nearly all do."""
+        """Return whether all gradients have the expected class, shape and dtype, as they nearly always do."""
         return [*map(_FACTS, dxs)] == self.facts
 
 
 def laid_out(used: Sequence[Param[Any, Any]], states: Sequence[Any], kinds: Sequence[Kind]) -> Layout:
-    """Put small parameters of one kind side by side, until a row is full.
+    """Return a layout that groups parameters by kind and concatenates small ones into rows.
 
     Args:
         used: The parameters, in the order of the optimizer.
-        states: What is remembered of each.
-        kinds: What those share that are changed together; None for one that is changed alone.
+        states: The optimizer state of each.
+        kinds: A key for each parameter: those with equal keys are updated together, those with None one by one.
     """
     rows: list[list[int]] = []
     large: dict[Kind, list[int]] = {}
@@ -148,7 +148,7 @@ def laid_out(used: Sequence[Param[Any, Any]], states: Sequence[Any], kinds: Sequ
 
 
 def kind_of(x: Any, state: Any) -> Kind:
-    """Return what the values and states of parameters share that are changed together; None for what has no kind."""
+    """Return a key of dtypes and step count: parameters with equal keys are updated together, those with None alone."""
     if type(x) is not np.ndarray:
         return None
     kind: list[Any] = [x.dtype, type(state)]
@@ -164,12 +164,12 @@ def kind_of(x: Any, state: Any) -> Kind:
 
 
 def names_of(state: Any) -> tuple[str, ...]:
-    """Return the names of what a state has."""
-    kind: Any = type(state)  # Any: mypy takes no class for hashable
+    """Return the field names of a state."""
+    kind: Any = type(state)  # Any: mypy does not treat a class as hashable
     return () if state is None else _names(kind)
 
 
-@functools.cache  # each step asks
+@functools.cache  # called in each step
 def _names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
@@ -187,7 +187,7 @@ def _row(places: slice, xs: Sequence[Any], states: Sequence[Any]) -> Row:
 
 
 def _parts(sizes: Sequence[int]) -> list[slice]:
-    """Return where parts of some sizes are that lie end to end."""
+    """Return the slices of consecutive parts with the given sizes."""
     ends = [*accumulate(sizes, initial=0)]
     return [*map(slice, ends, ends[1:])]
 

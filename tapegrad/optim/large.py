@@ -1,4 +1,4 @@
-"""Elementwise updates of large parameters: gone through once, and where they stand if nobody else sees them."""
+"""Elementwise updates of large parameters: in one pass, and in place if no other reference exists."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from tapegrad.optim.flat import Update
 
-Call: TypeAlias = tuple[Any, ...]  # a function that is not written in Python, and its arguments
+Call: TypeAlias = tuple[Any, ...]  # a function implemented in C, and its arguments
 
-# References that are known of while a step in place is taken. Values have one of the parameter, of the layout before,
-# of that behind, and of a call; what is remembered has one of the state before, of that behind, and of a call; the
-# state before has one of the optimizer, unless this is its first step, and of its layout.
+# Reference counts expected during an in-place step. Values are referenced by the parameter, the old layout, the new
+# layout and a call. Arrays of a state are referenced by the old state, the new state and a call. The old state is
+# referenced by the optimizer, unless this is its first step, and by the old layout.
 _OF_VALUES: Final = 4
 _OF_MEMORY: Final = 3
 _OF_STATE: Final = 2
@@ -28,30 +28,30 @@ _OF_STATE: Final = 2
 def in_one_pass(
     update: Update, xs: Sequence[Any], dxs: Sequence[Any], states: Sequence[Any], *, is_in_place: bool
 ) -> tuple[list[tuple[Any, Any]], list[Call], list[Call]]:
-    """Return what an elementwise update gives of parameters of one kind, going through large arrays once.
+    """Compute an elementwise update of parameters of one kind in one pass over their arrays.
 
-    What is given in place stands in the arrays that there are, and they are changed by calls that are left to make.
+    The results of an in-place update share the arrays of the operands, which the returned calls will overwrite.
 
     Args:
-        update: From values, their gradient and a state to the next values and the next state.
+        update: Maps values, their gradient and a state to the next values and the next state.
         xs: The values of each parameter.
         dxs: Their gradients.
-        states: What is remembered of each.
-        is_in_place: Whether arrays may be changed where they stand.
+        states: The optimizer state of each.
+        is_in_place: Whether arrays may be overwritten.
 
     Returns:
-        The next values and the next state of each; the looks, which raise a KeyError where an array or a state is seen
-        by anybody but the parameter, the optimizer, its layout before the step and what will be that behind it; and
-        the calls, for once no look has raised. There are neither where nothing is in place.
+        The next values and the next state of each; checks, which raise a KeyError if an array or a state has other
+        references than those of the parameter, the optimizer, and its layouts before and after the step; and the
+        calls to make once all checks have passed. Checks and calls are empty if the update is not in place.
     """
     written, of = _Written(update, states[0]), engine(*xs, *dxs)
     rows = written.rows(xs, dxs, states)
-    may_change = is_in_place and _is_frozen(states[0])  # a step that somebody has seen into is taken again
+    may_change = is_in_place and _is_frozen(states[0])  # a retried step needs the state unchanged
     try:
         calls = of.changes(written, rows, [0, *range(2, len(rows[0]))]) if may_change else None
         if calls is None:
             return written.pairs(of.update(written, rows)), [], []
-    except Exception:  # noqa: BLE001  # it asks for more than can be written down, or says again what is wrong
+    except Exception:  # noqa: BLE001  # either it cannot be traced, or the direct call raises the same error
         return [*map(update, xs, dxs, states)], [], []
     return written.pairs([(x, *arrays) for x, _, *arrays in rows]), [_look(xs, rows, states)], calls
 
@@ -68,7 +68,7 @@ def _is_frozen(state: Any) -> bool:
 
 
 class _Written:
-    """An elementwise update as a function of arrays alone, of which the next state is known once it was called."""
+    """An elementwise update as a function of arrays only; the structure of the next state is known after a call."""
 
     def __init__(self, update: Update, state: Any) -> None:
         self._update = update
@@ -80,12 +80,12 @@ class _Written:
         return (x, *(getattr(self._behind, name) for name in _arrays_of(self._behind)))
 
     def rows(self, xs: Sequence[Any], dxs: Sequence[Any], states: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Return what it is called with for each parameter."""
+        """Return the arguments of the function for each parameter."""
         memories = [[getattr(state, name) for name in self._names] for state in states]
         return [(x, dx, *memory) for x, dx, memory in zip(xs, dxs, memories, strict=True)]
 
     def pairs(self, found: Sequence[Sequence[Any]]) -> list[tuple[Any, Any]]:
-        """Return what the update gives, of what its function of arrays does."""
+        """Return the values and states of the update, given the arrays that the function returned."""
         names = _arrays_of(self._behind)
         return [(x, _with(self._behind, names, memory)) for x, *memory in found]
 
@@ -95,5 +95,5 @@ def _arrays_of(state: Any) -> list[str]:
 
 
 def _with(state: Any, names: Sequence[str], arrays: Sequence[Any]) -> Any:
-    """Return a state with other arrays under some names."""
+    """Return a copy of a state with some arrays replaced."""
     return replace(state, **dict(zip(names, arrays, strict=True))) if names else state

@@ -1,4 +1,4 @@
-"""What all optimizers share: which parameters they change and how, and that a step happens whole or not at all."""
+"""The base class of optimizers, whose steps are atomic, and options for groups of parameters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Parameters: TypeAlias = Module | Mapping[str, AnyParam] | Iterable[AnyParam]
 
 
 class OnDevice:
-    """An array or a whole number that `jit` remembers of a parameter, on the device; it comes over when it is read."""
+    """An array or an int of optimizer state that `jit` stores on the device; it is copied to NumPy when it is read."""
 
     __slots__ = ("array",)
 
@@ -45,16 +45,16 @@ class OnDevice:
         self.array = array
 
     def here(self) -> Any:
-        """Return a copy for NumPy, of a whole number an int."""
+        """Return the value as a NumPy array, or as an int if it is an integer scalar."""
         values = np.array(self.array)
         return int(values) if values.ndim == 0 and values.dtype.kind == "i" else values
 
-    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> Any:  # it is always one
+    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> Any:  # always copies
         return np.asarray(self.here(), dtype)
 
     @override
     def __reduce__(self) -> Any:
-        return _again, (self.here(),)  # for where there is no such device
+        return _again, (self.here(),)  # because the device may be missing where it is unpickled
 
     @override
     def __repr__(self) -> str:
@@ -67,11 +67,11 @@ def _again(here: Any) -> Any:
 
 @dataclass(slots=True)
 class Group:
-    """Options of their own for some parameters; each may be set between steps.
+    """Options for some of the parameters; each may be set between steps.
 
     Attributes:
-        lr: Their step size; None for the optimizer's.
-        weight_decay: Their factor of decay; None for the optimizer's.
+        lr: Their learning rate; None for the optimizer's.
+        weight_decay: Their weight decay; None for the optimizer's.
     """
 
     lr: float | None = None
@@ -83,24 +83,26 @@ Groups: TypeAlias = Mapping[str, Group]
 
 @public_api
 class Optimizer(ABC, Generic[State]):
-    """Changes parameters by their gradients: a subclass says how one array follows from another, in `update`.
+    """Base class of optimizers: a subclass computes the new values of a parameter in `update`.
 
     Args:
-        parameters: A module, or parameters by path, or parameters, which then go by their position, `[0]`.
-        lr: How far a step goes; an attribute that may be set between steps.
-        weight_decay: How much a parameter is drawn towards 0, in units that `decoupled` decides on; an attribute too.
-        decoupled: Whether the decay shortens the parameter by a factor, or is added to its gradient.
-        groups: Options by path pattern, in which `*` stands for anything, dots included. Of several patterns that fit
-            a path, the first that sets an option decides on it.
+        parameters: A module, a mapping of parameters by path, or an iterable of parameters, whose paths are then their
+            positions, such as `[0]`.
+        lr: The learning rate; an attribute that may be set between steps.
+        weight_decay: The weight decay λ; an attribute that may be set between steps.
+        decoupled: Whether a parameter is multiplied by 1 - lr λ before the step, or λ times the parameter is added to
+            its gradient.
+        groups: Options by path pattern; `*` matches any characters, dots included. If several patterns match a path,
+            the first one that sets an option determines it.
 
     Attributes:
         parameters: Each parameter once, by its path.
-        state: What `update` remembers of each parameter that has been changed.
+        state: The state that `update` returned for each parameter that was updated.
 
     Raises:
-        DTypeError: One of them is not a parameter, or is of bfloat16 and not frozen; they are no module and nothing to
-            go through; or `lr` is no number.
-        ValueError: There are none, `lr` or `weight_decay` is negative, or a pattern fits no path.
+        DTypeError: An item is not a parameter, or is bfloat16 and not frozen; `parameters` is neither a module nor
+            iterable; or `lr` is not a number.
+        ValueError: There are no parameters, `lr` or `weight_decay` is negative, or a pattern matches no path.
     """
 
     def __init__(
@@ -131,24 +133,24 @@ class Optimizer(ABC, Generic[State]):
                 self._groups_of[parameter].append(group)
 
     def step(self, grads: Gradients, *, allow_unused: bool = False) -> None:
-        """Change every parameter that is not frozen by its gradient; on any error or interrupt, none.
+        """Update every parameter that is not frozen; after an error or an interrupt, none has changed.
 
-        Infinities and NaN in a gradient are not looked for; they reach the parameter.
+        Gradients are not checked for infinities and NaN, which propagate to the parameter.
 
         Args:
-            grads: What `backward` gave. Gradients of other tensors may be among them.
-            allow_unused: Whether a parameter without a gradient stays as it is; otherwise it is an error.
+            grads: The result of `backward`. It may contain gradients of other tensors.
+            allow_unused: Whether a parameter without a gradient is left unchanged; otherwise it is an error.
 
         Raises:
-            TapeError: A parameter has no gradient, or the gradients are all of other tensors.
-            DTypeError: A gradient has another dtype than its parameter, or `grads` are none.
+            TapeError: A parameter has no gradient, or all gradients are of other tensors.
+            DTypeError: A gradient and its parameter differ in dtype, or `grads` is not a `Gradients`.
         """
         with _STEPPING:
             try:
                 used = self._used(grads, allow_unused=allow_unused)
                 layout = self._layout if self._layout.is_of(used, self.state) else self._laid_out(used)
                 gradients = self._gradients(layout, grads)
-                with vanishing():  # the square of a small gradient is 0
+                with vanishing():  # the square of a small gradient may underflow to 0
                     if not self._took_over(*self._advanced(layout, gradients)):
                         self._took_over(*self._advanced(layout, gradients, is_in_place=False))
             except Exception as error:
@@ -157,33 +159,33 @@ class Optimizer(ABC, Generic[State]):
 
     @abstractmethod
     def start(self, x: Value[Any, Any]) -> State:
-        """Return what to remember of a parameter before its first step.
+        """Return the initial state of a parameter.
 
         Args:
             x: Its values.
 
         Returns:
-            None, or a dataclass of whole numbers and arrays, which is what is saved.
+            None, or a dataclass of ints and arrays, which are saved in checkpoints.
         """
 
     @abstractmethod
     def update(self, x: Value[Any, Any], dx: Value[Any, Any], state: State, lr: float) -> tuple[Value[Any, Any], State]:
-        """Return the next values of a parameter, and what to remember of it.
+        """Return the next values and the next state of a parameter.
 
-        Where no element depends on another, decorate it with `elementwise`: that is faster.
+        Decorate the method with `elementwise` if no element depends on another: that is faster.
 
         Args:
-            x: Its values, which stay as they are.
-            dx: Their gradient, which stays as it is.
-            state: What was remembered.
-            lr: The step size of this parameter.
+            x: The values, which must not be modified.
+            dx: Their gradient, which must not be modified.
+            state: The current state.
+            lr: The learning rate of this parameter.
 
         Returns:
             A new array and a new state.
         """
 
     def arrays(self) -> dict[str, Any]:
-        """Return all that a run needs to go on as if it had never stopped: step sizes, and the state by path."""
+        """Return what is needed to resume a run exactly: learning rates, and the state of each parameter by path."""
         found: dict[str, Any] = {"lr": np.array(float(self.lr))}
         for pattern, group in self.groups.items():
             if group.lr is not None:
@@ -194,7 +196,7 @@ class Optimizer(ABC, Generic[State]):
         return found
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Take over what `arrays` gave: the same names, shapes and dtypes, which `tapegrad.io.load` has checked."""
+        """Restore the result of `arrays`; `tapegrad.io.load` has checked its names, shapes and dtypes."""
         self.lr = float(arrays["lr"])
         for pattern, group in self.groups.items():
             if group.lr is not None:
@@ -217,7 +219,7 @@ class Optimizer(ABC, Generic[State]):
             kind = with_article(type(grads).__name__)
             message = f"{type(self).__name__}.step: grads is {kind} but Gradients, which backward gives, are expected"
             raise DTypeError(message)
-        values = grads.values_by_node  # a parameter has no tape, so it is what gradients are looked up by
+        values = grads.values_by_node  # a parameter has no tape, so it is its own node
         active = [*self.parameters.values()]
         if any(map(_FROZEN, active)):
             active = [x for x in active if not x.frozen]
@@ -231,14 +233,14 @@ class Optimizer(ABC, Generic[State]):
             message = f"{name}: the gradients are of other tensors, {shapes}, and none is of {', '.join(missing)}"
             raise TapeError(message)
         if not allow_unused:
-            # Where `w.T` met no tape yet there is nothing left to tell it by: what is on no tape leaves no trace.
+            # The message lists all reasons, because a use of `w.T` off-tape is not recorded and cannot be detected.
             reasons = "not used, used where it met no tape (as w.T by itself), or left out of wrt="
             message = f"{name}: no gradient for {', '.join(missing)}: {reasons}"
             raise TapeError(message)
         return used
 
     def _gradients(self, layout: Layout, grads: Gradients) -> list[Any]:
-        """Return the gradients of parameters as these lie, once they fit."""
+        """Return the gradients in the order of the layout, after checking shapes and dtypes."""
         found: list[Any] = [*map(grads.values_by_node.__getitem__, layout.parameters)]
         if not layout.fits(found):
             found = [*map(_array, found)]
@@ -246,28 +248,28 @@ class Optimizer(ABC, Generic[State]):
         return found
 
     def _check(self, role: str, layout: Layout, arrays: Sequence[Any]) -> None:
-        """Reject arrays of which one could not stand in the place of its parameter's own."""
+        """Reject arrays if one differs from its parameter in shape or dtype."""
         by_parameter = dict(zip(layout.parameters, arrays, strict=True))
         for path, parameter in self.parameters.items():
             if parameter in by_parameter:
                 parameter.check(by_parameter[parameter], f"{type(self).__name__}.step", f"the {role} of {path}")
 
     def _took_over(self, after: Layout, changes: Sequence[Call]) -> bool:
-        """Put what was computed into the place of what there was, unless somebody sees what is changed in place."""
+        """Commit the new values and states; return False, changing nothing, if an array has another reference."""
         states = zip(after.parameters, after.states, strict=True)
         others = *changes, (self.state.update, states), (setattr, self, "_layout", after)
         try:
             replace_all(after.parameters, after.xs, *others)
-        except KeyError:  # from a look, which stand before all that changes anything
+        except KeyError:  # raised by a check; all checks run before the first change
             return False
         return True
 
     def _advanced(
         self, layout: Layout, gradients: Sequence[Any], *, is_in_place: bool = True
     ) -> tuple[Layout, list[Call]]:
-        """Return the next values of each parameter, and what to remember of it, with calls that are left to make.
+        """Return the layout after the step, and the calls that remain to be made.
 
-        What is in place stands in the arrays that there are, until then with the values of before.
+        Arrays that are updated in place keep their old values until those calls are made.
         """
         parameters, looks, changes = layout.parameters, [], []
         xs, states, rows, alone = [*layout.xs], [*layout.states], [], layout.alone
@@ -294,10 +296,10 @@ class Optimizer(ABC, Generic[State]):
             xs[place], states[place] = self._updated(options, xs[place], gradients[place], states[place])
         if (layout.large or alone) and not layout.fits(xs):
             self._check("update", layout, xs)
-        return layout.after(xs, states, rows, alone), [*looks, *changes]  # once nothing is seen all are changed
+        return layout.after(xs, states, rows, alone), [*looks, *changes]  # all checks run before the first change
 
     def _laid_out(self, used: Sequence[AnyParam]) -> Layout:
-        _check_dtypes(type(self).__name__, self.parameters.items())  # one may not be frozen any more
+        _check_dtypes(type(self).__name__, self.parameters.items())  # a parameter may have been unfrozen
         states = [self._state_of(parameter) for parameter in used]
         kinds: list[Any] = [None] * len(used)
         if hasattr(self.update, "is_elementwise"):
@@ -307,17 +309,17 @@ class Optimizer(ABC, Generic[State]):
         return laid_out(used, states, kinds)
 
     def _options(self, parameter: AnyParam) -> tuple[Any, float]:
-        """Return the step size and the decay of a parameter: those of its own groups, if they have any."""
+        """Return the learning rate and the weight decay of a parameter; its groups override the optimizer."""
         rate: Any = self.lr
         decay = self.weight_decay
         for group in reversed(self._groups_of[parameter]):
             rate = rate if group.lr is None else group.lr
             decay = decay if group.weight_decay is None else group.weight_decay
-        # Under `jit` the rate is a value, which has no number yet.
+        # Under `jit` the rate is a symbolic value, which float() cannot convert.
         return rate if type(rate) is float or isinstance(rate, Value) else float(rate), float(decay)
 
     def _updated(self, options: tuple[Any, float], x: Any, dx: Any, state: State) -> tuple[Any, State]:
-        """Decay values, then updates them."""
+        """Apply the weight decay and the update."""
         lr, decay = options
         if decay and self.decoupled:
             x = x * (1 - lr * decay)
@@ -331,7 +333,7 @@ class Optimizer(ABC, Generic[State]):
         return f"{type(self).__name__}(lr={self.lr}, {count} parameter{'' if count == 1 else 's'})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_layout": Layout()}  # arrays that were parts of one are copied each by itself
+        return vars(self) | {"_layout": Layout()}  # a copy has separate arrays, not views of one row
 
     def _state_of(self, parameter: AnyParam) -> State:
         if parameter not in self.state:
@@ -345,7 +347,7 @@ class Optimizer(ABC, Generic[State]):
 
 
 def _array(gradient: Any) -> Any:
-    """Return what a gradient is made of, in the end, where it was differentiated again and so is a tensor itself."""
+    """Return the array of a gradient, which is a tensor if it was computed with a tape for second derivatives."""
     while isinstance(gradient, Tensor):
         gradient = gradient.data
     return gradient
@@ -359,7 +361,7 @@ def _check_options(name: str, options: Any) -> None:
 
 
 def _check_dtypes(name: str, parameters: Iterable[tuple[str, AnyParam]]) -> None:
-    """Reject parameters of bfloat16: a step below 1/256 of a parameter would be none."""
+    """Reject bfloat16 parameters that are not frozen: a step below 1/256 of a value would round to nothing."""
     for path, parameter in parameters:
         if parameter.dtype.kind == "V" and not parameter.frozen:
             raise DTypeError(wrong_dtype(name, path, str(parameter.dtype), "float32 or float64"))
@@ -395,5 +397,5 @@ def _by_path(name: str, paths: list[tuple[str, Any]]) -> dict[str, AnyParam]:
 
 _FROZEN: Final = attrgetter("frozen")
 
-# Of threads that share parameters each steps from what the one before has left.
+# Steps are serialized: threads that share parameters do not lose updates.
 _STEPPING: Final = open_in_children(RLock())

@@ -1,4 +1,4 @@
-"""Steps in units of the root mean square."""
+"""RMSprop."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Squares:
-    """What RMSprop remembers of a parameter: a decaying mean of its gradient's square."""
+    """RMSprop's state of a parameter: a decaying mean of its squared gradient."""
 
     square: Any
 
 
 @dataclass(frozen=True, slots=True)
 class RollingSquares(Squares):
-    """What RMSprop with momentum remembers besides: a decaying sum of its steps."""
+    """State of RMSprop with momentum: additionally a decaying sum of its steps."""
 
     velocity: Any
 
 
 class RMSprop(Optimizer[Squares]):
-    r"""Goes down the gradient, each element in units of its own root mean square.
+    r"""RMSprop optimizer, optionally with momentum.
 
     $$v \leftarrow \alpha v + (1 - \alpha) \, dx^2, \quad u \leftarrow \mu u + \frac{dx}{\sqrt v + \epsilon}, \quad
     x \leftarrow x - \eta \, u$$
 
-    The mean starts at zero, so first steps are longer than η by up to $1 / \sqrt{1 - \alpha}$.
+    The mean square starts at zero, so the first steps are larger than η by a factor of up to $1 / \sqrt{1 - \alpha}$.
 
     Args:
-        parameters: A module, or parameters by path, or parameters.
-        lr: The step size η, at least 0.
-        alpha: Which fraction α of the mean square is kept per step, from 0 to below 1.
-        eps: Added to the root ε, at least 0.
-        momentum: Which fraction μ of the last step is kept, from 0 to below 1.
-        weight_decay: The factor λ of decay, at least 0: λx is added to dx.
-        groups: Options of their own for some parameters, by path.
+        parameters: A module, a mapping of parameters by path, or an iterable of parameters.
+        lr: The learning rate η, at least 0.
+        alpha: The decay rate α of the mean square, from 0 to below 1.
+        eps: The ε added to the square root, at least 0.
+        momentum: The fraction μ of the last step that is kept, from 0 to below 1.
+        weight_decay: The weight decay λ, at least 0: λx is added to dx.
+        groups: Options for some of the parameters, by path pattern.
 
     Raises:
-        DTypeError: One of them is not a parameter, or is of bfloat16 and not frozen; or an option is not a number.
-        ValueError: There are none, or a number is out of its range.
+        DTypeError: An item is not a parameter, or is bfloat16 and not frozen; or an option is not a number.
+        ValueError: There are no parameters, or a number is out of range.
 
     Source:
         Hinton, [Neural networks for machine learning](https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf),
-        lecture 6e, with ε outside of the root and computed in the order of PyTorch 2.13.
+        lecture 6e, with ε outside the square root and the order of operations of PyTorch 2.13.
     """
 
     @public_api

@@ -1,4 +1,4 @@
-"""Loss scaling: gradients of half precision that would round to zero on the way, kept by a factor."""
+"""Loss scaling: prevents gradients of half precision from underflowing to zero in the backward pass."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
 
 @public_api
 class LossScaler:
-    r"""Multiplies a loss before `backward`, and divides the gradients of the parameters before a step.
+    r"""Dynamic loss scaling: multiplies the loss before `backward`, and unscales the gradients before a step.
 
     $$g = \frac{1}{s} \frac{\partial (s \, \ell)}{\partial w}$$
 
-    Under `jit` the scale would be kept as it was, and nobody can ask yet whether a gradient is finite. There the scale
-    is an argument, and the step is taken outside:
+    A function under `jit` would treat the scale as a constant and cannot check whether gradients are finite. Pass the
+    scale as an argument, and step outside of it:
 
         @tg.jit
         def gradients(model, x, scale):
@@ -41,28 +41,28 @@ class LossScaler:
 
         scaler.step(opt, gradients(model, x, scaler.scale))
 
-    A gradient below 6e-8 is 0 in float16, and above 65504 infinite. So the scale s grows while all gradients are
-    finite, and where one is not, the step is left out and s falls.
+    In float16 a gradient below 6e-8 is 0, and above 65504 infinite. The scale s therefore grows while all gradients
+    are finite. If one is not, the step is skipped and s is reduced.
 
         loss = model(x.astype(np.float16).trace()).astype(np.float32).mean()
         scaler.step(opt, scaler.scaled(loss).backward(wrt=model))
 
     Args:
-        scale: The scale s to begin with, above 0 and finite.
-        growth: What s is multiplied by after `interval` steps in a row that were taken, at least 1 and finite.
-        backoff: What it is multiplied by after a step that was left out, between 0 and 1.
-        interval: How many steps, at least 1.
+        scale: The initial scale s, above 0 and finite.
+        growth: The factor by which s grows after `interval` consecutive steps without a skip, at least 1 and finite.
+        backoff: The factor by which s is reduced after a skipped step, between 0 and 1.
+        interval: The number of consecutive steps before s grows, at least 1.
 
     Attributes:
-        scale: The scale in force.
-        taken: How many steps in a row have been taken since it last changed.
+        scale: The current scale.
+        taken: The number of consecutive steps taken since the scale last changed.
 
     Raises:
-        DTypeError: An option is not a number, or `interval` not a whole one.
-        ValueError: A number is out of its range.
+        DTypeError: An option is not a number, or `interval` is not an int.
+        ValueError: A number is out of range.
 
     Source:
-        Micikevicius et al., [Mixed Precision Training](https://arxiv.org/abs/1710.03740), §3.2; the numbers are those
+        Micikevicius et al., [Mixed Precision Training](https://arxiv.org/abs/1710.03740), §3.2; the defaults are those
         of PyTorch's `GradScaler`.
     """
 
@@ -79,11 +79,11 @@ class LossScaler:
 
     @public_api
     def scaled(self, loss: Tensor[tuple[()], OwnedTape, Float]) -> Tensor[tuple[()], OwnedTape, Float]:
-        """Return a loss times the scale, whose `backward` gives gradients times the scale.
+        """Return the loss multiplied by the scale; its `backward` returns gradients multiplied by the scale.
 
         Raises:
-            DTypeError: `loss` is not a float.
-            TapeError: It is called inside a step under `jit`.
+            DTypeError: `loss` is not of a float dtype.
+            TapeError: It is called inside a function under `jit`.
         """
         if known(loss) is None:
             message = (
@@ -94,19 +94,19 @@ class LossScaler:
 
     @public_api
     def step(self, opt: Optimizer[Any], grads: Gradients, *, allow_unused: bool = False) -> bool:
-        """Divide the gradients of an optimizer's parameters by the scale and steps, unless one of them is not finite.
+        """Unscale the gradients of an optimizer's parameters and step, or skip the step if one is not finite.
 
         Args:
             opt: The optimizer.
-            grads: What `backward` of a scaled loss gave; once the step is taken, those of the parameters are divided.
-            allow_unused: Whether a parameter without a gradient stays as it is, see `Optimizer.step`.
+            grads: The result of `backward` of a scaled loss. After a step its parameter gradients are unscaled.
+            allow_unused: Whether a parameter without a gradient is left unchanged, see `Optimizer.step`.
 
         Returns:
             Whether the step was taken.
 
         Raises:
-            TapeError: A parameter has no gradient, or the gradients are all of other tensors; or it is called inside a
-                step under `jit`.
+            TapeError: A parameter has no gradient, or all gradients are of other tensors; or it is called inside a
+                function under `jit`.
         """
         used = [parameter for parameter in opt.parameters.values() if not parameter.frozen and parameter in grads]
         if any(known(grads.ref(parameter)) is None for parameter in used):
@@ -126,11 +126,11 @@ class LossScaler:
         return is_finite
 
     def arrays(self) -> dict[str, Any]:
-        """Return what a run needs to go on as if it had never stopped."""
+        """Return what is needed to resume a run exactly."""
         return {"scale": np.array(self.scale), "taken": np.array(self.taken)}
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the result of `arrays`."""
         self.scale, self.taken = float(arrays["scale"]), int(arrays["taken"])
 
     def _adapt(self, *, is_finite: bool) -> None:

@@ -1,7 +1,7 @@
-"""Schedules: the step size as a function of the steps made, `opt.lr = schedule(step)`.
+"""Learning rate schedules: functions from a step number to a learning rate, `opt.lr = schedule(step)`.
 
-A schedule is any function of one number, and these make some. None of them remembers anything: to resume a run is to go
-on counting. Steps are counted from 0; behind its last step a schedule stays where it ended.
+A schedule is any function of one number; the functions below create some. Schedules have no state: a resumed run only
+continues to count steps. Steps are counted from 0. After its last step a schedule keeps its final value.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Schedule: TypeAlias = Callable[[int], float]
 
 @public_api
 def constant(lr: float) -> Schedule:
-    r"""Keep the step size: $\eta_t = \eta$.
+    r"""Keep the learning rate constant: $\eta_t = \eta$.
 
     Args:
-        lr: The step size η, at least 0.
+        lr: The learning rate η, at least 0.
 
     Raises:
-        DTypeError: It is not a number.
-        ValueError: It is negative or NaN.
+        DTypeError: `lr` is not a number.
+        ValueError: `lr` is negative or NaN.
     """
     check_at_least_zero("constant", "lr", lr)
     return lambda _: lr
@@ -33,18 +33,18 @@ def constant(lr: float) -> Schedule:
 
 @public_api
 def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
-    r"""Multiply the step size from time to time.
+    r"""Multiply the learning rate by a factor after every n steps.
 
     $$\eta_t = \eta \, f^{\lfloor t / n \rfloor}$$
 
     Args:
-        lr: The step size η at the start, at least 0.
-        every: After how many steps n each time, at least 1.
-        factor: What it is multiplied by, f, at least 0.
+        lr: The initial learning rate η, at least 0.
+        every: The number of steps n between changes, at least 1.
+        factor: The factor f, at least 0.
 
     Raises:
-        DTypeError: One of them is not a number, or `every` not a whole one.
-        ValueError: A number is out of its range.
+        DTypeError: An argument is not a number, or `every` is not an int.
+        ValueError: A number is out of range.
     """
     check_count("step", "every", every)
     for option, number in (("lr", lr), ("factor", factor)):
@@ -54,15 +54,15 @@ def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
 
 @public_api
 def exponential(lr: float, *, factor: float) -> Schedule:
-    r"""Multiply the step size at every step: $\eta_t = \eta \, f^t$.
+    r"""Multiply the learning rate by a factor at every step: $\eta_t = \eta \, f^t$.
 
     Args:
-        lr: The step size η at the start, at least 0.
-        factor: What it is multiplied by, f, at least 0.
+        lr: The initial learning rate η, at least 0.
+        factor: The factor f, at least 0.
 
     Raises:
-        DTypeError: One of them is not a number.
-        ValueError: One is negative or NaN.
+        DTypeError: An argument is not a number.
+        ValueError: An argument is negative or NaN.
     """
     for option, number in (("lr", lr), ("factor", factor)):
         check_at_least_zero("exponential", option, number)
@@ -71,18 +71,18 @@ def exponential(lr: float, *, factor: float) -> Schedule:
 
 @public_api
 def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
-    r"""Lower the step size along half a wave.
+    r"""Decrease the learning rate along half a cosine wave (cosine annealing).
 
     $$\eta_t = e + \tfrac{1}{2} (\eta - e) \, (1 + \cos(\pi t / T))$$
 
     Args:
-        lr: The step size η at the start, at least 0.
-        steps: After how many steps T the end is reached, at least 1.
-        end: The step size e there, at least 0.
+        lr: The initial learning rate η, at least 0.
+        steps: The number of steps T after which `end` is reached, at least 1.
+        end: The final learning rate e, at least 0.
 
     Raises:
-        DTypeError: One of them is not a number, or `steps` not a whole one.
-        ValueError: A number is out of its range.
+        DTypeError: An argument is not a number, or `steps` is not an int.
+        ValueError: A number is out of range.
 
     Source:
         Loshchilov & Hutter, [SGDR](https://arxiv.org/abs/1608.03983), eq. 5, without restarts.
@@ -95,19 +95,19 @@ def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
 
 @public_api
 def warmup(schedule: Schedule, *, steps: int) -> Schedule:
-    r"""Rises in a straight line to where another schedule starts, then follows it.
+    r"""Increase the learning rate linearly to the first value of another schedule, then follow that schedule.
 
     $$\eta_t = \frac{t + 1}{n + 1} \, s(0) \text{ for } t < n, \quad s(t - n) \text{ from then on}$$
 
     `warmup(cosine(1e-3, steps=900), steps=100)` takes 1000 steps in all.
 
     Args:
-        schedule: What follows, s, which counts its own steps from 0.
-        steps: How many steps n the rise takes, at least 1. The first is not 0, which would be a step for nothing.
+        schedule: The schedule s that follows. It counts its own steps from 0.
+        steps: The number n of warmup steps, at least 1. The first learning rate is above 0, so no step is wasted.
 
     Raises:
-        DTypeError: `steps` is not a whole number.
-        ValueError: It is below 1.
+        DTypeError: `steps` is not an int.
+        ValueError: `steps` is below 1.
     """
     check_count("warmup", "steps", steps)
     return lambda t: schedule(0) * (t + 1) / (steps + 1) if t < steps else schedule(t - steps)
@@ -115,20 +115,20 @@ def warmup(schedule: Schedule, *, steps: int) -> Schedule:
 
 @public_api
 def one_cycle(lr: float, *, steps: int, rise: float = 0.3, start: float = 1 / 25, end: float = 1 / 250_000) -> Schedule:
-    r"""Raise the step size along half a wave, and lower it along a longer one to almost nothing.
+    r"""Increase the learning rate along half a cosine wave, then decrease it along another one (1cycle policy).
 
     $$\eta_0 = s \eta, \quad \eta_{r T - 1} = \eta, \quad \eta_{T - 1} = e \eta$$
 
     Args:
-        lr: The highest step size η, at least 0.
-        steps: How many steps T there are in all, at least 2.
-        rise: Which fraction r of them leads up, above 1/T and below 1.
-        start: The first step size as a fraction s of the highest, at least 0.
-        end: The last one as a fraction e of the highest, at least 0.
+        lr: The maximum learning rate η, at least 0.
+        steps: The total number of steps T, at least 2.
+        rise: The fraction r of the steps in which the learning rate increases, above 1/T and below 1.
+        start: The first learning rate as a fraction s of the maximum, at least 0.
+        end: The last learning rate as a fraction e of the maximum, at least 0.
 
     Raises:
-        DTypeError: One of them is not a number, or `steps` not a whole one.
-        ValueError: A number is out of its range; or `steps` or `rise` leave no step to rise in, or none to fall in.
+        DTypeError: An argument is not a number, or `steps` is not an int.
+        ValueError: A number is out of range; or `steps` and `rise` leave no step to increase or to decrease in.
 
     Source:
         Smith & Topin, [Super-convergence](https://arxiv.org/abs/1708.07120), as PyTorch 2.13 computes it.

@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Velocity:
-    """What SGD with momentum remembers of a parameter: a decaying sum of its gradients."""
+    """State of SGD with momentum for a parameter: a decaying sum of its gradients."""
 
     velocity: Any
 
 
 class SGD(Optimizer[Velocity | None]):
-    r"""Goes down the gradient, with momentum down a decaying sum of gradients.
+    r"""Stochastic gradient descent, optionally with momentum.
 
     $$v \leftarrow \mu v + dx, \quad x \leftarrow x - \eta \, v$$
 
     With `nesterov` the last step is $x \leftarrow x - \eta \, (dx + \mu v)$.
 
     Args:
-        parameters: A module, or parameters by path, or parameters.
-        lr: The step size η, at least 0.
-        momentum: Which fraction μ of the velocity is kept per step, from 0 to below 1.
-        nesterov: Whether the step looks one step of momentum ahead.
-        weight_decay: The factor λ of decay, at least 0: λx is added to dx.
-        decoupled: Whether instead x is first multiplied by 1 - ηλ, which momentum does not see.
-        groups: Options of their own for some parameters, by path.
+        parameters: A module, a mapping of parameters by path, or an iterable of parameters.
+        lr: The learning rate η, at least 0.
+        momentum: The fraction μ of the velocity that is kept per step, from 0 to below 1.
+        nesterov: Whether to use Nesterov momentum.
+        weight_decay: The weight decay λ, at least 0: λx is added to dx.
+        decoupled: Whether x is multiplied by 1 - ηλ before the step instead, so that momentum excludes the decay.
+        groups: Options for some of the parameters, by path pattern.
 
     Raises:
-        DTypeError: One of them is not a parameter, or is of bfloat16 and not frozen; or an option is not a number.
-        ValueError: There are none, a number is out of its range, or `nesterov` has no momentum.
+        DTypeError: An item is not a parameter, or is bfloat16 and not frozen; or an option is not a number.
+        ValueError: There are no parameters, a number is out of range, or `nesterov` is set without momentum.
 
     Source:
         Sutskever et al., [On the importance of initialization and momentum](https://proceedings.mlr.press/v28/sutskever13.html),
-        §2, with η outside of v and computed in the order of PyTorch 2.13.
+        §2, with η outside v and the order of operations of PyTorch 2.13.
     """
 
     @public_api
@@ -79,7 +79,7 @@ class SGD(Optimizer[Velocity | None]):
         self, x: Value[Any, Any], dx: Value[Any, Any], state: Velocity | None, lr: float
     ) -> tuple[Value[Any, Any], Velocity | None]:
         if state is None:
-            return dx * -lr + x, None  # as `x - dx * lr`, but NumPy adds in the place of the product
+            return dx * -lr + x, None  # equals `x - dx * lr`, but NumPy adds into the buffer of the product
         velocity = state.velocity * self.momentum + dx
         way = dx + velocity * self.momentum if self.nesterov else velocity
         return x - way * lr, Velocity(velocity)

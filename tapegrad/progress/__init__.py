@@ -1,4 +1,4 @@
-"""Long work: how far it is and how well it goes, when it is over, and how it goes on after a kill."""
+"""Training loops with a progress bar, logs, early stopping, and checkpoints to resume from."""
 
 from tapegrad.progress.curves import curves as curves
 from tapegrad.progress.run import Epoch as Epoch

@@ -1,4 +1,4 @@
-"""Curves: what a log says, as a picture."""
+"""Plots of a training log."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @public_api
 def curves(log: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
-    """Draw the numbers of a log over its epochs.
+    """Plot the metrics of a log by epoch.
 
-    Numbers whose names end in the same word share a panel: `loss` and `test_loss`. A run may go on meanwhile.
+    Metrics whose names end in the same word share a panel: `loss` and `test_loss`. The run may still be in progress.
 
     Args:
-        log: What `track` wrote.
-        path: The picture, a PNG, which is replaced at once.
+        log: A log written by `track`.
+        path: The PNG file to write; it is replaced atomically.
 
     Raises:
         ImportError: matplotlib is not installed.
-        OSError: The log cannot be read, or the picture not be written.
+        OSError: The log cannot be read, or the PNG file cannot be written.
         ValueError: The suffix of `path` is not `.png`, or the log has no epoch.
     """
     path = Path(path)
@@ -55,7 +55,7 @@ def curves(log: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
 
 def _figure(**options: Any) -> Any:
     try:
-        # Not pyplot, which looks for a screen. By its name, so that no checker reads all of matplotlib for a user.
+        # Not pyplot, which looks for a display. Imported by name, so that type checkers do not analyse matplotlib.
         return importlib.import_module("matplotlib.figure").Figure(**options)
     except ImportError:
         message = 'curves: a picture needs the package matplotlib: pip install "tapegrad[plot]"'

@@ -1,4 +1,4 @@
-"""What is seen of a run: a bar in a terminal, whole lines elsewhere, both on the standard error."""
+"""Progress display on standard error: a bar in a terminal, otherwise one line for each epoch."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing_extensions import override
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-REDRAWN = 0.1  # seconds between two pictures of a bar
+REDRAWN = 0.1  # seconds between two updates of the bar
 
 
 def display(total: int, done: int) -> Display:
-    """Return a bar where the standard error is a terminal and rich is installed, lines where not.
+    """Return a bar if standard error is a terminal and rich is installed, otherwise a display of lines.
 
     Args:
-        total: Batches in the whole run.
-        done: Those that were done before, by a process that was killed.
+        total: The number of batches in the whole run.
+        done: The number of batches that were done before the run was resumed.
     """
     if not sys.stderr.isatty():
         return Lines()
@@ -32,34 +32,34 @@ def display(total: int, done: int) -> Display:
 
 
 class Display:
-    """Shows nothing."""
+    """Base class of displays, which shows nothing."""
 
     def is_due(self) -> bool:
-        """Return whether something would be drawn now."""
+        """Return whether it is time to update the display."""
         return False
 
     def draw(self, text: str, done: int) -> None:
-        """Show how many batches are done."""
+        """Show a text and the number of batches done."""
 
     def close(self, text: str, done: int) -> None:
-        """Show what came of an epoch."""
+        """Show the results of an epoch."""
 
     def stop(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
 
 
 class Lines(Display):
-    """One line for each epoch; rich is not even imported."""
+    """Prints one line for each epoch, without rich."""
 
     @override
     def close(self, text: str, done: int) -> None:
-        print(text, file=sys.stderr, flush=True)  # noqa: T201  # what this class is for
+        print(text, file=sys.stderr, flush=True)  # noqa: T201  # printing is the purpose of this class
 
 
 class Bar(Display):
-    """One line that is drawn again and again, with the time that is left.
+    """A progress bar with the remaining time.
 
-    It is drawn between two batches, and by no thread: whatever the program does meanwhile has all of the processor.
+    It is drawn between two batches and not by a thread, so that it takes no processor time during a batch.
 
     Raises:
         ImportError: rich is not installed.
@@ -93,5 +93,5 @@ class Bar(Display):
 
 
 def written(numbers: Mapping[str, float]) -> str:
-    """Return numbers with their names, `loss 0.123, test accuracy 0.98`."""
+    """Format numbers with their names: `loss 0.123, test accuracy 0.98`."""
     return ", ".join(f"{name.replace('_', ' ')} {number:.4g}" for name, number in numbers.items())

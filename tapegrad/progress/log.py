@@ -1,4 +1,4 @@
-"""Logs: one line for each epoch, of JSON or of a table, cut off where a resumed run goes on."""
+"""Training logs: one line for each epoch, as JSON lines or CSV, truncated when a run is resumed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _TABLE: Final = ".csv"
-OF_THE_LOG = ("epoch", "step", "seconds")  # the names that a log gives itself
+OF_THE_LOG = ("epoch", "step", "seconds")  # names that are reserved for the log
 
 
 class Log:
-    """A file that grows by a line for each epoch.
+    """A log file to which a run appends a line for each epoch.
 
     Args:
-        path: The file, a table if it ends in `.csv`, else one of JSON lines; what is in it behind `length` is cut off,
-            for the run does that again.
-        length: The bytes that are kept.
+        path: The file, CSV if its name ends in `.csv`, otherwise JSON lines. It is truncated to `length`, because a
+            resumed run repeats the epochs after it.
+        length: The number of bytes to keep.
 
     Raises:
         OSError: The file cannot be written.
@@ -32,13 +32,13 @@ class Log:
     def __init__(self, path: str | os.PathLike[str], length: int) -> None:
         self.path = Path(path)
         with self.path.open("ab") as file:
-            file.truncate(min(length, file.tell()))  # one that someone has shortened is not filled up with zeros
+            file.truncate(min(length, file.tell()))  # a file shorter than `length` must not be padded with zeros
 
     def write(self, numbers: Mapping[str, float]) -> None:
-        """Append one line, which is on the disk when this returns; a table begins with the names of its columns.
+        """Append one line and flush it to disk; the first line of a CSV file has the column names.
 
         Raises:
-            ValueError: A name has no column in the table, which has those of its first line.
+            ValueError: A name is not a column of the CSV file.
         """
         text = self._rows(numbers) if self.path.suffix == _TABLE else _line(numbers)
         with self.path.open("ab") as file:
@@ -48,7 +48,7 @@ class Log:
 
     @property
     def length(self) -> int:
-        """The bytes that are there."""
+        """The size of the file in bytes."""
         return self.path.stat().st_size
 
     def _rows(self, numbers: Mapping[str, float]) -> str:
@@ -67,7 +67,7 @@ class Log:
 
 
 def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Return the lines of a log; of one that is being written, those that are whole."""
+    """Return the lines of a log; a last line that is incomplete, because it is being written, is skipped."""
     path = Path(path)
     lines = [line for line in path.read_text("utf-8").splitlines(keepends=True) if line.endswith("\n")]
     if path.suffix != _TABLE:
@@ -80,7 +80,7 @@ def _line(numbers: Mapping[str, float]) -> str:
 
 
 def _number(cell: str) -> float | None:
-    """Return what a cell holds; what was not noted in an epoch leaves it empty."""
+    """Return the number in a cell, or None if the epoch did not note that name."""
     if not cell:
         return None
     return int(cell) if cell.isdecimal() else float(cell)

@@ -1,4 +1,4 @@
-"""Runs: passes over batches that are shown, logged, ended in time, and resumed after a kill."""
+"""Training runs: epochs over batches with a progress display, a log, early stopping and resumption."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item", covariant=True, default=Any)
 
-OURS = ("run", "batches", "until")  # the names in a checkpoint of what is no user's
+OURS = ("run", "batches", "until")  # names in a checkpoint that are reserved for the run
 
 
 class Passes(Protocol[Item]):
-    """What has a length and can be gone through again and again: `Batches`, a range, a list."""
+    """An iterable with a length that can be iterated repeatedly: `Batches`, a range, a list."""
 
     def __len__(self) -> int:
-        """Return how many items there are in one pass."""
+        """Return the number of items in one pass."""
 
     def __iter__(self) -> Iterator[Item]:
-        """Begin a pass."""
+        """Start a pass."""
 
 
 @public_api
 class Epoch(Generic[Item]):
-    """One pass over the batches of a run, which is gone through once, and what is noted of it.
+    """One pass over the batches of a run, which can be iterated once, and the metrics noted in it.
 
     Attributes:
-        number: Which epoch it is, from 1.
+        number: The number of the epoch, from 1.
     """
 
     def __init__(self, run: Run[Item]) -> None:
         self.run = run
         self.number = run.done + 1
         self._has_begun = False
-        self._sums = run.sums  # its own, also when the run has gone on to another
+        self._sums = run.sums  # kept here, because the run replaces its dict for the next epoch
 
     @property
     def step(self) -> int:
-        """Which batch of the whole run is underway, from 0, as schedules count."""
+        """The index of the current batch in the whole run, from 0, for learning rate schedules."""
         return (self.number - 1) * len(self.run.batches) + max(self.run.passed - 1, 0)
 
     def __iter__(self) -> Iterator[Item]:
@@ -67,7 +67,7 @@ class Epoch(Generic[Item]):
 
     def _items(self) -> Iterator[Item]:
         run = self.run
-        first = 0 if _has_state(run.batches) else run.passed  # what has no state begins anew, up to where it was
+        first = 0 if _has_state(run.batches) else run.passed  # an iterable without state is skipped to its position
         for item in islice(iter(run.batches), first, None):
             run.passed += 1
             yield item
@@ -75,13 +75,13 @@ class Epoch(Generic[Item]):
             run._keep()
 
     def note(self, **numbers: SupportsFloat) -> None:
-        """Note numbers by name; of one that is noted often in an epoch, the mean is shown and logged.
+        """Record metrics by name; the mean over the epoch is shown and logged.
 
         Args:
             numbers: Floats, or tensors of one element: `note(loss=loss)`.
 
         Raises:
-            ValueError: A name is one of the log's own.
+            ValueError: A name is reserved for the log.
         """
         for name, number in numbers.items():
             if name in OF_THE_LOG:
@@ -92,21 +92,21 @@ class Epoch(Generic[Item]):
 
     @property
     def means(self) -> dict[str, float]:
-        """The means of what was noted in this epoch so far, by name."""
+        """The means of the metrics noted in this epoch so far, by name."""
         return {name: total / count for name, (total, count) in self._sums.items()}
 
 
 @public_api
 class Run(Generic[Item]):
-    """Epoch after epoch; made by `track`.
+    """Iterable of epochs, created by `track`.
 
     Attributes:
-        batches: What each epoch goes through.
-        epochs: How many there are in all.
-        done: How many of them are done.
-        passed: How many batches of the one underway were handed out.
-        is_over: Whether early stopping has ended it.
-        seconds: How long it has taken, over all processes.
+        batches: The batches of each epoch.
+        epochs: The total number of epochs.
+        done: The number of epochs that are done.
+        passed: The number of batches yielded in the current epoch.
+        is_over: Whether early stopping has ended the run.
+        seconds: The run time in seconds at the last checkpoint, summed over all processes.
     """
 
     def __init__(
@@ -139,11 +139,11 @@ class Run(Generic[Item]):
         ours = {"run": self, "batches": batches, "until": until}
         self._saved = {**(saved or {}), **{name: one for name, one in ours.items() if _has_state(one)}}
         if self._path is not None:
-            remove_leftovers(self._path)  # one for each kill while a checkpoint was written
+            remove_leftovers(self._path)  # temporary files of processes killed while they wrote a checkpoint
         if self._path is not None and self._path.exists():
             prefix = "run.sums."
             names = [name.removeprefix(prefix) for name in headers("load", self._path) if name.startswith(prefix)]
-            self.sums = dict.fromkeys(names, (0.0, 0))  # whatever the file has noted is what is expected in it
+            self.sums = dict.fromkeys(names, (0.0, 0))  # `load` expects exactly the metrics that the file contains
             load(self._saved, self._path)
         if log is not None:
             self.log = Log(log, self._log_length)
@@ -163,14 +163,14 @@ class Run(Generic[Item]):
             self._display.stop()
 
     def arrays(self) -> dict[str, Any]:
-        """Return where the run has come to, as `tapegrad.io.save` asks for it."""
+        """Return the progress of the run as arrays, for `tapegrad.io.save`."""
         length = self._log_length if self.log is None else self.log.length
         numbers = {"done": self.done, "passed": self.passed, "is_over": self.is_over, "log": length}
         sums = {f"sums.{name}": np.asarray(one, np.float64) for name, one in self.sums.items()}
         return {name: np.asarray(number) for name, number in (numbers | {"seconds": self.seconds}).items()} | sums
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the result of `arrays`."""
         self.done, self.passed, self._log_length = (int(arrays[name]) for name in ("done", "passed", "log"))
         self.is_over, self.seconds = bool(arrays["is_over"]), float(arrays["seconds"])
         for name in self.sums:
@@ -182,7 +182,7 @@ class Run(Generic[Item]):
             self._display.draw(self._text(epoch), self.done * len(self.batches) + self.passed)
 
     def _keep(self, *, at_once: bool = False) -> None:
-        """Write a checkpoint if it is time for one."""
+        """Write a checkpoint if one is due."""
         now = time.monotonic()
         if self._path is not None and (at_once or now - self._kept >= self.every):
             self.seconds = self._before[1] + now - self._since
@@ -190,7 +190,7 @@ class Run(Generic[Item]):
             self._kept = now
 
     def _end(self, epoch: Epoch[Any]) -> None:
-        """Close an epoch: a line, a line of the log, the question whether it was the last, and a checkpoint."""
+        """Finish an epoch: check early stopping, show and log the epoch, and write a checkpoint if due."""
         means = epoch.means
         if self.until is not None:
             if self.until.name not in means:
@@ -227,7 +227,7 @@ def track(
     until: EarlyStopping | None = None,
     show: bool = True,
 ) -> Run[Item]:
-    """Go through batches epoch by epoch, shows how far it is and how well it goes, and can be killed at any moment.
+    """Iterate over batches epoch by epoch, with a progress display, a log, and checkpoints to resume from.
 
         for epoch in track(batches, epochs=20):
             for x, y in epoch:
@@ -235,38 +235,39 @@ def track(
                 opt.step(loss.backward(wrt=model))
                 epoch.note(loss=loss)
 
-    In a terminal there is a bar, if rich is installed, with what is noted, the rows per second and the time that is
-    left; elsewhere a line for each epoch. Both go to the standard error.
+    In a terminal, if rich is installed, a bar shows the metrics, the rows per second and the remaining time. Otherwise
+    a line is printed for each epoch. Both are written to standard error.
 
-    With a checkpoint the same program, run again, goes on where the file says, in the middle of an epoch if need be,
-    and comes to the same parameters, bit for bit, as a run that was never interrupted. For that, whatever changes in
-    the loop has to be in `saved`: the model, the optimizer, and the generator that the loop draws from. A step size
-    that a schedule sets follows from `epoch.step`. A run that is over stays so, and goes on if it gets more epochs; not
-    so one that `until` has ended.
+    With a checkpoint, the same program resumes when it is run again, also in the middle of an epoch. The resulting
+    parameters are identical, bit for bit, to those of an uninterrupted run. This requires that `saved` contains all
+    objects that the loop changes: the model, the optimizer, and the generators that the loop draws from. A learning
+    rate schedule follows from `epoch.step`. A finished run continues if `epochs` is increased, unless `until` ended it.
 
     Args:
-        batches: What each epoch goes through: `Batches`, or whatever has a length and may be iterated again. Where it
-            has come to is in the checkpoint; what has no state of its own, a range, is counted through to there.
-        epochs: How many there are in all, at least 1.
-        log: A file that gets a line for each epoch, of JSON, or of a table if its name ends in `.csv`: its number, its
-            last step, the seconds since the start, and the means of what was noted; in JSON NaN and infinities are
-            null. A table has columns for what the first epoch notes. It begins anew with the run.
-        checkpoint: A file, `.npz` or `.safetensors`, that is written from time to time and at the end, and read first.
-        saved: What is in it, by name: whatever `tapegrad.io.save` takes.
-        every: How many seconds pass between two of them, at least 0, which is one for each batch.
-        until: When the run is over earlier.
-        show: Whether there is anything to see.
+        batches: The batches of each epoch: `Batches`, or another iterable with a length that can be iterated
+            repeatedly. The checkpoint contains the position; an iterable without state, such as a range, is skipped to
+            that position.
+        epochs: The total number of epochs, at least 1.
+        log: A file to which a line is written for each epoch, as JSON, or as CSV if its name ends in `.csv`: the number
+            of the epoch, its last step, the seconds since the start, and the means of the metrics. In JSON, NaN and
+            infinities are null. A CSV file has columns for the metrics of the first epoch. A new run overwrites the
+            file.
+        checkpoint: A file, `.npz` or `.safetensors`, that is written periodically and at the end. If it exists, the run
+            resumes from it.
+        saved: The objects in the checkpoint, by name: any that `tapegrad.io.save` accepts.
+        every: The seconds between two checkpoints, at least 0, which means one for each batch.
+        until: An early stopping criterion, or None.
+        show: Whether to show progress.
 
     Returns:
         An iterable of epochs, which are iterables of batches.
 
     Raises:
-        DTypeError: `epochs` is not a whole number, or `every` not a number.
-        ValueError: A number is out of its range, a checkpoint has nothing to save or no file, or a name in `saved` is
-            one of the run's own. While it runs: `until` watches what no epoch has noted.
-        FileError: The suffix of `checkpoint` names no format, or the file does not fit what is in `saved`.
-        OSError: The folder of `checkpoint` does not exist or may not be written to, or a file cannot be read or
-            written.
+        DTypeError: `epochs` is not an int, or `every` is not a number.
+        ValueError: A number is out of range, only one of `checkpoint` and `saved` is given, or a name in `saved` is
+            reserved. During the run: an epoch did not note the metric of `until`.
+        FileError: The suffix of `checkpoint` is unknown, or the file does not match `saved`.
+        OSError: The folder of `checkpoint` does not exist or is not writable, or a file cannot be read or written.
     """
     return Run(batches, epochs, log=log, checkpoint=checkpoint, saved=saved, every=every, until=until, show=show)
 

@@ -1,4 +1,4 @@
-"""Early stopping: when a run is over because it gets no better."""
+"""Early stopping: end a run when a metric no longer improves."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 @public_api
 class EarlyStopping:
-    """Ends a run when a number that its epochs note has not become better for some epochs.
+    """Early stopping criterion: ends a run when a metric has not improved for some epochs.
 
     Args:
-        name: What the number is noted as, `test_loss`.
-        patience: After how many epochs in a row that are no better than the best, at least 1.
-        mode: Whether lower ones are better, "min", or higher ones, "max". NaN never is.
-        least: By how much at least an epoch has to be better, in the units of the number, at least 0.
+        name: The name under which the metric is noted, such as `test_loss`.
+        patience: The number of consecutive epochs without improvement after which the run ends, at least 1.
+        mode: Whether lower values are better, "min", or higher ones, "max". NaN is never an improvement.
+        least: The improvement that an epoch must exceed, in the units of the metric, at least 0.
 
     Attributes:
-        best: The best number so far; an infinity before the first epoch.
-        waited: How many epochs in a row were no better.
+        best: The best value so far; an infinity before the first epoch.
+        waited: The number of consecutive epochs without improvement.
 
     Raises:
-        DTypeError: `patience` is not a whole number, or `least` not a number.
-        ValueError: `patience` or `least` is out of its range, or `mode` is neither of the two.
+        DTypeError: `patience` is not an int, or `least` is not a number.
+        ValueError: `patience` or `least` is out of range, or `mode` is neither "min" nor "max".
 
     Source:
-        Prechelt, [Early stopping, but when?](https://doi.org/10.1007/978-3-642-35289-8_5), §2.2: his third criterion,
+        Prechelt, [Early stopping, but when?](https://doi.org/10.1007/978-3-642-35289-8_5), §2.2: the third criterion,
         with strips of one epoch.
     """
 
@@ -51,7 +51,7 @@ class EarlyStopping:
         self.waited = 0
 
     def is_over(self, number: float) -> bool:
-        """Take the number of one more epoch, and say whether it was the last."""
+        """Record the metric of one more epoch, and return whether the run is over."""
         gain = self.best - number if self.mode == "min" else number - self.best
         if gain > self.least:
             self.best, self.waited = number, 0
@@ -60,9 +60,9 @@ class EarlyStopping:
         return self.waited >= self.patience
 
     def arrays(self) -> dict[str, Any]:
-        """Return what `tapegrad.io.save` asks for."""
+        """Return the state as arrays, for `tapegrad.io.save`."""
         return {"best": np.asarray(self.best), "waited": np.asarray(self.waited)}
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
-        """Take over what `arrays` gave."""
+        """Restore the result of `arrays`."""
         self.best, self.waited = float(arrays["best"]), int(arrays["waited"])
