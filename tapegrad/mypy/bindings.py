@@ -110,7 +110,7 @@ class Bindings:
         """Bind a type variable of any kind.
 
         Raises:
-            Refusal: It is already bound to something else.
+            CallError: It is already bound to something else.
         """
         kind = self.own.get(variable.id)
         if kind == "size":
@@ -128,7 +128,7 @@ class Bindings:
         """Bind a size variable.
 
         Raises:
-            Refusal: It is already bound to another size.
+            CallError: It is already bound to another size.
         """
         bound, place = self.sizes.get(variable.id, (UNKNOWN, where))
         if surely_differ(bound, size):
@@ -140,7 +140,7 @@ class Bindings:
         """Bind a `*Sizes` variable to any number of sizes.
 
         Raises:
-            Refusal: It is already bound to other sizes.
+            CallError: It is already bound to other sizes.
         """
         if not isinstance(many, Many) or many.variable.id not in self.own:
             return
@@ -157,7 +157,7 @@ class Bindings:
         """Bind a shape variable.
 
         Raises:
-            Refusal: It is already bound to another shape.
+            CallError: It is already bound to another shape.
         """
         if isinstance(shape, AnyType):
             return
@@ -182,7 +182,7 @@ class Bindings:
         """Bind a dtype variable; `finish` compares it with its bound.
 
         Raises:
-            Refusal: It is already bound to another dtype.
+            CallError: It is already bound to another dtype.
         """
         if isinstance(dtype, AnyType | UninhabitedType):
             return
@@ -219,7 +219,7 @@ class Bindings:
             raw: Whether the operands are raw values, whose dtypes NumPy checks.
 
         Raises:
-            Refusal: A computed size differs from the actual one, or a dtype does not match.
+            CallError: A computed size differs from the actual one, or a dtype does not match.
         """
         waiting: list[Computed] = []
         while self.computed and len(waiting) != len(self.computed):
@@ -243,7 +243,7 @@ class Bindings:
         """Reject a number below the minimum of its size name, as the guard of a constructor does.
 
         Raises:
-            Refusal: A number is below the minimum.
+            CallError: A number is below the minimum.
         """
         for variable in variables:
             size, where = self.sizes.get(variable.id, (UNKNOWN, ""))

@@ -355,7 +355,7 @@ def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
     """Reject numbers that a layer's constructor rejects: below a minimum, if it is guarded, or not divisible.
 
     Raises:
-        Refusal: A number is rejected.
+        CallError: A number is rejected.
     """
     owner = _owner_of_init(signature.result)
     if owner is None:

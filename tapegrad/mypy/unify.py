@@ -65,7 +65,7 @@ def unify(bindings: Bindings, formal: Type, actual: Type, where: str) -> None:
     """Bind the type variables in `formal` to the corresponding parts of `actual`.
 
     Raises:
-        Refusal: They do not match.
+        CallError: They do not match.
     """
     if isinstance(formal, TypeAliasType) and is_endless(formal):
         return
@@ -97,7 +97,7 @@ def unify_tensor(bindings: Bindings, formal: TensorParts, actual: TensorParts, w
     """Bind the type variables of a tensor parameter.
 
     Raises:
-        Refusal: They do not match.
+        CallError: They do not match.
     """
     shape = get_proper_type(formal.shape)
     if not isinstance(shape, AnyType):
@@ -374,7 +374,7 @@ def bind_given_shape(bindings: Bindings, formal: Type, given: Type, where: str, 
     """Bind a shape variable by a function's result, unless mypy has compared it with a parameter; never in a lambda.
 
     Raises:
-        Refusal: It is already bound to another shape.
+        CallError: It is already bound to another shape.
     """
     declared = get_proper_type(formal)
     gives = tensor_parts(declared.ret_type) if isinstance(declared, CallableType) else None
