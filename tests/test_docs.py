@@ -371,7 +371,7 @@ def test_a_public_name_without_words_ends_the_build(tmp_path: Path, monkeypatch:
     (tmp_path / "tapegrad" / "room.py").write_text("def bare() -> None: ...\n", "utf-8")
     reference = loaded(ROOT / "docs" / "reference.py")
     monkeypatch.setattr(reference, "ROOT", tmp_path)
-    monkeypatch.setattr(reference, "OUTSIDE_THE_FACE", ())
+    monkeypatch.setattr(reference, "OUTSIDE_THE_PACKAGE", ())
 
     with pytest.raises(SystemExit, match=r"^docs: tapegrad\.bare has no docstring in tapegrad\.room,"):
         reference.main()
@@ -386,7 +386,7 @@ def test_a_public_method_without_words_ends_the_build(tmp_path: Path, monkeypatc
     (tmp_path / "tapegrad" / "room.py").write_text(source, "utf-8")
     reference = loaded(ROOT / "docs" / "reference.py")
     monkeypatch.setattr(reference, "ROOT", tmp_path)
-    monkeypatch.setattr(reference, "OUTSIDE_THE_FACE", ())
+    monkeypatch.setattr(reference, "OUTSIDE_THE_PACKAGE", ())
 
     with pytest.raises(SystemExit, match=r"^docs: tapegrad\.Bare\.bare has no docstring in tapegrad\.room,"):
         reference.main()

@@ -44,7 +44,7 @@ def short(name: str, folder: Path) -> list[str]:
 
 def numbers(pattern: str, line: str) -> list[float]:
     """Return the numbers in a line, whose words are as expected."""
-    match = re.fullmatch(pattern.replace("#", r"([\d.e-]+)"), line)
+    match = re.fullmatch(re.escape(pattern).replace(r"\#", r"([\d.e-]+)"), line)
     assert match is not None, line
     return [float(one) for one in match.groups()]
 

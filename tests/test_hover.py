@@ -131,13 +131,15 @@ def test_methods_say_what_goes_in_and_what_comes_out(editor: Editor) -> None:
             "(method) def forward(x: Tensor[tuple[*Batch@forward, Any], T@forward, float32])"
             " -> Tensor[tuple[*Batch@forward, Any], T@forward, float32]"
         ),
-        "Compute `x @ weight + bias` of float32 `x`, `(..., In)`; gives `(..., Out)`.",
+        "Compute `x @ weight + bias` of float32 `x`, `(..., In)`; the result is `(..., Out)`.",
     )
     assert (
         editor.over(r"(?<=x\.)reshape")[0]
         == "(method) def reshape(*shape: Int | Sizes) -> Tensor[Any, NoneTape, floating[_32Bit]]"
     )
-    assert editor.over(r"(?<=x\.)backward")[1].startswith("Runs the tape backwards and consumes it.\n\nArgs:")
+    assert editor.over(r"(?<=x\.)backward")[1].startswith(
+        "Compute gradients by running the tape backwards, and consume the tape.\n\nArgs:"
+    )
 
 
 def test_the_page_shows_what_an_editor_shows(tmp_path: Path) -> None:

@@ -204,9 +204,9 @@ from tapegrad.ops.scatter import getitem as getitem
 from tapegrad.ops.shift import flip as flip
 from tapegrad.ops.shift import pad as pad
 from tapegrad.ops.shift import roll as roll
-from tapegrad.ops.sign import copysign as copysign
-from tapegrad.ops.sign import heaviside as heaviside
-from tapegrad.ops.sign import signbit as signbit
+from tapegrad.ops.signs import copysign as copysign
+from tapegrad.ops.signs import heaviside as heaviside
+from tapegrad.ops.signs import signbit as signbit
 from tapegrad.ops.softmax import log_softmax as log_softmax
 from tapegrad.ops.softmax import softmax as softmax
 from tapegrad.ops.sort import argsort as argsort

@@ -215,7 +215,7 @@ def erf(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         x: Any shape, a float dtype.
 
     Returns:
-        The shape of `x`, between -1 and 1: the share of a normal distribution within x √2 deviations of its mean.
+        The shape of `x`, between -1 and 1, the share of a normal distribution within x √2 deviations of its mean.
 
     Raises:
         DTypeError: `x` is not a float.

@@ -51,7 +51,7 @@ def upsample2d(
             `bilinear` only.
 
     Returns:
-        `(N, C, s H, s W)`, without a batch if `x` has none. `bilinear` may give NaN next to an infinity: 0 * inf.
+        `(N, C, s H, s W)`, without a batch if `x` has none. `bilinear` may give NaN next to an infinity, 0 * inf.
 
     Raises:
         ShapeError: The rank is wrong, the image is empty, or `scale` is below 1.

@@ -143,7 +143,7 @@ def test_the_way_back_is_that_of_finite_differences() -> None:
         grads = tapem.backward(scalar).eval(longer).unwrap()
 
         def backward(given: Any) -> None:
-            dy = given.take(out)
+            dy = given.pop_output(out)
             given.add(operand, dy * grads.of(longer[0]).data)
             given.add(other, dy * grads.of(longer[1]).data)
 
