@@ -171,9 +171,7 @@ class _Plan(NamedTuple):
     pitch: int  # windows in a row
     gathered: tuple[int, ...]  # sizes after the rows of the first axis, (*S', width, *K, C)
     images: int  # at a time
-    chunks: tuple[
-        tuple[slice, tuple[Move, ...]], ...
-    ]  # rows of the first axis at a time, and the copies that they need
+    chunks: tuple[tuple[slice, tuple[Move, ...]], ...]  # rows of the first axis at a time, and their copies
     is_plain: bool  # nothing is gathered: the cells are the windows
 
 

@@ -171,7 +171,7 @@ def use_fast(*, is_on: bool) -> None:
         is_on: Whether large arrays use compiled kernels.
 
     Raises:
-            ModuleNotFoundError: `is_on` is true and Numba is not installed.
+        ModuleNotFoundError: `is_on` is true and Numba is not installed.
     """
     if is_on and not _has_numba():
         message = "use_fast: compiled kernels need Numba, which the extra `fast` brings"

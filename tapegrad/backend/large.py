@@ -25,7 +25,7 @@ def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> A
     Args:
         function: The ufunc.
         operands: Arrays that broadcast, some of them large.
-            out: The array for the result, which may be one of the operands.
+        out: The array for the result, which may be one of the operands.
     """
     shape = np.broadcast(*operands).shape
     given = [one_number(one) if is_one(one) else one for one in operands]

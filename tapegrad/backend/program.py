@@ -116,10 +116,10 @@ class Program:
         """Return the values for some arguments.
 
         Args:
-                arrays: The arguments of the program, in order; they broadcast to `shape`.
-                numbers: Those of the sheet.
-                shape: Of the values.
-                compiler: Returns an equivalent kernel for arrays of rank 1 and 0, or None.
+            arrays: The arguments of the program, in order; they broadcast to `shape`.
+            numbers: Those of the sheet.
+            shape: Of the values.
+            compiler: Returns an equivalent kernel for arrays of rank 1 and 0, or None.
         """
         given = [one_number(array) if is_one(array) else _whole(array, shape) for array in arrays]
         results = {place: ROOMS.empty(shape, dtype) for place, dtype in self.computed.items()}
