@@ -97,9 +97,7 @@ class _Parts:
     def wait(self) -> None:
         """Wait until all parts are done, and raise the first error."""
         self._all_done.acquire()
-        del (
-            self._work
-        )  # a thread that ends, or has not begun, must not keep a reference to the arrays: references are counted
+        del self._work  # a thread that ends, or has not begun, must not add to the counted references to the arrays
         if self._failures:
             raise self._failures[0]
 
