@@ -46,8 +46,8 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
     example in `range(n)`, it is compiled for each value; for a comparison, for each answer. Everything else is compared
     at each call, and the step is compiled again after a change: attributes, containers, arrays, and the variables
     that the step and the functions it calls read without being given them. A parameter, a buffer or an optimizer must
-    be an argument. An object of a class written in C, or of the standard library, is compared by identity: changes inside
-    it are not detected.
+    be an argument. An object of a class written in C, or of the standard library, is compared by identity: changes
+    inside it are not detected.
 
     Generators give a seed for each call, and `jax.random` draws from it: reproducible, but not NumPy's numbers. Invalid
     values, for example a label that is no class, raise an error only if they are known while the function is traced;
