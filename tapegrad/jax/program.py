@@ -39,13 +39,13 @@ class Program:
     """A compiled step.
 
     Attributes:
-            call: Maps the arrays of a binding to those of `changed`, then of `moved`, then of the result.
-            changed: The parameters and buffers whose values it changes.
-            moved: The optimizer arrays that it changes.
-            seeded: The generators from which it draws; the last is that of the innermost `random`.
-            numbers: How it uses the numbers that the step is given.
-            result: Builds the result from the arrays.
-            is_lasting: Whether later calls can use it: tracing it has changed nothing that the step reads.
+        call: Maps the arrays of a binding to those of `changed`, then of `moved`, then of the result.
+        changed: The parameters and buffers whose values it changes.
+        moved: The optimizer arrays that it changes.
+        seeded: The generators from which it draws; the last is that of the innermost `random`.
+        numbers: How it uses the numbers that the step is given.
+        result: Builds the result from the arrays.
+        is_lasting: Whether later calls can use it: tracing it has changed nothing that the step reads.
     """
 
     call: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""IPython extension: `%load_ext tapegrad.notebook` lets mypy check each cell, after all earlier ones, before it runs."""
+"""IPython extension: `%load_ext tapegrad.notebook` lets mypy check each cell after the earlier ones, before it runs."""
 
 from __future__ import annotations
 
