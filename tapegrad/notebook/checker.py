@@ -115,7 +115,7 @@ class Checker:
         self._is_loading = False
 
     def _write(self, draft: Draft) -> Question:
-        """Write a program with a new file size: for a file of the same size mypy compares times in whole seconds only.
+        """Write a program with a later file time: for files of the same size mypy compares times in whole seconds.
 
         The child must never unload a module: mypy's daemon then reports errors twice, and stops at the second
         (`assert file not in self.flushed_files` in mypy 2.4). So each program imports what the child has loaded.
@@ -217,7 +217,7 @@ class Checker:
 
 
 def _plugin_version() -> str:
-    """Return a hash that changes with any file of the plugin and the ops, because the child does not reload them."""
+    """Return the time of the newest file of the library, because the child does not reload the plugin and the ops."""
     newest = max(file.stat().st_mtime_ns for file in Path(__file__).parent.parent.rglob("*.py"))
     return str(newest)
 
