@@ -1,11 +1,11 @@
-"""Convolution in NumPy: channels stand last in memory, and windows of which none overlap are the rows of a matrix.
+"""Convolution in NumPy: channels are last in memory, and windows that do not overlap are the rows of a matrix.
 
-Where channels stand last, what a window sees along the last axis lies in one piece. Windows that are neighbours
-overlap; but those as far apart as a window is long do not, and are the rows of a matrix without a copy. So there are
-as many matrices, called phases, as a window is long. What it sees along other axes is gathered, some rows at a time.
+With the channels last, the part of a window along the last axis is contiguous. Neighbouring windows overlap, but
+windows that are one window length apart do not, and form the rows of a matrix without a copy. So there are as many
+matrices, called phases, as a window has positions. Along the other axes the windows are gathered, some rows at a time.
 
-Whatever the shape says, a result has its channels last in memory. What follows keeps that order, so that a stack of
-convolutions converts its images once.
+A result always has its channels last in memory. Later ops keep that order, so that a stack of convolutions converts
+its images once.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ Index: TypeAlias = "tuple[Any, ...]"
 Move: TypeAlias = "tuple[Index | None, Index | None, Index]"
 
 _BYTES: Final = 1 << 21  # of gathered cells at a time
-_TOO_MANY: Final = 1 << 26  # bytes of a row with all its windows laid out, as of a long line under a long kernel
-_GAP: Final = 8  # windows that are this many of their lengths apart are not gathered with what lies between them
-_PLACES: Final = 512  # at a time at least, for each time all kernels are read
+_TOO_MANY: Final = 1 << 26  # bytes of a row with all its windows copied out, as for a long line under a long kernel
+_GAP: Final = 8  # windows at least this many window lengths apart are gathered without the cells between them
+_PLACES: Final = 512  # minimum positions at a time, because all kernels are read each time
 _EVERY: Final = slice(None)
 
 
 def convolve(x: Array, w: Array, slide: Slide) -> Array:
-    r"""Slide kernels over cells, see `Backend.convolve`.
+    r"""Correlate cells with kernels, see `Backend.convolve`.
 
     $$y_{ngo,i} = \\sum_{ck} x_{ngc,\\,(si + dk - b) / r} \\, w_{gock}$$
 
-    Places i and elements k stand for each other in it: of whichever there are more, the cells at each are a row of a
-    matrix, which holds a column for each of the others.
+    The positions i and the elements k have symmetric roles: whichever are more numerous give the rows of a matrix,
+    which has a column for each of the others.
     """
     kernel, sizes = w.shape[3:], slide.sizes
     shape = (*x.shape[:2], w.shape[1], *sizes)
     if not x.size * w.size * prod(sizes):
         return np.zeros(shape, x.dtype)
-    np.empty(shape, x.dtype)  # refused here if there is no room for it: the plan would be as long
+    np.empty(shape, x.dtype)  # raises MemoryError here if it does not fit, before a plan of that size is made
     if len(sizes) == 1:
         flat = Slide(*((one, *numbers) for one, numbers in zip((1, 1, 1, 1, 0), slide, strict=True)))
         return convolve(x[..., None, :], w[..., None, :], flat)[..., 0, :]
@@ -60,14 +60,14 @@ def convolve(x: Array, w: Array, slide: Slide) -> Array:
 
 
 def _by_places(x: Array, w: Array, slide: Slide) -> Array:
-    """Multiply the windows at all places with the kernels."""
+    """Multiply the windows at all positions by the kernels."""
     (n, g, *_), (_, o, _, *kernel) = x.shape, w.shape
     plan = _planned(x.shape, x.itemsize, tuple(kernel), *slide, o)
     filters = w.transpose(0, 1, *(3 + axis for axis in plan.order), 2).reshape(g, o, -1).swapaxes(1, 2)
-    if w.nbytes < _BYTES:  # BLAS takes up to half as long where both run along the columns
+    if w.nbytes < _BYTES:  # BLAS takes up to half as long when the columns of both are contiguous
         filters = np.ascontiguousarray(filters)
     y = ROOMS.empty((n, *slide.sizes[:-1], plan.pitch, g, o), x.dtype)
-    with np.errstate(invalid="ignore"):  # of an infinity times a zero that means nothing, BLAS's own among them
+    with np.errstate(invalid="ignore"):  # from infinity times an unused zero, also inside BLAS
         for images, rows, phases in _gathered(x, plan):
             out = y[images, rows].reshape(-1, g, o).swapaxes(0, 1)
             for phase, windows in enumerate(phases):
@@ -76,7 +76,7 @@ def _by_places(x: Array, w: Array, slide: Slide) -> Array:
 
 
 def _by_elements(x: Array, w: Array, slide: Slide, *, is_exact: bool = False) -> Array:
-    """Multiply the cells that the elements of all kernels meet with the kernels."""
+    """Multiply the cells that the elements of all kernels meet by the kernels."""
     (g, o, _, *kernel), sizes, rank = w.shape, slide.sizes, len(slide.sizes)
     x = x.swapaxes(0, 2)
     turned = (tuple(kernel), slide.dilation, slide.stride)
@@ -88,7 +88,7 @@ def _by_elements(x: Array, w: Array, slide: Slide, *, is_exact: bool = False) ->
             met = _pitched(kernels[:, images, rows], plan.pitch).reshape(g, -1, o)
             for phase, cells in enumerate(phases):
                 total = total + met[:, phase :: len(phases)].swapaxes(1, 2) @ cells
-    # A zero behind a row met an infinity: gather the rows once more, and none of the windows behind them.
+    # A zero after a row met an infinity: gather the rows again, without the windows that reach past their row.
     if plan.pitch > kernel[-1] and not np.isfinite(total).all():
         return _by_elements(x.swapaxes(0, 2), w, slide, is_exact=True)
     y: Array = total.reshape(g, o, *(sizes[axis] for axis in plan.order), x.shape[2])
@@ -96,7 +96,7 @@ def _by_elements(x: Array, w: Array, slide: Slide, *, is_exact: bool = False) ->
 
 
 def _exchanged(x: Array, w: Array, slide: Slide) -> Array:
-    """Let what was kernels be cells and what was cells be kernels; seen from them, the places run the other way."""
+    """Exchange the roles of kernels and cells; the positions then run in the opposite direction."""
     before = tuple((m - 1) * s - b for m, s, b in zip(slide.sizes, slide.stride, slide.before, strict=True))
     back = Slide(slide.sizes, slide.stride, slide.spread, slide.dilation, before)
     y = convolve(w.swapaxes(0, 1), x.swapaxes(0, 1), back)
@@ -105,7 +105,7 @@ def _exchanged(x: Array, w: Array, slide: Slide) -> Array:
 
 
 def _interleaved(x: Array, w: Array, slide: Slide) -> Array:
-    """Compute apart the places that meet the same elements, for which the cells do not stand apart any more."""
+    """Compute the positions that meet the same elements separately, so that their cells need no dilation."""
     sizes, rank = slide.sizes, len(slide.sizes)
     y = np.zeros((len(x), *sizes, x.shape[1], w.shape[1]), x.dtype).transpose(0, -2, -1, *range(1, 1 + rank))
     x = _channels_last(x).transpose(1, 0, -1, *range(2, 2 + rank))
@@ -119,7 +119,7 @@ def _interleaved(x: Array, w: Array, slide: Slide) -> Array:
 
 
 def _every_other(i: int, k: int, m: int, d: int, r: int, b: int) -> tuple[Any, ...] | None:
-    """Return the places i, i + r, ... of m, the elements of k that they meet if any, and how these slide."""
+    """Return the positions i, i + r, ... of m, the elements of k that they meet if any, and their geometry."""
     apart = r // gcd(d, r)
     first = next((element for element in range(min(apart, k)) if (i + d * element - b) % r == 0), None)
     if first is None or i >= m:
@@ -136,7 +136,7 @@ def _every_other(i: int, k: int, m: int, d: int, r: int, b: int) -> tuple[Any, .
 
 
 class _Axis(NamedTuple):
-    """How windows lie along one axis: place i sees cell j with element k where r j + b = s i + d k."""
+    """The geometry of windows along one axis: position i meets cell j at element k where r j + b = s i + d k."""
 
     cells: int
     places: int
@@ -146,14 +146,14 @@ class _Axis(NamedTuple):
     before: int  # b
 
     def met(self, element: int, places: slice) -> tuple[slice, slice] | None:
-        """Return which of some places see a cell with an element, counted from the first of them, and which cells."""
+        """Return which of some positions meet a cell at an element, counted from the first of them, and which cells."""
         offset = self.step * places.start + self.reach * element - self.before
         apart = self.spread // gcd(self.spread, self.step)
         place = next((i for i in range(apart) if (self.step * i + offset) % self.spread == 0), None)
         if place is None:
             return None
         cell, hop = (self.step * place + offset) // self.spread, self.step * apart // self.spread
-        late = max(0, -(cell // hop))  # to see the first cell
+        late = max(0, -(cell // hop))  # positions until the first cell is met
         place, cell = place + late * apart, cell + late * hop
         count = min(-((place - places.stop + places.start) // apart), -((cell - self.cells) // hop))
         if count <= 0:
@@ -162,16 +162,16 @@ class _Axis(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """How windows are gathered, row by row; in a row some reach into the next, and mean nothing."""
+    """How windows are gathered, row by row; windows that reach into the next row are computed but not used."""
 
     order: tuple[int, ...]  # of the axes of a window
     window: int  # elements
     hop: int  # elements from a window to the next
     phases: int
     pitch: int  # windows in a row
-    gathered: tuple[int, ...]  # sizes behind the rows of the first axis, (*S', width, *K, C)
+    gathered: tuple[int, ...]  # sizes after the rows of the first axis, (*S', width, *K, C)
     images: int  # at a time
-    chunks: tuple[tuple[slice, tuple[Move, ...]], ...]  # rows of the first axis at a time, and what they are made of
+    chunks: tuple[tuple[slice, tuple[Move, ...]], ...]  # rows of the first axis at a time, and their copies
     is_plain: bool  # nothing is gathered: the cells are the windows
 
 
@@ -189,7 +189,7 @@ def _planned(
     *,
     is_exact: bool = False,
 ) -> _Plan:
-    """Plan for windows of `few` elements, `reach` apart, at `many` places, `step` apart, and so many columns."""
+    """Plan for windows of `few` elements, `reach` apart, at `many` positions, `step` apart, and `columns` columns."""
     n, g, c, *cells = shape
     *others, run = few
     behind = -(-(run - 1) // step[-1])  # windows of a row that reach into the next
@@ -223,11 +223,11 @@ def _planned(
 
 def _pays(behind: float, run: int, c: int, columns: int) -> bool:
     """Return whether products with unused windows take less time than gathering along the last axis."""
-    return behind * columns * c <= (1 - 1 / run) * (6 * c + 40)  # as measured; 40 is for beginning a copy
+    return behind * columns * c <= (1 - 1 / run) * (6 * c + 40)  # as measured; 40 is the cost of starting a copy
 
 
 def _moves(axes: list[_Axis], rows: slice, few: tuple[int, ...], *, is_all: bool) -> tuple[Move, ...]:
-    """Return for each element of a window what it must clear, where it goes and from where, for these rows."""
+    """Return for each element of a window the area to clear, the destination and the source, for these rows."""
     found: list[Move] = []
     for element in product(*map(range, few)):
         parts = (rows, *(slice(0, axis.places) for axis in axes[1:]))
@@ -243,7 +243,7 @@ def _moves(axes: list[_Axis], rows: slice, few: tuple[int, ...], *, is_all: bool
 
 
 def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[slice, slice, list[Array]]]:
-    """Return images, rows, and of the windows in them a stack of matrices, `(G, places, window)`, for each phase."""
+    """Yield images, rows, and of the windows in them a stack of matrices, `(G, positions, window)`, for each phase."""
     cells = _channels_last(x)
     if plan.is_plain:
         yield _EVERY, _EVERY, [cells.reshape(len(cells), -1, plan.window)]
@@ -266,14 +266,14 @@ def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[slice, slice, list[Array]
 
 
 def _phase(room: Array, first: int, count: int, plan: _Plan) -> Array:
-    """Return every so many of all windows, of which none overlap, as a matrix."""
+    """Return every n-th window, which do not overlap, as the rows of a matrix."""
     shape = (len(room), -((first - count) // plan.phases), plan.window)
     strides = (room.strides[0], plan.phases * plan.hop * room.itemsize, room.itemsize)
     return np.ndarray(shape, room.dtype, room, first * plan.hop * room.itemsize, strides)
 
 
 def _pitched(values: Array, pitch: int) -> Array:
-    """Put zeros behind each row, `(G, N, *S, O)`, which is so long then."""
+    """Pad each row, `(G, N, *S, O)`, with zeros at its end to the length of the pitch."""
     if values.shape[-2] == pitch:
         return values
     out = ROOMS.empty((*values.shape[:-2], pitch, values.shape[-1]), values.dtype)
@@ -283,7 +283,7 @@ def _pitched(values: Array, pitch: int) -> Array:
 
 
 def _channels_last(x: Array) -> Array:
-    """Return cells `(N, G, C, *S)` as `(G, N, *S, C)`, a view if that is how they stand in memory."""
+    """Return cells `(N, G, C, *S)` as `(G, N, *S, C)`, a view if they are stored in that order."""
     if x.shape[2] > 1 and x.strides[2] != x.itemsize:
         x = np.ascontiguousarray(x.transpose(0, *range(3, x.ndim), 1, 2)).transpose(
             0, x.ndim - 2, x.ndim - 1, *range(1, x.ndim - 2)

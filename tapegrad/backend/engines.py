@@ -1,4 +1,4 @@
-"""Which engine a value belongs to: asked by type, answered from a table that engines enter themselves in."""
+"""Lookup of the engine for a value, by its type; each engine registers its types."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 _by_type: dict[type, Backend[Any]] = {}
 _numpy_types: set[type] = set()
-# An engine registers when its room is imported, and that is when the first of its values is seen: some rooms are on a
-# floor above this one, and whoever only reads the rules of the ops needs no NumPy.
+# An engine registers when its module is imported, which happens when the first of its values is used: some of these
+# modules are in a higher layer, and code that only reads the shape rules of the ops needs no NumPy.
 _rooms = {
     "tapegrad.jax.traced.Traced": "tapegrad.jax.engine",
     "numpy.generic": "tapegrad.backend.fast",
@@ -21,16 +21,16 @@ _rooms = {
 
 
 def register(backend: Backend[Any], *types: type) -> None:
-    """Make `backend` the engine of all values of these types."""
+    """Register `backend` as the engine of all values of these types."""
     _by_type.update(dict.fromkeys(types, backend))
     if backend.name == "numpy":
         _numpy_types.update(types)
 
 
 def engine(value: Any, *others: Any) -> Backend[Any]:
-    """Return the engine that computes with these values: of several, the one that is not NumPy.
+    """Return the engine for these values: the one that is not NumPy if there is one.
 
-    Of two such it is that of tensors, which know what to do with a value below them.
+    Of two such engines it is that of tensors, which accepts raw values as operands.
 
     Raises:
         TypeError: No engine computes with a value of this type.
@@ -44,11 +44,11 @@ def engine(value: Any, *others: Any) -> Backend[Any]:
         return _by_type[kind]
     except KeyError:
         _enter(kind)
-        return engine(value, *others)  # of which more may now be known to be NumPy's
+        return engine(value, *others)  # the import may have registered more of them as NumPy's
 
 
 def _enter(kind: type) -> None:
-    """Enter a type beside the nearest of its bases in the table."""
+    """Register a type with the engine of the nearest of its bases in the table."""
     for base in kind.__mro__:
         room = _rooms.get(f"{base.__module__}.{base.__qualname__}")
         if room is not None:

@@ -1,8 +1,8 @@
-"""NumPy whose primitives that memory bounds are compiled: what the extra `fast` adds, and how it is turned off.
+"""NumPy with compiled kernels for memory-bound primitives: the extra `fast`, and `use_fast`, which turns it off.
 
-Numba is imported when a large array first meets a kernel, and a kernel is compiled when it first runs; after that it is
-on disk. Kernels run in one thread each and let go of Python's lock, so that Numba's own threads, which would stand in
-the way of BLAS's, are never started.
+Numba is imported when a large array first reaches a kernel, and a kernel is compiled when it first runs; after that it
+is cached on disk. Kernels run single-threaded and release the GIL, so that Numba's own threads, which would compete
+with BLAS's, are never started.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_SETTING: Final = os.environ.get("TAPEGRAD_FAST", "1")  # 0 for no kernels, and `all` for small arrays too, in tests
-_LARGE: Final = 1 if _SETTING == "all" else 1 << 15  # elements; below, NumPy is done before a kernel is found
-_BLOCK: Final = 1 << 18  # elements whose rows a kernel goes through at a time, and adds up
-_FAR: Final = 1 << 31  # elements of a plane that 32 bits do not count
-_UPDATES: Final = 1 if _SETTING == "all" else 1 << 18  # elements for which an update is worth being written down
-_AS_FAST: Final = 4  # threads that write new arrays about as fast as one changes them where they stand
-_PROGRAMS: Final = 1 if _SETTING == "all" else 1 << 16  # elements that are worth writing a program down
+_SETTING: Final = os.environ.get("TAPEGRAD_FAST", "1")  # 0 for no kernels, `all` for small arrays too, in tests
+_LARGE: Final = 1 if _SETTING == "all" else 1 << 15  # elements; below, NumPy is done before a kernel is looked up
+_BLOCK: Final = 1 << 18  # elements of the rows that a kernel processes and sums at a time
+_FAR: Final = 1 << 31  # elements of a plane, too many for a 32-bit index
+_UPDATES: Final = 1 if _SETTING == "all" else 1 << 18  # elements for which tracing an update pays
+_AS_FAST: Final = 4  # threads that write new arrays about as fast as one thread changes them in place
+_PROGRAMS: Final = 1 if _SETTING == "all" else 1 << 16  # elements for which tracing a program pays
 
 
 def _compiler(program: Program, given: Sequence[Array]) -> Kernel | None:
-    """Return the kernel of a program, if it has one and the arrays are large."""
+    """Return the kernel of a program, or None if it has none or the arrays are small."""
     if max(array.size for array in given) < _LARGE:
         return None
     found: Kernel | None = import_module("tapegrad.backend.generated").kernel(program, given)
@@ -51,7 +51,7 @@ def _compiler(program: Program, given: Sequence[Array]) -> Kernel | None:
 
 
 class Fast(numpy.NumPy):
-    """NumPy, and compiled kernels for what goes through whole rows of large arrays of floats."""
+    """NumPy, with compiled kernels for operations on whole rows of large float arrays."""
 
     compiler = staticmethod(_compiler)
     fused_from = _PROGRAMS
@@ -122,7 +122,7 @@ class Fast(numpy.NumPy):
             return super().layer_norm_back(x, w, dy, eps, wanted)
         dx, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
         kernel, eps = _kernel("layer_norm_back"), x.dtype.type(eps)
-        # Each block has sums of its own, whatever the threads: so each run gives the same bits.
+        # Each block has its own sums, independent of the number of threads: so each run gives the same bits.
         sums = np.zeros((_blocks(x), 2, x.shape[-1]), x.dtype)
         _over_rows(lambda block, *rows: kernel(*rows, w, eps, sums[block]), x, dy, dx, factor)
         dw, db = np.add.reduce(sums, axis=0)
@@ -164,14 +164,14 @@ class Fast(numpy.NumPy):
 def use_fast(*, is_on: bool) -> None:
     """Turn the compiled kernels of the extra `fast` on or off, for the whole process.
 
-    They are on where Numba is installed, unless the variable TAPEGRAD_FAST is 0 when the first tensor is made. Results
+    They are on if Numba is installed, unless the variable TAPEGRAD_FAST is 0 when the first tensor is created. Results
     differ in the last digits, and a kernel does not warn of overflow as NumPy does.
 
     Args:
-        is_on: Whether large arrays are to meet kernels.
+        is_on: Whether large arrays use compiled kernels.
 
     Raises:
-        ModuleNotFoundError: They are to be on, and Numba is not installed.
+        ModuleNotFoundError: `is_on` is true and Numba is not installed.
     """
     if is_on and not _has_numba():
         message = "use_fast: compiled kernels need Numba, which the extra `fast` brings"
@@ -187,13 +187,13 @@ def _has_numba() -> bool:
 
 
 def _are_for_one_pass(rows: Sequence[Sequence[Array]]) -> bool:
-    """Return whether sets of arrays are large enough for what goes through them once."""
+    """Return whether sets of arrays are large enough to be processed in one pass."""
     is_whole = all(one.shape == first.shape for first, *others in rows for one in others)
     return is_whole and sum(first.size for first, *_ in rows) >= _UPDATES
 
 
 def _are_rows(axis: Axis, *arrays: Array) -> bool:
-    """Return whether arrays are large, of one float dtype, and lie row behind row along the axis."""
+    """Return whether arrays are large, of one float dtype, and have contiguous rows along the axis."""
     first = arrays[0]
     return (
         first.size >= _LARGE
@@ -206,19 +206,19 @@ def _are_rows(axis: Axis, *arrays: Array) -> bool:
 
 
 def _filled(name: str, y: Array, *others: Array, options: tuple[Any, ...] = ()) -> Array:
-    """Return what a kernel writes into a room like its first array."""
+    """Return what a kernel writes into a buffer like its first array."""
     out = ROOMS.empty(y.shape, y.dtype)
     _run(name, y, *others, out, options=options)
     return out
 
 
 def _in_place(name: str, y: Array, dy: Array, *, is_free: bool) -> Array:
-    """Return what a kernel makes of a gradient: in its place if it is free, else in that of a copy."""
+    """Return what a kernel makes of a gradient: in place if it is free, else in a copy."""
     dx, kernel = dy if is_free else ROOMS.empty(y.shape, y.dtype), _kernel(name)
 
     def work(_: int, y: Array, dy: Array, dx: Array) -> None:
         if not is_free:
-            np.copyto(dx, dy)  # block by block, so that the kernel finds it in a cache
+            np.copyto(dx, dy)  # block by block, so that the kernel finds it in the cache
         kernel(y, dx)
 
     _over_rows(work, y, dy, dx)
@@ -226,7 +226,7 @@ def _in_place(name: str, y: Array, dy: Array, *, is_free: bool) -> Array:
 
 
 def _bits(x: Array) -> Array:
-    """Return floats as the whole numbers that have their bits."""
+    """Return floats reinterpreted as integers of the same bits."""
     return x.view(np.int32 if x.dtype.char == "f" else np.int64)
 
 
@@ -242,7 +242,7 @@ def _kernel(name: str, room: str = "kernels") -> Callable[..., None]:
 
 
 def _over_rows(work: Callable[..., None], *arrays: Array) -> None:
-    """Work on a block of rows at a time, which has a number, on several threads."""
+    """Run `work` on a block of rows at a time, with the number of the block, on several threads."""
     matrices, step = [array.reshape(-1, array.shape[-1]) for array in arrays], _in_block(arrays[0])
 
     def part(first: int, last: int) -> None:
@@ -253,7 +253,7 @@ def _over_rows(work: Callable[..., None], *arrays: Array) -> None:
 
 
 def _kind_of_image(x: Array, windows: Windows) -> str | None:
-    """Say how a large array of floats lies: plane behind plane, or with the channels of a cell together."""
+    """Return how a large array of floats is stored: with channels first or with channels last."""
     if prod(windows.shape) < _LARGE or x.dtype.char not in "fd" or prod(windows.shape[-2:]) >= _FAR:
         return None
     if x.flags.c_contiguous:
@@ -266,7 +266,7 @@ def _channels_last(x: Array, rank: int) -> Array:
 
 
 def _image(x: Array, sizes: Sequence[int], kind: str) -> Array:
-    """Return an array of any values with other sizes along its last axes, which lies as `x` does."""
+    """Return an uninitialized array with other sizes along its last axes, in the memory order of `x`."""
     *batch, channels = x.shape[: x.ndim - len(sizes)]
     if kind == "planes":
         return ROOMS.empty((*batch, channels, *sizes), x.dtype)
@@ -274,7 +274,7 @@ def _image(x: Array, sizes: Sequence[int], kind: str) -> Array:
 
 
 def _over_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any, ...] = ()) -> None:
-    """Run a kernel over images, which lie as the last of them does, on several threads."""
+    """Run a kernel over images, in the memory order of the last of them, on several threads."""
     kind, rank = name.rpartition("_")[2], len(windows.sizes)
     # A line is an image of one row.
     over = tuple((1,) * (2 - rank) + tuple(one) for one in (windows.kernel, windows.stride))
@@ -294,7 +294,7 @@ def _over_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any
 
 
 def _in_block(x: Array) -> int:
-    """Return how many rows of an array make a block."""
+    """Return the number of rows of an array in a block."""
     return max(1, _BLOCK // int(x.shape[-1]))
 
 

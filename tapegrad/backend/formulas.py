@@ -1,4 +1,4 @@
-"""Elementwise functions by name: those of NumPy, and formulas where it has none or is slow."""
+"""Elementwise functions by name: NumPy's, and formulas where NumPy has none or is slow."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Q: Final = (
 
 def erf(x: Array) -> Array:
     """Compute the error function, to a few units in the last place."""
-    if x.dtype.itemsize < 4:  # half a float would overflow on the way
+    if x.dtype.itemsize < 4:  # the square and the products would overflow in half precision
         return np.asarray(erf(x.astype(np.float32)).astype(x.dtype))
     positive = np.minimum(np.abs(x), 6)  # erf(6) rounds to 1
     square = positive * positive
@@ -65,7 +65,7 @@ def erf(x: Array) -> Array:
 
 
 def ldexp(x: Array, y: Array) -> Array:
-    """Multiply `x` by two to the power `y`, of ints of any dtype: NumPy takes some on some platforms only."""
+    """Multiply `x` by two to the power `y`, of ints of any dtype: NumPy accepts some only on some platforms."""
     exponents = np.clip(y.astype(np.float64), -10_000, 10_000).astype(np.int32)  # beyond, all is 0 or infinite
     return np.asarray(np.ldexp(x, exponents))
 
@@ -74,16 +74,16 @@ def power(x: Array, y: Array) -> Array:
     """Raise `x` to the power `y`."""
     if y.ndim > 0:
         return np.asarray(x**y)
-    exponent = y.item()  # NumPy's short ways to squares and roots are for Python's numbers only
+    exponent = y.item()  # NumPy has fast paths for squares and roots for Python numbers only
     if exponent == 3:
-        return x * x * x  # two products cost a three-hundredth of `x**3`
+        return x * x * x  # two products take a three-hundredth of the time of `x**3`
     return np.asarray(x**exponent)
 
 
 def sigmoid(x: Array, out: Array | None = None) -> Array:
-    """Compute `1 / (1 + exp(-x))`; by `tanh(x / 2)` what is far below zero would lose all its digits."""
+    """Compute `1 / (1 + exp(-x))`; with `tanh(x / 2)`, results far below zero would lose all their digits."""
     out = np.asarray(np.negative(x, out=out))
-    with np.errstate(over="ignore"):  # 1 / inf is the 0 that is meant
+    with np.errstate(over="ignore"):  # 1 / inf is 0, the correct result
         np.exp(out, out)
         out += 1
         return np.asarray(np.divide(1, out, out))

@@ -1,4 +1,4 @@
-"""Programs of elementwise steps as kernels: one loop over the elements, written down for Numba to compile."""
+"""Compiled kernels for elementwise programs: one loop over the elements, generated as source text for Numba."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tapegrad.backend.program import Instruction, Program
 
-# A function that is not here is left to NumPy, whose loops are as good as Numba's over the C library.
+# A function that is not here runs in NumPy, whose loops are as fast as Numba's calls of the C library.
 _WRITTEN: Final[dict[Any, str]] = {
     np.absolute: "abs({0})",
     np.add: "{0} + {1}",
@@ -61,39 +61,39 @@ def kernel(count, {parameters}):
 """
 _NOWHERE: Final[Mapping[Place, int]] = {}
 _kernels: dict[str, Callable[..., None]] = {}
-_texts: dict[Any, Text | None] = {}  # of programs that differ in their numbers alone
+_texts: dict[Any, Text | None] = {}  # of programs that differ only in their numbers
 
 
 class Kernel(NamedTuple):
-    """What computes a program in one loop; the numbers in it are parameters, so that others need no other kernel."""
+    """A function that computes a program in one loop; its numbers are parameters, so that others reuse the kernel."""
 
     function: Callable[..., None]
-    operands: list[tuple[Any, Any]]  # slots, with the dtype that a number of Python's takes
+    operands: list[tuple[Any, Any]]  # slots, with the dtype to which a Python number is converted
 
     def taken(self, numbers: Sequence[Any]) -> list[Any]:
-        """Return the numbers of a sheet as the function takes them."""
+        """Return the numbers of a sheet, converted for the function."""
         return [_number(number_of(operand, numbers), dtype) for operand, dtype in self.operands]
 
     def run(self, given: Sequence[Any], taken: Sequence[Any], results: Sequence[Any], first: int, last: int) -> None:
-        """Compute some elements; what is the same for all is of rank 0."""
+        """Compute some elements; operands of rank 0 are the same for all."""
         arrays = [array[first:last] if array.ndim else array[()] for array in given]
         self.function(last - first, *arrays, *taken, *(result[first:last] for result in results))
 
 
 class Text(NamedTuple):
-    """A kernel as it is written, and where in the program the numbers stand that are its parameters."""
+    """The source text of a kernel, and the positions in the program of the numbers that are its parameters."""
 
     source: str
-    numbers: list[tuple[int, int, Any]]  # an instruction, an operand, and the dtype that a number of Python's takes
+    numbers: list[tuple[int, int, Any]]  # an instruction, an operand, and the dtype for a Python number
 
 
 def kernel(program: Program, given: Sequence[Any], into: Mapping[Place, int] = _NOWHERE) -> Kernel | None:
-    """Return the kernel of a program, or None where NumPy is as good.
+    """Return the kernel of a program, or None where NumPy is as fast.
 
     Args:
         program: What to compute.
         given: Its arguments: arrays of rank 1, or of rank 0.
-        into: The argument that gives place to a result; other results have arrays of their own.
+        into: The argument that a result overwrites; other results have arrays of their own.
     """
     key = (*(array.ndim for array in given), *into.items())
     if key not in program.kernels:
@@ -119,7 +119,7 @@ def _kernel(program: Program, given: Sequence[Any], into: Mapping[Place, int]) -
 
 
 def _meaning(one: Instruction) -> tuple[Any, ...]:
-    """Return what tells an instruction apart from others, whatever numbers are in it."""
+    """Return a key of an instruction that does not depend on its numbers."""
     if one.function is power:
         x, exponent = one.operands
         return power, x, exponent if isinstance(exponent, Place) else (float(exponent),), one.place, one.dtype
@@ -153,7 +153,7 @@ def _text(program: Program, given: Sequence[Any], into: Mapping[Place, int]) -> 
 def _expression(
     number: int, one: Instruction, dtypes: dict[Place, Any], numbers: list[tuple[int, int, Any]]
 ) -> str | None:
-    """Write what an instruction computes, and note the numbers in it."""
+    """Return the source of what an instruction computes, and append its numbers to `numbers`."""
     steps = [dtypes[operand] for operand in one.operands if isinstance(operand, Place)]
     if one.function is power:
         exponent = one.operands[1]
@@ -179,20 +179,20 @@ def _expression(
 
 
 def _number(number: Any, dtype: Any) -> Any:
-    """Return a number as a kernel takes it: one of Python's in the dtype that it stands beside, as in NumPy."""
+    """Return a number as a kernel takes it: a Python number gets the dtype of its other operand, as in NumPy."""
     return dtype(number) if isinstance(number, float | int) else np.asarray(number)[()]
 
 
 def _loaded(source: str) -> Callable[..., None]:
-    """Return the kernel that a text defines; Numba keeps what it compiled beside a file, so one is made."""
+    """Compile the source of a kernel to a function; a file is written because Numba caches kernels beside a file."""
     helpers = Path(import_module("tapegrad.backend.kernels").__file__ or "").read_bytes()
     name = hashlib.sha256(source.encode() + helpers).hexdigest()[:24]
     folder = kernel_cache.folder()
     path = None if folder is None else folder / f"fused_{name}.py"
     if path is None or not kernel_cache.write(path, source):
-        path = Path(f"<tapegrad kernel {name}>")  # which is on no disk, so that nothing is kept beside it
-    # Numba imports the module again when it reads a kernel from the disk, and finds there what the kernel calls.
+        path = Path(f"<tapegrad kernel {name}>")  # no such file: nothing is cached beside it
+    # Numba imports the module again when it loads a kernel from the disk, and finds there what the kernel calls.
     found: dict[str, Any] = {"__name__": "tapegrad.backend.kernels"}
-    exec(compile(source, path, "exec"), found)  # noqa: S102  # what was written above, and not what the file says
+    exec(compile(source, path, "exec"), found)  # noqa: S102  # the source generated above, not the content of the file
     function: Callable[..., None] = found["kernel"]
     return function

@@ -1,8 +1,8 @@
-"""Half precision in NumPy: arrays whose numbers are widened to float32, computed with, and rounded once.
+"""Half precision in NumPy: arrays are widened to float32, computed with, and rounded once.
 
-NumPy's own loops over float16, and those that `ml_dtypes` gives it for bfloat16, round at each step: in a column of a
-matrix, 5000 ones add up to 2048 and to 256. And a product of matrices is none of BLAS's, so that it takes eighty times
-as long. So a tensor's array is a `Halves`, which leaves its arithmetic to float32, whoever asks for it and however.
+NumPy's own loops over float16, and those that `ml_dtypes` adds for bfloat16, round at each step: in a column of a
+matrix, 5000 ones add up to 2048 and to 256. And a matrix product does not use BLAS, so that it takes eighty times as
+long. So a tensor's array is a `Halves`, which does all its arithmetic in float32, also in the user's own NumPy calls.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-# Asks for a number of the dtype itself: in float32 it would be another.
+# Their results depend on the dtype itself: in float32 they would differ.
 _OF_THE_DTYPE: Final = frozenset({np.nextafter, np.spacing})
-# Reads or moves elements as they are.
+# Read or move elements unchanged.
 _MOVES: Final[frozenset[Callable[..., Any]]] = frozenset(
     {
         np.broadcast_to,
@@ -45,14 +45,14 @@ _MOVES: Final[frozenset[Callable[..., Any]]] = frozenset(
 )
 _MOVED: Final = ("at_set", "broadcast_to", "cast", "concat", "getitem", "ones", "swap_last_axes", "take", "zeros")
 
-_SMALL: Final = 1 << 10  # numbers; fewer are converted before it could be asked how small they are
-_BLOCK: Final = 1 << 15  # numbers that stay in a cache while they are asked and converted
-_NORMAL: Final = 2.0**-14  # the least normal number of float16
-_LEAST: Final = 2.0**-24  # its least number above 0
+_SMALL: Final = 1 << 10  # elements; fewer are converted without checking for subnormal numbers
+_BLOCK: Final = 1 << 15  # elements that stay in cache while they are checked and converted
+_NORMAL: Final = 2.0**-14  # the smallest normal number of float16
+_LEAST: Final = 2.0**-24  # the smallest positive number of float16
 
 
 class Halves(np.ndarray[Any, np.dtype[Any]]):
-    """An array of two bytes a number that computes in float32 and rounds what comes of it."""
+    """An array of a 2-byte float dtype that computes in float32 and rounds the result."""
 
     @override
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -72,11 +72,11 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
 
     @override
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        return halves(_plain(self).astype(dtype, *args, **kwargs))  # of another dtype it is NumPy's own
+        return halves(_plain(self).astype(dtype, *args, **kwargs))  # of another dtype it is a plain NumPy array
 
     @override
     def __getitem__(self, index: Any) -> Any:
-        # A number too: those of ml_dtypes make float32 beside one of Python's.
+        # Scalars too: those of ml_dtypes would give float32 beside a Python number.
         return halves(super().__getitem__(index))
 
     @override
@@ -87,14 +87,14 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
 
 
 def halves(array: Any) -> Any:
-    """Return an array of half precision as one that computes in float32; all else as it is."""
+    """Return an array of half precision as a `Halves`; anything else unchanged."""
     if isinstance(array, np.ndarray | np.generic) and array.dtype.char in HALF:
         return np.asarray(array).view(Halves)
     return array
 
 
 def widened(value: Any) -> Any:
-    """Return what is of half precision or is its dtype, alone or in containers, in float32; all else as it is."""
+    """Return half-precision arrays and dtypes, alone or in containers, in float32; anything else unchanged."""
     if isinstance(value, np.ndarray | np.generic):
         return converted(np.asarray(value), np.float32) if value.dtype.char in HALF else value
     if isinstance(value, np.dtype):
@@ -103,14 +103,14 @@ def widened(value: Any) -> Any:
 
 
 def halved(value: Any, dtype: np.dtype[Any] | None) -> Any:
-    """Return floats, alone or several, rounded to a dtype of half precision, if there is one; all else as it is."""
+    """Return floats, alone or several, rounded to a dtype of half precision, if given; anything else unchanged."""
     if isinstance(value, np.ndarray | np.generic):
         return halves(rounded(value, dtype) if dtype is not None and value.dtype.kind == "f" else value)
     return _each(partial(halved, dtype=dtype), value)
 
 
 def rounded(x: Any, dtype: np.dtype[Any]) -> Array:
-    """Return numbers in a dtype of half precision: `x.astype(dtype)`."""
+    """Return values rounded to a dtype of half precision: `x.astype(dtype)`."""
     x = np.asarray(x)
     if dtype.char != "e" or x.dtype.kind != "f" or x.size < _SMALL or not x.flags.c_contiguous:
         return x.astype(dtype)
@@ -123,9 +123,9 @@ def _round_blocks(x: Array, out: Array) -> None:
 
 
 def _round(x: Array, out: Array) -> None:
-    """Write floats as float16, and what is below its normal numbers as a whole multiple of the least number.
+    """Write floats as float16, and those below its normal numbers as a multiple of its smallest positive number.
 
-    NumPy says of each of these that it underflows, which takes forty times as long as to convert it.
+    NumPy reports underflow for each of these, which takes forty times as long as the conversion.
     """
     moduli = np.abs(x)
     is_low = moduli < _NORMAL
@@ -138,7 +138,7 @@ def _round(x: Array, out: Array) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return what is of half precision, alone or in containers, as NumPy's own arrays."""
+    """Return arrays of half precision, alone or in containers, as plain NumPy arrays."""
     return value.view(np.ndarray) if isinstance(value, Halves) else _each(_plain, value)
 
 
@@ -149,11 +149,11 @@ def _each(change: Callable[[Any], Any], value: Any) -> Any:
 
 
 class Half(NumPy):
-    """The primitives over `Halves`: those of float32, whose results are rounded."""
+    """The primitives over `Halves`: those of float32, with rounded results."""
 
     @override
     def accumulate(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
-        return values[key] + x  # of all the others nothing is to be widened
+        return values[key] + x  # only these two are widened
 
     @override
     def scale_in_place(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
@@ -183,7 +183,7 @@ def _rounding(name: str) -> Callable[..., Any]:
 
 
 def _half_of(values: Iterable[Any]) -> np.dtype[Any] | None:
-    """Return the dtype of half precision that is among some values, alone or in containers; None without."""
+    """Return the dtype of half precision among some values, alone or in containers; None if there is none."""
     for value in values:
         if isinstance(value, Halves):
             return value.dtype

@@ -1,4 +1,4 @@
-"""Elementwise changes of large arrays where they stand: their memory is gone through once, and there is no other."""
+"""In-place elementwise updates of large arrays: one pass over their memory, without temporaries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 def changes(
     function: Callable[..., Any], rows: Sequence[Sequence[Array]], places: Sequence[int]
 ) -> list[tuple[Any, ...]] | None:
-    """Return the calls that put what a function gives into the place of what it is given, see `Backend.changes`."""
+    """Return the calls that overwrite the arguments of a function with its results, see `Backend.changes`."""
     if not all(is_of_its_own(row[place]) for row in rows for place in places):
         return None
     written, numbers, _ = program_of(function, rows[0])
@@ -43,7 +43,7 @@ def changes(
 
 
 def _fits(written: Program, value: Place, array: Array, place: int) -> bool:
-    """Return whether a value of a program may take the place of one of its arguments."""
+    """Return whether a value of a program can overwrite one of its arguments."""
     return value in written.computed and written.computed[value] == array.dtype and place in written.arguments
 
 
@@ -57,5 +57,5 @@ def _call(
     if found is None:
         return None
     operands = *(array if array.ndim else array[()] for array in given), *found.taken(numbers)
-    found.function(0, *operands)  # compiles it, if it must be, before anything is changed
+    found.function(0, *operands)  # compiles it, if needed, before anything is changed
     return found.function, arrays[0].size, *operands

@@ -1,7 +1,7 @@
-"""Where compiled kernels are kept between processes: beside the library, or in a folder of the user's alone.
+"""Cache of compiled kernels between processes: beside the library, or in a private folder of the user.
 
-Numba unpickles what it finds there, and so runs what anybody who can write there has put in: a folder of another user,
-or one that others can write, is not used. Without a folder each process compiles its kernels again.
+Numba unpickles the files in the cache, and so runs code from anyone who can write there: a folder of another user, or
+one that others can write, is not used. Without a folder each process compiles its kernels again.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def folder() -> Path | None:
-    """Return the user's folder of kernels, or None where there is none to write to or it cannot be trusted."""
+    """Return the user's folder of kernels, or None if it is not writable or cannot be trusted."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # noqa: PTH117  # which the standard for the variable ignores
+    if not os.path.isabs(base):  # noqa: PTH117  # relative paths are ignored, as the XDG standard requires
         try:
             base = str(Path.home() / ".cache")
-        except RuntimeError:  # of a user without a home
+        except RuntimeError:  # the user has no home
             return None
-    return _checked(Path(base) / "tapegrad") if os.path.isabs(base) else None  # noqa: PTH117  # HOME may be anything
+    return _checked(Path(base) / "tapegrad") if os.path.isabs(base) else None  # noqa: PTH117  # HOME may have any value
 
 
 def is_writable(path: Path) -> bool:
-    """Say whether a file can be made in a folder, which is made if need be."""
+    """Return whether a file can be created in a folder, which is created if needed."""
     with suppress(OSError):
         path.mkdir(exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()
@@ -44,7 +44,7 @@ def is_writable(path: Path) -> bool:
 
 
 def write(path: Path, text: str) -> bool:
-    """Put a text into a file in one moment; say whether that was possible."""
+    """Write a text to a file atomically; return whether that succeeded."""
     try:
         if path.exists() and path.read_text("utf-8") == text:
             return True
@@ -56,16 +56,16 @@ def write(path: Path, text: str) -> bool:
             except OSError:
                 Path(file.name).unlink()
                 raise
-    except OSError:  # such as a full disk
+    except OSError:  # for example, a full disk
         return False
     return True
 
 
 def kept_in_folder(function: Any) -> Callable[..., Any] | None:
-    """Return a function of the library that Numba keeps where it may be kept, or None where that is nowhere.
+    """Return a function of the library with Numba's cache enabled, or None if no folder can be used.
 
-    Numba looks beside the file of a function, and there only, if that can be written: so one whose own folder cannot
-    be written belongs to a copy of its file.
+    Numba caches only beside the file of a function, if that folder is writable: if not, the function is loaded from a
+    copy of its file.
     """
     path = Path(function.__code__.co_filename)
     if not path.is_file():
@@ -85,7 +85,7 @@ def _is_kept_beside(path: Path) -> bool:
 
 @cache
 def _copied(path: Path) -> Path | None:
-    """Return a copy of a file of the library among the user's kernels, or None where there is no place for one."""
+    """Return a copy of a file of the library in the user's folder of kernels, or None if there is no such folder."""
     private = folder()
     if private is None:
         return None
@@ -95,8 +95,8 @@ def _copied(path: Path) -> Path | None:
 
 @cache
 def _checked(path: Path) -> Path | None:
-    """Return a folder that is private and holds files of this user alone; warn once of one that others can write."""
-    pycache = path / "__pycache__"  # in which Numba puts what it compiled
+    """Return a folder that is private and holds only files of this user; warn once if others can write to it."""
+    pycache = path / "__pycache__"  # where Numba stores what it compiled
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for one in (path, pycache):
@@ -113,7 +113,7 @@ def _checked(path: Path) -> Path | None:
 
 
 def _reasons_against(*folders: Path) -> Iterator[str]:
-    """Say why what stands in some folders may not be trusted, and lock others out of them."""
+    """Yield the reasons why the files in some folders cannot be trusted, and remove the access of others to them."""
     for path in folders:
         state = path.lstat()
         if not stat.S_ISDIR(state.st_mode):
@@ -127,10 +127,10 @@ def _reasons_against(*folders: Path) -> Iterator[str]:
         for file in path.iterdir():
             try:
                 of_file = file.lstat()
-            except FileNotFoundError:  # a temporary one, of another process
+            except FileNotFoundError:  # a temporary file of another process
                 continue
             if of_file.st_uid != os.geteuid():
                 yield f"{file} belongs to user {of_file.st_uid}, not to user {os.geteuid()}"
-            # In a folder that was private before nobody else could reach it, whatever its mode.
+            # No other user could reach the files of a folder that was already private, whatever their mode.
             if state.st_mode & _OF_OTHERS and stat.S_ISREG(of_file.st_mode) and of_file.st_mode & _WRITABLE_BY_OTHERS:
                 yield f"others could write to {file}"

@@ -1,6 +1,6 @@
-"""Kernels that Numba compiles: each runs over some rows of matrices, in one thread and without Python's lock.
+"""Numba kernels: each processes some rows of matrices, in one thread and without the GIL.
 
-Exponentials are written out, for a loop that calls the C library does not become one over vectors.
+Exponentials are written out, because a loop that calls the C library is not vectorized.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
 
 Decorator: TypeAlias = "Callable[[Callable[..., Any]], Any]"
 
-numba: Final[Any] = import_module("numba")  # Any: of its types mypy would know none
+numba: Final[Any] = import_module("numba")  # Any: mypy has no types for it
 F: Final = np.float32
 
 OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy"}
 
 
 def _compiler(**options: Any) -> Decorator:
-    """Return what compiles functions, and keeps what it compiled where there is a place for it."""
+    """Return a decorator that compiles functions, and caches the result where a folder can be used."""
 
     def compile_function(function: Callable[..., Any]) -> Any:
         kept = function if numba.config.CACHE_DIR else kernel_cache.kept_in_folder(function)
         if kept is not None:
             try:
                 return numba.njit(kept, cache=True, **options)
-            except RuntimeError:  # Numba found no place either
+            except RuntimeError:  # Numba found no folder either
                 pass
         return numba.njit(function, **options)
 
     return compile_function
 
 
-# A product may go into a sum unrounded, in one instruction. Said aloud, for what a kernel calls would otherwise be
-# compiled with the liberties of its caller.
+# A product may be added without rounding, in one instruction (FMA). The flags are explicit, because a function without
+# flags would be compiled with those of its caller.
 compiled: Final[Decorator] = _compiler(fastmath={"contract"}, **OPTIONS)
-# What changes arrays where they stand keeps Python's lock: nobody is to see them half changed.
+# In-place updates keep the GIL, so that no other thread reads half-updated arrays.
 locked: Final[Decorator] = _compiler(fastmath={"contract"}, **OPTIONS | {"nogil": False})
-# Each product is rounded; of no liberty at all nothing could be said aloud.
+# Each product is rounded; an empty set of flags would be replaced by those of the caller.
 unfused: Final[Decorator] = _compiler(fastmath={"nsz"}, **OPTIONS)
-# Sums may be taken in any order, which is what makes vectors of a row; NaN and infinity keep their meaning.
+# Sums may be taken in any order, which lets a row be vectorized; NaN and infinity keep their meaning.
 summed: Final[Decorator] = _compiler(fastmath={"reassoc", "contract", "nsz"}, **OPTIONS)
 
 
@@ -85,31 +85,31 @@ def power64(x: Any) -> Any:
 
 @compiled
 def two32(n: Any) -> Any:
-    """Return 2 to a power that is whole, from -126 to 128, where it is infinite."""
+    """Return 2 to an integer power, from -126 to 128, where the result is infinite."""
     return np.int32((np.int32(n) + 127) << 23).view(np.float32)
 
 
 @compiled
 def two64(n: Any) -> Any:
-    """Return 2 to a power that is whole, from -1022 to 1024, where it is infinite."""
+    """Return 2 to an integer power, from -1022 to 1024, where the result is infinite."""
     return np.int64((np.int64(n) + 1023) << 52).view(np.float64)
 
 
 @compiled
 def exp32(x: Any) -> Any:
-    """Compute e to the power `x`, to a unit in the last place."""
+    """Compute e to the power `x`, to one unit in the last place."""
     # Outside, e ** x is 0 or infinite.
     x = F(-104) if x < F(-104) else x  # noqa: FURB136  # NaN stays one
     x = F(89) if x > F(89) else x  # noqa: FURB136  # NaN stays one
     n, q = power32(x)
-    # Two factors, for 2 to the power n may be no float where the product is one.
+    # Two factors, because 2 to the power n may overflow where the product does not.
     half = np.floor(n * F(0.5))
     return (F(1) + q) * two32(half) * two32(n - half)
 
 
 @compiled
 def exp64(x: Any) -> Any:
-    """Compute e to the power `x`, to a unit in the last place."""
+    """Compute e to the power `x`, to one unit in the last place."""
     # Outside, e ** x is 0 or infinite.
     x = -746.0 if x < -746.0 else x  # noqa: FURB136  # NaN stays one
     x = 710.0 if x > 710.0 else x  # noqa: FURB136  # NaN stays one
@@ -121,7 +121,7 @@ def exp64(x: Any) -> Any:
 @compiled
 def sigmoid32(x: Any) -> Any:
     """Compute `1 / (1 + e ** -x)`, to three units in the last place."""
-    # Beyond 87 it rounds to 1, and below -88.4 it is 0 or no normal number.
+    # Above 87 it rounds to 1, and below -88.4 it is 0 or subnormal.
     x = F(87) if x > F(87) else x  # noqa: FURB136  # NaN stays one
     x = F(-89) if x < F(-89) else x  # noqa: FURB136  # NaN stays one
     n, q = power32(-x)
@@ -131,7 +131,7 @@ def sigmoid32(x: Any) -> Any:
 @compiled
 def sigmoid64(x: Any) -> Any:
     """Compute `1 / (1 + e ** -x)`, to three units in the last place."""
-    # Beyond 708 it rounds to 1, and below -709.4 it is 0 or no normal number.
+    # Above 708 it rounds to 1, and below -709.4 it is 0 or subnormal.
     x = 708.0 if x > 708.0 else x  # noqa: FURB136  # NaN stays one
     x = -710.0 if x < -710.0 else x  # noqa: FURB136  # NaN stays one
     n, p, q = power64(-x)
@@ -143,7 +143,7 @@ def tanh32(x: Any) -> Any:
     """Compute the hyperbolic tangent, `e / (e + 2)` of `e = e ** 2x - 1`, to three units in the last place."""
     a = abs(x) + abs(x)
     n, q = power32(F(20) if a > F(20) else a)  # noqa: FURB136  # NaN stays one; tanh(10) rounds to 1
-    e = two32(n) * q + (two32(n) - F(1))  # near 0 all of it is q
+    e = two32(n) * q + (two32(n) - F(1))  # near 0, e is q
     y = e / (e + F(2))
     return y if x > F(0) else (-y if x < F(0) else x)  # -0 and NaN stay themselves
 
@@ -154,7 +154,7 @@ def tanh64(x: Any) -> Any:
     a = abs(x) + abs(x)
     n, p, q = power64(40.0 if a > 40.0 else a)  # noqa: FURB136  # NaN stays one; tanh(20) rounds to 1
     less, more = two64(n) - 1.0, two64(n) + 1.0
-    # What is near 1 is exact by how far it is from there; near 0 all of it is p / q.
+    # Near 1 the difference from 1 is exact; near 0 the result is p / q.
     y = (2.0 * (q - p) if n > 1.0 else q * less + p * more) / (q * more + p * less)
     y = 1.0 - y if n > 1.0 else y
     return y if x > 0.0 else (-y if x < 0.0 else x)  # -0 and NaN stay themselves
@@ -199,21 +199,21 @@ def erf64(x: Any) -> Any:
 
 
 def exp(x: Any) -> Any:
-    """Compute e to the power of a float of either width; for kernels, which know the width."""
+    """Compute e to the power of a float of either width; for kernels, where the width is known."""
     raise NotImplementedError
 
 
 @numba.extending.overload(exp, jit_options=OPTIONS)
-def _of_width(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Numba compares it with what it returns
+def _of_width(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Numba requires the same signature as that of the functions it returns
     return (lambda x: exp32(x)) if x == numba.float32 else (lambda x: exp64(x))  # noqa: PLW0108  # compiled, not called
 
 
 @compiled
 def highest(bits: Any, row: Any) -> Any:
-    """Return the bits of the largest of a row of floats, which have an order even if there is a NaN.
+    """Return the bits of the largest of a row of floats, with a defined order even if there is a NaN.
 
-    Whole numbers of the same bits stand as floats from 0 up do, and below 0 the other way round. Where there is a NaN
-    this is one of the floats, or that NaN.
+    The bits as integers are ordered as the floats from 0 up are, and in reverse below 0. If there is a NaN, the result
+    is one of the floats, or that NaN.
     """
     most = least = bits[row, 0]
     for column in range(bits.shape[1]):
@@ -235,7 +235,7 @@ def _of_bits(bits, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
 
 @summed
 def softmax(x: Any, bits: Any, y: Any) -> None:
-    """Turn rows of scores into probabilities; `bits` are those of the scores."""
+    """Compute the softmax of rows of scores; `bits` are those of the scores."""
     one = x.dtype.type(1)
     for row in range(x.shape[0]):
         total, peak = one - one, largest(bits, row)
@@ -250,7 +250,7 @@ def softmax(x: Any, bits: Any, y: Any) -> None:
 
 @summed
 def softmax_back(y: Any, slope: Any) -> None:
-    """Turn the gradients of rows of probabilities into those of their scores, in their place."""
+    """Compute the gradients of scores from those of the rows of their softmax, in place."""
     for row in range(y.shape[0]):
         total = y.dtype.type(0)
         for column in range(y.shape[1]):
@@ -261,13 +261,13 @@ def softmax_back(y: Any, slope: Any) -> None:
 
 @compiled
 def _less(x: Any, peak: Any, total: Any) -> Any:
-    """Take the larger one away first: beside it the other would lose its digits."""
+    """Subtract the larger number first: added to it, the smaller would lose its digits."""
     return (x - peak) - total
 
 
 @summed
 def log_softmax(x: Any, bits: Any, y: Any) -> None:
-    """Turn rows of scores into logarithms of probabilities; `bits` are those of the scores."""
+    """Compute the log-softmax of rows of scores; `bits` are those of the scores."""
     for row in range(x.shape[0]):
         total, peak = x.dtype.type(0), largest(bits, row)
         for column in range(x.shape[1]):
@@ -279,7 +279,7 @@ def log_softmax(x: Any, bits: Any, y: Any) -> None:
 
 @summed
 def log_softmax_back(y: Any, slope: Any) -> None:
-    """Turn the gradients of rows of logarithms of probabilities into those of their scores, in their place."""
+    """Compute the gradients of scores from those of the rows of their log-softmax, in place."""
     for row in range(y.shape[0]):
         total = y.dtype.type(0)
         for column in range(y.shape[1]):
@@ -290,7 +290,7 @@ def log_softmax_back(y: Any, slope: Any) -> None:
 
 @summed
 def standardize(x: Any, y: Any, factor: Any, eps: Any, centred: Any) -> None:
-    """Divide rows by the root of their mean square, `centred` ones by that of their distance from the mean."""
+    """Divide rows by the root of their mean square, after subtracting the mean if `centred`."""
     n, one = x.dtype.type(x.shape[1]), x.dtype.type(1)
     for row in range(x.shape[0]):
         mean = one - one
@@ -309,7 +309,7 @@ def standardize(x: Any, y: Any, factor: Any, eps: Any, centred: Any) -> None:
 
 @summed
 def standardize_back(y: Any, factor: Any, dy: Any, dx: Any, centred: Any) -> None:
-    """Turn the gradients of standardized rows into those of the rows as they were."""
+    """Compute the gradients of rows from those of the standardized rows."""
     n, zero = y.dtype.type(y.shape[1]), y.dtype.type(0)
     for row in range(y.shape[0]):
         along, total = zero, zero
@@ -336,7 +336,7 @@ def _mean_and_factor(x: Any, row: Any, eps: Any) -> Any:
 
 @summed
 def layer_norm(x: Any, y: Any, factor: Any, w: Any, b: Any, eps: Any) -> None:
-    """Standardize rows, then scale and shifts columns."""
+    """Standardize rows, then scale and shift columns."""
     for row in range(x.shape[0]):
         mean, share = _mean_and_factor(x, row, eps)
         factor[row, 0] = share
@@ -346,13 +346,13 @@ def layer_norm(x: Any, y: Any, factor: Any, w: Any, b: Any, eps: Any) -> None:
 
 @unfused
 def _rounded(x: Any, y: Any) -> Any:
-    """Multiply, and round before anything is added: what is computed twice is the same twice."""
+    """Multiply, and round before the sum: the product is computed twice and must be equal both times."""
     return x * y
 
 
 @summed
 def layer_norm_back(x: Any, dy: Any, dx: Any, factor: Any, w: Any, eps: Any, sums: Any) -> None:
-    """Turn gradients into those of the rows as they were, and add up those of the scales and the shifts."""
+    """Compute the gradients of the rows, and add up those of the scales and the shifts."""
     n, zero = x.dtype.type(x.shape[1]), x.dtype.type(0)
     for row in range(x.shape[0]):
         mean, share = _mean_and_factor(x, row, eps)

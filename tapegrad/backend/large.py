@@ -1,4 +1,4 @@
-"""Functions of large arrays, which are shared out among threads; what they give stands in rooms."""
+"""Multithreaded elementwise operations on large arrays; results come from the buffer pool."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_BLOCK: Final = 1 << 18  # elements that are added up at a time, however many threads there are
+_BLOCK: Final = 1 << 18  # elements that are added up at a time, independent of the number of threads
 
 
 def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> Array:
-    """Return what a ufunc of one result gives: `function(*operands, out=out)`.
+    """Return the result of a ufunc with one output: `function(*operands, out=out)`.
 
     Args:
         function: The ufunc.
         operands: Arrays that broadcast, some of them large.
-        out: Where the result is to stand, which may be one of the operands.
+        out: The array for the result, which may be one of the operands.
     """
     shape = np.broadcast(*operands).shape
     given = [one_number(one) if is_one(one) else one for one in operands]
     whole = [one for one in given if one.shape == shape]
     written = whole if out is None else [*whole, out]
     if not whole or not all(one.flags.c_contiguous for one in written):
-        return np.asarray(function(*operands, out=out))  # in an order in memory that NumPy finds
+        return np.asarray(function(*operands, out=out))  # in the memory order that NumPy chooses
     if out is None:
         out = ROOMS.empty(shape, _result(function, *(one.dtype for one in operands)))
     if all(one.ndim == 0 or one.shape == shape for one in given):
@@ -43,20 +43,20 @@ def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> A
 
 
 def converted(x: Array, dtype: Any) -> Array:
-    """Return an array of another dtype: `x.astype(dtype)`."""
+    """Return an array converted to another dtype: `x.astype(dtype)`."""
     if x.size < PARALLEL_MIN_ELEMENTS or not x.flags.c_contiguous:
         return x.astype(dtype)
     return written(x, dtype, _convert, least=PARALLEL_MIN_ELEMENTS)
 
 
 def written(x: Array, dtype: Any, write: Callable[[Array, Array], None], *, least: int) -> Array:
-    """Return an array of another dtype, into which a function writes what it makes of parts of a contiguous one.
+    """Return an array of another dtype, filled by a function that converts parts of a contiguous array.
 
     Args:
-        x: What is read.
+        x: The source.
         dtype: Of the result.
-        write: Takes a part of `x` and the room for it, both of rank 1.
-        least: How many elements are worth a second thread.
+        write: Takes a part of `x` and the same part of the result, both of rank 1.
+        least: The number of elements for which a second thread pays.
     """
     out = ROOMS.empty(x.shape, dtype)
     flat, result = x.reshape(-1), out.reshape(-1)
@@ -73,7 +73,7 @@ def _convert(x: Array, out: Array) -> None:
 
 
 def added(x: Array) -> Array:
-    """Add up all elements of an array, block by block: whatever the threads, the sum is the same."""
+    """Add up all elements of an array, block by block: the sum does not depend on the number of threads."""
     flat = x.reshape(-1)
     sums = np.empty(-(-x.size // _BLOCK), x.dtype)
 
@@ -86,7 +86,7 @@ def added(x: Array) -> Array:
 
 
 def scale_in_place(values: dict[Any, Any], key: Any, x: Any) -> Any:
-    """Return the product of `values[key]` and `x`, in the place of the first where nobody else sees it."""
+    """Return the product of `values[key]` and `x`, in place if `values[key]` has no other reference."""
     if isinstance(x, np.ndarray) and is_one(x) and one_number(x) == 1 and x.dtype == values[key].dtype:
         return values[key]  # the gradient of a sum is 1
     out = values[key] if may_become(values, key, x) else None
@@ -98,17 +98,17 @@ def scale_in_place(values: dict[Any, Any], key: Any, x: Any) -> Any:
 
 
 def is_one(x: Array) -> bool:
-    """Return whether an array is one number everywhere, as the gradient of a sum is."""
+    """Return whether all elements are the same scalar by layout (size 1, or all strides 0)."""
     return x.size == 1 or not (x.size == 0 or any(x.strides))
 
 
 def one_number(x: Array) -> Array:
-    """Return the number that an array is everywhere, with rank 0."""
+    """Return that scalar as an array of rank 0."""
     return x[(slice(1),) * x.ndim].reshape(())
 
 
 def _fill(function: np.ufunc, operands: Sequence[Array], out: Array) -> None:
-    """Write what a ufunc gives, a part of the first axis on each thread."""
+    """Write the results of a ufunc, a part of the first axis on each thread."""
 
     def work(first: int, last: int) -> None:
         function(*(one[first:last] if one.ndim else one for one in operands), out=out[first:last])
@@ -118,5 +118,5 @@ def _fill(function: np.ufunc, operands: Sequence[Array], out: Array) -> None:
 
 @lru_cache(maxsize=1024)
 def _result(function: np.ufunc, *dtypes: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of what a ufunc gives for some dtypes."""
+    """Return the dtype of the result of a ufunc for some dtypes."""
     return function.resolve_dtypes((*dtypes, None))[-1]

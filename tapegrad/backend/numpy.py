@@ -1,4 +1,4 @@
-"""The embedded engine: NumPy, with no compiler and no download."""
+"""The default engine: NumPy, without a compiler or a download."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _OPERATORS: Final = {
     operator.truediv: np.true_divide,
 }
 
-_TILED: Final = 1 << 19  # elements that are gone from the caches before a function's next step comes to them
-_SMALL: Final = 1024  # elements; below, what a call costs is beginning it
+_TILED: Final = 1 << 19  # elements that no longer fit the caches when the next step of a function reads them
+_SMALL: Final = 1024  # elements; below, the overhead of a call dominates
 
 
 class NumPy(Backend[Floats, Whole, Truths]):
@@ -45,7 +45,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     name = "numpy"
     compiler: Any = None  # of the programs of elementwise functions, see `Program.run`
-    fused_from = 1 << 18  # elements; what is made of fewer stays in cache as it is
+    fused_from = 1 << 18  # elements; intermediate results of fewer stay in cache without fusion
 
     # Any: mypy compares only the first overload of a ufunc with the primitive's signature.
     equal: Any = staticmethod(np.equal)
@@ -69,7 +69,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     def relu(self, x: Array) -> Array:
         if x.size < _SMALL or x.dtype.kind != "f":
             return np.maximum(x, _zero(x.dtype))
-        # A third of the time, but for the 2 µs that it takes to begin.
+        # A third of the time, with 2 µs more overhead.
         return x.clip(0, np.inf, out=ROOMS.empty_like(x))
 
     @override
@@ -107,7 +107,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
         first, *others = values
         if first.size < self.fused_from or any(one.shape != first.shape for one in others):
             return function(*values)
-        from tapegrad.backend.program import computed  # which stands on this room
+        from tapegrad.backend.program import computed  # imported here, because it imports this module
 
         return computed(function, [values], self.compiler)[0]
 
@@ -116,7 +116,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
         are_large = [row[0].size >= _TILED and all(one.shape == row[0].shape for one in row) for row in rows]
         if not any(are_large):
             return super().update(function, rows)
-        from tapegrad.backend.program import computed  # which stands on this room
+        from tapegrad.backend.program import computed  # imported here, because it imports this module
 
         found = iter(computed(function, [*compress(rows, are_large)], self.compiler))
         return [next(found) if is_large else function(*row) for row, is_large in zip(rows, are_large, strict=True)]
@@ -136,7 +136,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
             and x.flags.c_contiguous
         ):
             return added(x)
-        # Half the cost of np.sum on small arrays; the dtype is that of `x`, where NumPy would widen small ints.
+        # Half the cost of np.sum on small arrays; the dtype is that of `x`, while NumPy would widen small ints.
         if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL and x.dtype.char in "fd":
             sums: Array = _ones(len(x), x.dtype).dot(x)
             return sums
@@ -157,7 +157,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def dot(self, x: Array, y: Array) -> Array:
-        product: Array = x.dot(y)  # which begins in half the time of `@`
+        product: Array = x.dot(y)  # has half the overhead of `@`
         return product
 
     @override
@@ -211,7 +211,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     def argsort(self, x: Array, axis: Int, *, descending: bool) -> Whole:
         if not descending:
             return np.argsort(x, axis, kind="stable")
-        # Turned about before and after, so that equal elements keep their order.
+        # Flipped before and after, so that equal elements keep their order.
         turned = np.flip(np.argsort(np.flip(x, int(axis)), axis, kind="stable"), int(axis))
         return np.asarray(x.shape[axis] - 1 - turned)
 
@@ -222,7 +222,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def pad(self, x: Array, pad_width: Sequence[tuple[int, int]], value: float) -> Array:
         widths = list(zip(pad_width, np.shape(x), strict=True))
-        # np.pad would put the axes into another order in memory.
+        # np.pad would change the memory order of the axes.
         out = ROOMS.empty_like(np.asarray(x), shape=[before + n + behind for (before, behind), n in widths])
         out.fill(value)
         out[tuple(slice(before, before + n) for (before, _), n in widths)] = x
@@ -243,7 +243,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     def at_add(self, x: Array, index: Any, value: Array | float) -> Array:
         out = np.array(x)
         if _is_basic(index):
-            out[index] += value  # ten times as fast as `add.at`, which is for places named twice
+            out[index] += value  # ten times as fast as `add.at`, which is needed only for repeated indices
         else:
             np.add.at(out, index, value)
         return out
@@ -328,7 +328,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
         dtype = np.dtype(dtype)
         if dtype.char not in HALF:
             return converted(x, dtype)
-        from tapegrad.backend.half import halves, rounded  # which stands on this room
+        from tapegrad.backend.half import halves, rounded  # imported here, because it imports this module
 
         halved: Array = halves(rounded(x, dtype))
         return halved
@@ -340,7 +340,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def scatter_add(self, shape: Sequence[int], indices: Array, updates: Array, axis: Int) -> Array:
         out = np.zeros(shape, updates.dtype)
-        index: Any = (*(slice(None),) * axis, indices)  # NumPy's stubs of `at` know no slices
+        index: Any = (*(slice(None),) * axis, indices)  # NumPy's stubs of `at` do not accept slices
         np.add.at(out, index, updates)
         return out
 
@@ -383,7 +383,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
 @lru_cache(maxsize=16)
 def _zero(dtype: Any) -> Array:
-    """Return a zero that a ufunc takes as it is; to convert the number takes as long as a small ufunc itself."""
+    """Return a zero array for a ufunc; converting a Python number takes as long as a small ufunc itself."""
     return _fixed(np.zeros((), dtype))
 
 
@@ -394,13 +394,13 @@ def _ones(count: int, dtype: Any) -> Array:
 
 
 def _fixed(array: Array) -> Array:
-    """Let nobody write to an array that many share."""
+    """Make a shared array read-only."""
     array.flags.writeable = False
     return array
 
 
 def _last_equal(x: Array, running: Array, axis: Int) -> Array:
-    """Return for each running extreme the last index where it was met."""
+    """Return for each running extreme the last index where it occurs."""
     met = (x == running) | np.isnan(x)
     indices: Array = np.indices(x.shape, sparse=True)[axis]
     found: Array = np.maximum.accumulate(np.where(met, indices, 0), axis)
@@ -408,7 +408,7 @@ def _last_equal(x: Array, running: Array, axis: Int) -> Array:
 
 
 def _singular(x: Array) -> str:
-    """Say which matrix of a stack has no inverse."""
+    """Return the message that names the singular matrices of a stack."""
     if x.ndim == 2:
         return f"x {x.shape} is singular"
     place = next(index for index in np.ndindex(x.shape[:-2]) if not _is_invertible(x[index]))
@@ -425,32 +425,32 @@ def _is_invertible(x: Array) -> bool:
 
 @lru_cache(maxsize=1024)
 def _planned(subscripts: str, *shapes: tuple[int, ...]) -> Any:
-    """Return the order that takes the fewest multiplications; of one value there is nothing to order."""
+    """Return the contraction order with the fewest multiplications; a single value needs none."""
     if len(shapes) == 1:
         return False
     stand_ins = [np.broadcast_to(np.float32(0), shape) for shape in shapes]
-    # Trying all orders takes as many steps as the factorial of their number.
+    # Trying all orders takes a number of steps that grows with the factorial of the number of values.
     return np.einsum_path(subscripts, *stand_ins, optimize="optimal" if len(shapes) <= 4 else "greedy")[0]
 
 
 def _kept(condition: Array, x: Array) -> Array:
-    """Zero the elements for which a condition does not hold, as bits: `np.where` branches at each, ten times as long.
+    """Zero the elements where a condition is false, with bit masks: `np.where` branches at each, ten times as long.
 
-    A product with the condition would be as fast, but make NaN of an infinity.
+    A product with the condition would be as fast, but turn an infinity into NaN.
     """
     kept = ROOMS.empty_like(condition, f"i{x.itemsize}")
-    np.copyto(kept, np.negative(condition.view(np.int8)))  # all bits are set where there was a one
+    np.copyto(kept, np.negative(condition.view(np.int8)))  # all bits are set where the condition is true
     kept &= x.view(kept.dtype)
     return kept.view(x.dtype)
 
 
 def _is_basic(index: Any) -> bool:
-    """Return whether an index names no place twice, for it has no arrays in it."""
+    """Return whether an index selects no element twice, because it contains no arrays."""
     return not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))
 
 
 def _are_apart(places: Sequence[Any]) -> bool:
-    """Return whether places, which name every so many elements of the last axes, surely have none in common."""
+    """Return whether strided indices of the last axes surely have no element in common."""
     slices = [[one for one in place if isinstance(one, slice)] for place in places]
     steps = {tuple(one.step for one in each) for each in slices}
     starts = {tuple(one.start % one.step for one in each) for each in slices}

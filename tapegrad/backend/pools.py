@@ -1,7 +1,7 @@
-"""Kernels of pools, see `kernels`: over planes, `(P, H, W)`, or over cells that have their channels together.
+"""Pooling kernels, see `kernels`: over planes, `(P, H, W)`, or over cells with channels last.
 
-Along a line of windows each place in them is gone through at once, which becomes a loop over vectors where the stride
-is known to be 1 or 2.
+For a line of windows each position in the window is processed for all windows at once, in a loop that is vectorized
+if the stride is known to be 1 or 2.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 
 from tapegrad.backend.kernels import compiled
 
-# What is not negative says so aloud: an index that may be is looked at for each element, and there are no vectors.
+# Indices are unsigned: a signed index is checked for each element, which prevents vectorization.
 at = np.uintp
 
 
 @compiled
 def _met(found: Any, x: Any, way: Any) -> Any:
-    """Add a cell, `way` 0, or keep the larger, 1, or the smaller, -1, of it and what was found; NaN stays."""
+    """Combine a cell with the result so far: add it (`way` 0), or keep the larger (1) or smaller (-1); NaN stays."""
     if way == 0:
         return found + x
     if way > 0:
@@ -28,25 +28,25 @@ def _met(found: Any, x: Any, way: Any) -> Any:
 
 @compiled
 def _nothing(like: Any, way: Any) -> Any:
-    """Return what any cell takes the place of."""
+    """Return the initial result, which any cell replaces."""
     return like.dtype.type(0) if way == 0 else like.dtype.type(-np.inf) if way > 0 else like.dtype.type(np.inf)
 
 
 @compiled
 def _inside(start: Any, kernel: Any, size: Any) -> Any:
-    """Return which places of a window that starts there lie inside, from the first to before the last."""
+    """Return the range of positions of a window, given its start, that are inside."""
     return max(0, -start), min(kernel, size - start)
 
 
 @compiled
 def _reached(place: Any, stride: Any, before: Any, size: Any, windows: Any) -> Any:
-    """Return which windows have a cell of the line at a place, from the first to before the last."""
+    """Return the range of windows that have a cell of the line at a position."""
     return max(0, -((place - before) // stride)), min(windows, (size - 1 - place + before) // stride + 1)
 
 
 @compiled
 def _gathered(line: Any, y: Any, place: Any, stride: Any, before: Any, way: Any) -> None:
-    """Let each window of a line meet its cell at a place."""
+    """Combine each window of a line with its cell at a position."""
     first, last = _reached(place, stride, before, line.shape[0], y.shape[0])
     shift = place - before
     if stride == 1:
@@ -62,13 +62,13 @@ def _gathered(line: Any, y: Any, place: Any, stride: Any, before: Any, way: Any)
 
 @compiled
 def _first(x: Any, y: Any, place: Any, found: Any) -> Any:
-    """Return the place of a cell if it equals the extreme, as NaN does NaN; else what was found."""
+    """Return the position of a cell if it equals the extreme (NaN equals NaN); else `found`."""
     return place if (x == y) | (x != x) else found  # noqa: PLR0124  # NaN is not itself
 
 
 @compiled
 def _noted(line: Any, y: Any, found: Any, base: Any, place: Any, stride: Any, before: Any) -> None:
-    """Note of each window of a line where its cell at a place is, if it equals `y`."""
+    """Store for each window of a line the index of its cell at a position, if that equals `y`."""
     first, last = _reached(place, stride, before, line.shape[0], y.shape[0])
     shift = place - before
     if stride == 1:
@@ -121,7 +121,7 @@ def pool_channels(x: Any, y: Any, kernel: Any, stride: Any, before: Any, way: An
 
 @compiled
 def extreme_back_planes(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
-    """Return each gradient of a plane to the first cell of its window that equals the extreme."""
+    """Add each gradient of a plane to the first cell of its window that equals the extreme."""
     found = np.empty(y.shape[2], np.int32)
     for p in range(x.shape[0]):
         dx[p] = 0
@@ -130,7 +130,7 @@ def extreme_back_planes(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: A
             start = i * stride[0] - before[0]
             first, last = _inside(start, kernel[0], x.shape[1])
             found[:] = -1
-            # From the last place to the first, so that the first is what stays.
+            # From the last position to the first, so that the first is kept.
             for k in range(last - 1, first - 1, -1):
                 for place in range(kernel[1] - 1, -1, -1):
                     base = np.int32((start + k) * x.shape[2])
@@ -142,7 +142,7 @@ def extreme_back_planes(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: A
 
 @compiled
 def extreme_back_channels(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
-    """Return each gradient of images to the first cell of its window that equals the extreme."""
+    """Add each gradient of images to the first cell of its window that equals the extreme."""
     rest = np.empty(x.shape[3], x.dtype)
     zero = x.dtype.type(0)
     for n in range(x.shape[0]):
@@ -166,11 +166,11 @@ def extreme_back_channels(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride:
 
 @compiled
 def sum_back_planes(dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
-    """Return each number of a plane to all cells of its window."""
+    """Add each gradient of a plane to all cells of its window."""
     line, windows = np.empty(dy.shape[2], dy.dtype), np.int64(dy.shape[1])
     for p in range(dx.shape[0]):
         for h in range(dx.shape[1]):
-            # The windows that have a cell in this row, whichever place of theirs it is at.
+            # The windows that have a cell in this row, at any position.
             first = max(0, (h + before[0] - kernel[0]) // stride[0] + 1)
             last = min(windows, (h + before[0]) // stride[0] + 1)
             row = dx[p, h]
@@ -194,7 +194,7 @@ def sum_back_planes(dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> 
 
 @compiled
 def sum_back_channels(dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
-    """Return each number of images to all cells of its window."""
+    """Add each gradient of images to all cells of its window."""
     for n in range(dx.shape[0]):
         dx[n] = 0
         for i in range(dy.shape[1]):

@@ -1,4 +1,4 @@
-"""Programs of elementwise steps, run tile by tile: what is made on the way stays in cache."""
+"""Programs of elementwise steps, run tile by tile, so that intermediate results stay in cache."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Tile: TypeAlias = "tuple[int | slice, ...]"
 Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 
 _TILE: Final = 1 << 21, 1 << 22  # bytes of a tile of all arrays and buffers, at least and at most
-_TILES: Final = 16  # there are so many of the largest
-_LINE: Final = 64  # bytes of a cache's line, as many as the widest vectors have
-_MANY_COMPILED: Final = 1 << 18  # elements that are worth a second thread in a kernel, which begins at once
-_KEPT: Final = 256  # programs: an exponent that is another at each call makes one each time
+_TILES: Final = 16  # tiles of the largest size that pay for the calls
+_LINE: Final = 64  # bytes of a cache line, and of the widest vectors
+_MANY_COMPILED: Final = 1 << 18  # elements for which a second thread pays in a kernel, which has little overhead
+_KEPT: Final = 256  # programs: an exponent that differs at each call makes a program each time
 _CHEAP: Final = frozenset(
     {
         chosen,
@@ -51,11 +51,11 @@ _CHEAP: Final = frozenset(
     }
 )
 _programs: dict[Any, Program] = {}
-_keeping = Lock()  # a thread that drops the first program must be the only one
+_keeping = Lock()  # dropping the oldest program must happen in one thread at a time
 
 
 class Instruction(NamedTuple):
-    """A function of values by their places, or of numbers; its result goes into a buffer, or is one of the program."""
+    """A function of values, by index, or of numbers; its result goes into a buffer or is a result of the program."""
 
     function: Any  # callable
     operands: tuple[Any, ...]
@@ -65,16 +65,16 @@ class Instruction(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A function that writes into its last operand, and what picks its operands among all arrays of a tile."""
+    """A function that writes into its last operand, and a getter of its operands from all arrays of a tile."""
 
     function: Any  # callable
     operands: Callable[[list[Array]], tuple[Array, ...]]
 
 
 class Program:
-    """The lines that some values need, in order; where two values are not needed at once they share a buffer.
+    """The lines that some values need, in order; values whose lifetimes do not overlap share a buffer.
 
-    The numbers in it have slots, and are given when it runs.
+    Its numbers are stored in slots, and passed when it runs.
     """
 
     __slots__ = (
@@ -97,13 +97,13 @@ class Program:
         self.buffers: list[np.dtype[Any]] = []
         self.instructions = self._arranged(lines, [place for place in needed if lines[place].function is not None])
         self._calls: list[Call] = []
-        self._places: list[tuple[Instruction, Any]] = []  # of the numbers: operands, and of what
+        self._places: list[tuple[Instruction, Any]] = []  # of the numbers: the instruction and the operand
         self._lines = lines
-        self.kernels: dict[Any, Kernel | None] = {}  # by what tells them apart for whoever makes them
+        self.kernels: dict[Any, Kernel | None] = {}  # by the key that `compiler` uses
 
     @property
     def is_cheap(self) -> bool:
-        """Whether to compute it again takes hardly longer than to write it to memory and to read it."""
+        """Whether recomputing it takes hardly longer than writing its result to memory and reading it."""
         return all(one.function in _CHEAP for one in self.instructions)
 
     def run(
@@ -116,10 +116,10 @@ class Program:
         """Return the values for some arguments.
 
         Args:
-            arrays: The arguments that the program has, in their order; they broadcast to `shape`.
+            arrays: The arguments of the program, in order; they broadcast to `shape`.
             numbers: Those of the sheet.
             shape: Of the values.
-            compiler: What may know a kernel that does the same for arrays of rank 1 and 0.
+            compiler: Returns an equivalent kernel for arrays of rank 1 and 0, or None.
         """
         given = [one_number(array) if is_one(array) else _whole(array, shape) for array in arrays]
         results = {place: ROOMS.empty(shape, dtype) for place, dtype in self.computed.items()}
@@ -143,7 +143,7 @@ class Program:
             shared_out(work, size, is_worth_it=size >= _MANY_COMPILED)
 
     def _run_tiles(self, given: list[Array], results: list[Array], numbers: Sequence[Number]) -> None:
-        self._calls = self._calls or self._linked()  # of which a kernel has no need
+        self._calls = self._calls or self._linked()  # not needed by a kernel
         taken = [_beside(number_of(operand, numbers), one, self._lines) for one, operand in self._places]
         size = results[0].size
         count = self._in_tile([array for array in given if array.ndim], size)
@@ -161,7 +161,7 @@ class Program:
         shared_out(work, len(tiles), is_worth_it=size >= PROGRAM_PARALLEL_MIN_ELEMENTS)
 
     def _in_tile(self, given: list[Array], size: int) -> int:
-        """Return how many elements are in a tile, which is to stay in a cache and to be worth its calls."""
+        """Return the number of elements of a tile, which should stay in cache and be worth its calls."""
         dtypes = [*(array.dtype for array in given), *self.computed.values(), *self.buffers]
         each, (least, most) = sum(dtype.itemsize for dtype in dtypes), _TILE
         return max(1, min(max(least, size * each // _TILES), most) // each)
@@ -175,7 +175,7 @@ class Program:
             function(*operands(arrays))
 
     def _arranged(self, lines: Sequence[Line], places: Sequence[Place]) -> list[Instruction]:
-        """Return each result a buffer, which is free again behind its last reader."""
+        """Assign each result a buffer, which is free again after its last reader."""
         last_read = {one: place for place in places for one in lines[place].operands if isinstance(one, Place)}
         held: dict[Place, int] = {}
         free: list[int] = []
@@ -196,7 +196,7 @@ class Program:
         return arranged
 
     def _linked(self) -> list[Call]:
-        """Say of each instruction where its arrays stand: among arguments, results, buffers and numbers."""
+        """Resolve the operands of each instruction: among arguments, results, buffers and numbers."""
         stand = {place: index for index, place in enumerate((*self.arguments, *self.computed))}
         first = len(stand)
         stand |= {one.place: first + one.buffer for one in self.instructions if one.buffer is not None}
@@ -212,7 +212,7 @@ class Program:
                     places.append(first + len(numbers))
                     numbers.append((one, operand))
             linked.append(Call(_writing(one.function), itemgetter(*places, stand[one.place])))
-        self._places = numbers  # all at once, and before the calls: another thread may do the same
+        self._places = numbers  # assigned once, and before the calls: another thread may do the same
         return linked
 
     def _buffer(self, dtype: np.dtype[Any], free: list[int]) -> int:
@@ -229,7 +229,7 @@ def _whole(array: Array, shape: tuple[int, ...]) -> Array:
 
 
 def program(values: Sequence[Step]) -> Program:
-    """Return what computes some steps of one sheet; the same one for a sheet that says the same of other numbers."""
+    """Return the program of some steps of one sheet; sheets that differ only in their numbers share it."""
     sheet, places = values[0].sheet, tuple(value.place for value in values)
     key = (places, sheet.key)
     found = _programs.get(key)
@@ -244,7 +244,7 @@ def program(values: Sequence[Step]) -> Program:
 def computed(
     function: Callable[..., Any], rows: Sequence[Sequence[Array]], compiler: Compiler | None = None
 ) -> list[Any]:
-    """Return what an elementwise function gives of sets of arrays, each of one shape: one result or a tuple."""
+    """Return the results of an elementwise function for sets of arrays, each of one shape: one result or a tuple."""
     written, numbers, is_tuple = program_of(function, rows[0])
     each = [
         written.run([values[place] for place in written.arguments], numbers, values[0].shape, compiler)
@@ -254,26 +254,26 @@ def computed(
 
 
 def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[Program, list[Number], bool]:
-    """Return the program of an elementwise function of arrays like these, its numbers, and whether it gives a tuple.
+    """Return the program of an elementwise function for such arrays, its numbers, and whether it returns a tuple.
 
-    Its arguments stand where the arrays do.
+    Its arguments have the order of the arrays.
     """
     sheet = Sheet(values[0].shape)
-    with np.errstate(all="ignore"):  # of numbers that stand for any
+    with np.errstate(all="ignore"):  # placeholder numbers may overflow
         found = function(*(sheet.argument(value.dtype) for value in values))
         is_tuple = isinstance(found, tuple)
         return program(found if is_tuple else [found]), sheet.numbers, is_tuple
 
 
 def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
-    """Return an array of any values that begins with a line of the cache, which saves a tenth."""
+    """Return an uninitialized array aligned to a cache line, which saves a tenth of the time."""
     memory = ROOMS.empty((size * dtype.itemsize + _LINE,), np.uint8)
     first = -memory.ctypes.data % _LINE
     return memory[first : first + size * dtype.itemsize].view(dtype)
 
 
 def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:
-    """Return in order the lines that some values need."""
+    """Return in order the lines that some values depend on."""
     needed = {*places}
     for place in range(len(lines) - 1, -1, -1):
         if place in needed:
@@ -282,23 +282,23 @@ def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:
 
 
 def _writing(function: Any) -> Any:
-    """Return a function that writes what another gives into its last operand."""
+    """Return a function that writes the result of another into its last operand."""
     if not can_write(function):
         return lambda *operands: np.copyto(operands[-1], function(*operands[:-1]))
-    if function in (np.maximum, np.minimum):  # which want it by name
+    if function in (np.maximum, np.minimum):  # which take `out` only by name
         return lambda *operands: function(*operands[:-1], out=operands[-1])
     return function
 
 
 def _beside(number: Any, one: Instruction, lines: Sequence[Line]) -> Any:
-    """Return a number as an array of the dtype that it takes beside floats, of which NumPy makes one at each call."""
+    """Return a number as an array of the dtype that it has beside floats; NumPy would convert it at each call."""
     kinds = {lines[operand].dtype for operand in one.operands if isinstance(operand, Place)}
     is_like_them = isinstance(one.function, np.ufunc) and type(number) in (int, float) and len(kinds) == 1
     return np.asarray(number, kinds.pop()) if is_like_them and {*"efdg"} >= {kind.char for kind in kinds} else number
 
 
 def _tiles(shape: tuple[int, ...], count: int) -> list[Tile]:
-    """Cut an array into tiles of so many elements at most: some rows of the first axis whose rows are small enough."""
+    """Cut an array into tiles of at most `count` elements: rows of the first axis whose rows are small enough."""
     axis = next(axis for axis in range(len(shape)) if prod(shape[axis + 1 :]) <= count)
     rows = max(1, count // max(1, prod(shape[axis + 1 :])))
     return [

@@ -1,6 +1,6 @@
-"""Normalisation in NumPy: some rows at a time, so that what is made on the way stays in cache.
+"""Normalisation in NumPy: some rows at a time, so that intermediate results stay in cache.
 
-Each function follows its formula step by step and in place, for a large temporary costs more than its arithmetic.
+Each function computes its formula step by step and in place, because a large temporary costs more than its arithmetic.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _BYTES: Final = 1 << 21  # of an array at a time
-_SMALL: Final = 1 << 12  # elements that are not worth being made a matrix
-_SHORT: Final = 1 << 14  # elements; of longer rows NumPy adds up halves of halves, and BLAS one element to the other
-_HIGH: Final = 16.0  # a score up to which the sum of powers of e does not overflow
-_LOW: Final = 1e-7  # a sum of powers of e from which on none that counts has lost digits
-_ROWS: Final = (1,)  # the axis that is left where the arrays have been made matrices
+_SMALL: Final = 1 << 12  # elements for which reshaping to a matrix does not pay
+_SHORT: Final = 1 << 14  # elements; of longer rows NumPy's pairwise sum is more exact than BLAS's sequential one
+_HIGH: Final = 16.0  # a score up to which the sum of exponentials does not overflow
+_LOW: Final = 1e-7  # the smallest sum of exponentials whose large terms have kept all digits
+_ROWS: Final = (1,)  # the axis of the rows of a matrix
 
 
 def softmax(x: Array, axis: Axis) -> Array:
-    """Turn scores into probabilities, see `Backend.softmax`."""
+    """Compute the softmax of scores, see `Backend.softmax`."""
     return _filled(_softmax, axis, x)
 
 
@@ -41,7 +41,7 @@ def softmax_back(y: Array, dy: Array, axis: Axis, *, is_free: bool = False) -> A
 
 
 def log_softmax(x: Array, axis: Axis) -> Array:
-    """Turn scores into logarithms of probabilities, see `Backend.log_softmax`."""
+    """Compute the log-softmax of scores, see `Backend.log_softmax`."""
     return _filled(_log_softmax, axis, x)
 
 
@@ -63,14 +63,14 @@ def standardize(x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array
 
 
 def standardize_back(y: Array, factor: Array, dy: Array, axis: Axis, *, centred: bool) -> Array:
-    """Return the gradient of what was standardized, see `Backend.standardize_back`."""
+    """Return the gradient of the input of `standardize`, see `Backend.standardize_back`."""
     dx = _room(y, axis)
     _in_parts(partial(_standardize_back, centred=centred), axis, y, factor, dy, dx)
     return dx
 
 
 def layer_norm(x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
-    """Standardize rows, scales and shifts columns, see `Backend.layer_norm`."""
+    """Standardize rows, then scale and shift columns, see `Backend.layer_norm`."""
     y, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
     work = partial(_layer_norm, w=w, b=b, eps=eps)
     if isinstance(eps, float):
@@ -90,7 +90,7 @@ def layer_norm_back(x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bo
 
 
 def _filled(work: Callable[..., Any], axis: Axis, *arrays: Array, is_free: bool = False) -> Array:
-    """Return what some work writes into a room like the last array, or into that array itself if it is free."""
+    """Return the results that `work` writes into a buffer like the last array, or into that array if it is free."""
     last = arrays[-1]
     out = last if is_free and last.flags.c_contiguous else ROOMS.empty(last.shape, last.dtype)
     _in_parts(work, axis, *arrays, out)
@@ -99,7 +99,7 @@ def _filled(work: Callable[..., Any], axis: Axis, *arrays: Array, is_free: bool 
 
 def _softmax(axis: Axis, x: Array, y: Array) -> None:
     if x.dtype.char in "fd" and x.size and np.maximum.reduce(x, axis=None) <= _HIGH:
-        # Nothing overflows; where no score of a row is far below 0, the row needs no shift.
+        # Nothing overflows; unless all scores of a row are far below 0, it needs no shift.
         np.exp(x, out=y)
         total = _sum(y, axis)
         if np.minimum.reduce(total, axis=None) >= _LOW:
@@ -132,7 +132,7 @@ def _standardize(axis: Axis, x: Array, y: Array, factor: Array, *, eps: Any, cen
 
 
 def _with_factor(axis: Axis, x: Array, y: Array, factor: Array, *, eps: Any, centred: bool) -> Array:
-    """Write the factor that makes a mean square 1; returns what it is for: `x`, or its distance from the mean."""
+    """Write the factor that makes the mean square 1, and return what it scales: `x`, or `x` minus its mean."""
     share = factor.size / x.size if x.size else nan
     if centred:
         x = np.subtract(x, _sum(x, axis) * share, out=y)
@@ -173,39 +173,39 @@ def _layer_norm_back(
 
 
 def _sum(x: Array, axis: Axis) -> Array:
-    """Add up along axes, which stay with size one."""
+    """Add up along axes, which are kept with size one."""
     if _is_short(x, axis):
         return _dot(x, np.ones(x.shape[1], x.dtype), axis)
     return _added(x, axis)
 
 
 def _dot(x: Array, y: Array, axis: Axis) -> Array:
-    """Add up products along axes, which stay with size one."""
+    """Add up products along axes, which are kept with size one."""
     return np.vecdot(x, y)[:, None] if _is_short(x, axis) else _added(x * y, axis)
 
 
 def _added(x: Array, axis: Axis) -> Array:
-    """Add up along axes, which stay with size one."""
+    """Add up along axes, which are kept with size one."""
     if x.flags.c_contiguous or axis == _ROWS:
         return np.add.reduce(x, axis=axis, keepdims=True)
-    # Along several axes that are not the last in memory NumPy adds each element to one sum, which loses digits.
+    # Along several axes that are not the last in memory, NumPy adds element by element, which loses digits.
     for one in sorted(_spanned(x.shape, axis), reverse=True):
         x = np.add.reduce(x, axis=one, keepdims=True)
     return x
 
 
 def _room(x: Array, axis: Axis) -> Array:
-    """Return an array of any values for as many as `x` has: in its order in memory unless rows are to be parted."""
+    """Return an uninitialized array of the shape of `x`: in its memory order, or contiguous if rows are split."""
     return ROOMS.empty(x.shape, x.dtype) if _stand_last(_spanned(x.shape, axis), x.ndim) else ROOMS.empty_like(x)
 
 
 def _is_short(x: Array, axis: Axis) -> bool:
-    """Return whether these are rows that BLAS adds up as exactly as NumPy, which takes five times as long."""
+    """Return whether BLAS adds up these rows as exactly as NumPy, which takes five times as long."""
     return axis == _ROWS and x.ndim == 2 and x.shape[1] <= _SHORT and x.dtype.char in "fd"
 
 
 def _in_parts(work: Callable[..., Any], axis: Axis, *arrays: Array) -> list[Any]:
-    """Work on some rows of all arrays at a time, where rows are what the axes span; returns what each time gave."""
+    """Run `work` on some rows of all arrays at a time, where rows span the axes, and return the list of results."""
     shape, size = arrays[0].shape, arrays[0].size
     if size <= _SMALL or not _stand_last(_spanned(shape, axis), len(shape)):
         return [work(axis, *arrays)]

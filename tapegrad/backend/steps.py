@@ -1,6 +1,6 @@
-"""The engine whose values are the steps of a program: an elementwise function writes down what it computes.
+"""The engine whose values are the steps of a program: it traces an elementwise function.
 
-A program is run on any part of the arrays, so that what is made on the way stays in cache.
+A program is run on any part of the arrays, so that intermediate results stay in cache.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ _COMMUTATIVE: Final = frozenset({np.add, np.multiply})
 
 
 class Place(int):
-    """Where a line of a sheet stands, for those that read it; a bare number is a number."""
+    """The index of a line of a sheet, as an operand; a plain int is a number."""
 
     __slots__ = ()
 
 
 class Slot(NamedTuple):
-    """Which of the numbers of a sheet it is: where two sheets say the same of other numbers, there is one program."""
+    """The index of a number of a sheet; sheets that differ only in the numbers in slots share a program."""
 
     number: int
 
 
 class Line(NamedTuple):
-    """A function and what it is applied to; an argument of the program has no function."""
+    """A function and its operands; an argument of the program has no function."""
 
     function: Function | None
-    operands: tuple[Place | Slot | Number, ...]  # a number itself is an exponent, on which the formula depends
+    operands: tuple[Place | Slot | Number, ...]  # a number itself is an exponent, which selects the formula
     dtype: np.dtype[Any]
 
 
 class Sheet:
-    """What a function computed, line by line; what was computed before is not written again.
+    """The trace of a function, line by line; repeated computations are recorded once.
 
-    What is one number everywhere is computed at once, and what is multiplied by 1 stays as it is.
+    A value that is the same for all elements is computed immediately, and a product with 1 is skipped.
 
     Args:
-        shape: Of all that is computed.
+        shape: Of all values.
     """
 
     __slots__ = ("_numbers", "_places", "_said", "lines", "numbers", "shape")
@@ -62,17 +62,17 @@ class Sheet:
         self.shape = shape
         self.lines: list[Line] = []
         self.numbers: list[Number] = []  # by their slots
-        self._places: dict[Any, Place] = {}  # by what tells lines apart
-        self._said: list[Any] = []  # the same, but for the numbers that have slots
+        self._places: dict[Any, Place] = {}  # by the key of a line
+        self._said: list[Any] = []  # the keys of all lines, without the numbers in slots
         self._numbers: dict[Place, Array] = {}
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What another sheet has as well that says the same, be it of other numbers."""
+        """A key that sheets share if they differ only in their numbers."""
         return tuple(self._said)
 
     def argument(self, dtype: np.dtype[Any]) -> Step:
-        """Return a value that is given when the program runs."""
+        """Return a value that is passed when the program runs."""
         key = None, len(self.lines), dtype
         return self._written(key, key, Line(None, (), dtype))
 
@@ -83,11 +83,11 @@ class Sheet:
         return step
 
     def note(self, function: Function, *operands: Any) -> Step:
-        """Return the value of a function of steps and of numbers.
+        """Return the value of a function of steps and numbers.
 
         Raises:
-            ShapeError: An operand has elements of its own.
-            TapeError: An operand was written on another sheet.
+            ShapeError: An operand is an array with more than one distinct element.
+            TapeError: An operand was recorded on another sheet.
         """
         found = [self._found(one) for one in operands]
         places = [one for one in found if isinstance(one, Place)]
@@ -100,7 +100,7 @@ class Sheet:
         return self._noted(function, found, dtype)
 
     def _found(self, value: Any) -> Place | Number:
-        """Return where a value is written, or which number it is."""
+        """Return the index of a recorded value, or the number that it is."""
         if not isinstance(value, Step):
             return _number(value)
         if value.sheet is not self:
@@ -134,12 +134,12 @@ class Sheet:
 
 
 class Step(Value[Any, Any]):
-    """A value that will be computed for each element; its operators are written down."""
+    """A value that will be computed for each element; its operators are recorded."""
 
     __slots__ = ("dtype", "place", "sheet")
 
     dtype: Any
-    __array_ufunc__ = None  # so that numpy_array * step asks the step
+    __array_ufunc__ = None  # so that numpy_array * step calls the operator of the step
 
     def __init__(self, sheet: Sheet, place: Place, dtype: np.dtype[Any]) -> None:
         self.sheet = sheet
@@ -266,13 +266,13 @@ class Step(Value[Any, Any]):
 
 
 def mixed(*_: Any, **__: Any) -> NoReturn:
-    """Reject what gives an element that hangs on others."""
+    """Reject an op whose elements depend on several elements of an operand."""
     message = "mixes elements, and a fused function computes each by itself"
     raise ShapeError(message)
 
 
 class Steps(Backend[Step]):
-    """The primitives over steps: the elementwise ones are written down, the others refused."""
+    """The primitives over steps: the elementwise ones are recorded, the others rejected."""
 
     name = "steps"
 
@@ -322,7 +322,7 @@ class Steps(Backend[Step]):
     def broadcast_to(self, x: Step, shape: Sequence[int]) -> Step:
         return x.reshape(shape)
 
-    # Strides of zero say that all elements are one number.
+    # Strides of zero show that all elements are the same number.
     @override
     def ones(self, shape: Sequence[int], dtype: Any) -> Any:
         return np.broadcast_to(np.ones((), dtype), shape)
@@ -370,17 +370,17 @@ def chosen(condition: Any, x: Any, y: Any) -> Array:
 
 
 def number_of(operand: Slot | Number, numbers: Sequence[Number]) -> Number:
-    """Return the number that an operand is, or that its slot holds."""
+    """Return the number of an operand, from its slot if it has one."""
     return numbers[operand.number] if isinstance(operand, Slot) else operand
 
 
 def can_write(function: Function | None) -> bool:
-    """Return whether a function takes `out=`, and may be given one of its operands there."""
+    """Return whether a function takes `out=`, and may overwrite one of its operands."""
     return isinstance(function, np.ufunc) or function is sigmoid
 
 
 def converter(dtype: np.dtype[Any]) -> Function:
-    """Return what converts to a dtype, the same function each time."""
+    """Return the function that converts to a dtype, the same function each time."""
     if dtype not in _CONVERTERS:
         _CONVERTERS[dtype] = operator.methodcaller("astype", dtype)
     return _CONVERTERS[dtype]
@@ -392,12 +392,12 @@ def converted_to(function: Function | None) -> np.dtype[Any] | None:
 
 
 def _sheet(*operands: Any) -> Sheet:
-    """Return what the steps among some operands are written on."""
+    """Return the sheet of the steps among some operands."""
     return next(one.sheet for one in operands if isinstance(one, Step))
 
 
 def _number(value: Any) -> Number:
-    """Return the one number that a value is, however often."""
+    """Return a value as a single number, also if it is an array that repeats that number."""
     if isinstance(value, np.ndarray) and value.ndim:
         if any(value.strides) and value.size > 1:
             message = f"reads an array of shape {value.shape} that is not among the arguments of the fused function"
@@ -412,14 +412,14 @@ def _has_one(operands: Sequence[Place | Number]) -> bool:
 
 
 def _bits(number: Number) -> Any:
-    """Return what tells numbers apart: 0 is not -0, and NaN is itself."""
+    """Return a key that distinguishes numbers: 0 differs from -0, and NaN equals itself."""
     if isinstance(number, float | int):
         return type(number), number.hex() if isinstance(number, float) else number
     return number.dtype, number.tobytes()
 
 
 def _dtype(function: Function, operands: Sequence[Any]) -> np.dtype[Any]:
-    """Return the dtype of what a function gives for steps of some dtypes, and for numbers: NumPy knows best."""
+    """Return the dtype of the result of a function of steps and numbers, as NumPy computes it."""
     kinds = (function, *[one if isinstance(one, np.dtype) else getattr(one, "dtype", type(one)) for one in operands])
     if kinds not in _DTYPES:
         probes = [np.ones((), one)[()] if isinstance(one, np.dtype) else one for one in operands]

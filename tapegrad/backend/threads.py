@@ -1,4 +1,4 @@
-"""Threads for work on large arrays: NumPy and compiled kernels let go of Python's lock while they compute."""
+"""Threads for work on large arrays: NumPy and compiled kernels release the GIL while they compute."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ _limit: int | None = None
 
 
 def threads() -> int:
-    """Return how many threads tapegrad's own work on large arrays takes: as many as there are cores, unless set."""
+    """Return how many threads tapegrad uses for large arrays: as many as there are cores, unless set."""
     if _limit is not None:
         return _limit
-    has_affinity = hasattr(os, "sched_getaffinity")  # Linux alone
+    has_affinity = hasattr(os, "sched_getaffinity")  # only on Linux
     return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
 
 
 @public_api
 def set_threads(count: int | None) -> None:
-    """Set how many threads tapegrad's own work on large arrays takes.
+    """Set how many threads tapegrad uses for large arrays.
 
-    The products of matrices are BLAS's, which has threads of its own and reads its variables when the process starts.
+    Matrix products run in BLAS, which has threads of its own and reads its variables when the process starts.
 
     Args:
-        count: At least 1, which leaves all of it to the calling thread; None for as many as there are cores.
+        count: At least 1, which runs everything in the calling thread; None for as many as there are cores.
 
     Raises:
         ValueError: `count` is less than 1.
-        DTypeError: It is no whole number.
+        DTypeError: `count` is not an integer.
     """
-    global _limit  # noqa: PLW0603  # threads belong to the process, and so does their number
+    global _limit  # noqa: PLW0603  # the number of threads is global to the process
     if count is not None:
         check_count("set_threads", "count", count)
     _limit = count
 
 
 def shared_out(work: Callable[[int, int], None], count: int, *, is_worth_it: bool) -> None:
-    """Work on the numbers below `count`, part by part on several threads, and raise what the first failure raised.
+    """Run `work` on the range below `count`, part by part on several threads, and raise its first error.
 
-    Each thread takes the next part when it is done with one, so that none waits long for another that is held up.
-    Threads are made anew, in a fiftieth of a millisecond: a pool that waits would not survive a fork.
+    Each thread takes the next part when it has finished one, so that a delayed thread does not hold up the others.
+    Threads are created for each call, in a fiftieth of a millisecond: a pool would not survive a fork.
 
     Args:
-        work: Takes the first number of a part, and the one behind its last.
-        count: How much there is to do.
+        work: Takes the first index of a part, and the one after its last.
+        count: The size of the range.
         is_worth_it: Whether it is enough for more than one thread.
     """
     crew = min(threads(), count) if is_worth_it else 1
@@ -63,18 +63,18 @@ def shared_out(work: Callable[[int, int], None], count: int, *, is_worth_it: boo
         return
     parts = _Parts(work, count, min(count, crew * _PARTS))
     for _ in range(crew - 1):
-        # In the caller's context, which says what NumPy is to do about overflow. One of `threading` would be waited for
-        # until it runs, for longer than many a work takes.
+        # In the caller's context, which holds NumPy's settings for overflow. `threading.Thread.start` would wait
+        # until the thread runs, which takes longer than many calls of `work`.
         try:
             start_new_thread(copy_context().run, (parts.work_on,))
-        except RuntimeError:  # the system has no more, or the interpreter is about to end
+        except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
             break
     parts.work_on()
     parts.wait()
 
 
 class _Parts:
-    """What is left of some work, for all threads that take part in it."""
+    """The remaining parts of some work, shared by all threads that run it."""
 
     def __init__(self, work: Callable[[int, int], None], count: int, parts: int) -> None:
         self._work = work
@@ -86,18 +86,18 @@ class _Parts:
         self._failures: list[BaseException] = []
 
     def work_on(self) -> None:
-        """Work on one part after the other until none is left, or one has failed."""
+        """Run one part after the other until none is left, or one has failed."""
         while (bounds := self._next()) is not None:
             try:
                 self._work(*bounds)
-            except BaseException as failure:  # noqa: BLE001  # it is raised where the work was asked for
+            except BaseException as failure:  # noqa: BLE001  # raised again in the calling thread
                 self._failures.append(failure)
             self._note()
 
     def wait(self) -> None:
-        """Return when all parts are done, or raise what the first that failed has raised."""
+        """Wait until all parts are done, and raise the first error."""
         self._all_done.acquire()
-        del self._work  # a thread that ends, or has not begun, is not to hold the arrays: who counts would see it
+        del self._work  # a thread that ends, or has not begun, must not add to the counted references to the arrays
         if self._failures:
             raise self._failures[0]
 
@@ -106,7 +106,7 @@ class _Parts:
             return self._left.pop() if self._left else None
 
     def _note(self) -> None:
-        """Note that a part is done; after a failure there is no sense in those that are left."""
+        """Count a part as done; after a failure the remaining parts are skipped."""
         with self._lock:
             self._undone -= 1
             if self._failures:

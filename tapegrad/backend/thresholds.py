@@ -1,8 +1,8 @@
-"""Sizes from which a faster way pays: below them, its own cost is larger than what it saves."""
+"""Sizes from which a faster implementation pays: below them, its overhead is larger than what it saves."""
 
 from typing import Final
 
-FUSE_MIN_ELEMENTS: Final = 1 << 16  # of an elementwise op that the engine is asked to run as one function
+FUSE_MIN_ELEMENTS: Final = 1 << 16  # of an elementwise op that runs as one fused function
 ACCUMULATE_MIN_ELEMENTS: Final = 1 << 16  # of a gradient that is added in place
 PARALLEL_MIN_ELEMENTS: Final = 1 << 20  # of a NumPy op that two threads share; for fewer, buffers raise peak memory
 KERNEL_PARALLEL_MIN_ELEMENTS: Final = 1 << 18  # of a compiled kernel that two threads share

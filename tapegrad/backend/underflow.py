@@ -1,4 +1,4 @@
-"""Underflow: what is too small for its dtype is the 0 that is meant, however a program has set NumPy's errors."""
+"""Underflow: values too small for their dtype become 0 as intended, regardless of the user's NumPy error settings."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _AS_IT_IS: Final[AbstractContextManager[object]] = nullcontext()
 
 
 def vanishing() -> AbstractContextManager[object]:
-    """Let numbers vanish without a word, as they do unless somebody has asked NumPy for more.
+    """Return a context that ignores underflow, as NumPy does by default.
 
-    Asked first, for a setting of its own costs each ufunc under it a tenth.
+    If it is ignored already, the context is empty, because `np.errstate` slows down each ufunc inside it by a tenth.
     """
     return _AS_IT_IS if _vanish() else np.errstate(under="ignore")
 
 
 def _vanish() -> bool:
-    """Return whether underflow is ignored; `np.geterr` takes twenty times as long as to see that nobody has set it."""
+    """Return whether underflow is ignored; `np.geterr` takes twenty times as long as checking that nothing is set."""
     variable = _setting()
     return (variable is not None and variable.get(None) is None) or np.geterr()["under"] == "ignore"
 
 
-@cache  # asked when the first tape runs back: a rule that mypy reads does without NumPy
+@cache  # on the first backward pass: shape rules that mypy runs do not import NumPy
 def _setting() -> ContextVar[Any] | None:
-    """Return the context variable in which NumPy keeps how errors are treated: the one that a setting changes."""
+    """Return the context variable in which NumPy stores how errors are handled: the one that `np.errstate` changes."""
 
     def changed() -> ContextVar[Any] | None:
         before = copy_context()

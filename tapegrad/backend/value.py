@@ -1,6 +1,6 @@
-"""What an array of any engine can do, and the primitives that an engine adds to it.
+"""The interface of arrays of any engine, and the primitives that an engine implements.
 
-A closure computes with the operators of `Value` and the primitives of `Backend` only, so it serves every engine.
+A backward closure uses only the operators of `Value` and the primitives of `Backend`, so it works with every engine.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ Pooling: TypeAlias = Literal["add", "maximum", "minimum"]
 
 
 class Value(ABC, Generic[S, D]):
-    """An array of whichever engine computes, with its shape and dtype in its type.
+    """An array of any engine, with its shape and dtype in its type.
 
-    NumPy's and JAX's arrays are values, and so is a tensor: that is how a backward pass is differentiated again.
-    By name and not by protocol: a checker that compared members would follow each result's own members for ever.
+    NumPy's and JAX's arrays are values, and so is a tensor, which allows differentiating a backward pass again.
+    An ABC and not a protocol: a type checker would compare the members of each result recursively without end.
     """
 
     @property
@@ -146,12 +146,12 @@ class Value(ABC, Generic[S, D]):
 
 
 class Slide(NamedTuple):
-    """How kernels slide over cells: a number for each axis.
+    """The geometry of a correlation of cells with kernels: a number for each axis.
 
-    The cells are `spread` apart, those of a kernel `dilation`, and `before` zeros come first; all outside is zero.
+    `spread` is the dilation of the cells, `dilation` that of the kernels, and `before` the number of leading zeros.
     """
 
-    sizes: tuple[int, ...]  # of the result, whatever fits
+    sizes: tuple[int, ...]  # of the result
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
     spread: tuple[int, ...]
@@ -159,11 +159,10 @@ class Slide(NamedTuple):
 
 
 class Backend(ABC, Generic[V, I, B, Q]):
-    """The primitives of an engine over its own values; operators, `reshape` and `transpose` are the values' own.
+    """The primitives of an engine over its own values; operators, `reshape` and `transpose` belong to the values.
 
-    Its floats are of one type, `V`, its whole numbers of another, `I`, its truths `B` and its quantized tensors `Q`;
-    an engine that tells them apart by dtype alone names them once. Where a primitive takes values of any dtype, as
-    `concat` does, it speaks of `V`.
+    `V` is the type of its float arrays, `I` of integer arrays, `B` of bool arrays and `Q` of quantized tensors; they
+    may be the same type. A primitive that takes values of any dtype, for example `concat`, is typed with `V`.
     """
 
     name: str
@@ -186,11 +185,11 @@ class Backend(ABC, Generic[V, I, B, Q]):
 
     @abstractmethod
     def map(self, name: Elementwise, *operands: V) -> V:
-        """Apply an elementwise function, which goes by the name of its op, NumPy's where NumPy has it."""
+        """Apply the elementwise function with the name of its op, which is NumPy's if NumPy has it."""
 
     @abstractmethod
     def pair(self, name: Pairwise, *operands: V) -> tuple[V, V]:
-        """Apply an elementwise function of two results, which goes by the name of its op, NumPy's."""
+        """Apply the elementwise function of two results with the name of its op, which is NumPy's."""
 
     @abstractmethod
     def sum(self, x: V, axis: Axis, *, keepdims: bool) -> V:
@@ -198,11 +197,11 @@ class Backend(ABC, Generic[V, I, B, Q]):
 
     @abstractmethod
     def max(self, x: V, axis: Axis, *, keepdims: bool) -> V:
-        """Find the largest along axes; NaN wins."""
+        """Return the maximum along axes; NaN propagates."""
 
     @abstractmethod
     def min(self, x: V, axis: Axis, *, keepdims: bool) -> V:
-        """Find the smallest along axes; NaN wins."""
+        """Return the minimum along axes; NaN propagates."""
 
     @abstractmethod
     def prod(self, x: V, axis: Axis, *, keepdims: bool) -> V:
@@ -210,79 +209,79 @@ class Backend(ABC, Generic[V, I, B, Q]):
 
     @abstractmethod
     def argmax(self, x: V, axis: Int | None, *, keepdims: bool) -> I:
-        """Find the index of the first largest along an axis, or among all elements."""
+        """Return the index of the first maximum along an axis, or among all elements."""
 
     @abstractmethod
     def argmin(self, x: V, axis: Int | None, *, keepdims: bool) -> I:
-        """Find the index of the first smallest along an axis, or among all elements."""
+        """Return the index of the first minimum along an axis, or among all elements."""
 
     @abstractmethod
     def all(self, x: V, axis: Axis, *, keepdims: bool) -> B:
-        """Return whether every element along axes is true, or not zero."""
+        """Return whether all elements along axes are true, or not zero."""
 
     @abstractmethod
     def any(self, x: V, axis: Axis, *, keepdims: bool) -> B:
-        """Return whether an element along axes is true, or not zero."""
+        """Return whether any element along axes is true, or not zero."""
 
     @abstractmethod
     def cumsum(self, x: V, axis: Int) -> V:
-        """Add up all elements to each one along an axis."""
+        """Return the cumulative sum along an axis."""
 
     @abstractmethod
     def cumprod(self, x: V, axis: Int) -> V:
-        """Multiply all elements up to each one along an axis."""
+        """Return the cumulative product along an axis."""
 
     @abstractmethod
     def argcummax(self, x: V, axis: Int) -> I:
-        """Find the index of the last largest among the elements up to each one along an axis; NaN wins."""
+        """Return the index of the last maximum among the elements up to each one along an axis; NaN propagates."""
 
     @abstractmethod
     def argcummin(self, x: V, axis: Int) -> I:
-        """Find the index of the last smallest among the elements up to each one along an axis; NaN wins."""
+        """Return the index of the last minimum among the elements up to each one along an axis; NaN propagates."""
 
     @abstractmethod
     def argsort(self, x: V, axis: Int, *, descending: bool) -> I:
-        """Find the indices that put an axis in order, equal elements in theirs; NaN counts as largest."""
+        """Return the indices that sort an axis stably; NaN counts as largest."""
 
     @abstractmethod
     def concat(self, values: Sequence[V], axis: Int) -> V:
-        """Put values one behind the other along an axis."""
+        """Concatenate values along an axis."""
 
     @abstractmethod
     def pad(self, x: V, pad_width: Sequence[tuple[int, int]], value: float) -> V:
-        """Surround `x` with a constant, so many elements before and behind along each axis."""
+        """Pad `x` with a constant, with the given numbers of elements before and after along each axis."""
 
     @abstractmethod
     def getitem(self, x: V, index: Any) -> V:
-        """Pick the elements that an index of numbers, slices and NumPy arrays names."""
+        """Return the elements at an index of numbers, slices and NumPy arrays."""
 
     @abstractmethod
     def at_set(self, x: V, index: Any, value: V | float) -> V:
-        """Copy `x` with other values at the places that an index names."""
+        """Return a copy of `x` with the elements at an index replaced."""
 
     @abstractmethod
     def at_add(self, x: V, index: Any, value: V | float) -> V:
-        """Copy `x` with values added at the places that an index names; places named twice accumulate."""
+        """Return a copy of `x` with values added at an index; repeated indices accumulate."""
 
     @abstractmethod
     def place(self, shape: Sequence[int], index: Any, value: V) -> V:
-        """Add values to a zero array at the places that an index names: the way back of `getitem`."""
+        """Add values to a zero array at an index: the backward pass of `getitem`."""
 
     @abstractmethod
     def softmax(self, x: V, axis: Int) -> V:
-        """Turn scores into probabilities along an axis that has elements."""
+        """Compute the softmax along an axis that has elements."""
 
     @abstractmethod
     def equal(self, x: V, y: V) -> B:
-        """Compare element by element."""
+        """Return `x == y`, element by element."""
 
     @abstractmethod
     def greater(self, x: V, y: V | float) -> B:
-        """Compare element by element."""
+        """Return `x > y`, element by element."""
 
     @abstractmethod
     def where(self, condition: B, x: V, y: V | float) -> V:
-        """Pick from `x` where the condition holds, else from `y`."""
+        """Choose elements of `x` where the condition is true, else of `y`."""
 
     @abstractmethod
     def broadcast_to(self, x: V, shape: Sequence[int]) -> V:
@@ -290,19 +289,19 @@ class Backend(ABC, Generic[V, I, B, Q]):
 
     @abstractmethod
     def swap_last_axes(self, x: V) -> V:
-        """Transpose the matrices of a stack; a vector stays as it is."""
+        """Transpose the matrices of a stack; a vector is returned unchanged."""
 
     @abstractmethod
     def einsum(self, subscripts: str, *values: V) -> V:
-        """Sum products along axes by letter: a letter for each axis, one size for each letter, and an arrow."""
+        """Sum products over subscripts: one letter for each axis, one size for each letter, and an explicit arrow."""
 
     @abstractmethod
     def inv(self, x: V) -> V:
-        """Invert the matrices of a stack; a singular one is a `SingularError`."""
+        """Invert the matrices of a stack; a singular one raises a `SingularError`."""
 
     @abstractmethod
     def solve(self, x: V, y: V) -> V:
-        """Solve systems of linear equations, whose stacks broadcast; a singular matrix is a `SingularError`."""
+        """Solve systems of linear equations, whose stacks broadcast; a singular matrix raises a `SingularError`."""
 
     @abstractmethod
     def det(self, x: V) -> V:
@@ -314,87 +313,87 @@ class Backend(ABC, Generic[V, I, B, Q]):
 
     @abstractmethod
     def take(self, x: V, indices: I, axis: Int) -> V:
-        """Pick slices by index."""
+        """Return slices by index along an axis."""
 
     @abstractmethod
     def scatter_add(self, shape: Sequence[int], indices: I, updates: V, axis: Int) -> V:
-        """Add each update to the slice of a zero array that its index names: the way back of `take`."""
+        """Add each update to the slice of a zero array at its index: the backward pass of `take`."""
 
     @abstractmethod
     def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[V]) -> V:
-        """Add to a zero array each value, at the elements that its index of numbers and slices names."""
+        """Add each value to a zero array at its index of numbers and slices."""
 
     @abstractmethod
     def convolve(self, x: V, w: V, slide: Slide) -> V:
-        """Slide kernels `w`, `(G, O, C, *K)`, over cells `x`, `(N, G, C, *S)`; gives `(N, G, O, *slide.sizes)`."""
+        """Correlate cells `x`, `(N, G, C, *S)`, with kernels `w`, `(G, O, C, *K)`, to `(N, G, O, *slide.sizes)`."""
 
     @abstractmethod
     def one_hot(self, indices: I, size: int, dtype: Any) -> V:
-        """Return each index a row of zeros with a one at the index."""
+        """Return a one-hot row for each index."""
 
     @abstractmethod
     def ones(self, shape: Sequence[int], dtype: Any) -> V:
-        """Make an array of ones."""
+        """Return an array of ones."""
 
     @abstractmethod
     def zeros(self, shape: Sequence[int], dtype: Any) -> V:
-        """Make an array of zeros."""
+        """Return an array of zeros."""
 
-    # What follows is made of the primitives above; an engine that has a shorter way overrides it.
-    # Any: values have operators, which the bound of V does not say.
+    # The following are composed of the primitives above; an engine with a faster implementation overrides them.
+    # Any: values have operators, which the bound of V does not express.
 
     def fuse(self, function: Callable[..., Any], *values: Any) -> Any:
-        """Compute an elementwise function of values of one shape, as large arrays are best gone through.
+        """Compute an elementwise function of values of one shape, fused if they are large.
 
         Args:
-            function: Gives a value or a tuple of several, by operators and elementwise primitives alone; a sum, a
+            function: Returns a value or a tuple of several, using only operators and elementwise primitives; a sum, a
                 difference, a product or a quotient of two values by its name in `operator`, and these may broadcast.
-            values: What it is given.
+            values: Its arguments.
         """
         return function(*values)
 
     def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Any]]) -> list[Any]:
-        """Compute an elementwise function, see `fuse`, of many sets of values that have their dtypes in common."""
+        """Compute an elementwise function, see `fuse`, of many sets of values with the same dtypes."""
         return [function(*values) for values in rows]
 
     def changes(
         self,
-        function: Callable[..., Any],  # noqa: ARG002  # for engines that write to their values
+        function: Callable[..., Any],  # noqa: ARG002  # used by engines that overwrite their values
         rows: Sequence[Sequence[Any]],  # noqa: ARG002
         places: Sequence[int],  # noqa: ARG002
     ) -> list[tuple[Any, ...]] | None:
-        """Say how to put what an elementwise function gives into the place of what it is given.
+        """Return calls that run an elementwise function in place, or None if that is not possible.
 
         Args:
-            function: As `update` takes it, with a result for each of the places.
+            function: As `update` takes it, with a result for each of `places`.
             rows: The sets of values.
-            places: Which values of a set give place to the results.
+            places: The positions in a set of the values that the results overwrite.
 
         Returns:
-            For each set a function that is not written in Python and lets no other thread run, with its arguments,
-            which hold one reference to each value of the set; None where values cannot be changed.
+            For each set a function that is not written in Python and keeps the GIL, with its arguments, which hold
+            one reference to each value of the set; None where values cannot be changed.
         """
         return None
 
     def add_to(self, total: Any, x: Any) -> Any:
-        """Return a sum, which may stand in the memory of `total`: nobody else has seen that.
+        """Return `total + x`; may reuse the memory of `total`, which must have no other reference.
 
         Args:
             total: A value of the result's shape and dtype.
-            x: What is added to it, broadcast.
+            x: The value to add, broadcast.
         """
         return total + x
 
-    def is_free(self, values: dict[Any, Any], key: Any) -> bool:  # noqa: ARG002  # for engines that count
-        """Return whether nobody else sees `values[key]`, so that what becomes of it may stand in its place."""
+    def is_free(self, values: dict[Any, Any], key: Any) -> bool:  # noqa: ARG002  # used by engines that count references
+        """Return whether `values[key]` has no other reference, so that its memory may be overwritten."""
         return False
 
     def accumulate(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
-        """Return the sum of `values[key]` and `x`, in the place of the first if nobody else sees it."""
+        """Return the sum of `values[key]` and `x`, in place if `values[key]` has no other reference."""
         return values[key] + x
 
     def scale_in_place(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
-        """Return the product of `values[key]` and `x`, in the place of the first if nobody else sees it."""
+        """Return the product of `values[key]` and `x`, in place if `values[key]` has no other reference."""
         return values[key] * x
 
     def dot(self, x: Any, y: Any) -> Any:
@@ -402,38 +401,38 @@ class Backend(ABC, Generic[V, I, B, Q]):
         return x @ y
 
     def relu_back(self, x: Any, dy: Any) -> Any:
-        """Turn the gradient of what `relu` gave of `x` into that of `x`: `[x > 0] dy`."""
+        """Compute the gradient of the input `x` of `relu` from that of its result: `[x > 0] dy`."""
         is_above: Any = self.greater(x, 0)
         return self.where(is_above, dy, 0)
 
     def mean(self, x: Any, axis: Axis) -> Any:
-        """Average along axes, which stay with size one."""
+        """Average along axes, which are kept with size one."""
         total: Any = self.sum(x, axis, keepdims=True)
         return total * (total.size / x.size if x.size else nan)
 
     def softmax_back(self, y: Any, dy: Any, axis: Int, *, is_free: bool = False) -> Any:  # noqa: ARG002  # as above
-        """Turn the gradient of probabilities into that of their scores: `y (dy - sum(y dy))`.
+        """Compute the gradient of the scores of a softmax from that of its result `y`: `y (dy - sum(y dy))`.
 
-        That may stand in the place of `dy` if `is_free`.
+        The result may overwrite `dy` if `is_free`.
         """
         return (dy - self.sum(dy * y, axis, keepdims=True)) * y
 
     def log_softmax(self, x: Any, axis: Int) -> Any:
-        """Turn scores into logarithms of probabilities along an axis that has elements."""
+        """Compute the log-softmax along an axis that has elements."""
         # Shift by the max first: exp(89) overflows float32.
         shifted: Any = x - self.max(x, axis, keepdims=True)
         return shifted - self.log(self.sum(self.exp(shifted), axis, keepdims=True))
 
     def log_softmax_back(self, y: Any, dy: Any, axis: Int, *, is_free: bool = False) -> Any:  # noqa: ARG002  # as above
-        """Turn the gradient of logarithms of probabilities into that of their scores: `dy - exp(y) sum(dy)`.
+        """Compute the gradient of the scores of a log-softmax from that of its result `y`: `dy - exp(y) sum(dy)`.
 
-        That may stand in the place of `dy` if `is_free`.
+        The result may overwrite `dy` if `is_free`.
         """
         powers: Any = self.exp(y)
         return dy - powers * self.sum(dy, axis, keepdims=True)
 
     def standardize(self, x: Any, axis: Axis, eps: Any, *, centred: bool) -> tuple[Any, Any]:
-        """Return `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` takes the mean of `x` away first."""
+        """Return `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` subtracts the mean of `x` first."""
         if centred:
             x = x - self.mean(x, axis)
         root: Any = self.map("sqrt", self.mean(x * x, axis) + eps)
@@ -441,12 +440,12 @@ class Backend(ABC, Generic[V, I, B, Q]):
         return x * factor, factor
 
     def standardize_back(self, y: Any, factor: Any, dy: Any, axis: Axis, *, centred: bool) -> Any:
-        """Turn the gradient of what `standardize` gave, `y` and `factor`, into that of what it was given."""
+        """Compute the gradient of the input of `standardize` from that of its result, `y` and `factor`."""
         dx = dy - y * self.mean(dy * y, axis)
         return (dx - self.mean(dy, axis) if centred else dx) * factor
 
     def firsts(self, values: Sequence[Any], inside: Sequence[Any], y: Any) -> list[Any]:
-        """Say of each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN."""
+        """Return for each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN."""
         found: list[Any] = []
         still_open: Any = None
         for x, may_be in zip(values, inside, strict=True):
@@ -459,30 +458,30 @@ class Backend(ABC, Generic[V, I, B, Q]):
         return found
 
     def pool(self, x: Any, windows: Windows, name: Pooling) -> Any:
-        """Leave one number of each window: the sum of its cells, or the largest or smallest; NaN wins."""
+        """Reduce each window to the sum, the maximum or the minimum of its cells; NaN propagates."""
         if name == "add":
             return reduce(add, windows.of(x, 0))
         return reduce(partial(self.map, name), windows.of(x, -inf if name == "maximum" else inf))
 
     def pool_sum_back(self, dy: Any, windows: Windows) -> Any:
-        """Return each number to all cells of its window: the way back of sums."""
+        """Add each gradient to all cells of its window: the backward pass of sums."""
         return windows.back([dy] * len(windows.places))
 
     def pool_extreme_back(self, x: Any, y: Any, dy: Any, windows: Windows) -> Any:
-        """Return each number to the first cell of its window that equals `y`: the way back of extremes."""
+        """Add each gradient to the first cell of its window that equals `y`: the backward pass of extremes."""
         cells = windows.of(x, nan)
         firsts = self.firsts(cells, windows.inside(), y)
         return windows.back([self.where(is_first, dy, 0) for is_first in firsts])
 
     def layer_norm(self, x: Any, w: Any, b: Any, eps: Any) -> tuple[Any, Any]:
-        """Return `z w + b` and `1 / s`, where `standardize` gives `z` and `1 / s` of rows whose mean is taken away."""
+        """Return `z w + b` and `1 / s`, where `z` and `1 / s` are the results of the centred `standardize` of rows."""
         z, factor = self.standardize(x, -1, eps, centred=True)
         return z * w + b, factor
 
     def layer_norm_back(self, x: Any, w: Any, dy: Any, eps: Any, wanted: Sequence[bool]) -> tuple[Any, Any, Any, Any]:
-        """Turn the gradient of what `layer_norm` gave into those of `x`, `w` and `b`; returns `1 / s` as well.
+        """Compute the gradients of `x`, `w` and `b` from that of the result of `layer_norm`; return `1 / s` as well.
 
-        In the place of a gradient that nobody wants there is None.
+        A gradient that is not in `wanted` is None.
         """
         z, factor = self.standardize(x, -1, eps, centred=True)
         rows = tuple(range(dy.ndim - 1))

@@ -1,4 +1,4 @@
-"""The windows of a pool: the cells at each place in them."""
+"""The windows of a pool, as the cells at each position of the window."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class Windows:
-    """The windows over the last axes of a raw value: for each place in a window, the cells that stand there.
+    """The windows over the last axes of a raw value: for each position of a window, the cells at that position.
 
     Args:
         shape: Of the value.
         sizes: How many windows there are along each of the last axes.
         kernel: Cells along a window.
-        stride: Cells between neighbouring windows.
-        before: Cells outside of the value that come first, and as many behind it.
+        stride: Cells between the starts of neighbouring windows.
+        before: Padding cells before the value, and as many after it.
     """
 
     __slots__ = ("before", "kernel", "places", "shape", "sizes", "stride")
@@ -45,18 +45,18 @@ class Windows:
         ]
 
     def of(self, x: Any, outside: float) -> list[Any]:
-        """Return the cells of `x` at each place, as views."""
+        """Return the cells of `x` at each position, as views."""
         if any(self.before):
             widths = [*((0, 0),) * (x.ndim - len(self.before)), *((p, p) for p in self.before)]
             x = engine(x).pad(x, widths, outside)
         return [engine(x).getitem(x, place) for place in self.places]
 
     def inside(self) -> list[Any]:
-        """Say of each place where its cells are those of `x`, not of the padding."""
+        """Return for each position whether its cells are those of `x` or of the padding."""
         return self.of(np.ones(self.shape[-len(self.before) :], np.bool_), 0)
 
     def back(self, cells: list[Any]) -> Any:
-        """Add up what has come to the cells at each place: the way back of `of`."""
+        """Add up the gradients of the cells at each position: the backward pass of `of`."""
         rank = len(self.before)
         padded = tuple(n + 2 * p for n, p in zip(self.shape[-rank:], self.before, strict=True))
         dx = engine(*cells).superpose((*self.shape[:-rank], *padded), self.places, cells)

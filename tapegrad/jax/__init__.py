@@ -1,4 +1,4 @@
-"""Where the tensors of steps under `tapegrad.jit` lie: on one device, or on many; needs the extra `jax`."""
+"""Compiled steps (`tapegrad.jit`) and the placement of their tensors on devices; needs the extra `jax`."""
 
 from tapegrad.jax.place import from_local as from_local
 from tapegrad.jax.place import place as place

@@ -1,4 +1,4 @@
-"""What a step may read of parameters, buffers and optimizers while it is traced: of those that it was given."""
+"""Access checks while a step is traced: it may read only the parameters, buffers and optimizers it was given."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class NotGivenError(Exception):
-    """A step reads what it was not given: no error of an op's or of a layer's, which would say so in its own name."""
+    """A step reads what it was not given; a class of its own, so that no op or layer adds its name to the message."""
 
 
 class Access:
-    """What a step that is being traced may read: what it was given, and what it makes itself.
+    """What a step may read while it is traced: its arguments, and what it creates itself.
 
     Args:
-        survey: What it was given.
+        survey: Its arguments.
     """
 
     def __init__(self, survey: Survey) -> None:
@@ -33,14 +33,14 @@ class Access:
         self._error: NotGivenError | None = None
 
     def add(self, made: Any) -> None:
-        """Let the step read a parameter, a buffer or an optimizer that it has made."""
+        """Let the step read a parameter, a buffer or an optimizer that it has created."""
         self._made[id(made)] = made
 
     def check(self, read: Any) -> None:
-        """Reject what is read and neither given nor made by the step.
+        """Reject reading an object that the step was not given and has not created.
 
         Raises:
-            NotGivenError: It is not the step's to read.
+            NotGivenError: The step may not read it.
         """
         if (
             id(read) in self.survey.states
@@ -60,13 +60,13 @@ class Access:
         raise self._error
 
     def finish(self) -> None:
-        """Raise the error again that the step may have caught."""
+        """Raise the error again, because the step may have caught it."""
         if self._error is not None:
             raise self._error
 
 
 class _Data:
-    """The values of a parameter or a buffer, which not every step may read."""
+    """The values of a parameter or a buffer, with a check that the step may read them."""
 
     def __get__(self, state: Any, _: Any) -> Any:
         if state is None:
@@ -85,7 +85,7 @@ class _Data:
 
 
 class _Memory:
-    """What an optimizer remembers of its parameters, which not every step may read."""
+    """The state of an optimizer, with a check that the step may read it."""
 
     def __get__(self, optimizer: Any, _: Any) -> Any:
         if optimizer is None:
@@ -101,7 +101,7 @@ class _Memory:
 
 
 def watch() -> None:
-    """Let the step that is being traced in this thread read only what it may; its shapes are anyone's to read."""
+    """Restrict what the step that is traced in this thread may read; shapes are not restricted."""
     for name in ("shape", "dtype", "ndim", "size"):
         setattr(State, name, property(partial(_of_layout, name)))
     for kind, name, reads in ((State, "data", _Data()), (Optimizer, "state", _Memory())):
@@ -109,7 +109,7 @@ def watch() -> None:
 
 
 def unwatch() -> list[tuple[Any, ...]]:
-    """Return calls, of functions that are not written in Python, that end what `watch` has begun."""
+    """Return calls of functions that are not written in Python, that undo `watch`."""
     names = ("data", "shape", "dtype", "ndim", "size")
     return [*((setattr, State, name, vars(Tensor)[name]) for name in names), (setattr, Optimizer, "state", None)]
 
@@ -119,7 +119,7 @@ def _of_layout(name: str, state: Any) -> Any:
 
 
 def _layout(state: Any) -> Any:
-    """Return an array of a parameter or a buffer, for its shape; None of one that is only being made."""
+    """Return an array of a parameter or a buffer, for its shape; None if it is not initialized yet."""
     try:
         return _SLOT.__get__(state)
     except AttributeError:

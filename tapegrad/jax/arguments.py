@@ -1,4 +1,4 @@
-"""What a step is given and what it reads: which arrays it computes with, and what else its program hangs on."""
+"""The arguments and captured variables of a step: the arrays that it computes with, and what its program depends on."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from tapegrad.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-# Of an optimizer: its inputs and what they are.
+# Of an optimizer: the attributes that are inputs, and those that are derived from them.
 MOVING: Final = frozenset({"lr", "parameters", "state", "_groups_of", "_layout"})
 
 
 class Survey:
-    """All that the arguments of a step hold, and the variables that it reads, each once, under the first path to it.
+    """The leaves of a step's arguments and of the variables that it reads, each once, under the first path to it.
 
     Attributes:
         states: Parameters and buffers, by identity.
-        optimizers: Their memory and their step sizes are inputs too.
+        optimizers: Their states and learning rates are inputs too.
         groups: The groups of optimizers.
-        objects: Modules, optimizers, and whatever else is no more than its attributes.
-        generators: They seed what the step draws.
-        tensors: Tensors that are no parameters.
-        numbers: Which arguments are numbers, and their values: inputs, unless the step asks for these.
-        fixed: What the program is compiled for: whatever else attributes and containers hold.
-        kinds: Each thing on the way, so that two surveys of one kind share a program.
-        captured: The same of what the step reads and is not given, values included.
+        objects: Modules, optimizers, and other objects that consist of their attributes alone.
+        generators: They seed the random numbers of the step.
+        tensors: Tensors that are not parameters.
+        numbers: Which arguments are numbers, and their values: inputs, unless the step reads the values.
+        fixed: What the program is compiled for: all other content of attributes and containers.
+        kinds: The key of each object that was visited, so that two surveys with equal keys share a program.
+        captured: The same for what the step reads without being given it, values included.
         unknown: Parameters, buffers and optimizers among that, by identity, with their paths.
-        containers: The lists and dictionaries on the way, those of attributes as well, which tracing must leave as
-            they are; for attributes in slots, `Slots`.
-        replaced: While it is traced, a container, a place in it, the tensor there, and what stands for it.
+        containers: The lists and dictionaries that were visited, including those of attributes, which tracing must not
+            change; for attributes in slots, `Slots`.
+        replaced: During tracing, a container, a key or index in it, the tensor there, and its replacement.
     """
 
     def __init__(
@@ -71,16 +71,16 @@ class Survey:
         self.unknown: dict[int, tuple[str, Any]] = {}
         self.containers: list[Any] = []
         self.replaced: list[tuple[Any, Any, Any, Any]] = []
-        self.watched: list[Any] = []  # containers: what they hold may be replaced
-        self.items: list[tuple[dict[str, Any], Sequence[str]]] = []  # what else may be: parts of a container,
+        self.watched: list[Any] = []  # containers whose content may be replaced
+        self.items: list[tuple[dict[str, Any], Sequence[str]]] = []  # also replaceable: parts of a container,
         self.attributes: list[tuple[Any, Sequence[str]]] = []  # attributes in slots,
         self.getters: list[tuple[Callable[[Any], Any], Any]] = []  # what a function returns,
         self.arrays: list[Any] = []  # and the content of arrays
         self.reads = Captured(lambda value, path: self._visit(value, path, is_given=False))
         self._seen: dict[int, tuple[str, Any]] = {}
-        self._inside: list[tuple[Any, str, bool]] = []  # of what is being entered
-        self._is_given = True  # what is being entered
-        self._later: list[tuple[Any, str]] | None = []  # what arguments hold where nothing can stand for a tensor
+        self._inside: list[tuple[Any, str, bool]] = []  # the parts of the object that is being visited
+        self._is_given = True  # whether that object is an argument
+        self._later: list[tuple[Any, str]] | None = []  # contents of arguments in which no tensor can be replaced
         owner = getattr(step, "__self__", None)
         if owner is not None and not isinstance(owner, ModuleType):
             self._visit(owner, "self", is_given=True)
@@ -94,17 +94,17 @@ class Survey:
         for value, path in [*later, (getattr(step, "__func__", step), self.call)]:
             self._visit(value, path, is_given=False)
         self.reads.read()
-        if "type" in self.reads.variables:  # what stands for a number answers to `isinstance`, but not to this
+        if "type" in self.reads.variables:  # a `TracedNumber` supports `isinstance`, but not `type`
             self.fixed += [(str(place), value) for place, value in self.numbers]
             self.numbers.clear()
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What two calls must share to run the same program, sizes, devices and numbers aside."""
+        """What two calls must share to run the same program, apart from sizes, devices and numbers."""
         return (*self.kinds, *((path, key_of(value)) for path, value in self.fixed), *self.captured)
 
     def _visit(self, value: Any, path: str, *, is_given: bool) -> None:
-        waiting = [(value, path, is_given)]  # the next one last; not by calls, whose depth Python limits
+        waiting = [(value, path, is_given)]  # the next one last; a stack, because Python limits the depth of calls
         while waiting:
             value, path, self._is_given = waiting.pop()
             if counts_by_value(value):
@@ -113,7 +113,7 @@ class Survey:
             if id(value) in self._seen and (self._is_given or not _is_constant(value)):
                 self._note(path, self._seen[id(value)][0])
                 continue
-            self._seen.setdefault(id(value), (path, value))  # held, so that nothing else gets its address meanwhile
+            self._seen.setdefault(id(value), (path, value))  # held, so that its address is not reused
             self._inside = []
             self._enter(value, path)
             for one in reversed(self._inside):
@@ -138,7 +138,7 @@ class Survey:
         elif isinstance(value, Group):
             self._group(value, path)
         elif isinstance(value, Memory):
-            self._note(path, repr(value))  # what a guard remembers stays as it is
+            self._note(path, repr(value))  # the cache of a guard does not count as state
         elif isinstance(value, dict | MappingProxyType):
             self._mapping(value, path)
         elif isinstance(value, list | tuple | deque):
@@ -193,14 +193,14 @@ class Survey:
         if self._is_given:
             for parameter in value.parameters.values():
                 if not parameter.frozen and parameter not in value.state:
-                    value.state[parameter] = value.start(parameter.data)  # now, so that the second step is as the first
+                    value.state[parameter] = value.start(parameter.data)  # now, to make the second step like the first
             self.optimizers.append(value)
             self.objects.append(value)
             self.containers += [vars(value), value.state]
             self.watched.append(value.state)
         else:
             self.unknown[id(value)] = path, value
-        self._inside += [  # once and for all: nothing changes which they are
+        self._inside += [  # only once, because they never change
             (parameter, f"{path}.parameters.{name}", self._is_given) for name, parameter in value.parameters.items()
         ]
         names = [name for name in vars(value) if name not in MOVING or (name == "lr" and not self._is_given)]
@@ -246,7 +246,7 @@ class Survey:
             self.reads.add_function(value)
 
     def _attributes(self, value: Any, path: str) -> None:
-        """Enter the attributes of an object; of a container those that it has beside what it contains."""
+        """Visit the attributes of an object; of a container those besides its elements."""
         kind: Any = type(value)
         if kind in _WITHOUT_ATTRIBUTES:
             return
@@ -264,10 +264,10 @@ class Survey:
             self._parts(path, value, {name: slots[name] for name in slots})
 
     def _other(self, value: Any, path: str) -> None:
-        """Enter an object of a class written in C, or of Python's own library, which counts as itself if it must."""
+        """Visit an object of a class written in C, or of the standard library; compare it by identity if necessary."""
         names = next((names for kind, names in _PARTS_OF.items() if isinstance(value, kind)), ())
         if isinstance(value, BuiltinMethodType) and isinstance(value.__self__, ModuleType | type | None):
-            self._hold(value, path)  # a function, and no method
+            self._hold(value, path)  # a function, not a method
         elif names:
             self._parts(path, value, {name: getattr(value, name) for name in names})
         elif isinstance(value, CellType):
@@ -280,7 +280,7 @@ class Survey:
             self._attributes(value, path)
         else:
             self._hold(value, path)
-            inner = getattr(value, "__dict__", {}).get("__wrapped__")  # of what caches the results of a function
+            inner = getattr(value, "__dict__", {}).get("__wrapped__")  # of a function with cached results
             self._inside += [(inner, path, False)] * (inner is not None)
 
     def _block(self, value: Any, path: str) -> None:
@@ -303,7 +303,7 @@ class Survey:
 
 
 class Argument(NamedTuple):
-    """An argument of a call: where it stands, the path that it begins, its value, and the name of its parameter."""
+    """An argument of a call: its position, the path that it begins, its value, and the name of its parameter."""
 
     place: int | str
     path: str
@@ -312,10 +312,10 @@ class Argument(NamedTuple):
 
 
 def _arguments_of(step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Argument]:
-    """Go over the arguments of a call, in the order of the parameters.
+    """Yield the arguments of a call, in the order of the parameters.
 
     Raises:
-        TypeError: The call does not fit the signature.
+        TypeError: The call does not match the signature.
     """
     signature = _signature(step)
     place = 0
@@ -338,18 +338,18 @@ def _signature(step: Callable[..., Any]) -> inspect.Signature:
 
 
 def parts_of(state: Any) -> list[tuple[str, Any]]:
-    """Return what an optimizer remembers of one parameter, by the name of the field."""
+    """Return the state of an optimizer for one parameter, by the name of the field."""
     return [] if state is None else [(field.name, getattr(state, field.name)) for field in fields(state)]
 
 
 def layout_of(state: State[Any, Any]) -> tuple[Any, Any]:
-    """Return the shape and the dtype of a parameter or a buffer, which is not copied from a device for that."""
+    """Return the shape and the dtype of a parameter or a buffer, without copying it from a device."""
     values = state.data if state.on_device is None else state.on_device
     return values.shape, values.dtype
 
 
 def rebuilt(value: Any, replace: Callable[[Any], Any]) -> Any:
-    """Return an argument with other tensors in the place of its own; what has a place to put them is left as it is."""
+    """Return an argument with its tensors replaced; lists, dictionaries and objects are returned unchanged."""
     if isinstance(value, Tensor):
         return replace(value)
     if isinstance(value, tuple):
@@ -369,7 +369,7 @@ def rebuilt(value: Any, replace: Callable[[Any], Any]) -> Any:
 
 
 def _is_constant(value: Any) -> bool:
-    """Tell whether a value that a step reads without being given it is a part of the program."""
+    """Return whether a value that a step reads without being given it is a constant of the program."""
     return isinstance(value, Tensor) and not isinstance(value, State)
 
 
@@ -391,7 +391,7 @@ _PARTS_OF: Final[dict[type, tuple[str, ...]]] = {
     BuiltinMethodType: ("__name__", "__self__"),
 }
 _WITHOUT_ATTRIBUTES: Final = frozenset({dict, list, tuple, set, frozenset, deque, MappingProxyType, np.ndarray})
-# What an object of a subclass is, without what the subclass adds.
+# The plain value of an instance of a subclass, without the additions of the subclass.
 _PLAIN_VALUE: Final[dict[type, Callable[[Any], Any]]] = {
     int: int.__pos__,
     float: float.__pos__,

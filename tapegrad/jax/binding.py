@@ -1,4 +1,4 @@
-"""The arguments of a call, bound to the program that was compiled for their kind: what a call costs is here."""
+"""The arguments of a call, bound to the program compiled for their kind; this determines the overhead of a call."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class Binding:
 
     Attributes:
         states: Parameters and buffers.
-        cells: What optimizers remember, array by array.
-        numbers: Optimizers and groups, whose step size is an input.
-        generators: What seeds the program, in the order of its inputs.
+        cells: The states of optimizers, array by array.
+        numbers: Optimizers and groups, whose learning rate is an input.
+        generators: The sources of the seeds of the program, in the order of its inputs.
         tensors: All other tensors of the call.
         given: The arguments that are numbers.
-        values: These, and what the program has computed of them.
-        names: Of the arguments that are given by name.
-        home: Where arrays go that nobody has placed: None for where JAX puts them.
+        values: These, and the numbers that the program has computed from them.
+        names: Of the arguments that are passed by name.
+        home: The default device for arrays that were not placed explicitly; None for JAX's default.
     """
 
     program: Program
-    latest: ClassVar[int] = 0  # how many there have been
+    latest: ClassVar[int] = 0  # number of bindings so far
 
     def __init__(self, survey: Survey, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.states: list[State[Any, Any]] = [state for _, state in survey.states.values()]
@@ -71,24 +71,24 @@ class Binding:
         self._rates_there = [self._uploaded(float(rate)) for rate in self._rates]
         self._there = [self._tensor_there(tensor) for tensor in self.tensors]
         self.given = [value for _, value in survey.numbers]
-        self._words: Any = None  # the numbers that are inputs, as the program takes them
+        self._words: Any = None  # the numbers that are inputs, packed as the program takes them
         self._arguments(args, kwargs)
 
     def layout(self) -> tuple[Any, ...]:
-        """Return what a program is compiled for: shapes, dtypes, and on several devices who has which part."""
+        """Return what a program is compiled for: shapes, dtypes, and, on several devices, the sharding."""
         return tuple(
             (array.shape, array.dtype, array.weak_type, None if self.home is None else array.sharding)
             for array in self.carried()
         )
 
     def carried(self) -> list[Any]:
-        """Return every input of the program but the seeds, which come between the numbers and the tensors."""
+        """Return every input of the program except the seeds, which come between the numbers and the tensors."""
         return [*self._held(), *self._rates_there, *self._there]
 
     def structs(self) -> tuple[list[Any], int]:
-        """Return what stands for each input, its shape, its dtype, and where it lies; and which seed is the first.
+        """Return the shape, dtype and placement of each input, and the index of the first seed.
 
-        Behind the seeds stands what holds the numbers, if there are any.
+        After the seeds comes the array of the packed numbers, if there are any.
         """
         seed = jax.ShapeDtypeStruct(NO_SEED.shape, NO_SEED.dtype, sharding=self.home)
         found = [
@@ -119,14 +119,14 @@ class Binding:
         Binding.latest += 1
         self._checked = 0
         for opt in self.survey.optimizers:
-            opt._layout = Layout()  # lets go of what parameters had here
+            opt._layout = Layout()  # releases the references to the old arrays of the parameters
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
-        """Run the program, takes over what it has changed, and return its result.
+        """Run the program, store what it has changed, and return its result.
 
         Returns:
-            `MISS` instead, with nothing done, unless the call has the same objects, unchanged but for the numbers of
-            tensors, and as many tensors; and numbers that the program is for. Arguments by name come last.
+            `MISS` instead, with nothing done, unless the call has the same objects, unchanged except for the values of
+            tensors, and as many tensors; and numbers that the program is valid for. Arguments by name come last.
         """
         if len(args) != self._count:
             return MISS
@@ -142,7 +142,7 @@ class Binding:
         try:
             if not self._is_unchanged():
                 return MISS
-        except (AttributeError, KeyError, RuntimeError, ValueError):  # something is gone, or changes at this moment
+        except (AttributeError, KeyError, RuntimeError, ValueError):  # an object is gone, or another thread changes it
             return MISS
         if self._number_places and not self._numbers([args[place] for place in self._number_places]):
             return MISS
@@ -152,7 +152,7 @@ class Binding:
         return self.run()
 
     def run(self) -> Any:
-        """Run the program with the tensors that it has, takes over what it has changed, and return its result."""
+        """Run the program with its current tensors, store what it has changed, and return its result."""
         if self._has_tensors_alone:
             outs = self.program.call(*self._there)
         elif self.states:
@@ -164,7 +164,7 @@ class Binding:
         return self.program.result(outs, self)
 
     def _carried_over(self) -> list[Any]:
-        """Run the program and takes over what it has changed at once, for JAX gives away the memory of the old."""
+        """Run the program and store its results without interruption, because JAX reuses the old memory."""
         outs: list[Any] = []
         arrays, draws = self._inputs()
         versions = map(add, map(_VERSION, self._changed), repeat(1))
@@ -182,26 +182,26 @@ class Binding:
         return outs
 
     def _here(self) -> list[State[Any, Any]]:
-        """Return what changes and has values in this memory, which are then those of before."""
+        """Return the states that the program changes and that have values in host memory, which become outdated."""
         is_new = self._checked != Binding.latest  # another one may have uploaded some, which leaves their values here
         known = {id(reference()) for reference in fetched}
         return [state for state in self._changed if (is_new or id(state) in known) and _has_data(state)]
 
     def _inputs(self) -> tuple[list[Any], Iterable[object]]:
-        """Return every array that the program takes, and what draws those among them that are seeds."""
+        """Return every array that the program takes, and the iterator that draws the seeds among them."""
         arrays = [*map(_ON_DEVICE, self.states)]
         if self.cells:
             arrays += map(_ARRAY, self.cells)
         for place, holder in enumerate(self.numbers):
             if holder.lr is not self._rates[place]:
-                self._rates[place] = _END  # an interrupt leaves what is uploaded again
+                self._rates[place] = _END  # after an interrupt it is uploaded again
                 self._rates_there[place] = self._uploaded(float(holder.lr))
                 self._rates[place] = holder.lr
         arrays += self._rates_there
         draws: Iterable[object] = ()
         if self.program.seeded:
             if any(array is None for array in arrays):
-                raise TypeError  # before anything is drawn
+                raise TypeError  # before a seed is drawn
             first, count = len(arrays), len(self.program.seeded)
             arrays += [None] * count
             draws = map(arrays.__setitem__, range(first, first + count), self._drawn())
@@ -211,16 +211,16 @@ class Binding:
         return arrays, draws
 
     def _fits(self, leaf: int, tensor: Any) -> bool:
-        """Tell whether another tensor may take the place of one: without a tape, and no other argument as well."""
+        """Return whether another tensor can replace one: it has no tape, and is no other argument as well."""
         if type(tensor) not in _PLAIN or tensor.tape is not NONE or any(one is tensor for one in self.tensors):
             return False
         before, now = self._there[leaf], tensor.node if type(tensor) is Landed else tensor.data
         return bool(now.shape == before.shape and now.dtype == before.dtype)
 
     def _take_tensor(self, leaf: int, tensor: Any) -> None:
-        """Put another tensor in the place of one."""
+        """Replace a tensor by another one."""
         array = self._tensor_there(tensor)
-        self.tensors[leaf] = _END  # an interrupt leaves no tensor with the numbers of another
+        self.tensors[leaf] = _END  # after an interrupt no tensor is paired with the values of another
         self._there[leaf] = array
         self.tensors[leaf] = tensor
 
@@ -233,7 +233,7 @@ class Binding:
         return seeds if self.home is None else map(jax.device_put, seeds, repeat(self.home))
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Sort the arguments of a call: which are tensors, if no tensor is anywhere else, numbers, and the rest."""
+        """Sort the arguments of a call into tensors (if no tensor is nested in an argument), numbers, and the rest."""
         values = [*args, *kwargs.values()]
         self.names = tuple(kwargs)
         at: dict[int | str, int] = {name: len(args) + place for place, name in enumerate(kwargs)}
@@ -246,10 +246,10 @@ class Binding:
         self._count = len(values) if is_plain else -1
 
     def _numbers(self, given: list[Any]) -> bool:
-        """Take over numbers, unless the program is not the one for these."""
+        """Store new numbers; return whether the program is valid for them."""
         if all(map(is_, given, self.given)):
             if type(self._words) is np.ndarray and self._has_words:
-                self._words = jax.device_put(self._words)  # from now on, for they seem to stay
+                self._words = jax.device_put(self._words)  # upload them, because they seem to be constant
             return True
         values = self.program.numbers.values(given) if [*map(type, given)] == self._kinds else None
         if values is None:
@@ -258,7 +258,7 @@ class Binding:
         return True
 
     def _hold_numbers(self, given: list[Any], values: list[Any]) -> None:
-        self.given = [_END] * len(given)  # an interrupt leaves what is packed again
+        self.given = [_END] * len(given)  # after an interrupt they are packed again
         self.values = values
         self._words = self.program.numbers.packed(values)
         if self.home is not None and self._has_words:
@@ -276,13 +276,13 @@ class Binding:
             return jax.device_put(tensor.data if array is None else array, self.home)
 
     def _uploaded(self, value: Any, sharding: Any = None) -> Any:
-        """Return a copy on the device, for the program is given its memory; of a number one that takes any dtype."""
+        """Return a copy on the device, because its memory is donated; a Python number becomes weakly typed."""
         with exact():
             array = jnp.asarray(value) if isinstance(value, int | float) else jnp.array(value, copy=True)
             return array if self.home is None else jax.device_put(array, sharding or self.home)
 
     def _beside(self, survey: Survey) -> Iterator[tuple[OnDevice, Any]]:
-        """Return what optimizers remember of an element the place of the parameter's own."""
+        """Place the state of an optimizer with the shape of its parameter on the device of the parameter."""
         cells = iter(self.cells)
         for opt in survey.optimizers:
             for parameter, state in opt.state.items():
@@ -293,7 +293,7 @@ class Binding:
 
 
 def _cells(survey: Survey) -> list[OnDevice]:
-    """Let all that optimizers remember be held on the device."""
+    """Let the device hold all states of optimizers."""
     found: list[OnDevice] = []
     for opt in survey.optimizers:
         for parameter, state in opt.state.items():
@@ -305,7 +305,7 @@ def _cells(survey: Survey) -> list[OnDevice]:
 
 
 def _home(arrays: list[Any]) -> Any:
-    """Return where arrays go whose place nobody has said, beside those whose place somebody has."""
+    """Return the default device for arrays that were not placed explicitly, given those that were."""
     placed = [array.sharding for array in arrays if array is not None and array.committed]
     several = next((one for one in placed if len(one.device_set) > 1), None)
     if several is None:
@@ -329,4 +329,4 @@ _ARRAY: Final = attrgetter("array")
 _ON_DEVICE: Final = attrgetter("on_device")
 _VERSION: Final = attrgetter("version")
 _PLAIN: Final = frozenset({Tensor, Landed})
-_DATA: Any = vars(Tensor)["data"]  # the slot itself: an attribute that is not there would be fetched
+_DATA: Any = vars(Tensor)["data"]  # the slot itself, because `__getattr__` would fetch a missing attribute

@@ -1,4 +1,4 @@
-"""What a step reads without being given it: variables around it, and those of the functions that it may call."""
+"""The variables that a step reads without being given them: its own, and those of the functions that it may call."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Captured:
     """Finds the variables that functions read, from one function to the next.
 
     A function is found where a variable or an argument holds it, and a method where there is an object of its class
-    and code that names it. Code of libraries is taken as it is.
+    and code that names it. Code of libraries is not read.
 
     Args:
         visit: Is called with the value of each variable that is found, and its path.
 
     Attributes:
-        cells: Variables of functions around those that are found.
-        globals: Variables of modules, and the names of those that are read.
-        classes: The classes of users that are found, whose attributes may be replaced.
+        cells: Closure variables of the functions that are found.
+        globals: Modules' variables, and the names of those that are read.
+        classes: The user's classes that are found, whose attributes may be replaced.
         variables: The names of all variables.
     """
 
@@ -37,16 +37,16 @@ class Captured:
         self.variables: set[str] = set()
         self._visit = visit
         self._unread: list[FunctionType] = []
-        self._found: list[tuple[str, Any]] = []  # members of classes that are still to be read
+        self._found: list[tuple[str, Any]] = []  # members of classes that have not been read yet
         self._unnamed: dict[str, list[tuple[str, Any]]] = {}  # members of classes that no code has named so far
         self._names: set[str] = set()
 
     def add_function(self, function: FunctionType) -> None:
-        """Let `read` read a function, once, and what it may call."""
+        """Queue a function, once, for `read`, which follows its calls."""
         self._unread.append(function)
 
     def add_class(self, kind: type, *, is_called: bool) -> None:
-        """Let `read` read the members of a class that code names, or that a library calls.
+        """Queue the members of a class that code names, or that a library calls, for `read`.
 
         Args:
             kind: The class of an object, or one that code may call.
@@ -68,7 +68,7 @@ class Captured:
                     self._unnamed.setdefault(name, []).append((path, member))
 
     def read(self) -> None:
-        """Read whatever is found, until nothing is left."""
+        """Read all queued functions, until the queue is empty."""
         while self._unread or self._found:
             if self._unread:
                 self._read(self._unread.pop())
@@ -103,7 +103,7 @@ class Captured:
                 self._visit(defaults, function.__name__)
 
     def _read_module(self, module: ModuleType, path: str, paths: Iterable[tuple[str, ...]]) -> None:
-        """Read attributes of a module, if it is one of the user's."""
+        """Read attributes of a module, if it belongs to the user."""
         if is_of_a_library(module.__name__):
             return
         rest: dict[str, list[tuple[str, ...]]] = {}
@@ -118,12 +118,12 @@ class Captured:
 
 
 def module_of(function: FunctionType) -> str:
-    """Return the name of the module in which a function is written."""
+    """Return the name of the module in which a function is defined."""
     return str(function.__globals__.get("__name__", ""))
 
 
 def contents_of(cell: CellType) -> Any:
-    """Return what a variable of a function around another one holds."""
+    """Return the content of a closure variable."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -139,7 +139,7 @@ def _is_special(name: str) -> bool:
 
 
 def _functions_of(member: Any) -> list[FunctionType]:
-    """Return the functions that are a member of a class: a method, or what a property reads."""
+    """Return the functions of a class member: a method, or the getter of a property."""
     if isinstance(member, property):
         found = [member.fget, member.fset]
     elif isinstance(member, classmethod | staticmethod):

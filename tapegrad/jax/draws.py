@@ -1,4 +1,4 @@
-"""Random numbers of a traced step: a generator of NumPy's gives a seed at each call, and `jax.random` draws from it."""
+"""Random numbers of a traced step: a NumPy generator gives a seed at each call, from which `jax.random` draws."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ NO_SEED: Final = np.zeros(SEED_BYTES // 4, np.uint32)
 
 
 def seeds_of(generators: Sequence[np.random.Generator]) -> Iterator[np.ndarray[Any, Any]]:
-    """Draw what `jax.random` starts from, once a call; so a generator that is saved and loaded goes on as it would.
+    """Yield a seed for `jax.random` per generator and call, so that a generator that is saved and restored continues.
 
-    They are drawn as they are asked for, by no Python between them.
+    The seeds are drawn lazily, without running Python code in between.
     """
     draws = [generator.bytes for generator in generators]
     return map(np.frombuffer, map(call, draws, repeat(SEED_BYTES)), repeat(np.uint32))
 
 
 class Draws:
-    """What draws in the place of one of NumPy's generators, by the names of its methods."""
+    """A replacement for a NumPy generator, with methods of the same names."""
 
     def __init__(self, seed: Traced) -> None:
         self.key = computed(jax.random.wrap_key_data, seed, impl="threefry2x32")
@@ -59,11 +59,11 @@ class Draws:
 
 
 class StandIns:
-    """Which draws stand for which generator while a step is traced.
+    """The mapping from generators to their replacements while a step is traced.
 
     Args:
-        given: Those of the generators that the step was given.
-        ambient: Those of the innermost `tapegrad.random` around the call, or of fresh entropy.
+        given: The replacements of the generators that the step was given.
+        ambient: That of the innermost `tapegrad.random` around the call, or of fresh entropy.
         access: What else the step may read.
     """
 
@@ -74,7 +74,7 @@ class StandIns:
         self.around = current()
 
     def __call__(self, rng: RNG) -> Draws | None:
-        """Return what draws for `rng`; None for what draws the same numbers at each call, a seed.
+        """Return the replacement for `rng`; None for an integer seed, which gives the same numbers at each call.
 
         Raises:
             TapeError: `rng` is a generator that is no argument of the step.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class JAX(Backend[Traced]):
-    """The primitives over traced values; what is constant may be NumPy's."""
+    """The primitives over traced values; constants may be NumPy arrays."""
 
     name = "jax"
 
@@ -204,14 +204,14 @@ class JAX(Backend[Traced]):
 
 
 def _last_equal(x: Any, axis: Int, extreme: Any) -> Any:
-    """Return for each running extreme the last index where it was met."""
+    """Return for each running extreme the last index where it occurs."""
     met = (x == extreme.accumulate(x, axis)) | jnp.isnan(x)
     indices = jnp.arange(x.shape[axis]).reshape([-1 if place == axis % x.ndim else 1 for place in range(x.ndim)])
     return jax.lax.cummax(jnp.where(met, indices, 0), axis % x.ndim)
 
 
 def _parted(x: Any) -> tuple[Any, Any]:
-    """Return what stands behind the point, 0 of an infinity, with its sign, and what stands before it."""
+    """Return the fractional part with its sign, 0 for an infinity, and the integral part."""
     whole = jnp.trunc(x)
     return jnp.copysign(jnp.where(jnp.isinf(x), 0, x - whole), x), whole
 
@@ -219,7 +219,7 @@ def _parted(x: Any) -> tuple[Any, Any]:
 def _ordered(x: Any, axis: Int, *, descending: bool) -> Any:
     if not descending:
         return jnp.argsort(x, axis, stable=True)
-    # Turned about before and after, so that equal elements keep their order.
+    # Flipped before and after, so that equal elements keep their order.
     return x.shape[axis] - 1 - jnp.flip(jnp.argsort(jnp.flip(x, axis), axis, stable=True), axis)
 
 
@@ -230,7 +230,7 @@ def _convolved(x: Any, w: Any, slide: Slide) -> Any:
         return jnp.zeros(shape, x.dtype)
     along = zip(cells, kernel, *slide, strict=True)
     padding = [
-        (b, (m - 1) * s + (k - 1) * d + 1 - b - ((size - 1) * r + 1))  # so that as many windows fit as are asked for
+        (b, (m - 1) * s + (k - 1) * d + 1 - b - ((size - 1) * r + 1))  # padding for the required number of windows
         for size, k, m, s, d, r, b in along
     ]
     y = jax.lax.conv_general_dilated(

@@ -1,4 +1,4 @@
-"""Steps that JAX compiles: the very program of tapegrad, tape and all, is run once, and what it computed is kept."""
+"""Compile whole training steps with JAX: the function is run once, tape included, and its computation is traced."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tapegrad.tracebacks import trim_on_exit, trim_traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_tracing = RLock()  # while a step is traced its parameters hold what is traced
-_running = RLock()  # between taking what a step is given and having taken over what it has changed
+_tracing = RLock()  # while a step is traced its parameters hold traced values
+_running = RLock()  # from reading the arguments until the changes are stored
 
 
 @overload
@@ -30,7 +30,7 @@ def jit(step: F, *, static: Collection[str] = ()) -> F: ...
 @overload
 def jit(step: None = None, *, static: Collection[str] = ()) -> Callable[[F], F]: ...
 def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
-    r"""Compile a function of tensors, modules, optimizers and generators with JAX, as a whole: tape, way back and all.
+    r"""Compile a function of tensors, modules, optimizers and generators with JAX, including its backward pass.
 
         @tg.jit
         def step(model, opt, x, y):
@@ -38,37 +38,37 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
             opt.step(loss.backward(wrt=model))
             return loss.detach()
 
-    A call runs the function once for its shapes and dtypes, and notes what it computes; every call runs what JAX has
-    compiled of that. What the function changes is carried through: parameters, buffers, what optimizers remember,
-    generators. It stays on the device until its numbers are read, and the memory of the old values is given away.
+    The first call for some shapes and dtypes runs the function once and traces it; every call runs the program that JAX
+    has compiled. Changes are carried through: parameters, buffers, optimizer states and generators. They stay on the
+    device until their values are read, and the memory of the old values is reused.
 
-    Tensors, learning rates, and arguments that are numbers are inputs. Where the step asks for the value of a number,
-    as `range(n)` does, it is compiled for each value; of a comparison, for each answer. Everything else is compared at
-    each call, and compiled for again where it has changed: attributes, containers, arrays, and the variables that the
-    step and the functions it calls read without being given them. A parameter, a buffer or an optimizer must be given.
-    An object that is written in C, or is of Python's own library, counts as itself: what changes inside it is not
-    seen.
+    Tensors, learning rates, and arguments that are numbers are inputs. If the step uses the value of a number, for
+    example in `range(n)`, it is compiled for each value; for a comparison, for each answer. Everything else is compared
+    at each call, and the step is compiled again after a change: attributes, containers, arrays, and the variables
+    that the step and the functions it calls read without being given them. A parameter, a buffer or an optimizer must
+    be an argument. An object of a class written in C, or of the standard library, is compared by identity: changes
+    inside it are not detected.
 
-    Generators give a seed for each call, and `jax.random` draws: reproducible, but other numbers than NumPy's. What an
-    op refuses for its numbers, such as a label that is no class, is refused only where they are known while the
-    function is noted; else a loss is NaN for such a label, and an index out of range gives NaN, or changes nothing.
-    A singular matrix has no finite inverse, and is no error.
+    Generators give a seed for each call, and `jax.random` draws from it: reproducible, but not NumPy's numbers. Invalid
+    values, for example a label that is no class, raise an error only if they are known while the function is traced;
+    else a loss is NaN for such a label, and an index out of range gives NaN or changes nothing. A singular matrix has
+    no finite inverse, and raises no error.
 
     Args:
         step: What it reads and changes must be among its arguments; tensors have no tape there. Its results are
             tensors, gradients, numbers, and tuples, lists, dictionaries, dataclasses and namespaces of these.
-        static: Names of parameters whose numbers are no inputs: the step is compiled for each value of theirs.
+        static: Names of parameters whose numbers are not inputs: the step is compiled for each of their values.
 
     Returns:
         A function of the same type; without `step`, a decorator.
 
     Raises:
-        DTypeError: `step` is no function, such as a module, a class, or a generator function, or `static` names no
-            parameter; in a call, an argument is a NumPy array.
+        DTypeError: `step` is not a function but, for example, a module, a class, or a generator function; or `static`
+            names no parameter; in a call, an argument is a NumPy array.
         TapeError: In a call: the step reads or changes a parameter, a buffer or an optimizer that it was not given;
-            asks for the numbers of a tensor, as for a shape that hangs on them; sets an attribute, or changes a list
-            or a dictionary, for only parameters and buffers are carried; or draws from a generator that it was not
-            given, or by the generator's own methods. Or an argument, or a result, has a tape to run back.
+            reads the values of a tensor, for example for a shape that depends on them; sets an attribute, or changes a
+            list or a dictionary, because only parameters and buffers are carried; or draws from a generator that it was
+            not given, or by the generator's own methods. Or an argument, or a result, has a tape for a backward pass.
     """
     if step is None:
         return lambda step: jit(step, static=static)
@@ -77,7 +77,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
         _check(step, static)
     programs = Programs()
     step, first, named = _without_partial(step)
-    bound: tuple[Binding, ...] = ()  # of the programs that ran last, each with what it ran with
+    bound: tuple[Binding, ...] = ()  # for the last programs that ran, each with its arguments
 
     @functools.wraps(step)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -85,7 +85,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
         if first or named:
             args, kwargs = (*first, *args), named | kwargs
         if stand_in.get() is not None:
-            return step(*args, **kwargs)  # inside a step that is being traced, this is a part of it
+            return step(*args, **kwargs)  # inside a step that is being traced, it becomes part of that step
         values, names = ((*args, *kwargs.values()), tuple(kwargs)) if kwargs else (args, ())
         for known in bound:
             if known.names != names:
@@ -93,7 +93,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
             try:
                 with _running:
                     result = known(values)
-            except (TypeError, ValueError):  # a shape, a dtype or a place is another: JAX has not begun
+            except (TypeError, ValueError):  # a different shape, dtype or placement: JAX has not started
                 continue
             if result is not MISS:
                 if known is not bound[0]:
@@ -116,18 +116,18 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
 
 
 class Programs:
-    """The programs of a step, by what they were compiled for; of so many that some are never used again, the last."""
+    """The programs of a step, by what they were compiled for; limited to the most recent ones."""
 
     def __init__(self) -> None:
         self._by_key: dict[Any, list[Program]] = {}
 
     def find(self, key: Any, numbers: list[Any]) -> Program | None:
-        """Return the program for a call, if there is one."""
+        """Return the program for a call, or None."""
         found = self._by_key.get(key, [])
         return next((one for one in found if one.numbers.values(numbers) is not None), None)
 
     def add(self, key: Any, program: Program) -> None:
-        """Keep a program, in the place of the oldest where there are too many."""
+        """Store a program, and drop the oldest if there are too many."""
         self._by_key[key] = [program, *self._by_key.pop(key, [])][:_MOST_PROGRAMS]
         while sum(map(len, self._by_key.values())) > _MOST_PROGRAMS:
             del self._by_key[next(iter(self._by_key))]
@@ -140,7 +140,7 @@ def _bound(
     kwargs: dict[str, Any],
     static: Collection[str],
 ) -> Binding:
-    """Bind the arguments of a call to the program for them, which is traced unless it is there."""
+    """Bind the arguments of a call to their program, which is traced if there is none yet."""
     survey = Survey(step, args, kwargs, static)
     binding = Binding(survey, args, kwargs)
     key = (survey.key, binding.layout())
@@ -154,10 +154,10 @@ def _bound(
 
 
 def _check(step: Any, static: Collection[str]) -> None:
-    """Reject what is no step: what is no function, or a function that goes on after it has returned.
+    """Reject a step that is not a function, or that is a generator or coroutine function.
 
     Raises:
-        DTypeError: It is none.
+        DTypeError: It is not a plain function.
     """
     if isinstance(step, Module):
         message = f"jit: step is {type(step).__name__}, a module; compile a function that calls it"
@@ -180,7 +180,7 @@ def _check(step: Any, static: Collection[str]) -> None:
 
 
 def _without_partial(step: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return a function, and the arguments that a partial or an object that is called gives it first."""
+    """Return the function, with the leading arguments that a partial or a callable object passes to it."""
     if isinstance(step, functools.partial):
         return step.func, step.args, step.keywords
     return step if inspect.isroutine(step) else step.__call__, (), {}

@@ -1,4 +1,4 @@
-"""Keys of compiled programs: they hold what they name, so that no address of what is gone stands for something else."""
+"""Keys of compiled programs; they hold references to the objects they identify, so that no address is reused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Same:
-    """A key that equals only a key of the very same object, which it keeps alive."""
+    """A key that equals only a key of the same object, which it keeps alive."""
 
     __slots__ = ("value",)
 
@@ -30,15 +30,15 @@ class Same:
 
 
 def counts_by_value(value: object) -> bool:
-    """Tell whether a value counts by what it is, and not as the object that it is."""
+    """Return whether a value is compared by its value, and not by identity."""
     return type(value) in _BY_TYPE or isinstance(value, np.generic | np.dtype)
 
 
 def key_of(value: Any) -> tuple[Any, ...]:
-    """Return a key that equals that of every value of the same type which no program can tell from this one.
+    """Return a key that is equal for values of the same type that no program can distinguish.
 
-    0.0 and -0.0 have two keys, and a NaN has one. Tuples and frozensets of values count by their elements, in order.
-    Every other object counts as itself.
+    0.0 and -0.0 have two keys, and a NaN has one. Tuples and frozensets of values are compared by their elements, in
+    order. Every other object is compared by identity.
     """
     kind = type(value)
     if (of_value := _BY_TYPE.get(kind)) is not None:
@@ -53,7 +53,7 @@ def key_of(value: Any) -> tuple[Any, ...]:
 
 
 def content_of(value: Any) -> tuple[Any, ...]:
-    """Return what an array of NumPy's, or another block of memory, holds now."""
+    """Return the current content of a NumPy array, or of another block of memory."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.shape, value.tobytes()
     view = memoryview(value)

@@ -1,4 +1,4 @@
-"""Tensors that a jitted step has left on a device."""
+"""Tensors on a device: the results of compiled steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tapegrad.tensor import D_co, S_co, Tensor, as_compute_dtype
 
 
 class Landed(Lazy[S_co, D_co]):
-    """A tensor on a device: its numbers come over when somebody reads them, and but once."""
+    """A tensor on a device; its elements are copied to the host when they are first read, and only once."""
 
     __slots__ = ()
 
@@ -23,10 +23,10 @@ class Landed(Lazy[S_co, D_co]):
 
     @classmethod
     def of(cls, array: Any) -> Self:
-        """Return the tensor of an array of JAX's."""
+        """Return the tensor of a JAX array."""
         tensor = _new(cls)
         tensor.tape, tensor.node = NONE, array
-        return tensor  # type: ignore[no-any-return]  # what `object.__new__` makes is of the class it is given
+        return tensor  # type: ignore[no-any-return]  # `object.__new__` returns an instance of its argument
 
     @override
     def read(self) -> Any:
@@ -35,7 +35,7 @@ class Landed(Lazy[S_co, D_co]):
 
     @override
     def numpy(self, *, copy: bool = False) -> Any:
-        return np.array(here(self.node)) if copy else here(self.node)  # JAX lets nobody write into it either
+        return np.array(here(self.node)) if copy else here(self.node)  # JAX's arrays are read-only too
 
     @override
     def detach(self) -> Any:
@@ -43,7 +43,7 @@ class Landed(Lazy[S_co, D_co]):
 
     @override
     def __reduce__(self) -> Any:
-        return Tensor, (self.data,)  # for where there is no such device
+        return Tensor, (self.data,)  # for processes without that device
 
 
 class LandedWithTape(Lazy[S_co, D_co]):
@@ -53,10 +53,10 @@ class LandedWithTape(Lazy[S_co, D_co]):
 
     @classmethod
     def of(cls, array: Any, tape: OwnedTape) -> Self:
-        """Return the tensor of an array of JAX's, with the tape."""
+        """Return the tensor of a JAX array, with the tape."""
         tensor = _new(cls)
         tensor.tape, tensor.node = tape, Landed.of(array)
-        return tensor  # type: ignore[no-any-return]  # what `object.__new__` makes is of the class it is given
+        return tensor  # type: ignore[no-any-return]  # `object.__new__` returns an instance of its argument
 
     @override
     def read(self) -> Any:
@@ -69,14 +69,14 @@ class LandedWithTape(Lazy[S_co, D_co]):
 
 
 def here(array: Any) -> Any:
-    """Return the numbers of an array of JAX's, a view where they are in this memory.
+    """Return the elements of a JAX array, a view if they are in host memory.
 
     Raises:
         TapeError: Another process has a part of them.
     """
     try:
         return np.asarray(array)
-    except RuntimeError:  # asked afterwards: to ask takes longer than to read
+    except RuntimeError:  # checked afterwards: the check takes longer than reading
         if array.is_fully_addressable:
             raise
     message = (
@@ -86,4 +86,4 @@ def here(array: Any) -> Any:
     raise TapeError(message)
 
 
-_new: Any = object.__new__  # Any: what it makes is typed by who asks for it
+_new: Any = object.__new__  # Any: the caller annotates the result

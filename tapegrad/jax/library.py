@@ -1,4 +1,4 @@
-"""JAX itself, which the extra `jax` brings."""
+"""The import of JAX, which the extra `jax` installs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def _library() -> Any:
-    """Import JAX, or say which extra has it."""
+    """Import JAX, or raise an error that names the extra."""
     try:
         return import_module("jax")
     except ModuleNotFoundError as error:
@@ -15,11 +15,11 @@ def _library() -> Any:
         raise ModuleNotFoundError(message, name=error.name) from None
 
 
-# Any: for the types of JAX mypy would read all of it, in every program that imports tapegrad.
+# Any: mypy would read all of JAX for its types, in every program that imports tapegrad.
 jax: Any = _library()
 jnp: Any = import_module("jax.numpy")
 
 
 def exact() -> Any:
-    """Let JAX keep 64 bits for as long as it is entered: so every dtype is the one that the types say."""
+    """Enable 64-bit dtypes in JAX inside the context, so that every dtype is the one in the static types."""
     return jax.enable_x64(True)  # noqa: FBT003  # JAX's signature

@@ -1,4 +1,4 @@
-"""A moment: JAX computes and what it has computed is taken over, and no interrupt comes in between."""
+"""Uninterruptible sections: JAX computes and the results are stored, without an interrupt in between."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Any: it has no stubs. The module `signal` asks of all that goes through it whether it is an enumeration: 5 µs.
+# Any: it has no stubs. The public module `signal` converts each result to an enumeration, which takes 5 µs.
 _signals: Any = import_module("_signal")
 
 
 def at_once(*calls: Iterable[object]) -> None:
-    """Go through what calls functions that are not written in Python, in one instruction of Python's.
+    """Consume iterators that call functions written in C, inside a single bytecode instruction.
 
-    JAX has Python of its own, so that Ctrl-C has to wait until all is done, and comes then.
+    JAX itself runs Python code, so a handler delays Ctrl-C until all calls are done.
     """
     before = _signals.getsignal(SIGINT) if get_ident() == main_thread().ident else None
-    if not callable(before):  # no signal reaches this thread, or none that Python answers
+    if not callable(before):  # no signal reaches this thread, or no Python handler is set
         deque(chain(*calls), maxlen=0)
         return
     came: dict[int, Any] = {}

@@ -1,4 +1,4 @@
-"""What the attributes of an object are, and whether it is no more than these."""
+"""The attributes of an object, and whether it consists of its attributes alone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 UNSET: Final = object()
-"""Stands for what is not there: an empty slot, a variable without a value."""
+"""A placeholder for a missing value: an empty slot, or a variable without a value."""
 
 
 class Slots:
-    """The attributes of an object that its class keeps in slots, as a container of those that are set."""
+    """The attributes of an object in slots, as a container of those that are set."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -29,10 +29,10 @@ class Slots:
         return self.members[name].__get__(self.value)
 
     def __setitem__(self, name: str, part: Any) -> None:
-        self.members[name].__set__(self.value, part)  # also where the class is frozen
+        self.members[name].__set__(self.value, part)  # works for frozen classes too
 
     def values(self) -> list[Any]:
-        """Return what each slot holds."""
+        """Return the value of each slot."""
         held: list[Any] = []
         for member in self.members.values():
             try:
@@ -44,7 +44,7 @@ class Slots:
 
 @lru_cache(maxsize=4096)
 def slots_of(kind: Any) -> Mapping[str, Any]:
-    """Return the slots of a class and of the classes above it, by name."""
+    """Return the slots of a class and its base classes, by name."""
     found: dict[str, Any] = {}
     for one in reversed(kind.__mro__):
         for name, member in vars(one).items() if "__slots__" in vars(one) else ():
@@ -54,10 +54,10 @@ def slots_of(kind: Any) -> Mapping[str, Any]:
 
 
 def is_its_attributes(value: Any) -> bool:
-    """Tell whether an object is no more than its attributes, as one of a class written in Python is.
+    """Return whether an object consists of its attributes alone, as an instance of a class written in Python does.
 
-    Objects of Python's own library count as themselves, because a logger leads to all others. The exceptions are those
-    that only hold what they were given.
+    Objects of the standard library are compared by identity, because a logger refers to all other loggers. The
+    exceptions are those that only hold their arguments.
     """
     kind: Any = type(value)
     is_standard = kind.__module__.partition(".")[0] in sys.stdlib_module_names
@@ -66,7 +66,7 @@ def is_its_attributes(value: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def has_python_layout(kind: Any) -> bool:
-    """Tell whether instances of a class have attributes and slots, and no memory of another kind."""
+    """Return whether instances of a class have attributes and slots, and no other memory."""
     if issubclass(kind, SimpleNamespace):
         return True
     names = [f"slot{place}" for place in range(len(slots_of(kind)))]

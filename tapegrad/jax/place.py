@@ -1,4 +1,4 @@
-"""Where tensors lie: on one device, whole on each of many, or a part on each."""
+"""Placement of tensors on devices: on one device, replicated on many, or sharded over them."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ P = TypeVar("P", bound=Module | Tensor[Any, Any, Any])
 
 @public_api
 def place(target: P, devices: Any, *axes: Axis) -> P:
-    """Say on which devices a tensor lies, or the parameters and buffers of a module.
+    """Place a tensor, or the parameters and buffers of a module, on devices.
 
-    A step under `jit` computes where its arguments lie, and leaves what it changes there: with parameters whole on
-    every device of a mesh and a batch in parts along one axis of it, each device computes with its part, and JAX adds
-    the gradients up. What nobody has placed goes to every device whole.
+    A step under `jit` computes on the devices of its arguments, and leaves its results there: with parameters
+    replicated on a mesh and a batch sharded along one axis of it, each device computes with its part, and JAX adds up
+    the gradients. What is not placed explicitly is replicated on every device.
 
         mesh = jax.make_mesh((8,), ("data",))
         place(model, mesh)
         x = place(x, mesh, "data")
 
     Args:
-        target: A tensor without a tape; or a module, a parameter or a buffer. What an optimizer remembers follows its
-            parameter. In several processes each has the same numbers.
-        devices: A `jax.sharding.Mesh`, or any other `Sharding` or device of JAX's.
-        axes: For each axis of the target the axis of the mesh that divides it, several, or None for none; those that
-            are left out are whole.
+        target: A tensor without a tape; or a module, a parameter or a buffer. The state of an optimizer follows its
+            parameter. Every process passes the same values.
+        devices: A `jax.sharding.Mesh`, or any other JAX `Sharding` or device.
+        axes: For each axis of the target the axis of the mesh that divides it, several, or None; axes that are left out
+            are not divided.
 
     Returns:
-        A tensor of the same numbers; of all else the target itself.
+        A tensor with the same elements; for other targets the target itself.
 
     Raises:
-        ShapeError: An axis cannot be divided among as many devices.
+        ShapeError: An axis cannot be divided among so many devices.
         TapeError: The tensor has a tape.
         DTypeError: The target is neither a tensor nor a module.
     """
@@ -72,18 +72,19 @@ def place(target: P, devices: Any, *axes: Axis) -> P:
 
 @public_api
 def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor[Any, NoneTape, D]:
-    """Make one tensor of what every process has of it, such as its own images of a batch.
+    """Combine the parts of all processes, for example their images of a batch, into one tensor.
 
     Args:
-        x: The part of this process, as long as that of every other.
+        x: The part of this process; all parts have the same length.
         devices: A `jax.sharding.Mesh` of the devices of all processes, or any other `Sharding`.
         axes: For each axis the axis of the mesh that divides it, see `place`.
 
     Returns:
-        The whole, along the axis that the processes divide as many times as long as `x` as there are processes.
+        The whole tensor; along the axis that the processes divide it is as many times as long as `x` as there are
+        processes.
 
     Raises:
-        ShapeError: The parts cannot be divided so.
+        ShapeError: The parts cannot be divided in this way.
         TapeError: `x` has a tape.
     """
     if x.owns_tape:
@@ -93,7 +94,7 @@ def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor
             whole: Any = Landed.of(jax.make_array_from_process_local_data(_sharding(devices, axes), x.numpy()))
         except ValueError as error:
             raise ShapeError(_refused("from_local", "x", x, error)) from None
-    return whole  # type: ignore[no-any-return]  # of the dtype of its parts, which no stub says
+    return whole  # type: ignore[no-any-return]  # the dtype is that of the parts, which the stubs of JAX do not express
 
 
 def _placed(x: Tensor[Any, Any, Any], name: str, sharding: Any) -> Any:
@@ -106,7 +107,7 @@ def _placed(x: Tensor[Any, Any, Any], name: str, sharding: Any) -> Any:
 
 
 def _sharding(devices: Any, axes: tuple[Axis, ...]) -> Any:
-    """Return what JAX calls it, with a mesh for which it finds out by itself how results are divided."""
+    """Return the JAX sharding, with a mesh for which JAX determines the sharding of results."""
     if isinstance(devices, jax.sharding.Mesh):
         devices = jax.sharding.NamedSharding(devices, jax.sharding.PartitionSpec(*axes))
     if not isinstance(devices, jax.sharding.NamedSharding):

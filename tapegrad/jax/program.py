@@ -1,4 +1,4 @@
-"""Programs: what a step computes, traced once and compiled."""
+"""Programs: steps that were traced once and compiled."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Program:
     """A compiled step.
 
     Attributes:
-        call: From the arrays of a binding to those of `changed`, then of `moved`, then of the result.
-        changed: Which parameters and buffers have other values afterwards.
-        moved: Which arrays of optimizers do.
-        seeded: Which generators it draws from; the last is that of the innermost `random`.
-        numbers: What it does with the numbers that the step is given.
-        result: Makes the result of the arrays.
-        is_lasting: Whether it is one for later calls: tracing it has changed nothing that the step reads.
+        call: Maps the arrays of a binding to those of `changed`, then of `moved`, then of the result.
+        changed: The parameters and buffers whose values it changes.
+        moved: The optimizer arrays that it changes.
+        seeded: The generators from which it draws; the last is that of the innermost `random`.
+        numbers: How it uses the numbers that the step is given.
+        result: Builds the result from the arrays.
+        is_lasting: Whether later calls can use it: tracing it has changed nothing that the step reads.
     """
 
     call: Callable[..., Any]
@@ -58,7 +58,7 @@ class Program:
 
 
 class _Outcome:
-    """What tracing a step has found: filled while JAX runs it."""
+    """The findings of tracing a step; filled while JAX runs it."""
 
     changed: tuple[int, ...]
     moved: tuple[int, ...]
@@ -75,7 +75,7 @@ def traced_program(
     binding: Binding,
     static: Collection[str],
 ) -> Program:
-    """Run a step once, on what stands for its arrays, and compile what it has computed."""
+    """Run a step once on traced values, and compile its computation."""
     outcome = _Outcome()
     structs, first = binding.structs()
     with exact():
@@ -108,13 +108,13 @@ class _StoppedError(Exception):
 
 
 def _noted(run: Callable[..., Any], structs: list[Any]) -> Any:
-    """Return what a function computes; its errors are its own, for JAX would add to them."""
+    """Trace a function; its errors are kept from JAX, which would extend their tracebacks."""
     raised: list[Exception] = []
 
     def guarded(*arrays: Any) -> Any:
         try:
             return run(*arrays)
-        except Exception as error:  # noqa: BLE001  # raised again as it is
+        except Exception as error:  # noqa: BLE001  # raised again unchanged
             raised.append(error)
             raise _StoppedError from None
 
@@ -131,7 +131,7 @@ def _noted(run: Callable[..., Any], structs: list[Any]) -> Any:
 
 
 def _without(function: Callable[..., Any], unused: dict[int, Any]) -> Callable[..., Any]:
-    """Return a function that is not given the seeds which it does not use: each would cost a call microseconds."""
+    """Return a function without its unused seed arguments; each would add microseconds per call."""
 
     def pruned(*arrays: Any) -> Any:
         inputs = list(arrays)
@@ -149,12 +149,12 @@ def _same_memory(given: Any, found: Any) -> bool:
 def _unharmed(
     note: Callable[[], Any], again: Callable[[], Survey], survey: Survey, binding: Binding
 ) -> tuple[Any, bool]:
-    """Note a step, leaves everything as it was, and reject a step that sets attributes to what cannot be carried.
+    """Trace a step, restore everything it changed, and reject a step that sets attributes that cannot be carried.
 
-    Wherever an interrupt comes in, it is behind this or puts back once more.
+    An interrupt at any point either comes after the restoring or restores again.
 
     Returns:
-        What the step computes, and whether what it reads without being given it is as it was before.
+        The traced computation, and whether the values that the step reads without being given them are unchanged.
     """
     standing, fixed = as_before(survey, binding), dict(survey.fixed)
     held = [one for container in survey.containers for one in held_before(container)]
@@ -216,7 +216,7 @@ def _run(
     arrays: tuple[Any, ...],
     outcome: _Outcome,
 ) -> list[Any]:
-    """Run a step on traced values, notes what it has changed, and return the arrays of that and of its result."""
+    """Run a step on traced values, note what it has changed, and return the changed arrays and those of its result."""
 
     def carries(state: object) -> bool:
         return id(state) in survey.states
@@ -274,12 +274,12 @@ def _run(
 
 
 def _copied(array: Any, arrays: Sequence[Any]) -> Any:
-    """Return an array of its own for what is an input: whoever gives that away must not give away the result."""
+    """Return a copy of an array that is an input: donating the input must not donate the result."""
     return jnp.copy(array) if any(array is one for one in arrays) else array
 
 
 def _remember(optimizers: list[Optimizer[Any]], cells: list[Traced]) -> None:
-    """Let traced values stand for what optimizers remember."""
+    """Replace the states of optimizers by traced values."""
     rest = iter(cells)
     for opt in optimizers:
         for parameter, state in opt.state.items():

@@ -1,4 +1,4 @@
-"""What the code of a function reads beside its arguments, found in its bytecode."""
+"""The variables that the code of a function reads besides its arguments, found in its bytecode."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Variable(NamedTuple):
-    """A variable that a function reads and does not own.
+    """A variable that a function reads and that is not its own.
 
     Attributes:
         name: Its name.
-        is_global: Whether it is one of the module; otherwise it is one of a function around this one.
-        paths: The attributes that are read of it, and of these, as far as the code names them one after another.
+        is_global: Whether it is a global of the module; otherwise it is a closure variable.
+        paths: The chains of attributes that are read from it, as far as the code names them.
         is_log: Whether each use of it adds to it, as in `calls.append(1)`, so that no result depends on it.
     """
 
@@ -32,7 +32,7 @@ class Variable(NamedTuple):
     is_log: bool
 
     def is_log_of(self, value: Any) -> bool:
-        """Tell whether a value of this variable is only written to."""
+        """Return whether a value of this variable is only written to."""
         return self.is_log and type(value) in _LOGS
 
 
@@ -44,19 +44,19 @@ class Reads(NamedTuple):
 
 
 def reads_of(function: FunctionType) -> Reads:
-    """Return what a function reads, and the functions that are written inside it."""
+    """Return what a function reads, and the functions that are defined inside it."""
     return _reads_of(Same(function.__code__))
 
 
 def is_of_a_library(module: str) -> bool:
-    """Tell whether code of a module is taken as it is: that of Python itself, of tapegrad, of installed packages."""
+    """Return whether a module belongs to a library: the standard library, tapegrad, or an installed package."""
     if module.partition(".")[0] in _LIBRARIES:
         return True
     file = getattr(sys.modules.get(module), "__file__", None) or ""
     return "site-packages" in file or "dist-packages" in file
 
 
-@lru_cache(maxsize=4096)  # by identity: to compare two functions of the same code takes longer than to read one
+@lru_cache(maxsize=4096)  # by identity: comparing two functions of the same code takes longer than reading one
 def _reads_of(held: Same) -> Reads:
     code: Any = held.value
     uses: dict[tuple[str, bool], list[tuple[tuple[str, ...], bool]]] = {}
@@ -87,7 +87,7 @@ def _with_nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _path(after: Sequence[Instruction]) -> tuple[str, ...]:
-    """Return the names of the attributes that instructions read of what has just been loaded."""
+    """Return the names of the attributes that instructions read from the value that was just loaded."""
     names: list[str] = []
     for instruction in after:
         if instruction.opname not in _ATTRIBUTES:
@@ -97,7 +97,7 @@ def _path(after: Sequence[Instruction]) -> tuple[str, ...]:
 
 
 def _is_added_to(name: str, after: Sequence[Instruction]) -> bool:
-    """Tell whether a variable that has just been loaded is added to: `x.append(…)`, `x += 1`, `x[0] += 1`."""
+    """Return whether a variable that was just loaded is added to: `x.append(…)`, `x += 1`, `x[0] += 1`."""
     if after and after[0].opname in _ATTRIBUTES:
         return after[0].argval in _ADDING
     names = [instruction.opname for instruction in after]

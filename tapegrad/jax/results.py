@@ -1,4 +1,4 @@
-"""The result of a compiled step: made at each call of the arrays that the program gives."""
+"""The result of a compiled step, built at each call from the arrays that the program returns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Keeper:
-    """Notes which arrays a result is made of, and makes it of them at each call."""
+    """Records the arrays of a result, and builds the result from them at each call."""
 
     def __init__(self, survey: Survey, binding: Binding, nodes: dict[int, Any], outs: list[Any]) -> None:
         self.states = {id(state): place for place, state in enumerate(binding.states)}
@@ -37,7 +37,7 @@ class Keeper:
         self.outs = outs
 
     def maker(self, result: Any) -> Maker:
-        """Return what makes a result like this one of the arrays of a call."""
+        """Return a function that builds a result like this one from the arrays of a call."""
         if type(result) is TracedNumber:
             number = result.place
             return lambda _, binding: binding.values[number]

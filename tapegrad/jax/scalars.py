@@ -1,4 +1,4 @@
-"""Numbers that a step is given: inputs of its program, unless the step asks for their values."""
+"""Numbers that a step is given: inputs of its program, unless the step reads their values."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from tapegrad.tensor import Tensor
 
 MOST_INPUTS: Final = 64
-"""How many numbers a program may have as inputs; for the values of others it is compiled."""
+"""How many numbers a program may have as inputs; further numbers are compile-time constants."""
 
 
 class Ref(NamedTuple):
-    """Says which of the numbers an operand is."""
+    """The index of a number that is an operand."""
 
     place: int
 
 
 class Computed(NamedTuple):
-    """How the host computes a number of those before it, and of which type it is."""
+    """How the host computes a number from earlier ones, and its type."""
 
     function: Callable[..., Any]
     operands: tuple[Any, ...]
@@ -42,12 +42,12 @@ class Computed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NumberPlan:
-    """What a program does with the numbers that it is given.
+    """How a program uses the numbers that it is given.
 
     Attributes:
-        computed: What the host computes of them, in order; these stand behind the given ones.
-        fixed: Which of all these must have the value that they had when the step was traced, with its key.
-        inputs: Which of them the program computes with.
+        computed: The computations of the host, in order; their results come after the given numbers.
+        fixed: The numbers that must have the value that they had when the step was traced, with the key of the value.
+        inputs: The numbers with which the program computes.
         layout: How they are packed.
     """
 
@@ -57,12 +57,12 @@ class NumberPlan:
     layout: str
 
     def values(self, given: Sequence[Any]) -> list[Any] | None:
-        """Return all numbers, or None where the program is not the one for these."""
+        """Return all numbers, or None if the program is not valid for them."""
         values = [*given]
         for function, operands, kind in self.computed:
             try:
                 value = function(*[values[one.place] if type(one) is Ref else one for one in operands])
-            except Exception:  # noqa: BLE001  # the step will raise it, when it is traced for these numbers
+            except Exception:  # noqa: BLE001  # the step will raise it when it is traced for these numbers
                 return None
             if type(value) is not kind:
                 return None
@@ -72,7 +72,7 @@ class NumberPlan:
         return values if all(is_input(values[place]) for place in self.inputs) else None
 
     def packed(self, values: Sequence[Any]) -> np.ndarray[Any, Any]:
-        """Return the numbers that are inputs as the words that the program takes."""
+        """Return the input numbers packed into words, as the program takes them."""
         words = np.zeros(2 * MOST_INPUTS, np.uint32)
         if self.inputs:
             numbers = [values[place] for place in self.inputs]
@@ -81,11 +81,11 @@ class NumberPlan:
 
 
 class Numbers:
-    """The numbers of a step while it is traced: the given ones, and what is computed of them.
+    """The numbers of a step while it is traced: the given ones, and those computed from them.
 
     Args:
-        given: Their values in the call that the step is traced for.
-        words: What stands for the input of the program that holds them.
+        given: Their values in the call for which the step is traced.
+        words: The traced value of the packed numbers.
     """
 
     def __init__(self, given: Sequence[Any], words: Traced | None) -> None:
@@ -98,13 +98,13 @@ class Numbers:
         self._rounded: dict[tuple[int, np.dtype[Any]], int | None] = {}
 
     def plan(self) -> NumberPlan:
-        """End the tracing, and return what was done with the numbers."""
+        """End the tracing, and return how the numbers were used."""
         self.is_open = False
         layout = "".join("q" if is_whole(self.values[place]) else "d" for place in self._inputs)
         return NumberPlan(tuple(self._computed), tuple(self._fixed.items()), tuple(self._inputs), f"<{layout}")
 
     def fix(self, place: int) -> Any:
-        """Return the value of a number; from here on the program is for this value alone."""
+        """Return the value of a number, and restrict the program to this value."""
         if self.is_open:
             self._fixed.setdefault(place, key_of(self.values[place]))
         return self.values[place]
@@ -120,7 +120,7 @@ class Numbers:
         except Exception:
             for one in refs:
                 if type(one) is Ref:
-                    self.fix(one.place)  # the step may catch the error
+                    self.fix(one.place)  # now, because the step may catch the error
             raise
         if not self.is_open:
             return value
@@ -130,7 +130,7 @@ class Numbers:
         return TracedNumber(self, place) if is_input(value) else self.fix(place)
 
     def traced(self, place: int, dtype: np.dtype[Any]) -> Traced | None:
-        """Return a number, rounded to a dtype by the host, as an input of the program; None where it cannot be one."""
+        """Return a number, rounded to a dtype by the host, as an input of the program; None if it cannot be one."""
         if self._words is None or not self.is_open:
             return None
         if (place, dtype) not in self._rounded:
@@ -146,10 +146,10 @@ class Numbers:
 
 
 class TracedNumber(Number):
-    """Stands for a number that a step is given, while the step is traced.
+    """A placeholder for a number that a step is given, while the step is traced.
 
-    Beside a tensor it is an input of the program. Arithmetic with other numbers is left to the host. Whatever else is
-    done with it needs its value, and the program is then for this value alone; of a comparison it is the answer.
+    As an operand beside a tensor it is an input of the program. Arithmetic with other numbers is done by the host. Any
+    other use needs its value and restricts the program to this value; a comparison restricts it to its answer.
     """
 
     __slots__ = ("numbers", "place")
@@ -164,18 +164,18 @@ class TracedNumber(Number):
 
     @override
     def in_dtype_of(self, x: Traced) -> Any:
-        # Beside an array of floats NumPy rounds a number of Python's to the dtype of the array, but none of its own.
+        # Beside an array of floats NumPy rounds a Python number to the dtype of the array, but not a NumPy scalar.
         is_rounded = type(self.plain) in (int, float) and x.dtype.kind in "fV"
         traced = self.numbers.traced(self.place, x.dtype) if is_rounded else None
         return self.fix() if traced is None else traced
 
     @property
     def plain(self) -> Any:
-        """The value, for what does not hang on it."""
+        """The value, for uses that do not depend on it."""
         return self.numbers.values[self.place]
 
     def beside(self, constant: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
-        """Return a tensor that an op computes with: that of the value, or one of an input of the program."""
+        """Return a tensor for an op: of the value, or of an input of the program."""
         traced: Any = self.numbers.traced(self.place, constant.dtype)
         if traced is None:
             self.fix()
@@ -183,15 +183,15 @@ class TracedNumber(Number):
             constant.data = traced
         return constant
 
-    @property  # type: ignore[misc]  # `isinstance` asks for it, and the step may ask of which type a number is
+    @property  # type: ignore[misc]  # for `isinstance`, and because the step may check the type of a number
     def __class__(self) -> Any:
         return type(self.plain)
 
     def __getattr__(self, name: str) -> Any:
-        held = getattr(self.plain, name)  # which attributes there are hangs on the type alone
+        held = getattr(self.plain, name)  # the set of attributes depends on the type alone
         return held if name in _OF_TYPE else getattr(self.fix(), name)
 
-    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> Any:  # it is always one
+    def __array__(self, dtype: Any = None, *, copy: bool | None = None) -> Any:  # always a copy
         return np.array(self.fix(), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -217,12 +217,12 @@ class TracedNumber(Number):
 
 
 def value_of(number: Any) -> Any:
-    """Return the value of what stands for a number, and all else as it is."""
+    """Return the value of a placeholder for a number, and any other value unchanged."""
     return number.fix() if type(number) is TracedNumber else number
 
 
 def is_input(value: Any) -> bool:
-    """Tell whether a value can be an input: a float, or an int of 64 bits. A bool decides what is computed."""
+    """Return whether a value can be an input: a float or a 64-bit int. A bool decides what is computed."""
     if type(value) is float:
         return True
     if is_whole(value):
@@ -234,12 +234,12 @@ def is_input(value: Any) -> bool:
 
 
 def is_whole(value: Any) -> bool:
-    """Tell whether a value is an int, of Python or of NumPy."""
+    """Return whether a value is an int, of Python or of NumPy."""
     return type(value) is int or (isinstance(value, np.integer) and value.dtype.kind in "iu")
 
 
 def _rounded(dtype: np.dtype[Any], value: Any) -> Any:
-    """Round as an op does that computes with a number beside a tensor of a dtype."""
+    """Round a number to a dtype, as an op does for a number beside a tensor."""
     return np.array(value, dtype)[()]
 
 
@@ -248,7 +248,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _install_operators() -> None:
-    """Return numbers the operators, which are all alike."""
+    """Add the operators, which are all alike, to `TracedNumber`."""
 
     def operators(function: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
         def of_both(x: TracedNumber, y: Any, *modulus: Any) -> Any:

@@ -1,4 +1,4 @@
-"""While a step is traced, other values stand in the place of what its arguments hold; afterwards all is as before."""
+"""Replacement of the contents of a step's arguments by traced values, and their restoration after tracing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def as_before(survey: Survey, binding: Binding) -> list[tuple[Any, ...]]:
-    """Return calls, of functions that are not written in Python, that put back whatever traced values stand for."""
+    """Return calls of functions that are not written in Python, that restore the values replaced by traced ones."""
     calls: list[tuple[Any, ...]] = [*unwatch(), (stand_in.set, stand_in.get())]
     for state in binding.states:
         calls += _values_before(state)
@@ -35,12 +35,12 @@ def _values_before(state: State[Any, Any]) -> list[tuple[Any, ...]]:
     slots: Any = vars(Tensor)["data"]
     try:
         return [(setattr, state, "data", slots.__get__(state))]
-    except AttributeError:  # they are on the device only
+    except AttributeError:  # they are only on the device
         return [(setattr, state, "data", None), (delattr, state, "data")]
 
 
 def held_before(container: Any) -> list[tuple[Any, ...]]:
-    """Return calls that put back what a container holds now, as those of `as_before` do."""
+    """Return calls that restore the current content of a container, like those of `as_before`."""
     if isinstance(container, Slots):
         return [
             call
@@ -58,7 +58,7 @@ def _slot_before(member: Any, value: Any, held: Any) -> list[tuple[Any, ...]]:
 
 
 def put_in(survey: Survey, replace: Callable[[Any], Any]) -> None:
-    """Put what stands for tensors in their place, wherever attributes, lists and dictionaries hold them."""
+    """Replace tensors in attributes, lists and dictionaries."""
     for container in survey.containers:
         places = range(len(container)) if isinstance(container, list | deque) else list(container)
         for place in places:
@@ -70,9 +70,9 @@ def put_in(survey: Survey, replace: Callable[[Any], Any]) -> None:
 
 
 def put_back(survey: Survey) -> None:
-    """Put the tensors back, save where the step has put something else."""
+    """Restore the tensors, except where the step has assigned another value."""
     for container, place, before, there in survey.replaced:
-        with suppress(LookupError):  # the place itself is gone
+        with suppress(LookupError):  # the key or index is gone
             if container[place] is there:
                 container[place] = before
     survey.replaced.clear()

@@ -1,4 +1,4 @@
-"""What stands for an array while `jit` traces: its shape and its dtype, and what JAX notes of each step."""
+"""Traced values: an array while `jit` traces, with its shape, its dtype, and the computation that JAX records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class UntraceableError(TapeError, NoNumbersError):
-    """Somebody asked for numbers while a step was traced, which has them only when it runs."""
+    """The step read the elements of a tensor while it was traced; they exist only when it runs."""
 
     @override
     def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
@@ -29,30 +29,30 @@ class UntraceableError(TapeError, NoNumbersError):
 
 
 class Number(ABC):
-    """What stands for a number that a step is given; `isinstance` takes it for a number of that type."""
+    """A placeholder for a number that a step is given; `isinstance` treats it as a number of that type."""
 
     __slots__ = ()
 
     @abstractmethod
     def fix(self) -> Any:
-        """Return the value; from here on the program is for this value alone."""
+        """Return the value, and restrict the program to this value."""
 
     @abstractmethod
     def in_dtype_of(self, x: Traced) -> Any:
-        """Return what an operator computes with beside a value: an input of the program, or the number itself."""
+        """Return the operand that an operator uses beside a value: an input of the program, or the number itself."""
 
 
 class Traced(Value[Any, Any]):
-    """A value of a step that is being traced; NumPy's functions of it are JAX's.
+    """A value of a step that is being traced; NumPy functions of it run in JAX.
 
-    So an op that computes with NumPy runs in JAX as it is, unless it asks for numbers.
+    So an op that is written with NumPy runs in JAX unchanged, unless it reads elements.
     """
 
     __slots__ = ("array", "carries")
 
     def __init__(self, array: Any, carries: Callable[[object], bool]) -> None:
         self.array = array
-        self.carries = carries  # says whether a parameter is one that the step was given
+        self.carries = carries  # returns whether a parameter was given to the step
 
     @property
     @override
@@ -95,7 +95,7 @@ class Traced(Value[Any, Any]):
         twin = getattr(room, function.__name__, None)
         return NotImplemented if twin is None else computed(twin, *args, **options)
 
-    # Numbers, which are not there
+    # Elements, which are not available
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise UntraceableError(messages.untraceable("jit"))
@@ -242,19 +242,19 @@ class Traced(Value[Any, Any]):
         return computed(jnp.var, self, axis, ddof=ddof, keepdims=keepdims)
 
     def max(self, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Traced:
-        """Find the largest along axes."""
+        """Return the maximum along axes."""
         return computed(jnp.max, self, axis, keepdims=keepdims, initial=initial)
 
     def min(self, axis: Any = None, *, keepdims: bool = False, initial: Any = None) -> Traced:
-        """Find the smallest along axes."""
+        """Return the minimum along axes."""
         return computed(jnp.min, self, axis, keepdims=keepdims, initial=initial)
 
     def all(self, axis: Any = None, *, keepdims: bool = False) -> Traced:
-        """Return whether every element along axes is true."""
+        """Return whether all elements along axes are true."""
         return computed(jnp.all, self, axis, keepdims=keepdims)
 
     def any(self, axis: Any = None, *, keepdims: bool = False) -> Traced:
-        """Return whether an element along axes is true."""
+        """Return whether any element along axes is true."""
         return computed(jnp.any, self, axis, keepdims=keepdims)
 
     def like(self, value: Any) -> Traced:
@@ -262,7 +262,7 @@ class Traced(Value[Any, Any]):
         return Traced(jnp.asarray(_bare(value, [])), self.carries)
 
     def either(self, values: tuple[Any, ...], others: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Return values if this one bool is true, else others, which are computed only then."""
+        """Return `values` if this scalar bool is true, else `others()`, which is computed only then."""
         dtypes = [value.dtype for value in values]
 
         def computed_others() -> list[Any]:
@@ -272,15 +272,15 @@ class Traced(Value[Any, Any]):
         return tuple(_wrapped(jax.lax.cond(self.array, lambda: bare, computed_others), self.carries))
 
     def clip(self, low: Any, high: Any) -> Traced:
-        """Keep each element between two limits."""
+        """Limit each element to an interval."""
         return computed(jnp.clip, self, low, high)
 
 
 def computed(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Let JAX compute with traced values, which may lie in tuples and lists, and return traced values back.
+    """Compute with traced values, also in tuples and lists, in JAX, and return traced values.
 
     Raises:
-        TapeError: It takes numbers, such as those of a mask; or a value is of a step that has been traced before.
+        TapeError: The function reads elements, such as those of a mask; or a value is from an earlier trace.
     """
     carries: list[Callable[[object], bool]] = []
     try:
@@ -311,7 +311,7 @@ def _wrapped(found: Any, carries: Callable[[object], bool]) -> Any:
 
 
 def _binary(function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    """Compute with two operands, unless one is a tensor, which knows better."""
+    """Compute with two operands; an operand that is a tensor handles the operation itself."""
     if hasattr(x, "tape") or hasattr(y, "tape"):
         return NotImplemented
     if isinstance(x, Number):

@@ -1,7 +1,6 @@
-"""Whether all that a program hangs on is as it was: a function that is written for one call, and asked at each.
+"""Checks at each call that everything a program depends on is unchanged: a function generated for one call.
 
-It compares each object that was found with the one that is there now. Written out, that takes a third of the time of a
-loop.
+It compares each object that was found with the current one. The generated code takes a third of the time of a loop.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def unchanged(survey: Survey) -> Callable[[], bool]:
-    """Return a function that tells whether everything that a survey has found is still the same.
+    """Return a function that returns whether everything that a survey has found is still the same.
 
     Raises:
-        AttributeError: In a call of the function: an attribute is gone. A `KeyError` or a `ValueError` is raised where
-            a variable is gone, and a `RuntimeError` where another thread changes what is being compared.
+        AttributeError: In a call of the function: an attribute is gone. A `KeyError` or a `ValueError` is raised if a
+            variable is gone, and a `RuntimeError` if another thread changes an object during the comparison.
     """
     check = _Check()
     for kind in survey.reads.classes:
@@ -52,10 +51,10 @@ def unchanged(survey: Survey) -> Callable[[], bool]:
 
 
 class _Check:
-    """A function that is being written.
+    """A function that is being generated.
 
     Attributes:
-        terms: What must hold.
+        terms: The conditions that must hold.
     """
 
     def __init__(self) -> None:
@@ -69,7 +68,7 @@ class _Check:
         return name
 
     def add_container(self, container: Any) -> None:
-        """Compare what a container holds, in order."""
+        """Compare the contents of a container, in order."""
         if isinstance(container, dict) or hasattr(container, "items"):
             self.add_mapping(container)
             return
@@ -81,7 +80,7 @@ class _Check:
             self.terms.append(f"all(map(is_, {name}, {self.name_of([*container])}))")
 
     def add_mapping(self, mapping: Any) -> None:
-        """Compare the keys of a mapping and what they lead to, in order."""
+        """Compare the keys and values of a mapping, in order."""
         name, keys = self.name_of(mapping), self.name_of([*mapping])
         if all(type(key) is str for key in mapping):
             self.terms.append(f"[*{name}] == {keys}")
@@ -93,7 +92,7 @@ class _Check:
             self.terms.append(f"all(map(is_, {name}.values(), {self.name_of([*mapping.values()])}))")
 
     def add_variables(self, variables: dict[str, Any], names: tuple[str, ...]) -> None:
-        """Compare variables of a module, and which of them there are."""
+        """Compare the values of variables of a module, and which of them exist."""
         module = self.name_of(variables)
         for name in names:
             value = variables.get(name, UNSET)
@@ -101,12 +100,12 @@ class _Check:
             self.terms.append(there)
 
     def function(self) -> Callable[[], bool]:
-        """Return the function."""
+        """Return the compiled function."""
         return FunctionType(_code_of(" and ".join(self.terms) or "True"), self._names)
 
 
 @lru_cache(maxsize=256)
 def _code_of(expression: str) -> CodeType:
-    """Compile an expression; that of two models of one kind is the same, since its names only count."""
+    """Compile an expression; two models of one kind share the code, because names are numbered."""
     code: CodeType = eval(f"lambda: {expression}", {}).__code__  # noqa: S307  # of names that are numbered here
     return code

@@ -1,4 +1,4 @@
-"""Notebooks: `%load_ext tapegrad.notebook` has mypy read every cell, with all cells before it, before it runs."""
+"""IPython extension: `%load_ext tapegrad.notebook` lets mypy check each cell after the earlier ones, before it runs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Begin to check the cells of a notebook: what `%load_ext` calls."""
+    """Start checking the cells of a notebook; called by `%load_ext`."""
     _extension().load(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """End it: what `%unload_ext` calls."""
+    """Stop checking the cells; called by `%unload_ext`."""
     _extension().unload(shell)
 
 

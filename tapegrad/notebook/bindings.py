@@ -1,4 +1,4 @@
-"""Bindings: which names statements bind, and how one of them is renamed where it means the same thing."""
+"""Name bindings: which names statements bind, and how to rename a name in its scope."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Comprehension: TypeAlias = "ast.ListComp | ast.SetComp | ast.DictComp | ast.Gene
 
 
 class Binding(IntEnum):
-    """How a name is bound. mypy lets the first be bound again with another type, and the second not."""
+    """How a name is bound. mypy lets a loose name be bound again with another type, but not a firm one."""
 
     LOOSE = 0  # x = 1, for x in …
     FIRM = 1  # def x, class x, import x, x: int = 1
 
 
 def bindings(statements: Iterable[ast.stmt]) -> dict[str, Binding]:
-    """Return the names that statements bind in the scope they stand in, each as firmly as anywhere."""
+    """Return the names that statements bind in their scope, each as firm as its firmest binding."""
     found = _Bindings()
     for statement in statements:
         found.visit(statement)
@@ -31,7 +31,7 @@ def bindings(statements: Iterable[ast.stmt]) -> dict[str, Binding]:
 
 
 def renamed(statement: ast.stmt, old: str, new: str) -> ast.stmt:
-    """Return a copy of a statement of a module in which a global goes by another name."""
+    """Return a copy of a statement of a module in which a global is renamed."""
     copy = ast.parse(ast.unparse(statement))
     _Renamed(old, new).visit(copy)
     return copy.body[0]
@@ -103,18 +103,18 @@ class _Bindings(ast.NodeVisitor):
 
     @override
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """Bind nothing outside."""
+        """Bind nothing in the enclosing scope."""
 
     def _comprehend(self, node: Comprehension) -> None:
         walrus = (one.target for one in ast.walk(node) if isinstance(one, ast.NamedExpr))
-        for target in walrus:  # the one thing that a comprehension binds outside
+        for target in walrus:  # the only names that a comprehension binds in the enclosing scope
             self.bind(target.id, Binding.LOOSE)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehend
 
 
 class _Renamed(ast.NodeTransformer):
-    """Renames a global, and leaves a local of the same name, what it hides, and attributes alone."""
+    """Renames a global; locals of the same name, the scopes in which they hide it, and attributes are unchanged."""
 
     def __init__(self, old: str, new: str) -> None:
         self.old = old
@@ -140,7 +140,7 @@ class _Renamed(ast.NodeTransformer):
         own = bindings(node.body)
         if self.old not in own:
             return self.generic_visit(node)
-        for statement in node.body:  # a method looks past the names of its class
+        for statement in node.body:  # a method does not see the names of its class
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
                 name, statement.name = statement.name, ""
                 self.visit(statement)
@@ -155,7 +155,7 @@ class _Renamed(ast.NodeTransformer):
         targets = bindings(ast.Expr(generator.target) for generator in node.generators)
         if self.old not in targets:
             return self.generic_visit(node)
-        node.generators[0].iter = self.visit(node.generators[0].iter)  # the first is computed outside
+        node.generators[0].iter = self.visit(node.generators[0].iter)  # the first is evaluated in the enclosing scope
         return node
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehend
@@ -164,15 +164,15 @@ class _Renamed(ast.NodeTransformer):
         return self._outside(node) if self.old in own else self.generic_visit(node)
 
     def _outside(self, node: Function | ast.Lambda | ast.ClassDef) -> ast.AST:
-        """Visit what is computed where a function or class is defined: all of it but the body."""
-        body, node.body = node.body, ast.Pass() if isinstance(node, ast.Lambda) else []  # type: ignore[assignment]  # for a moment
+        """Visit what is evaluated in the enclosing scope of a function or class: all of it but the body."""
+        body, node.body = node.body, ast.Pass() if isinstance(node, ast.Lambda) else []  # type: ignore[assignment]  # temporarily
         self.generic_visit(node)
         node.body = body
         return node
 
     @override
     def visit_alias(self, node: ast.alias) -> ast.alias:
-        if (node.asname or node.name) == self.old:  # `import a.b` binds what may bind more: it keeps its name
+        if (node.asname or node.name) == self.old:  # `import a.b` keeps its name, because it may bind other modules too
             node.asname = self.new
         return node
 

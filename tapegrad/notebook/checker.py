@@ -1,10 +1,10 @@
-"""The checker: what mypy says of a program that grows, in milliseconds while it imports nothing new.
+"""Runs mypy on a growing program: each check takes milliseconds unless the program imports a new module.
 
 A first run of mypy fills the cache, and a child process loads it (`tapegrad.notebook.server`). A program with a new
-module takes another run and another child; so does an edited plugin, and a child that crashed.
+module needs another run and another child; so does an edited plugin, and a child that crashed.
 
-An answer counts only if it is about the program that was asked about: right above the cell stands a number that mypy
-has to repeat. So a cell that mypy skipped is never taken for a cell without errors.
+An answer counts only if it is about the current program: directly above the cell is a number that mypy has to
+repeat. So a cell that mypy skipped is never reported as free of errors.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ SKIPPED: Final = (
 
 
 class CheckerError(Exception):
-    """mypy did not check the cell, and why."""
+    """mypy did not check the cell; the message gives the reason."""
 
 
 class Question(NamedTuple):
     """A program in the file that mypy reads.
 
     Attributes:
-        number: What mypy has to repeat, above the cell; no two programs have the same.
-        start: How many lines stand above the cell.
+        number: The number above the cell that mypy has to repeat, unique for each program.
+        start: How many lines are above the cell.
     """
 
     number: int
@@ -60,31 +60,31 @@ class Question(NamedTuple):
 
 
 class Checker:
-    """Asks mypy about one program after another, each mostly the one before."""
+    """Checks one program after another with mypy; each usually extends the one before."""
 
     def __init__(self, folder: Path) -> None:
         """Prepare a checker.
 
         Args:
-            folder: Where the notebook runs: its modules are found there, and mypy's cache is kept there.
+            folder: Where the notebook runs: its modules are imported from there, and mypy's cache is stored there.
         """
         self._folder = folder
         self._place = TemporaryDirectory(prefix="tapegrad")
         self._path = Path(self._place.name, "notebook.py").resolve()
         self._child: subprocess.Popen[str] | None = None
         self._is_loading = False
-        self._loaded: frozenset[Import] = frozenset()  # what the child holds of other modules
+        self._loaded: frozenset[Import] = frozenset()  # the imports that the child has loaded
         self._plugin = ""
         self._ids = count()
         self._written = int(time.time())
         self._asking = Lock()  # the first run may still be warming up in another thread
 
     def check(self, draft: Draft) -> list[Report]:
-        """Return what mypy says of the cell, in the cell's own lines.
+        """Return mypy's reports on the cell, with the cell's own line numbers.
 
         Raises:
-            UnreadableOutputError: It answers, and nobody can tell whether that is an error.
-            CheckerError: It does not check the cell: it cannot be started, fails twice, or skips the cell.
+            UnreadableOutputError: The output of mypy cannot be read, and may contain an error.
+            CheckerError: mypy does not check the cell: it cannot be started, fails twice, or skips the cell.
         """
         with self._asking:
             self._wait()
@@ -95,7 +95,7 @@ class Checker:
         return reports
 
     def close(self) -> None:
-        """End the child."""
+        """Stop the child process."""
         with self._asking:
             self._stop()
             self._place.cleanup()
@@ -109,13 +109,13 @@ class Checker:
         self.close()
 
     def _wait(self) -> None:
-        """Wait until a child that was started has read the program that it was started for."""
+        """Wait until the child has checked the program with which it was started."""
         if self._is_loading and self._child is not None and self._child.stdout is not None:
-            self._child.stdout.readline()  # nothing comes of one that died, and the question that follows finds it out
+            self._child.stdout.readline()  # empty if the child died, which the next request detects
         self._is_loading = False
 
     def _write(self, draft: Draft) -> Question:
-        """Write a program that mypy has to read again: of a file that keeps its size it looks at whole seconds.
+        """Write a program with a later file time: for files of the same size mypy compares times in whole seconds.
 
         The child must never unload a module: mypy's daemon then reports errors twice, and stops at the second
         (`assert file not in self.flushed_files` in mypy 2.4). So each program imports what the child has loaded.
@@ -130,7 +130,7 @@ class Checker:
         return Question(number, above.count("\n"))
 
     def _ask(self, draft: Draft) -> list[Report] | None:
-        """Ask the child; there is no answer if there is no child, or not the right one."""
+        """Ask the child; return None if there is no child, or its answer is not about this program."""
         child = self._child
         if child is None or child.stdin is None or child.stdout is None or self._plugin != _plugin_version():
             return None
@@ -141,24 +141,24 @@ class Checker:
             child.stdin.write(json.dumps(request) + "\n")
             child.stdin.flush()
             answer = json.loads(child.stdout.readline())
-        except (OSError, ValueError):  # it died, and the run that follows starts another
+        except (OSError, ValueError):  # the child died; the run that follows starts another
             return None
         if answer["id"] != request["id"] or answer["new"] or answer["failed"]:
             return None
         try:
             return self._in_cell(read_reports(answer["text"]), question)
-        except MypyError:  # the run that follows says what is wrong
+        except MypyError:  # the run that follows reports the error
             return None
 
     def _run(self, draft: Draft) -> list[Report]:
-        """Run mypy from its start, which fills the cache."""
+        """Run mypy in a new process, which fills the cache."""
         self._loaded = draft.imports
         question = self._write(draft)
         try:
             reports = run_mypy([*self._flags(), str(self._path)], folder=self._folder, environment=self._paths())
         except UnreadableOutputError:
             raise
-        except MypyError as error:  # it stopped; perhaps because of the cell
+        except MypyError as error:  # mypy stopped; perhaps because of the cell
             found, reason = self._in_cell(error.reports, question), str(error)
         else:
             found, reason = self._in_cell(reports, question), SKIPPED
@@ -167,7 +167,7 @@ class Checker:
         return found
 
     def _in_cell(self, reports: list[Report], question: Question) -> list[Report] | None:
-        """Return what is said of the cell, or nothing if the reports are not about this program."""
+        """Return the reports on the cell, or None if the reports are not about this program."""
         own = [report for report in reports if Path(self._folder, report.file).resolve() == self._path]
         start = question.start
         inside = [
@@ -199,7 +199,7 @@ class Checker:
             return
         for stream in (self._child.stdin, self._child.stdout):
             if stream:
-                with suppress(OSError):  # a child that died cannot be told the rest
+                with suppress(OSError):  # the pipe of a dead child is broken
                     stream.close()
         self._child.kill()
         self._child.wait()
@@ -217,13 +217,13 @@ class Checker:
 
 
 def _plugin_version() -> str:
-    """Return what changes with any file of the plugin and of the ops: the child holds what it once loaded."""
+    """Return the time of the newest file of the library, because the child does not reload the plugin and the ops."""
     newest = max(file.stat().st_mtime_ns for file in Path(__file__).parent.parent.rglob("*.py"))
     return str(newest)
 
 
 def _in_lines(text: str, start: int) -> str:
-    """Write a line that a message names as a line of the cell, if it is one."""
+    """Convert a line number in a message to a line of the cell, if it is one."""
 
     def written(line: re.Match[str]) -> str:
         inside = int(line[1]) - start

@@ -1,4 +1,4 @@
-"""Displays: how tensors, modules, tapes and gradients look in a notebook."""
+"""Notebook displays of tensors, modules, tapes and gradients."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
     from numpy.typing import NDArray
 
-WRITTEN: Final = 10  # rows and columns up to which the numbers themselves are shown
-SLICES: Final = 12  # of a tensor with more than two axes, each a picture
-DRAWN: Final = 60  # ops of a tape, beyond which a drawing helps nobody
+WRITTEN: Final = 10  # rows and columns up to which the values are shown
+SLICES: Final = 12  # heat maps of a tensor with more than two axes
+DRAWN: Final = 60  # ops of a tape, above which a graph is too large to read
 
 
 class Table(NamedTuple):
-    """Rows under a head, as text and as HTML."""
+    """Rows with a header, as text and as HTML."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
@@ -54,12 +54,12 @@ def _cells(tag: str, texts: tuple[str, ...]) -> str:
 
 
 def summary_of(x: Tensor[Any, Any, Any]) -> str:
-    """Write a tensor in a line without its numbers: `(2, 3) float32, owned tape`."""
+    """Return a one-line summary of a tensor without its values: `(2, 3) float32, owned tape`."""
     return messages.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)
 
 
 def tensor_html(x: Tensor[Any, Any, Any]) -> str:
-    """Show the numbers of a small tensor as a table, those of a larger one as heat maps of its last two axes."""
+    """Show the values of a small tensor as a table, those of a larger one as heat maps of its last two axes."""
     numbers = np.asarray(x.detach().numpy())
     if numbers.dtype.kind == "V":
         numbers = numbers.astype(np.float32)  # bfloat16, which float32 holds exactly
@@ -95,7 +95,7 @@ def _pictures(numbers: NDArray[Any]) -> str:
 
 
 def module_html(module: Module) -> str:
-    """Show a module as a tree that opens and closes, each branch with what it has to learn."""
+    """Show a module as a collapsible tree, each branch with its parameters."""
     return _branch(module, "", is_open=True)
 
 
@@ -119,10 +119,10 @@ def _leaf(path: str, child: Any) -> str:
 
 
 class Norms(NamedTuple):
-    """The norm of each gradient, by the path to its tensor from a variable, and by shape where no variable leads to it.
+    """The norm of each gradient, by the path from a variable to its tensor, or by shape if there is no such path.
 
     Attributes:
-        rows: Path, shape and norm, in the order of the variables; what has no path comes last.
+        rows: Path, shape and norm, in the order of the variables; rows without a path come last.
     """
 
     rows: list[tuple[str, str, float]]
@@ -153,12 +153,12 @@ class Norms(NamedTuple):
 
 
 def norms_of(grads: Gradients, variables: Mapping[str, Any]) -> Norms:
-    """Return the norm of each gradient by the path that a person would write in the next cell.
+    """Return the norm of each gradient by the path that the user would write in the next cell.
 
     Args:
-        grads: Whatever `backward` returned.
-        variables: What there is by name. Of several modules that hold a parameter, the one with the most of them names
-            it; a tensor that no module holds goes by its variable.
+        grads: The result of `backward`.
+        variables: The variables by name. Of several modules that hold a parameter, the one with the most of them names
+            it; a tensor that no module holds is named by its variable.
     """
     paths = _paths(variables)
     order = {node: place for place, node in enumerate(paths)}
@@ -168,7 +168,7 @@ def norms_of(grads: Gradients, variables: Mapping[str, Any]) -> Norms:
 
 
 class _Held(NamedTuple):
-    """Tensors by name, which gradients are asked about as they are about a module's parameters."""
+    """Tensors by name, with the interface of a module's parameters."""
 
     tensors: dict[str, Any]
 
@@ -177,7 +177,7 @@ class _Held(NamedTuple):
 
 
 def _paths(variables: Mapping[str, Any]) -> dict[Any, str]:
-    """Return the tensors that variables lead to, each with its path; IPython's own variables begin with `_`."""
+    """Return the tensors reachable from variables, each with its path, except from names that begin with `_`."""
     own = {name: value for name, value in variables.items() if not name.startswith("_")}
     modules = {name: value.parameters() for name, value in _modules(own)}
     paths: dict[Any, str] = {}
@@ -191,7 +191,7 @@ def _paths(variables: Mapping[str, Any]) -> dict[Any, str]:
 
 
 def _modules(variables: Mapping[str, Any]) -> Iterator[tuple[str, Module]]:
-    """Yield the modules in variables, and those in a list or tuple of them as they are reached: `layers[0]`."""
+    """Yield the modules in variables, and those in lists or tuples with their index: `layers[0]`."""
     for name, value in variables.items():
         if isinstance(value, Module):
             yield name, value
@@ -205,7 +205,7 @@ def _bar(share: float) -> str:
 
 
 def tape_html(tape: GradientTape) -> str | None:
-    """Draw a tape that is neither consumed nor long."""
+    """Draw a tape that is neither consumed nor too long."""
     if tape.consumed_at is not None or not 0 < len(tape) <= DRAWN:
         return None
     head = f"<div><b>GradientTape</b> of {tape_repr.counted(len(tape), 'op')}</div>"
@@ -221,7 +221,7 @@ HTML: Final[dict[type, Callable[[Any], str | None]]] = {
 
 
 def register(shell: InteractiveShell) -> None:
-    """Has a shell show them so."""
+    """Register these displays in a shell."""
     html, text = _formatter(shell, "text/html"), _formatter(shell, "text/plain")
     for shown_type, write in HTML.items():
         html.for_type(shown_type, write)
@@ -230,7 +230,7 @@ def register(shell: InteractiveShell) -> None:
 
 
 def unregister(shell: InteractiveShell) -> None:
-    """Has a shell show them as text again, and gradients by their shapes."""
+    """Remove these displays from a shell."""
     html = _formatter(shell, "text/html")
     for shown_type in (*HTML, Gradients):
         html.pop(shown_type)

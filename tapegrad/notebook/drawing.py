@@ -1,4 +1,4 @@
-"""Drawings: a graph as SVG, for notebooks that draw no Mermaid."""
+"""Graphs as SVG, for notebooks that do not render Mermaid."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-LETTER: Final = 7  # pixels that a letter is wide at most
+LETTER: Final = 7  # maximum width of a letter in pixels
 HEIGHT: Final = 26
 GAP: Final = (18, 30)  # between boxes of a row, and between rows
 
 
 class Box(NamedTuple):
-    """Where a text stands, in pixels."""
+    """The position and size of a text, in pixels."""
 
     text: str
     left: float
@@ -23,21 +23,21 @@ class Box(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Between its sides."""
+        """The horizontal centre."""
         return self.left + self.width / 2
 
     @property
     def bottom(self) -> float:
-        """Of its lower edge."""
+        """The lower edge."""
         return self.top + HEIGHT
 
 
 def drawing(texts: Sequence[str], arrows: Sequence[tuple[int, int]]) -> str:
-    """Draw a graph without circles from top to bottom, as SVG.
+    """Draw an acyclic graph from top to bottom, as SVG.
 
     Args:
-        texts: What stands in each box.
-        arrows: From which box to which, counted from 0; a box stands below all that lead to it.
+        texts: The text of each box.
+        arrows: Pairs of source and target boxes, counted from 0; a box is below all of its sources.
     """
     boxes = _placed(texts, _rows(len(texts), arrows))
     width = max((box.left + box.width for box in boxes), default=0) + 2
@@ -51,7 +51,7 @@ def drawing(texts: Sequence[str], arrows: Sequence[tuple[int, int]]) -> str:
 
 
 def _rows(count: int, arrows: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Put each box into the row after the last that leads to it, ordered by where those stand."""
+    """Assign each box to the row after the last of its sources, ordered by their positions."""
     before: list[list[int]] = [[] for _ in range(count)]
     after: list[list[int]] = [[] for _ in range(count)]
     for start, end in arrows:
@@ -59,10 +59,10 @@ def _rows(count: int, arrows: Sequence[tuple[int, int]]) -> list[list[int]]:
         after[start].append(end)
 
     depths = [0] * count
-    for box in range(count):  # what flows into a box was written down before it
+    for box in range(count):  # the sources of a box come before it
         depths[box] = max((depths[one] + 1 for one in before[box]), default=0)
     for box in range(count):
-        if not before[box] and after[box]:  # a leaf stands right above what uses it first
+        if not before[box] and after[box]:  # a leaf is directly above its first use
             depths[box] = min(depths[one] for one in after[box]) - 1
 
     rows: list[list[int]] = [[] for _ in range(max(depths, default=-1) + 1)]

@@ -1,4 +1,4 @@
-"""The extension: asks the checker about a cell before it runs, refuses it where mypy does, and remembers what ran."""
+"""The extension: checks a cell before it runs, rejects it if mypy reports an error, and records what has run."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 class Mode(Enum):
-    """What happens where mypy refuses a cell."""
+    """What happens if mypy rejects a cell."""
 
-    OFF = "off"  # nothing: it is not asked
-    WARN = "warn"  # it is said, and the cell runs
-    STRICT = "strict"  # it is said, and the cell does not run
+    OFF = "off"  # cells are not checked
+    WARN = "warn"  # the errors are shown, and the cell runs
+    STRICT = "strict"  # the errors are shown, and the cell does not run
 
 
 class Refused(InputRejected):
-    """The cell does not run; the notebook shows what mypy said of it in place of a traceback."""
+    """The cell does not run; the notebook shows mypy's reports instead of a traceback."""
 
     def __init__(self, lines: list[str]) -> None:
         super().__init__("\n".join(lines))
@@ -46,7 +46,7 @@ class Refused(InputRejected):
 
 
 class Extension(ast.NodeTransformer):
-    """What `%load_ext` puts into a shell, and `%unload_ext` takes out of it."""
+    """The hooks that `%load_ext` adds to a shell, and `%unload_ext` removes."""
 
     loaded: ClassVar[dict[int, Extension]] = {}
 
@@ -55,14 +55,14 @@ class Extension(ast.NodeTransformer):
         self.mode = Mode.STRICT
         self.program = Program()
         self.checker = Checker(Path.cwd())
-        self._cell: str | None = None  # about to run and not yet asked about
-        self._above = 0  # its lines that are not Python's: `%%time`
+        self._cell: str | None = None  # about to run and not yet checked
+        self._above = 0  # its leading lines that are not Python: `%%time`
         self._number = 0
-        self._tree: ast.Module | None = None  # asked about and running
+        self._tree: ast.Module | None = None  # checked and running
 
     @classmethod
     def load(cls, shell: InteractiveShell) -> None:
-        """Put an extension into a shell that has none."""
+        """Add the extension to a shell that does not have it."""
         if id(shell) in cls.loaded:
             return
         extension = cls.loaded[id(shell)] = cls(shell)
@@ -80,7 +80,7 @@ class Extension(ast.NodeTransformer):
 
     @classmethod
     def unload(cls, shell: InteractiveShell) -> None:
-        """Take the extension out of a shell."""
+        """Remove the extension from a shell."""
         extension = cls.loaded.pop(id(shell), None)
         if extension is None:
             return
@@ -91,30 +91,30 @@ class Extension(ast.NodeTransformer):
         extension.checker.close()
 
     def warm_up(self) -> None:
-        """Run mypy over what every notebook imports, while the first cell is being written."""
+        """Run mypy on the imports of every notebook, while the user writes the first cell."""
         text = "import numpy\nimport tapegrad\n"
         try:
             self.checker.check(self.program.with_cell(text, ast.parse(text)))
-        except (CheckerError, MypyError):  # the first cell meets the same, and says so
+        except (CheckerError, MypyError):  # the first cell raises the same error and reports it
             return
 
     def before_cell(self, info: ExecutionInfo) -> None:
-        """Note the cell that is about to run: the syntax tree comes without its text."""
+        """Store the text of the cell that is about to run, because the syntax tree comes without it."""
         self._cell = None if info.silent else info.transformed_cell
         self._above = 0
-        self._number = self.shell.execution_count - int(info.store_history)  # it counts before it runs
+        self._number = self.shell.execution_count - int(info.store_history)  # the shell counts a cell before it runs
         self._tree = None
 
     @override
     def visit(self, node: ast.AST) -> ast.AST:
-        """Ask about a cell. Any error but a refusal would make IPython drop this transformer."""
+        """Check a cell. For any error except a rejection IPython would remove this transformer."""
         try:
             self._visit(node)
         except InputRejected:
             raise
         except CheckerError as error:
             print(f"tapegrad: this cell runs unchecked: {error}", file=sys.stderr)
-        except Exception as error:  # noqa: BLE001  # the cell of a person runs, whatever is wrong with the checker
+        except Exception as error:  # noqa: BLE001  # the user's cell runs even if the checker fails
             print(f"tapegrad: this cell runs unchecked: {type(error).__name__}: {error}", file=sys.stderr)
         return node
 
@@ -122,7 +122,7 @@ class Extension(ast.NodeTransformer):
         if self._cell is None or not isinstance(node, ast.Module):
             return
         magic = _cell_magic(node)
-        if magic is not None and magic[0] == "time":  # what it times comes next, and by itself
+        if magic is not None and magic[0] == "time":  # the timed cell comes next, separately
             self._cell, self._above = magic[1], 1
             return
         cell, self._cell, self._tree = self._cell, None, node
@@ -134,7 +134,7 @@ class Extension(ast.NodeTransformer):
             with shown_while_slow(self.shell):
                 reports = self.checker.check(draft)
             lines = self._shown(reports, cell.splitlines())
-        except UnreadableOutputError as error:  # what cannot be read is most likely an error
+        except UnreadableOutputError as error:  # output that cannot be read is most likely an error
             lines = [str(error)]
         if not lines:
             return
@@ -144,7 +144,7 @@ class Extension(ast.NodeTransformer):
         print("\n".join(lines), file=sys.stderr)
 
     def _shown(self, reports: list[Report], lines: list[str]) -> list[str]:
-        """Lay out what mypy said of a cell, and print what is no reason to refuse it."""
+        """Format mypy's reports on a cell, and print those that are no reason to reject it."""
         if any(report.kind == "error" for report in reports):
             return [text for report in reports for text in self._quoted(report, lines)]
         for report in reports:
@@ -152,7 +152,7 @@ class Extension(ast.NodeTransformer):
         return []
 
     def _quoted(self, report: Report, lines: list[str]) -> list[str]:
-        """Write a report under the line that it is about, and that under its place."""
+        """Return a report below the line that it is about, at its column."""
         if report.kind == "note":
             return [f"note: {report.text}"]
         line = lines[report.line - 1]
@@ -182,7 +182,7 @@ class Extension(ast.NodeTransformer):
         }
 
     def after_cell(self, result: ExecutionResult) -> None:
-        """Take what ran into the program: all of the cell, or what stands above the statement that failed."""
+        """Add the statements that ran to the program: the whole cell, or those before the statement that failed."""
         tree, self._tree = self._tree, None
         if tree is None or result.error_before_exec is not None:
             return
@@ -190,7 +190,7 @@ class Extension(ast.NodeTransformer):
         self.program.add(one for one in tree.body if (one.end_lineno or 0) < failed)
 
     def typecheck(self, line: str) -> None:
-        """Say or sets what happens where mypy refuses a cell: `%typecheck off|warn|strict`."""
+        """Show or set what happens if mypy rejects a cell: `%typecheck off|warn|strict`."""
         modes = {mode.value: mode for mode in Mode}
         if not (word := line.strip()):
             print(self.mode.value)
@@ -200,7 +200,7 @@ class Extension(ast.NodeTransformer):
         self.mode = modes[word]
 
     def shapes(self, line: str) -> display.Table:
-        """List the tensors among the variables, as mypy knows them and as they are: `%shapes [NAME …]`."""
+        """List the tensors among the variables, with mypy's and the actual shapes: `%shapes [NAME …]`."""
         from tapegrad.tensor import Tensor
 
         held: dict[str, Any] = {
@@ -226,7 +226,7 @@ class Extension(ast.NodeTransformer):
 
 
 def _cell_magic(tree: ast.Module) -> tuple[str, str] | None:
-    """Return the name of the cell magic that a cell is, and what stands below it."""
+    """Return the name and the body of a cell magic, or None if the cell is none."""
     match tree.body:
         case [
             ast.Expr(
@@ -241,7 +241,7 @@ def _cell_magic(tree: ast.Module) -> tuple[str, str] | None:
 
 
 def _declaration(name: str, value: object) -> str:
-    """Declare a name as an import where it holds something that can be imported, and elsewhere as anything."""
+    """Return a declaration of a name: an import if its value can be imported, else with type `Any`."""
     if isinstance(value, ModuleType) and sys.modules.get(value.__name__) is value:
         return f"import {value.__name__} as {name}"
     if isinstance(value, type | FunctionType) and value.__module__ != "__main__":
@@ -252,7 +252,7 @@ def _declaration(name: str, value: object) -> str:
 
 
 def _is_line_magic(statement: ast.stmt) -> bool:
-    """Tell whether a statement is a magic such as `%typecheck off`, in which mypy sees nothing but strings."""
+    """Return whether a statement is a line magic such as `%typecheck off`, which mypy cannot check."""
     match statement:
         case ast.Expr(ast.Call(func=ast.Attribute(attr="run_line_magic"), args=[ast.Constant(), ast.Constant()])):
             return True
@@ -260,7 +260,7 @@ def _is_line_magic(statement: ast.stmt) -> bool:
 
 
 def _failed_line(error: BaseException) -> int:
-    """Return the line of the cell at which it failed."""
+    """Return the line of the cell that raised the error."""
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_name in ("<module>", "async-def-wrapper") and _is_cell(

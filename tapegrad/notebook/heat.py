@@ -1,4 +1,4 @@
-"""Heat maps: an array as a picture, a square for each number, without a library for it."""
+"""Heat maps: an array as a PNG image, a square for each number, without an image library."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Blue for what is below zero, red for what is above, both darker the farther; grey for what is no number.
+# Blue for negative, red for positive, darker for larger absolute values; grey for NaN and infinities.
 BELOW: Final = np.array([33, 76, 148], np.float32)
 ZERO: Final = np.array([247, 247, 247], np.float32)
 ABOVE: Final = np.array([178, 34, 40], np.float32)
 NO_NUMBER: Final = np.array([160, 160, 160], np.uint8)
 
-LARGEST: Final = 256  # squares along a side; beyond it every second, third, ... number is left out
+LARGEST: Final = 256  # squares along a side; larger arrays are subsampled
 
 
 def heat_map(numbers: NDArray[Any], *, farthest: float, width: int = 240) -> bytes:
@@ -25,8 +25,8 @@ def heat_map(numbers: NDArray[Any], *, farthest: float, width: int = 240) -> byt
 
     Args:
         numbers: (H, W), real.
-        farthest: How far from zero a number has the strongest colour.
-        width: Pixels that the longer side should have at least; a number is a square of 1 to 24 pixels a side.
+        farthest: The absolute value that has the strongest colour.
+        width: Minimum length of the longer side in pixels; a number is a square of 1 to 24 pixels a side.
     """
     thinned = numbers[:: _step(numbers.shape[0]), :: _step(numbers.shape[1])]
     side = min(24, max(1, -(-width // max(thinned.shape))))
@@ -49,13 +49,13 @@ def _coloured(numbers: NDArray[Any], farthest: float) -> NDArray[np.uint8]:
 
 
 def _png(pixels: NDArray[np.uint8]) -> bytes:
-    """Write pixels (H, W, 3) as a file.
+    """Encode pixels (H, W, 3) as a PNG file.
 
     Source:
         [PNG, third edition](https://www.w3.org/TR/png-3/), §5 and §11.2: a header, the compressed lines, the end.
     """
     height, width, _ = pixels.shape
-    lines = np.zeros((height, 1 + 3 * width), np.uint8)  # each begins with its filter, and 0 is none
+    lines = np.zeros((height, 1 + 3 * width), np.uint8)  # each line begins with its filter type; 0 is none
     lines[:, 1:] = pixels.reshape(height, 3 * width)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)  # 8 bits for each of red, green and blue
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes())), (b"IEND", b""))

@@ -1,4 +1,4 @@
-"""The program that a notebook is: the statements that have run, and the cell that is asked about at the end of them."""
+"""The program of a notebook: the statements that have run, followed by the cell to check."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 PRELUDE: Final = "from typing import Any as _Any\n"
-GIVEN: Final = {  # what IPython puts into every cell
+GIVEN: Final = {  # names that IPython adds to every cell
     "display": "def display(*objects: _Any, **options: _Any) -> _Any: ...",
     "get_ipython": "def get_ipython() -> _Any: ...",
 }
@@ -31,7 +31,7 @@ class Import(NamedTuple):
 
     @property
     def modules(self) -> set[str]:
-        """What it may load: `m` and `m.f` in `from m import f`."""
+        """The modules it may load: `m` and `m.f` in `from m import f`."""
         return {self.module, f"{self.module}.{self.name}"} if self.name else {self.module}
 
 
@@ -39,9 +39,9 @@ class Draft(NamedTuple):
     """A program as text.
 
     Attributes:
-        above: Everything that has run.
+        above: All statements that have run.
         cell: The cell as it was typed.
-        imports: What all cells import.
+        imports: The imports of all cells.
     """
 
     above: str
@@ -51,11 +51,11 @@ class Draft(NamedTuple):
 
 @dataclass
 class Program:
-    """Grows by each cell that has run.
+    """The statements that have run, extended by each cell.
 
     Attributes:
-        statements: What has run. What was named by `def`, `class`, `import` or an annotation and is bound anew goes by
-            another name from then on, since mypy knows one meaning of such a name.
+        statements: Statements that have run. A name bound by `def`, `class`, `import` or an annotation is renamed when
+            it is bound again, because mypy allows one definition of such a name.
     """
 
     statements: list[ast.stmt] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Program:
 
     @property
     def names(self) -> list[str]:
-        """What the program has bound, under the names that still mean it, in their order."""
+        """The names that the program has bound, under their current names, in order."""
         return [name for name in self._bound if not name.startswith("_")]
 
     def with_cell(self, cell: str, tree: ast.Module, known: Mapping[str, str] | None = None) -> Draft:
@@ -79,7 +79,7 @@ class Program:
         Args:
             cell: As typed.
             tree: The same, parsed.
-            known: Names that hold something though no cell bound them, each with a statement that declares it.
+            known: Names that are defined although no cell bound them, each with a statement that declares it.
         """
         earlier = self._earlier(tree)
         bound = self._bound.keys() | bindings(tree.body).keys()
@@ -89,12 +89,12 @@ class Program:
         return Draft(PRELUDE + declared + earlier, cell, imports)
 
     def with_lines(self, lines: Iterable[str]) -> Draft:
-        """Return the program with a few lines more, which are asked about."""
+        """Return the program with a few more lines to check."""
         text = "".join(f"{line}\n" for line in lines)
         return self.with_cell(text, ast.parse(text))
 
     def add(self, statements: Iterable[ast.stmt]) -> None:
-        """Take in what has run."""
+        """Add statements that have run."""
         statements = list(statements)
         for name in self._meant_anew(statements):
             self._rename(name)
@@ -105,7 +105,7 @@ class Program:
 
     def _meant_anew(self, statements: list[ast.stmt]) -> list[str]:
         imported = {ast.unparse(one) for one in self.statements if isinstance(one, ast.Import | ast.ImportFrom)}
-        fresh = [one for one in statements if ast.unparse(one) not in imported]  # once more, nothing is meant anew
+        fresh = [one for one in statements if ast.unparse(one) not in imported]  # a repeated import redefines nothing
         return [
             name
             for name, how in bindings(fresh).items()

@@ -1,8 +1,8 @@
-"""The child process that keeps mypy in memory: a line of JSON asks, a line of JSON answers.
+"""The child process that keeps mypy in memory: it answers requests in lines of JSON.
 
-It loads what a run of mypy has left in the cache, says that it is ready, and follows one file from then on. It never
-adds a module to what it holds, which costs mypy ten seconds, or two minutes, and sometimes its life: it says that there
-is a new one, and is started again.
+It loads the cache of an earlier run of mypy, reports that it is ready, and then checks one file repeatedly. It never
+adds a module to its memory, which takes mypy ten seconds to two minutes and sometimes crashes it: it reports that
+there is a new module, and the parent starts it again.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 
 class Watched:
-    """One file, followed by mypy."""
+    """One file that mypy checks repeatedly."""
 
     def __init__(self, flags: list[str], path: str) -> None:
         self.options = process_start_options([*flags, "--use-fine-grained-cache"], allow_sources=False)
         self.server = Server(self.options, os.devnull + ".no_status_file")
         self.sources = create_source_list([path], self.options, self.server.fscache)
-        self.check()  # before anything is asked, or what the first question imports would be no news to it
+        self.check()  # before the first request, so that mypy detects the imports that the request adds
 
     def check(self) -> dict[str, Any]:
-        """Check the file as it is now."""
+        """Check the current content of the file."""
         return self.server.check(self.sources, export_types=False, is_tty=False, terminal_width=80)
 
     def answer(self, modules: Iterable[str]) -> dict[str, Any]:
-        """Check the file, unless it imports what is not in memory."""
+        """Check the file, unless it imports a module that is not in memory."""
         held = self.server.fine_grained_manager
         if held is None or any(_is_new(module, held) for module in modules):
             return {"new": True}
@@ -46,12 +46,12 @@ class Watched:
 
 
 def _is_new(name: str, held: FineGrainedBuildManager) -> bool:
-    """Tell whether a name is a module that mypy does not hold; `from m import f` may or may not name one."""
+    """Return whether a name is a module that mypy has not loaded; `from m import f` may or may not name one."""
     return name not in held.graph and isinstance(held.manager.find_module_cache.find_module(name), str)
 
 
 def serve(requests: TextIO, answers: TextIO, flags: list[str], path: str) -> None:
-    """Say that it is ready, and answer until there are no more requests."""
+    """Report that the server is ready, and answer requests until there are no more."""
     watched = Watched(flags, path)
     answers.write("ready\n")
     answers.flush()
@@ -63,7 +63,7 @@ def serve(requests: TextIO, answers: TextIO, flags: list[str], path: str) -> Non
 
 
 def main() -> None:
-    """Serve on the streams that this process was started with, and keep them from whatever mypy prints."""
+    """Serve on the standard streams of this process, and redirect the output that mypy prints."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the cell
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

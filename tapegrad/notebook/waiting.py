@@ -1,4 +1,4 @@
-"""A line under a cell that waits for mypy; it goes away when the answer is there."""
+"""A progress line under a cell that waits for mypy; it is cleared when the check is done."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import InteractiveShell
 
-DELAY: Final = 1.0  # seconds in which most cells are checked: they show nothing
+DELAY: Final = 1.0  # seconds; most cells are checked faster and show nothing
 TEXT: Final = "mypy is checking this cell; a new package takes up to a minute"
 
 
 @contextmanager
 def shown_while_slow(shell: InteractiveShell, delay: float = DELAY) -> Generator[None]:
-    """Show that mypy is at work if it takes longer than a delay, where a person can see it."""
+    """Show the user that mypy is running if it takes longer than a delay."""
     if not (hasattr(shell, "kernel") or sys.stdout.isatty()):
         yield
         return
@@ -31,12 +31,12 @@ def shown_while_slow(shell: InteractiveShell, delay: float = DELAY) -> Generator
         print(TEXT, end="", flush=True)
 
     timer = Timer(delay, show)
-    timer.daemon = True  # a kernel that is shut down does not wait for it
+    timer.daemon = True  # so that a kernel can shut down without waiting for it
     timer.start()
     try:
         yield
     finally:
         timer.cancel()
         timer.join()
-        if is_shown.is_set():  # a cell prints nothing before it is checked, so there is nothing else to clear
+        if is_shown.is_set():  # the cell has printed nothing yet, so there is nothing else to clear
             clear_output()

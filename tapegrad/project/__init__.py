@@ -1,1 +1,1 @@
-"""What `python -m tapegrad` knows of a user's project: how mypy is set up in it, and whether the plugin works there."""
+"""Checks of a user's project by `python -m tapegrad`: how mypy is configured, and whether the plugin works."""

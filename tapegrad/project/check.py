@@ -1,4 +1,4 @@
-"""`python -m tapegrad check`: mypy with the plugin, also in a folder that never heard of it."""
+"""`python -m tapegrad check`: run mypy with the plugin, also in a folder without any configuration."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ NO_SETTINGS: Final = (
 
 
 def check(folder: Path, arguments: Sequence[str]) -> int:
-    """Run mypy in a folder: under its settings if they name the plugin, under ours if there are none.
+    """Run mypy in a folder: with its settings if they name the plugin, with our settings if there are none.
 
-    Settings without the plugin are left alone: what they ask of mypy besides is the user's, and not ours to guess.
+    Settings without the plugin are not changed, because the user chose their other options.
 
     Args:
         folder: Where mypy is started.
-        arguments: mypy's own, files and folders among them.
+        arguments: mypy's own arguments, including files and folders.
 
     Returns:
         mypy's exit code, or 2 if the settings lack the plugin.

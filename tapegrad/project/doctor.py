@@ -1,4 +1,4 @@
-"""`python -m tapegrad doctor`: whether mypy runs with the plugin in a folder, and what to do where it does not."""
+"""`python -m tapegrad doctor`: check whether mypy runs with the plugin in a folder, and print how to fix it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ repos:
 
 
 class Verdict(Enum):
-    """What is thought of one point."""
+    """The result of one check."""
 
     OK = "ok"
     ADVICE = "advice"
@@ -44,12 +44,12 @@ class Verdict(Enum):
 
 
 class Finding(NamedTuple):
-    """One point that was looked at.
+    """One check.
 
     Attributes:
-        verdict: Only what is wrong makes the command fail.
-        text: What was found, in one line.
-        remedy: What to write where, if anything.
+        verdict: Only an error makes the command fail.
+        text: The finding, in one line.
+        remedy: What to add to which file, if anything.
     """
 
     verdict: Verdict
@@ -58,14 +58,14 @@ class Finding(NamedTuple):
 
 
 def doctor(folder: Path) -> int:
-    """Print what it finds in a folder, then what to add to which file.
+    """Print the findings for a folder, then what to add to which file.
 
     Returns:
         1 if anything is wrong, else 0.
     """
     settings = read_settings(folder)
     findings = []
-    for finding in _findings(folder, settings):  # printed one by one: the last takes mypy's seconds
+    for finding in _findings(folder, settings):  # printed one by one: the last one runs mypy for seconds
         sys.stdout.write(f"{finding.verdict.value:<{COLUMN}}{finding.text}\n")
         sys.stdout.flush()
         findings.append(finding)
@@ -98,7 +98,7 @@ def _versions() -> Finding:
 
 
 def _command() -> Iterator[Finding]:
-    """Warn where the shell finds the `mypy` of another environment, which cannot load this plugin."""
+    """Yield a warning if the shell finds the `mypy` of another environment, which cannot load this plugin."""
     found = shutil.which("mypy")
     if found is None:
         return
@@ -206,10 +206,10 @@ def _behaviour(answer: Answer) -> Iterator[Finding]:
 
 
 def _message() -> str:
-    """Return what Python says of the last line, by running it."""
+    """Return the error message of the last line at run time."""
     import tapegrad as tg
 
-    x: Any = tg.zeros((2, 3))  # Any: mypy refuses the line below here as well
+    x: Any = tg.zeros((2, 3))  # Any: mypy would reject the line below here as well
     try:
         x @ x
     except ShapeError as error:

@@ -1,7 +1,7 @@
-"""The probe: mypy, as the user's project has it set up, reads three lines and has to say the right thing of two.
+"""The probe: mypy, with the user's configuration, checks three lines, and its reports on two must be as expected.
 
-Settings can look right and be without effect: a module override, a disabled code, a second file that wins. What mypy
-answers cannot.
+Settings can look right and have no effect: a module override, a disabled code, a second file with precedence. The
+reports of mypy show the effect.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ CODE: Final = "tapegrad-shape"
 
 
 class Answer(NamedTuple):
-    """What mypy made of the program.
+    """The reports of mypy on the program.
 
     Attributes:
-        revealed: What it says of line 4, the type of a product.
-        refused: What it says of line 5, where the sizes do not fit.
-        failed: Everything else that it wrote, if it could not be asked at all.
+        revealed: The report on line 4, the type of a product.
+        refused: The report on line 5, where the sizes do not match.
+        failed: All other output, if mypy could not run at all.
     """
 
     revealed: str
@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
 
 def probe(folder: Path, settings: Settings) -> Answer:
-    """Run mypy in a folder under its own settings, over a file that stands outside of it."""
+    """Run mypy in a folder with its own settings, on a file outside of it."""
     with TemporaryDirectory(prefix="tapegrad") as outside:
         file = Path(outside, "tapegrad_probe.py")
         file.write_text(PROGRAM, "utf-8")

@@ -1,8 +1,8 @@
-"""Run mypy as a process and read its reports as data, in every terminal, locale and environment alike.
+"""Run mypy as a process and parse its reports, independently of the terminal, locale and environment.
 
-Text for people depends on who reads it: ipykernel and many CI services set `FORCE_COLOR`, and then a pattern that
-expects plain text finds no error where there is one. So mypy writes JSON, and a line that is not a report is an error
-here, never a program without errors.
+Text output depends on the environment: ipykernel and many CI services set `FORCE_COLOR`, and then a pattern for
+plain text finds no errors. So mypy writes JSON, and a line that is not a report raises an error here instead of
+passing for a program without errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OPTIONS: Final = ("--output=json", "--no-color-output", "--no-pretty", "--no-error-summary")
-# Variables that change how mypy writes and in how many processes it runs, but not what it finds.
+# Variables that change mypy's output format or number of processes, but not its reports.
 DROPPED: Final = frozenset({"FORCE_COLOR", "MYPY_FORCE_COLOR", "MYPY_FORCE_TERMINAL_WIDTH", "MYPY_NUM_WORKERS"})
 
 
@@ -58,7 +58,7 @@ class UnreadableOutputError(MypyError):
 
 
 def plain_environment() -> dict[str, str]:
-    """Return the environment of this process without what changes how mypy writes."""
+    """Return the environment of this process without the variables that change mypy's output format."""
     return {name: value for name, value in os.environ.items() if name not in DROPPED}
 
 
@@ -66,7 +66,7 @@ def run_mypy(arguments: Iterable[str], *, folder: Path, environment: Mapping[str
     """Run mypy and return its reports.
 
     Args:
-        arguments: Files, folders and options; those that change how mypy writes have no effect.
+        arguments: Files, folders and options; options that change the output format have no effect.
         folder: Where mypy is started.
         environment: Variables to set besides those of this process.
 
@@ -92,7 +92,7 @@ def run_mypy(arguments: Iterable[str], *, folder: Path, environment: Mapping[str
 
 
 def read_reports(output: str) -> list[Report]:
-    """Read what mypy wrote under `OPTIONS`.
+    """Parse what mypy wrote with `OPTIONS`.
 
     Raises:
         UnreadableOutputError: A line is not a report.

@@ -1,4 +1,4 @@
-"""Settings: the file that mypy reads in a folder, what stands in it, and the files that it passes over for it."""
+"""Settings: mypy's configuration file in a folder, its content, and the files that mypy ignores because of it."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ allow_redefinition = true
 
 @dataclass(frozen=True)
 class Settings:
-    """What mypy is told in a folder.
+    """The configuration of mypy in a folder.
 
     Attributes:
-        file: Where it is told; none if nothing is configured.
-        passed_over: Files in the same folder that are about mypy as well and that it does not read.
-        plugins: In the order in which mypy asks them.
-        strict: Whether everything that `--strict` stands for is on.
+        file: The configuration file; None if nothing is configured.
+        passed_over: Files in the same folder that configure mypy as well and that it does not read.
+        plugins: In the order in which mypy calls them.
+        strict: Whether all options of `--strict` are on.
         allow_redefinition: Whether a name may change its type, as in `x = layer(x)`.
-        cache: The folder that mypy keeps what it learned in.
-        complaints: What mypy says of the file itself, a line each.
+        cache: The folder of mypy's cache.
+        complaints: mypy's messages about the file itself, a line each.
     """
 
     file: Path | None
@@ -55,19 +55,19 @@ class Settings:
 
     @property
     def lines(self) -> str:
-        """What belongs into the file, in its own spelling."""
+        """The lines to add to the file, in its syntax."""
         if self.file is None or self.file.suffix == ".toml":
             return MISSING
         return OWN.read_text("utf-8").partition("\n")[2]  # below its comment
 
     @property
     def target(self) -> str:
-        """The name of the file that the lines belong into."""
+        """The name of the file to which the lines belong."""
         return "pyproject.toml" if self.file is None else self.file.name
 
 
 def read_settings(folder: Path) -> Settings:
-    """Ask mypy what it would read if it were started in a folder."""
+    """Return the settings that mypy would read if it were started in a folder."""
     options, complaints, strict = Options(), io.StringIO(), []
     with contextlib.chdir(folder), _kept_environment():
         parse_config_file(options, lambda: strict.append(True), None, complaints, complaints)
@@ -86,7 +86,7 @@ def read_settings(folder: Path) -> Settings:
 
 @contextlib.contextmanager
 def _kept_environment() -> Generator[None]:
-    """Take back what mypy tells its children in `os.environ`: this folder may be the first of several."""
+    """Restore `os.environ`, which mypy changes for its child processes: this folder may be the first of several."""
     name = "MYPY_CONFIG_FILE_DIR"
     before = os.environ.get(name)
     try:

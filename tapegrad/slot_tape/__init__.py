@@ -1,4 +1,4 @@
-"""A tape that is written by hand: values go by slot number."""
+"""A tape with manual recording: values are identified by slot numbers."""
 
 from tapegrad.slot_tape.checks import NumericalInstabilityError as NumericalInstabilityError
 from tapegrad.slot_tape.tape import SlotTape as SlotTape

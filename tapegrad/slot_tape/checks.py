@@ -1,4 +1,4 @@
-"""What a slot is, and what is refused in its place."""
+"""Slots, and the checks of the arguments of a slot tape."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class NumericalInstabilityError(TapeError, ArithmeticError):
     """A gradient is NaN or infinite.
 
     Attributes:
-        op: What was being differentiated: an op, `loss` for the gradient that came in, or `buffers` where only the sum
-            with what the caller's buffer held is not finite.
-        slot: Whose gradient it is.
+        op: The op that was differentiated, `loss` for the given gradient of the loss, or `buffers` if only the sum with
+            the content of the caller's buffer is not finite.
+        slot: The slot of the gradient.
     """
 
     def __init__(self, op: str, slot: int, count: int, length: int) -> None:
@@ -32,7 +32,7 @@ class NumericalInstabilityError(TapeError, ArithmeticError):
 
 
 class Slot(NamedTuple):
-    """A number of elements of one dtype, and the op that made them."""
+    """The length and dtype of a value, and the op that computed it."""
 
     op: str
     length: int
@@ -40,9 +40,9 @@ class Slot(NamedTuple):
 
 
 def floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None = None) -> Array:
-    """Return a copy of an array of floats, of one dtype if one is given, which a Python number takes over.
+    """Return a copy of a float array, of one dtype if given, to which a Python number is converted.
 
-    A copy, because the array is the caller's, who may write into it before the way back.
+    It is copied because the caller may write to the array before the backward pass.
     """
     if dtype is not None and isinstance(value, int | float):
         return np.array(value, dtype)
@@ -51,7 +51,7 @@ def floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None = None)
 
 
 def check_floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None = None) -> None:
-    """Reject what is no array of floats, or of another dtype than asked for."""
+    """Reject a value that is not a float array, or has another dtype than required."""
     if not isinstance(value, np.ndarray | np.generic):
         message = f"{call}: {name} is {messages.with_article(type(value).__name__)}, not a NumPy array"
         raise DTypeError(message)
@@ -61,14 +61,14 @@ def check_floats(call: str, value: Any, name: str, dtype: np.dtype[Any] | None =
 
 
 def check_length(call: str, value: Array, name: str, number: int, slot: Slot) -> None:
-    """Reject an array that has another length than its slot."""
+    """Reject an array whose length differs from that of its slot."""
     if value.size != slot.length:
         message = f"{call}: {name} has {value.size} elements but slot {number} has {slot.length}"
         raise ShapeError(message)
 
 
 def check_alike(call: str, a: Slot, b: Slot, *, by_length: bool = True) -> None:
-    """Reject two slots of two dtypes, and of two lengths, for nothing is broadcast."""
+    """Reject two slots of different dtypes or lengths, because nothing is broadcast."""
     if by_length and a.length != b.length:
         message = f"{call}: a has {a.length} elements but b has {b.length}"
         raise ShapeError(message)
@@ -77,9 +77,9 @@ def check_alike(call: str, a: Slot, b: Slot, *, by_length: bool = True) -> None:
 
 
 def check_moment(name: str, given: Array, real: Array, largest: float) -> None:
-    """Reject a mean or a variance that is not that of its row, up to the rounding of a sum of terms so large."""
+    """Reject a mean or a variance that differs from that of its row by more than rounding errors of `largest`."""
     tolerance = float(np.finfo(real.dtype).eps) ** 0.5
-    with np.errstate(invalid="ignore"):  # what is no number is found on the way back, as in any other gradient
+    with np.errstate(invalid="ignore"):  # NaN is detected in the backward pass, as in any other gradient
         wrong = np.abs(np.subtract(given, real, dtype=np.float64)) > tolerance * (np.abs(real) + largest)
     if wrong.any():
         row = int(wrong.argmax())
@@ -88,7 +88,7 @@ def check_moment(name: str, given: Array, real: Array, largest: float) -> None:
 
 
 def check_buffers(slots: Sequence[Slot], tensors: Sequence[Any]) -> None:
-    """Reject gradient buffers that are too few, of another length or dtype, read-only, or one for two slots."""
+    """Reject gradient buffers that are too few, of another length or dtype, read-only, or shared by two slots."""
     if len(tensors) < len(slots):
         message = f"backward: {counted(len(tensors), 'buffer')} given but the tape has {counted(len(slots), 'slot')}"
         raise ShapeError(message)

@@ -1,4 +1,4 @@
-"""Gradients of the library's own ops for who has computed the results elsewhere."""
+"""Gradients of the library's ops for callers that compute the results elsewhere."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ Pullback: TypeAlias = Callable[[Array], Sequence[Array]]  # from the gradient of
 
 
 def of_op(op: Function, *values: Array | Unseen) -> Pullback:
-    """Return the closure of an op of operators alone, which does not run: its operands get their elements after it."""
+    """Return the backward function of an op of operators alone, traced on shapes; the values are assigned later."""
     recording = _recorded(op, [Unseen(value.shape, value.dtype) for value in values])
     for x, value in zip(recording.operands, values, strict=True):
-        x.data = value  # type: ignore[assignment]  # an array is a value by what it can do, not by name
+        x.data = value  # type: ignore[assignment]  # an array satisfies the type by its methods, not by name
     return recording.pull
 
 
 def of_function(function: Function, *values: Array, wanted: Sequence[int] | None = None) -> Pullback:
-    """Return the way back of a function whose gradient is made of what it computes: it runs when it is asked.
+    """Return the backward function of a function whose gradient needs its results: it runs in the backward pass.
 
     Args:
         function: Of tensors, to one.
-        values: What it is differentiated at.
-        wanted: The positions of those whose gradients are asked for; None for all.
+        values: Its arguments.
+        wanted: The positions of the arguments that need gradients; None for all.
     """
     return lambda dy: _recorded(function, values, wanted).pull(dy)
 
 
 @dataclass(frozen=True, slots=True)
 class Unseen:
-    """An array whose elements nobody knows: what is computed from it has a shape and costs nothing."""
+    """An array without elements: operations on it compute only the shape, at no cost."""
 
     shape: Dims
     dtype: np.dtype[Any]
 
     @property
     def ndim(self) -> int:
-        """How many axes there are."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """How many elements are known: none, so that no engine is asked for the fastest way."""
+        """The number of stored elements: 0, so that no engine chooses a faster implementation for large arrays."""
         return 0
 
     def __add__(self, y: Unseen) -> Unseen:
@@ -68,7 +68,7 @@ class Unseen:
 
 
 class _Recording(NamedTuple):
-    """What a function left on a tape of its own."""
+    """What a function recorded on a tape of its own."""
 
     entries: list[Entry]
     out: Tensor[Any, Any, Any]
@@ -76,7 +76,7 @@ class _Recording(NamedTuple):
 
     def pull(self, dy: Array) -> list[Array]:
         tape = GradientTape()
-        tape.entries += self.entries  # a copy, for a tape is run once
+        tape.entries += self.entries  # a copy, because a tape can be run backward only once
         grads = tape.backward(self.out, dy.reshape(self.out.shape), self.operands)
         return [grads[x].numpy() for x in self.operands]
 

@@ -1,4 +1,4 @@
-"""The tape that goes by slot number."""
+"""The tape with manual recording by slot number."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     from tapegrad.tensor import Tensor
 
-EPS: Final = 1e-5  # what layer norm adds to a variance
+EPS: Final = 1e-5  # added to the variance by layer norm
 
 
 class Step(NamedTuple):
-    """One recorded op: which slot it made, and how a gradient reaches the slots it was made of."""
+    """One recorded op: the slot of its result, and how its gradient reaches the slots of its operands."""
 
     inputs: tuple[int, ...]
     slot: int
@@ -46,12 +46,12 @@ class Step(NamedTuple):
 
 @public_api
 class SlotTape:
-    """Records which op made which slot of which others, and fills a gradient buffer for each slot.
+    """Records which op computed which slot from which others, and fills a gradient buffer for each slot.
 
-    A slot is a number of elements; an array of any shape stands for its elements in row-major order. The caller
-    computes, in NumPy or elsewhere, and passes what the way back needs, which is copied. The gradients are those of the
-    library's own ops: of `add`, `mul` and `matmul` nothing but the closure runs, while `silu`, `layer_norm` and
-    `ssm_scan`, whose gradients are made of more than the caller passes, are computed once more on the way back.
+    A slot is a number of elements; an array of any shape represents its elements in row-major order. The caller
+    computes, in NumPy or elsewhere, and passes the values that the backward pass needs, which are copied. The gradients
+    are those of the library's ops: for `add`, `mul` and `matmul` only the backward closure runs, while `silu`,
+    `layer_norm` and `ssm_scan`, whose gradients need more than the caller passes, are recomputed in the backward pass.
 
         tape = SlotTape()
         x, w = tape.leaf(x_data), tape.leaf(w_data)
@@ -59,9 +59,9 @@ class SlotTape:
         gradients = [np.zeros(5) for _ in range(tape.num_tensors)]
         tape.backward(np.ones(5), gradients)
 
-    Every method raises a `ShapeError` where the length of an array is not that of its slot or two lengths that have to
-    be one differ, a `DTypeError` where an array is not one of floats or has another dtype than its slot, and a
-    `TapeError` where a slot is not on this tape. A refused call records nothing.
+    Every method raises a `ShapeError` if the length of an array differs from that of its slot or two lengths that must
+    be equal differ, a `DTypeError` if an array is not a float array or has another dtype than its slot, and a
+    `TapeError` if a slot is not on this tape. A call that raises records nothing.
     """
 
     def __init__(self) -> None:
@@ -70,20 +70,20 @@ class SlotTape:
 
     @property
     def num_tensors(self) -> int:
-        """How many slots there are, and so how many gradient buffers `backward` asks for."""
+        """The number of slots, and so the number of gradient buffers that `backward` requires."""
         return len(self._slots)
 
     def leaf(self, value: Array) -> int:
-        """Return a new slot for a value that no op has made.
+        """Return a new slot for a value that is not the result of an op.
 
         Args:
-            value: Any shape, a float dtype; its length and its dtype are what counts.
+            value: Any shape, a float dtype; only its length and dtype matter.
         """
         check_floats("leaf", value, "value")
         return self._new_slot("leaf", value.size, value.dtype)
 
     def record_add(self, a: int, b: int) -> int:
-        r"""Record a sum.
+        r"""Record an elementwise sum.
 
         $$y = a + b, \quad da = db = dy$$
 
@@ -100,7 +100,7 @@ class SlotTape:
         return self._record("add", (a, b), x, pull)
 
     def record_mul(self, a: int, a_data: Array, b: int, b_data: Array) -> int:
-        r"""Record a product, element by element.
+        r"""Record an elementwise product.
 
         $$y = a \, b, \quad da = b \, dy, \quad db = a \, dy$$
 
@@ -118,7 +118,7 @@ class SlotTape:
         return self._record("mul", (a, b), self._slots[a], of_op(ops.mul, x.reshape(-1), y.reshape(-1)))
 
     def record_matmul(self, a: int, a_mat: Array, b: int, b_mat: Array) -> int:
-        r"""Record a product of matrices.
+        r"""Record a matrix product.
 
         $$y_{nm} = \sum_k a_{nk} \, b_{km}, \quad da = dy \, b^T, \quad db = a^T dy$$
 
@@ -158,21 +158,21 @@ class SlotTape:
     def record_layer_norm(
         self, x: int, mean: Array | float, var: Array | float, scale: Array, x_data: Array | None = None
     ) -> int:
-        r"""Record a layer norm: each row is given mean 0 and variance 1, and then a scale.
+        r"""Record a layer norm: each row is standardized to mean 0 and variance 1, then scaled.
 
         $$y = s \, \hat x, \quad \hat x = r (x - \mu), \quad r = 1 / \sqrt{\sigma^2 + 10^{-5}}$$
 
         $$dx = r (g - \bar g - \hat x \, \overline{g \hat x}), \quad g = s \, dy$$
 
-        Without `x_data` the last term, which is what the variance passes on, is left out: the gradient is then
-        $r (g - \bar g)$, that of a norm by a variance that does not depend on `x`.
+        Without `x_data` the last term, the derivative through the variance, is omitted: the gradient is then
+        $r (g - \bar g)$, that of a normalization by a variance that does not depend on `x`.
 
         Args:
             x: A slot, of N rows of C elements.
             mean: The mean μ of each row, N of them; one may be a number.
-            var: The variance σ² of each row, N of them, not corrected.
-            scale: The factor s of each column, C of them. It is no slot, and gets no gradient.
-            x_data: The value of `x`, of which `mean` and `var` are.
+            var: The biased variance σ² of each row, N of them.
+            scale: The factor s of each column, C of them. It is not a slot, and gets no gradient.
+            x_data: The value of `x`, from which `mean` and `var` were computed.
 
         Returns:
             The slot of the result, of the length of `x`.
@@ -195,7 +195,7 @@ class SlotTape:
             raise ValueError(message)
         if x_data is None or not slot.length:
             slope = scales / np.sqrt(variances.reshape((rows, 1)) + slot.dtype.type(EPS))
-            anywhere = np.zeros((rows, columns), slot.dtype)  # what is linear has one gradient everywhere
+            anywhere = np.zeros((rows, columns), slot.dtype)  # a linear function has the same gradient everywhere
             return self._record("layer_norm", (x,), slot, of_function(lambda x: _centred(x) * slope, anywhere))
         value = self._value(call, x, x_data, "x").reshape((rows, columns))
         largest = np.abs(value).max().astype(np.float64)
@@ -221,11 +221,11 @@ class SlotTape:
 
         Args:
             x: A slot.
-            a_vals: What is kept of the state before, one a step, or `(T, ...)`, a row of channels a step.
-            b_vals: How much of the input is taken in, the shape of `a_vals`.
-            x_data: The value of `x`; without it there is neither da nor db.
-            a: The slot of `a_vals`, if its gradient is asked for.
-            b: The slot of `b_vals`, if its gradient is asked for.
+            a_vals: The decay of the previous state, one for each step, or `(T, ...)`, a row of channels for each step.
+            b_vals: The factor of the input, of the shape of `a_vals`.
+            x_data: The value of `x`; without it neither da nor db is computed.
+            a: The slot of `a_vals`, if its gradient is needed.
+            b: The slot of `b_vals`, if its gradient is needed.
 
         Returns:
             The slot of all states, of the length of `x`.
@@ -243,7 +243,7 @@ class SlotTape:
                 f"but slot {x} has {slot.length} elements"
             )
             raise ShapeError(message)
-        # dx is made of a and b alone, so that any x will do where only that is asked for.
+        # dx depends only on a and b, so any x will do if only dx is needed.
         value = np.zeros(slot.length, slot.dtype) if x_data is None else self._value(call, x, x_data, "x")
         slots = {position: number for position, number in enumerate((a, b, x)) if number is not None}
         pull = of_function(ops.ssm_scan, kept, taken, value.reshape(kept.shape), wanted=[*slots])
@@ -252,18 +252,18 @@ class SlotTape:
     def backward(self, loss_grad: Array | float, tensors: Sequence[Array]) -> None:
         """Add to each buffer the gradient of its slot; the newest slot is the loss.
 
-        Called twice it gives twice the gradient. Where it raises, every buffer is as it was.
+        Calling it twice doubles the gradients. If it raises, all buffers are unchanged.
 
         Args:
             loss_grad: The gradient of the newest slot, of its length.
-            tensors: A buffer for each slot, in their order, of the length and dtype of the slot and zero to begin with.
-                What stands behind the last slot is left alone.
+            tensors: A buffer for each slot, in order, of the length and dtype of the slot and initially zero. Further
+                buffers are left unchanged.
 
         Raises:
             NumericalInstabilityError: A gradient, that of a leaf included, has a NaN or an infinity.
-            ShapeError: There are fewer buffers than slots, or one has another length than its slot.
+            ShapeError: There are fewer buffers than slots, or a buffer has another length than its slot.
             DTypeError: A buffer has another dtype than its slot.
-            TapeError: There is no slot, or one buffer stands for two.
+            TapeError: There is no slot, or two slots share a buffer.
             ValueError: A buffer is read-only.
         """
         if not self._slots:
@@ -281,7 +281,7 @@ class SlotTape:
                 tensors[number][...] = total
 
     def graph(self) -> str:
-        """Return the tape as a Mermaid graph: what flows into what."""
+        """Return the tape as a Mermaid graph, with arrows from operands to results."""
         return flow(self._boxes(), ((slot, step.slot) for step in self._steps for slot in step.inputs))
 
     @override
@@ -304,7 +304,7 @@ class SlotTape:
         for inputs, slot, pull in reversed(self._steps):
             if slot not in gradients:
                 continue
-            with np.errstate(all="ignore"):  # what overflows is refused below, with the op and the slot
+            with np.errstate(all="ignore"):  # an overflow is rejected below, with the op and the slot
                 for number, gradient in zip(inputs, pull(gradients[slot]), strict=True):
                     flat = gradient.reshape(-1)
                     gradients[number] = gradients[number] + flat if number in gradients else flat
@@ -341,7 +341,7 @@ class SlotTape:
             return len(self._slots) - 1
 
     def _record(self, op: str, inputs: tuple[int, ...], like: Slot, pull: Pullback) -> int:
-        with _WRITING:  # steps are gone back through in the order of their slots
+        with _WRITING:  # backward goes through the steps in the order of their slots
             slot = self._new_slot(op, like.length, like.dtype)
             self._steps.append(Step(inputs, slot, pull))
             return slot
@@ -353,7 +353,7 @@ class SlotTape:
         return other
 
     def __deepcopy__(self, _: object) -> SlotTape:
-        return self.__copy__()  # slots and steps do not change
+        return self.__copy__()  # slots and steps are immutable
 
     @override
     def __reduce__(self) -> Any:

@@ -1,7 +1,7 @@
-"""The pure tape: programs that are values, threading a tape that is one too.
+"""The pure tape: programs are values, and pass on an immutable tape.
 
-A program says what is to be computed; run on a tape it gives a value and a longer tape, or an error, and changes
-nothing. `matmul`, `log` and their kin are the library's own ops, on nodes of that tape in the place of tensors.
+A program describes a computation; run on a tape it returns a value and a longer tape, or an error, and changes
+nothing. `matmul`, `log` and the others are the library's ops, applied to nodes of that tape instead of tensors.
 """
 
 from tapegrad.tapem.backward import NodeGradients as NodeGradients

@@ -1,4 +1,4 @@
-"""Gradients of a loss on a tape, and what is read off it."""
+"""Gradients of a loss on a pure tape, and programs that read values and gradients."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class NodeGradients:
     """The gradients of one loss by node, each of the shape and dtype of its node.
 
     Attributes:
-        tape: The tape that the loss is on; nodes of another are refused.
-        gradients: The same gradients by tensor, as the library's optimizers want them.
+        tape: The tape of the loss; nodes of another tape are rejected.
+        gradients: The same gradients by tensor, for the library's optimizers.
     """
 
     def __init__(self, tape: Tape, gradients: Gradients) -> None:
@@ -44,7 +44,7 @@ class NodeGradients:
 
         Raises:
             TapeError: The node is of another tape, or of a fork of this one.
-            MissingGradientError: No gradient has reached it, and zeros were not asked for by `dense`.
+            MissingGradientError: No gradient has reached the node, and `dense` did not request zeros.
         """
         check_on(self.tape, node)
         if node not in self:
@@ -64,22 +64,22 @@ class NodeGradients:
 
 
 def backward(loss: Node[tuple[()], Float], *, dense: bool = False) -> TapeM[NodeGradients]:
-    """Return the program whose value is the gradients of a scalar; the tape stays as it is, so it may run again.
+    """Return a program that computes the gradients of a scalar; the tape is unchanged, so it may run again.
 
     Args:
         loss: A scalar, which depends on a leaf that requires a gradient.
-        dense: Whether the float nodes that no gradient reaches have one of zeros, in the place of none.
+        dense: Whether float nodes that no gradient reaches get a gradient of zeros, instead of none.
     """
     return Question("backward", lambda tape: _gradients(tape, loss, dense=dense))
 
 
 def gradient(gradients: NodeGradients, node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
-    """Return the program whose value is the gradient of a node; it is an `Err` where there is none."""
+    """Return a program that returns the gradient of a node, or an `Err` if there is none."""
     return Question("gradient", lambda _: gradients.of(node))
 
 
 def value(node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
-    """Return the program whose value is what a node holds."""
+    """Return a program that returns the value of a node."""
 
     def held(tape: Tape) -> Tensor[S, NoneTape, D]:
         check_on(tape, node)
@@ -89,7 +89,7 @@ def value(node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
 
 
 def item(loss: Node[tuple[()], Any]) -> TapeM[float]:
-    """Return the program whose value is the number that a scalar holds."""
+    """Return a program that returns the value of a scalar node as a Python number."""
 
     def number(tape: Tape) -> float:
         check_on(tape, loss)
@@ -119,7 +119,7 @@ def _gradients(tape: Tape, loss: Node[Any, Any], *, dense: bool) -> NodeGradient
 
 
 def _reached(loss: Node[Any, Any]) -> list[Node[Any, Any]]:
-    """Return the nodes that the gradient of a loss flows to, in the order in which they were made."""
+    """Return the nodes that the gradient of a loss reaches, in the order in which they were created."""
     found = {loss.id: loss}
     left = [loss]
     while left:

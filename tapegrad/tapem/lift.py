@@ -1,4 +1,4 @@
-"""Ops on nodes: each is the library's own op on tensors."""
+"""Ops on nodes, made from the library's ops on tensors."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ D = TypeVar("D", bound=np.generic, default=np.float32)
 
 
 class Lifted(Generic[F]):
-    """An op of tensors as one of nodes: called with nodes it gives the program that appends its result to the tape.
+    """An op on nodes, made from an op on tensors: called with nodes it returns a program that appends its result.
 
-    It takes the op's arguments, with a node for each tensor, and the plugin types it by the op's own rule. Whatever the
-    op refuses is an `Err`, and so is a node that is not on the tape; the message is the library's.
+    It takes the op's arguments, with a node for each tensor, and the plugin types it by the op's own shape rule. An
+    error of the op becomes an `Err`, and so does a node that is not on the tape; the message is the library's.
     """
 
     def __init__(self, op: F, check: Callable[..., None] | None = None) -> None:
@@ -40,7 +40,7 @@ class Lifted(Generic[F]):
         functools.update_wrapper(self, op)
 
     def __call__(self, *operands: Any, **settings: Any) -> TapeM[Node[Any, Any]]:
-        """Return the program that computes the op when it is run."""
+        """Return the program that runs the op."""
         return _Applied(self, _kept(operands), {name: _kept(setting) for name, setting in settings.items()})
 
     @override
@@ -49,13 +49,13 @@ class Lifted(Generic[F]):
 
 
 def lift(op: F, check: Callable[..., None] | None = None) -> Lifted[F]:
-    """Make an op on nodes of an op of tensors, the library's or your own.
+    """Return an op on nodes for an op on tensors, the library's or your own.
 
         relu = lift(tapegrad.relu)
 
     Args:
         op: A function from tensors, and settings, to one tensor.
-        check: What is asked of the operands before it, if the op itself would be silent; raises `ValueError`.
+        check: A check of the operands for values that the op itself accepts silently; raises `ValueError`.
 
     Returns:
         The function from nodes, and the same settings, to a program whose value is a node.
@@ -65,15 +65,15 @@ def lift(op: F, check: Callable[..., None] | None = None) -> Lifted[F]:
 
 def leaf(
     value: Tensor[S, NoneTape, D] | np.ndarray[S, np.dtype[D]],
-    requires_grad: bool = True,  # noqa: FBT001, FBT002  # in every framework of the field by this name, and by position
+    requires_grad: bool = True,  # noqa: FBT001, FBT002  # every framework of the field has this name and position
     name: str | None = None,
 ) -> TapeM[Node[S, D]]:
-    """Return the program that appends a value which no op has made.
+    """Return a program that appends a leaf: a value that is not the result of an op.
 
     Args:
-        value: A tensor without a tape; or an array or a parameter, which is copied at once.
-        requires_grad: Whether a gradient flows to it. One of ints or bools has none, whatever is asked.
-        name: What pictures of the tape call it.
+        value: A tensor without a tape; or an array or a parameter, which is copied immediately.
+        requires_grad: Whether a gradient flows to it. Ints and bools never have one.
+        name: The label of the leaf in graphs of the tape.
     """
     return _Entered(value if isinstance(value, list) else _kept(value), requires_grad, name)
 
@@ -137,14 +137,14 @@ class _Applied(Action[Node[Any, Any]]):
 
 
 class _Call(NamedTuple):
-    """One call of an op: the tape of the program, that of the library, and the nodes met so far."""
+    """One call of an op: the tape of the program, the library's tape, and the nodes found so far."""
 
     tape: Tape
     owned: OwnedTape
     parents: list[Node[Any, Any]]
 
     def tensor_of(self, value: Any) -> Any:
-        """Return the tensor for a node, tensors for any number of nodes, and any other value as it is.
+        """Return the tensor of a node, tensors for nodes in a container, and any other value unchanged.
 
         Raises:
             TapeError: A node is of another tape, a tensor is on none, or a program has not run.
@@ -168,7 +168,7 @@ def check_on(tape: Tape, node: Node[Any, Any]) -> None:
     """Reject a node of another tape, or of a fork of this one, in constant time.
 
     Raises:
-        TapeError: It is not on the tape.
+        TapeError: The node is not on the tape.
     """
     if node not in tape:
         message = f"node {node.id} is of another tape but one of this tape of {len(tape)} nodes is expected"
@@ -176,11 +176,11 @@ def check_on(tape: Tape, node: Node[Any, Any]) -> None:
 
 
 def _kept(value: Any) -> Any:
-    """Return what a program keeps of an argument: who changes a list or an array later changes no program."""
+    """Return a copy of an argument: changing a list or an array later does not change the program."""
     if isinstance(value, list | tuple):
         return tuple(map(_kept, value))
     if isinstance(value, Tensor) and value.version is not None:
-        return from_array(value.numpy(copy=True))  # a tensor is immutable, save a parameter, which optimizers write to
+        return from_array(value.numpy(copy=True))  # a tensor is immutable, except parameters, which optimizers write
     return np.array(value) if isinstance(value, np.ndarray | np.generic) else value
 
 

@@ -1,4 +1,4 @@
-"""Programs: what is to be done to a tape, as a value, and the loop that does it."""
+"""Programs: computations on a tape as values, and the loop that runs them."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ P = ParamSpec("P")
 
 
 class TapeM(ABC, Generic[A_co]):
-    """A program: given a tape it gives a value and a longer tape, or an error.
+    """A program: a function from a tape to a value and a longer tape, or an error.
 
-    It is a value itself: nothing happens until it is run, and two runs have nothing to do with each other. In a
-    generator under `do` it is run by `y = yield from program`, in an `async def` by `y = await program`. Under mypy's
-    `unused-awaitable` a program that is dropped, and so would never run, is an error.
+    It is an immutable value: nothing happens until it is run, and runs are independent. In a generator under `do` it is
+    run by `y = yield from program`, in an `async def` by `y = await program`. With mypy's `unused-awaitable` a program
+    that is discarded, and so would never run, is an error.
     """
 
     __slots__ = ()
 
     def bind(self, then: Callable[[A_co], TapeM[B]]) -> TapeM[B]:
-        """Return the program that runs this one, and then the one that `then` makes of its value."""
+        """Return a program that runs this one, and then the program that `then` returns for its value."""
         return _Bound(self, then)
 
     def map(self, change: Callable[[A_co], B]) -> TapeM[B]:
-        """Return the program that runs this one and changes its value."""
+        """Return a program that runs this one and applies a function to its value."""
         return _Bound(self, lambda value: pure(change(value)))
 
     def run(self, tape: Tape) -> Result[tuple[A_co, Tape]]:
-        """Return the value and the longer tape; `tape` stays as it is, whatever happens."""
+        """Return the value and the longer tape; `tape` itself is unchanged, also after an error."""
         return _interpreted(self, tape)
 
     def eval(self, tape: Tape) -> Result[A_co]:
-        """Return the value alone."""
+        """Return only the value."""
         outcome = self.run(tape)
         return outcome if isinstance(outcome, Err) else Ok(outcome.value[0])
 
     def exec(self, tape: Tape) -> Result[Tape]:
-        """Return the longer tape alone."""
+        """Return only the longer tape."""
         outcome = self.run(tape)
         return outcome if isinstance(outcome, Err) else Ok(outcome.value[1])
 
@@ -62,7 +62,7 @@ class TapeM(ABC, Generic[A_co]):
     @property
     @abstractmethod
     def op(self) -> str:
-        """What it does, by name; of several steps, what it does first."""
+        """The name of the op; of several steps, that of the first."""
 
     @override
     def __repr__(self) -> str:
@@ -76,12 +76,12 @@ class Action(TapeM[A_co]):
 
     @abstractmethod
     def step(self, tape: Tape) -> tuple[A_co, Tape] | Err:
-        """Return what `run` does, without the `Ok` around it."""
+        """Return the result of `run`, without the `Ok` around it."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Question(Action[A]):
-    """A program that reads the tape and leaves it as it is."""
+    """A program that reads the tape and does not change it."""
 
     asks: str
     answer: Callable[[Tape], A]
@@ -99,7 +99,7 @@ class Question(Action[A]):
             return Err.of(self.asks, error)
 
 
-Do: TypeAlias = Generator[TapeM[Any], Any, A]  # what a generator under `do` returns: it ends with an `A`
+Do: TypeAlias = Generator[TapeM[Any], Any, A]  # the return type of a generator under `do`, which returns an `A`
 
 
 @overload
@@ -107,7 +107,7 @@ def do(function: Callable[P, Do[A]]) -> Callable[P, TapeM[A]]: ...
 @overload
 def do(function: Callable[P, Coroutine[Any, Any, A]]) -> Callable[P, TapeM[A]]: ...
 def do(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a program of a generator, or of an `async def`, whose steps are programs.
+    """Return a function that returns programs, for a generator function or an `async def` whose steps are programs.
 
         @tapem.do
         def squared_error(w: Node[Shape[N]], x: Node[Shape[N]]) -> tapem.Do[Node[tuple[()]]]:
@@ -115,10 +115,10 @@ def do(function: Callable[..., Any]) -> Callable[..., Any]:
             square = yield from tapem.mul(error, error)
             return (yield from tapem.sum(square))
 
-    The function is called anew at each run. An error ends it where it stands, and its `finally` clauses run.
+    The function is called again at each run. An error ends it at that step, and its `finally` clauses run.
 
     Args:
-        function: Where it is a generator its result is annotated with `Do[A]`, where it is an `async def` with `A`.
+        function: A generator function is annotated with the result `Do[A]`, an `async def` with `A`.
 
     Returns:
         The function that takes the same arguments and returns a program.
@@ -132,22 +132,22 @@ def do(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def pure(value: A) -> TapeM[A]:
-    """Return the program that does nothing and has this value."""
+    """Return a program that does nothing and returns this value."""
     return _Pure(value)
 
 
 def fail(error: Err) -> TapeM[Never]:
-    """Return the program that ends all that it is part of with an error."""
+    """Return a program that ends the whole run with an error."""
     return _Failed(error)
 
 
 def get_tape() -> TapeM[Tape]:
-    """Return the program whose value is the tape as it is there."""
+    """Return a program that returns the current tape."""
     return Question("get_tape", lambda tape: tape)
 
 
 def set_tape(tape: Tape) -> TapeM[None]:
-    """Return the program after which the tape is this one; nodes that are not on it are refused from then on."""
+    """Return a program that replaces the tape; nodes that are not on the new tape are rejected afterwards."""
     return _TapeSet(tape)
 
 
@@ -193,7 +193,7 @@ class _TapeSet(Action[None]):
         return None, self.other
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)  # of a long chain both would recurse
+@dataclass(frozen=True, slots=True, repr=False, eq=False)  # both would recurse through a long chain
 class _Bound(TapeM[B]):
     first: TapeM[Any]
     then: Callable[[Any], TapeM[B]]
@@ -227,11 +227,11 @@ class _Done(TapeM[A]):
 
 
 def _interpreted(program: TapeM[A], tape: Tape) -> Result[tuple[A, Tape]]:
-    """Run a program by a loop with a stack of its own: Python's would end after a thousand steps."""
+    """Run a program in a loop with an explicit stack: recursion would fail after a thousand steps."""
     if not isinstance(tape, Tape):
         message = f"run: tape is {messages.with_article(type(tape).__name__)}, not a Tape"
         raise TypeError(message)
-    waiting: list[_Waiting] = []  # for the value of the program in hand, the innermost last
+    waiting: list[_Waiting] = []  # for the value of the current program, the innermost last
     action: TapeM[Any] | _End = program
     error: Exception | None = None
     try:
@@ -249,19 +249,19 @@ def _interpreted(program: TapeM[A], tape: Tape) -> Result[tuple[A, Tape]]:
                     if isinstance(outcome, Err):
                         return outcome
                     value, tape = outcome
-            except Exception as raised:  # noqa: BLE001  # it goes to whoever waits, as from a call
+            except Exception as raised:  # noqa: BLE001  # passed to the waiting caller, as from a call
                 error = raised
             action = _handed_on(waiting, value, error)
         return Ok((action.value, tape))
     finally:
-        del error  # a frame that holds its own error is a cycle, and keeps the tape
+        del error  # a frame that holds its own error is a cycle, and keeps the tape alive
         for body in reversed(waiting):
             if not callable(body):
                 body.close()
 
 
 def _handed_on(waiting: list[_Waiting], value: Any, error: Exception | None) -> TapeM[Any] | _End:
-    """Return a value, or what was raised, to the innermost that waits, and return what that wants to run next."""
+    """Pass a value or an error to the innermost waiting caller, and return the program that it runs next."""
     try:
         while waiting:
             innermost = waiting.pop()
@@ -273,7 +273,7 @@ def _handed_on(waiting: list[_Waiting], value: Any, error: Exception | None) -> 
                 action = innermost.send(value) if error is None else innermost.throw(error)
             except StopIteration as stop:
                 value, error = (None, stop) if callable(innermost) else (stop.value, None)
-            except Exception as raised:  # noqa: BLE001  # it goes to whoever waits, as from a call
+            except Exception as raised:  # noqa: BLE001  # passed to the waiting caller, as from a call
                 error = raised
             else:
                 waiting.append(innermost)

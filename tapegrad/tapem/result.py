@@ -1,4 +1,4 @@
-"""What a program comes to: a value, or an error that is a value too."""
+"""The result of a program: a value, or an error as a value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tapegrad.tracebacks import public_api
 A_co = TypeVar("A_co", covariant=True)
 Code: TypeAlias = Literal["shape", "dtype", "tape", "missing", "index", "domain"]
 
-_BUT: Final = " but "  # between what is and what was expected, in every message of the house
+_BUT: Final = " but "  # between the actual and the expected, in every message of the library
 _RAISED: Final[dict[Code, type[Exception]]] = {
     "shape": ShapeError,
     "dtype": DTypeError,
@@ -27,7 +27,7 @@ _RAISED: Final[dict[Code, type[Exception]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Ok(Generic[A_co]):
-    """The value of a program that came to its end."""
+    """The value of a program that succeeded."""
 
     value: A_co
 
@@ -38,14 +38,14 @@ class Ok(Generic[A_co]):
 
 @dataclass(frozen=True, slots=True)
 class Err:
-    """Why a program did not come to its end: `str` gives the message that the library would have raised.
+    """The error of a program that failed: `str` gives the message that the library would have raised.
 
     Attributes:
-        code: What does not fit: a shape, a dtype, a tape, a gradient that is missing, an index, or a value outside the
+        code: The kind of error: a shape, a dtype, a tape, a missing gradient, an index, or a value outside the
             domain of the op.
-        op: Which op refused.
-        expected: What it asks for; empty where what was there says all.
-        got: What was there.
+        op: The op that failed.
+        expected: What it requires; empty where `got` says everything.
+        got: What it was given.
     """
 
     code: Code
@@ -55,7 +55,7 @@ class Err:
 
     @classmethod
     def of(cls, op: str, error: Exception) -> Err:
-        """Return what an op, or one inside it that says its name, has raised as a value."""
+        """Return the error of an op, or of an op inside it that names itself, as a value."""
         op = getattr(error, "op", "") or op
         code = next(code for code, raised in _RAISED.items() if isinstance(error, raised))
         got, _, expected = str(error).removeprefix(f"{op}: ").partition(_BUT)
@@ -81,4 +81,4 @@ class Err:
 
 
 Result: TypeAlias = Ok[A_co] | Err
-ERRORS: Final = tuple(_RAISED.values())  # what an op raises
+ERRORS: Final = tuple(_RAISED.values())  # the errors that an op raises

@@ -1,4 +1,4 @@
-"""The tape as a value: what was computed, one node an op."""
+"""The tape as an immutable value: one node for each op."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _UNSENT: Final = "a pure tape cannot be pickled; run the program where it is nee
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node(Generic[S_co, D_co]):
-    """A value on a tape, by its position there: what programs hand on, in the place of tensors.
+    """A value on a tape, identified by its position; programs pass nodes instead of tensors.
 
     Attributes:
         id: The position, from 0; every parent has a lower one.
-        op: What made it: the library's name of the op, or `leaf`.
-        parents: The nodes it was made of.
-        value: What it is.
+        op: The library's name of the op, or `leaf`.
+        parents: The operands.
+        value: The result of the op.
         requires_grad: Whether a gradient flows to it.
-        name: What its maker calls it, or None.
-        entries: What the library's op recorded: how a gradient reaches the parents.
+        name: The label given by the user, or None.
+        entries: The tape entries that the library's op recorded, for the backward pass.
     """
 
     id: int
@@ -49,16 +49,16 @@ class Node(Generic[S_co, D_co]):
 
     @property
     def shape(self) -> S_co:
-        """The sizes."""
+        """The shape of the value."""
         return self.value.shape
 
     @property
     def dtype(self) -> np.dtype[D_co]:
-        """The NumPy dtype of an element."""
+        """The NumPy dtype of the value."""
         return self.value.dtype
 
     def __copy__(self) -> Self:
-        return self  # nothing of it changes, and a tape knows it by identity
+        return self  # it is immutable, and a tape identifies it by identity
 
     def __deepcopy__(self, _: object) -> Self:
         return self
@@ -79,9 +79,9 @@ class Node(Generic[S_co, D_co]):
 class Tape:
     """An immutable sequence of nodes, parents before children.
 
-    A longer tape shares its nodes with the one it was made from, which stays as it is. The newest tape of a line
-    appends in constant time on average; the first push onto an older one is a fork, which is noticed in constant time
-    and copies the references up to there. A tape keeps all nodes of its line alive, save an empty one.
+    A longer tape shares its nodes with the tape that it extends, which is unchanged. Appending to the newest tape takes
+    constant time on average; the first push onto an older one makes a fork, which is detected in constant time and
+    copies the references up to there. A tape keeps all nodes of its line alive, except an empty one.
     """
 
     __slots__ = ("_length", "_nodes")
@@ -100,14 +100,14 @@ class Tape:
         is_newest = len(self._nodes) == self._length > 0  # an empty tape starts a line: it keeps no node alive
         nodes = self._nodes if is_newest else self._nodes[: self._length]
         nodes.append(node)
-        if nodes[self._length] is not node:  # another thread was faster: this one is the fork
+        if nodes[self._length] is not node:  # another thread appended first, so this tape is the fork
             nodes = [*nodes[: self._length], node]
         return Tape(nodes, self._length + 1)
 
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, id: int) -> Node[Any, Any]:  # noqa: A002  # the attribute of a node
+    def __getitem__(self, id: int) -> Node[Any, Any]:  # noqa: A002  # the name of the node's attribute
         if not 0 <= id < self._length:
             message = f"the tape has {self._length} nodes but node {id} was asked for"
             raise IndexError(message)
@@ -138,7 +138,7 @@ class Tape:
             raise TapeError(_UNSENT)
         return Tape.empty, ()
 
-    __hash__ = None  # type: ignore[assignment]  # compared by values, which would all have to be hashed
+    __hash__ = None  # type: ignore[assignment]  # compared by values, all of which would have to be hashed
 
     @override
     def __repr__(self) -> str:
@@ -148,7 +148,7 @@ class Tape:
         return bundle(repr(self), self.graph())
 
     def graph(self) -> str:
-        """Return the tape as a Mermaid graph: what flows into what."""
+        """Return the tape as a Mermaid graph, with arrows from operands to results."""
         return flow(map(str, self), ((parent.id, node.id) for node in self for parent in node.parents))
 
 

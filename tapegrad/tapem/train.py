@@ -1,4 +1,4 @@
-"""A small loop: a loss is a program, and each step runs it on a tape of its own."""
+"""A small training loop: the loss is a program, which each step runs on a new tape."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Plain = Tensor[Any, NoneTape, Any]
 
 
 class Trained(NamedTuple):
-    """What a loop comes to."""
+    """The result of a training loop."""
 
     parameters: tuple[Plain, ...]
     losses: tuple[float, ...]  # before each step
@@ -30,18 +30,18 @@ class Trained(NamedTuple):
 
 @public_api
 def sgd(loss: Loss, parameters: Sequence[Plain], *, lr: float, steps: int) -> Result[Trained]:
-    r"""Go down the gradient of a loss, by the library's own `SGD`.
+    r"""Minimize a loss by stochastic gradient descent, with the library's `SGD`.
 
     $$x \leftarrow x - \eta \, dL/dx$$
 
     Args:
-        loss: From a node for each parameter to a program whose value is a scalar node.
-        parameters: Where the loop starts; they stay as they are.
-        lr: The step size η, at least 0.
-        steps: How often to go.
+        loss: Maps a node for each parameter to a program whose value is a scalar node.
+        parameters: The initial values; they are not changed.
+        lr: The learning rate η, at least 0.
+        steps: The number of steps.
 
     Returns:
-        The parameters behind the last step and the losses before each, or the error that ended the first run to fail.
+        The parameters after the last step and the losses before each step, or the error of the first run that failed.
 
     Raises:
         ValueError: `lr` is negative.

@@ -1,4 +1,4 @@
-"""The library's ops on nodes: one line each, so that an op which the library gets is one line more."""
+"""The library's ops on nodes: one line for each op."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def positive_only(x: Tensor[Any, Any, Any]) -> None:
-    """Reject what has no logarithm."""
+    """Reject elements that have no logarithm."""
     refused = x.numpy()[x.numpy() <= 0]
     if refused.size:
         message = f"the least of x is {refused.min():.6g} but it must be above 0"
@@ -23,7 +23,7 @@ abs = lift(ops.abs)
 add = lift(ops.add)
 avg_pool1d = lift(ops.avg_pool1d)
 avg_pool2d = lift(ops.avg_pool2d)
-avg_pool2d_pad = avg_pool2d  # the library's pools take their padding themselves
+avg_pool2d_pad = avg_pool2d  # the library's pools have a padding argument
 batchnorm_channel_first = lift(ops.batch_norm)
 clamp = lift(ops.clamp)
 concat = lift(ops.concat)
@@ -43,7 +43,7 @@ gelu = lift(ops.gelu)
 inv = lift(ops.reciprocal)
 layer_norm = lift(ops.layer_norm)
 linear = lift(ops.linear)
-log = lift(ops.log, positive_only)  # where the op follows IEEE 754, a program ends
+log = lift(ops.log, positive_only)  # where the op follows IEEE 754, a program fails
 log_softmax = lift(ops.log_softmax)
 matmul = lift(ops.matmul)
 max = lift(ops.max)
