@@ -3,7 +3,7 @@
     python -m benchmarks.checkers
 
 pyrefly and ty are asked where they are installed. Printed is a Markdown table, as the docs have it: of the calls that
-have to be refused how many are, of the types that have to be exact how many are, and how many lines that are right are
+have to be rejected how many are, of the types that have to be exact how many are, and how many lines that are right are
 called wrong.
 """
 
@@ -37,7 +37,7 @@ Messages: TypeAlias = "dict[tuple[Path, int], list[str]]"
 class Lines(NamedTuple):
     """What the programs ask of a checker, by file and line."""
 
-    refused: set[tuple[Path, int]]
+    rejected: set[tuple[Path, int]]
     exact: set[tuple[Path, int]]
     right: set[tuple[Path, int]]
 
@@ -52,7 +52,7 @@ def lines() -> Lines:
                 continue
             for line in range(function.lineno, (function.end_lineno or 0) + 1):
                 if "# E:" in text[line - 1]:
-                    asked.refused.add((path, line))
+                    asked.rejected.add((path, line))
                 elif function.name.startswith("accept"):
                     (asked.exact if "assert_type(" in text[line - 1] else asked.right).add((path, line))
     return asked
@@ -119,10 +119,10 @@ def _binary(name: str) -> str:
 
 def row(name: str, messages: Messages, asked: Lines) -> str:
     """Write what a checker saw as a line of the table."""
-    refused = sum(place in messages for place in asked.refused)
+    rejected = sum(place in messages for place in asked.rejected)
     exact = sum(not any(map(CLAIM.search, messages.get(place, []))) for place in asked.exact)
     wrong = sum(not all(map(CLAIM.search, messages.get(place, []))) for place in asked.right | asked.exact)
-    return f"| {name} | {refused:,} | {exact:,} | {wrong:,} |"
+    return f"| {name} | {rejected:,} | {exact:,} | {wrong:,} |"
 
 
 def main() -> None:
@@ -137,7 +137,7 @@ def main() -> None:
         if binary := _binary(name):
             checkers[f"{name} {run(binary, '--version').split()[1]}"] = ask
 
-    mistakes, types = f"{len(asked.refused):,}", f"{len(asked.exact):,}"
+    mistakes, types = f"{len(asked.rejected):,}", f"{len(asked.exact):,}"
     print(f"| checker | reported, of {mistakes} mistakes | exact, of {types} types | wrongly reported |")
     print("| --- | --- | --- | --- |")
     for name, ask in checkers.items():

@@ -12,7 +12,7 @@ from typing import Any
 
 _FACE = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 with open(f"{__file__.removesuffix('.py')}.pyi", encoding="utf-8") as _file:  # noqa: PTH123  # pathlib takes 3 ms
-    _rooms = {name: room for room, name in _FACE.findall(_file.read())}
+    _modules = {name: module for module, name in _FACE.findall(_file.read())}
 _PACKAGES = {"bfloat16": "ml_dtypes", "jax": "jax", "jit": "jax"}  # packages of extras that a name needs
 
 
@@ -20,7 +20,7 @@ class _Face(ModuleType):
     """A module type that keeps a submodule, once imported, from hiding the public function of its name, as `op`."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        if not isinstance(value, ModuleType) or _rooms.get(name, __name__) == __name__:
+        if not isinstance(value, ModuleType) or _modules.get(name, __name__) == __name__:
             super().__setattr__(name, value)
 
 
@@ -33,15 +33,17 @@ def __getattr__(name: str) -> Any:
         return __dir__()
     if name == "__version__":
         return _version()
-    if name not in _rooms:
+    if name not in _modules:
         from tapegrad.tracebacks import trim_on_exit
 
         message = f"module 'tapegrad' has no attribute {name!r}"
         with trim_on_exit:
             raise AttributeError(message)
     try:
-        room = importlib.import_module(_rooms[name])
-        value = importlib.import_module(f"{_rooms[name]}.{name}") if _rooms[name] == __name__ else getattr(room, name)
+        module = importlib.import_module(_modules[name])
+        value = (
+            importlib.import_module(f"{_modules[name]}.{name}") if _modules[name] == __name__ else getattr(module, name)
+        )
     except ModuleNotFoundError as error:
         # `from tapegrad import jit` replaces the message of an AttributeError; it calls from `_handle_fromlist`.
         if error.name != _PACKAGES.get(name) or sys._getframe(1).f_code.co_name == "_handle_fromlist":
@@ -53,7 +55,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the public names, without those that need an extra which is not installed."""
-    return sorted(name for name in _rooms if name not in _PACKAGES or _is_installed(_PACKAGES[name]))
+    return sorted(name for name in _modules if name not in _PACKAGES or _is_installed(_PACKAGES[name]))
 
 
 def _is_installed(package: str) -> bool:

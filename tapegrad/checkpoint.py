@@ -252,9 +252,9 @@ class _Recipe:
     def compute(self) -> Any:
         """Run the op again on the current values of its operands."""
         if self.function is None:
-            self.refuse("was given up when the tape ran backwards past it")
+            self.reject("was given up when the tape ran backwards past it")
         if tuple(x.version for x in self.operands) != self.versions:
-            self.refuse("cannot be computed again: a parameter was assigned since")
+            self.reject("cannot be computed again: a parameter was assigned since")
         with np.errstate(all="ignore"):  # NumPy warned the first time
             if not self.taped:
                 return self.function(*self.args, **self.kwargs).data
@@ -278,7 +278,7 @@ class _Recipe:
         self.function, self.args, self.kwargs, self.operands = None, (), {}, ()
         self.taped, self.entry = frozenset(), None
 
-    def refuse(self, why: str) -> NoReturn:
+    def reject(self, why: str) -> NoReturn:
         """Raise a TapeError that says why there is no value."""
         message = f"the value of a tensor of shape {show(self.shape)} {why}"
         raise TapeError(message)
@@ -310,7 +310,7 @@ def _empty(
         return
     if recipe.operands and {*inputs} <= {*recipe.operands} and _is_burdened(backward, out, inputs):
         recipe.taped = frozenset(x.node for x in _tensors((args, kwargs)) if x.owns_tape)
-    forgetting = _anew(out, recipe) if recipe.taped else _forgetting(out, backward)
+    forgetting = _again(out, recipe) if recipe.taped else _forgetting(out, backward)
     forgetting.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for the tape's repr
     entries[-1] = (time, out, inputs, forgetting)
     node: Any = out
@@ -327,17 +327,17 @@ def _forgetting(out: Any, backward: Pullback) -> Pullback:
     return forgetting
 
 
-def _anew(out: Any, recipe: _Recipe) -> Pullback:
+def _again(out: Any, recipe: _Recipe) -> Pullback:
     """Return a backward closure that saves no arrays: it records the op again, then runs the new closure."""
 
-    def anew(grads: Gradients) -> None:
+    def again(grads: Gradients) -> None:
         dy = grads.pop_output(out)
         twin, backward = recipe.way_back()
         grads.add(twin, dy)
         backward(grads)
         out.discard_value()
 
-    return anew
+    return again
 
 
 def _is_burdened(backward: Pullback, out: Any, inputs: tuple[Any, ...]) -> bool:

@@ -128,9 +128,9 @@ def _product(call: str, f: Callable[[Any], Any], x: Any, v: Any) -> Any:
         if y.shape != ():
             message = f"{call}: f gives {messages.shown(y.shape)}, not a scalar"
             raise ShapeError(message)
-        slope: Any = y.backward(wrt=lifted).get(lifted) if y.owns_tape else None
-        slope = None if slope is None else level.inner(slope)
-        found = slope.backward(wrt=x, seed=v).get(x) if slope is not None and slope.owns_tape else None
+        derivative: Any = y.backward(wrt=lifted).get(lifted) if y.owns_tape else None
+        derivative = None if derivative is None else level.inner(derivative)
+        found = derivative.backward(wrt=x, seed=v).get(x) if derivative is not None and derivative.owns_tape else None
     except (AttributeError, TapeError, TypeError) as error:
         _explain(call, f, x, error)
     return zeros_like(x) if found is None else found

@@ -138,12 +138,12 @@ class Dim:
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def _refuse(self, *_: object) -> NoReturn:
+    def _reject(self, *_: object) -> NoReturn:
         message = "a size answers no bool: ask surely_differ, surely_less or surely_divides"
         raise TypeError(message)
 
-    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __mod__ = __rmod__ = __index__ = _refuse
-    __eq__ = __ne__ = _refuse
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __mod__ = __rmod__ = __index__ = _reject
+    __eq__ = __ne__ = _reject
 
     @override
     def __hash__(self) -> int:
@@ -261,11 +261,11 @@ class UnknownDims(tuple[Size, ...]):
 
     __slots__ = ()
 
-    def _refuse(self, *_: object) -> NoReturn:
+    def _reject(self, *_: object) -> NoReturn:
         raise RankUnknownError
 
-    __iter__ = __len__ = __getitem__ = __contains__ = _refuse
-    __add__ = __radd__ = __mul__ = __rmul__ = _refuse
+    __iter__ = __len__ = __getitem__ = __contains__ = _reject
+    __add__ = __radd__ = __mul__ = __rmul__ = _reject
 
 
 def named(label: str, scope: str = "") -> Dim:

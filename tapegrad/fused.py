@@ -105,17 +105,17 @@ class _Written(NamedTuple):
     shape: tuple[int, ...]  # of the result
     dy: Step
     gradients: dict[int, Step]  # by the position of the operand
-    slopes: dict[int, Step]  # derivatives, gradients divided by `dy`: only those that are worth saving
+    derivatives: dict[int, Step]  # derivatives, gradients divided by `dy`: only those that are worth saving
 
     def run(self, operands: list[Tensor[Any, Any, Any]], kept: Iterable[int]) -> tuple[Any, dict[int, Any]]:
         """Return the result and the derivatives to save, by the position of the operand."""
-        places = [place for place in kept if place in self.slopes]
-        forward = program([self.out, *(self.slopes[place] for place in places)])
+        places = [place for place in kept if place in self.derivatives]
+        forward = program([self.out, *(self.derivatives[place] for place in places)])
         with vanishing():  # as in any op
-            out, *slopes = forward.run(
+            out, *derivatives = forward.run(
                 [operands[one].data for one in forward.arguments], self.out.sheet.numbers, self.shape, _compiler()
             )
-        return out, dict(zip(places, slopes, strict=True))
+        return out, dict(zip(places, derivatives, strict=True))
 
     def run_back(self, operands: list[Tensor[Any, Any, Any]], dy: Any, wanted: list[int]) -> list[Any]:
         """Return the gradients of some operands, each in the shape of the result."""
@@ -131,7 +131,7 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
     written = _written(function, given, operands, shape, is_taped=tape.owns)
     is_kept = tape.owns and tape.checkpoint is None  # a checkpointing tape runs the function again
     tracked = [place for place, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.has_plain_state)]
-    value, slopes = written.run(operands, tracked)
+    value, derivatives = written.run(operands, tracked)
     out = node(value)
     if not written.gradients:
         return out
@@ -140,8 +140,8 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
         dy = grads.pop_output(out)
         wanted = [place for place in written.gradients if grads.wants(operands[place])]
         if isinstance(dy, np.ndarray | np.generic):
-            kept = dict(slopes)
-            slopes.clear()  # a gradient may overwrite one; if the closure runs again, it computes them
+            kept = dict(derivatives)
+            derivatives.clear()  # a gradient may overwrite one; if the closure runs again, it computes them
             others = [place for place in wanted if place not in kept]
             found = dict(zip(others, written.run_back(operands, dy, others), strict=True)) if others else {}
             for place in {*wanted} & {*kept}:
@@ -180,7 +180,7 @@ def _written(
             raise ShapeError("its result is computed from none of its arguments")
         shape = np.broadcast_shapes(*(operands[place].shape for place in program([step]).arguments))
         dy = sheet.argument(step.dtype)
-        slopes: dict[int, Step] = {}
+        derivatives: dict[int, Step] = {}
         gradients: dict[int, Step] = {}
         if result.owns_tape and result.is_float:
             targets = [x for x in leaves if x.is_float]
@@ -190,9 +190,11 @@ def _written(
             grads = result.backward(wrt=targets, seed=node(seed))
             gradients = {place: _step(grads.ref(x), sheet) for place, x in enumerate(leaves) if x in grads}
             if is_one:
-                slopes = {place: slope for place, slope in gradients.items() if not program([slope]).is_cheap}
-                gradients = {place: dy * slope for place, slope in gradients.items()}
-    return _Written(step, shape, dy, gradients, slopes)
+                derivatives = {
+                    place: derivative for place, derivative in gradients.items() if not program([derivative]).is_cheap
+                }
+                gradients = {place: dy * derivative for place, derivative in gradients.items()}
+    return _Written(step, shape, dy, gradients, derivatives)
 
 
 def _op_by_op(

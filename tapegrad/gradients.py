@@ -52,7 +52,7 @@ class Gradients:
         node = _identity(x)
         try:
             if not node.is_float or node not in self.values_by_node:
-                _refuse_lookup(node)
+                _reject_lookup(node)
         except AttributeError:
             if hasattr(x, "tape"):
                 raise
@@ -143,7 +143,7 @@ class Gradients:
         if gradient.owns_tape:
             raise TapeError(messages.tape_unwanted("Gradients.replace", "gradient"))
         if gradient.shape != node.shape:
-            _refuse_shape("Gradients.replace", node.shape, gradient.shape)
+            _reject_shape("Gradients.replace", node.shape, gradient.shape)
         if gradient.dtype != node.dtype:
             raise DTypeError(
                 messages.mixed_dtypes("Gradients.replace", str(node.dtype), "x", str(gradient.dtype), "gradient")
@@ -158,7 +158,7 @@ class Gradients:
         """
         try:
             if gradient.shape != (x.data.shape if x.is_saved else x.shape):
-                _refuse_shape("Gradients.add", x.shape, gradient.shape)
+                _reject_shape("Gradients.add", x.shape, gradient.shape)
         except ShapeError as error:
             trim_traceback(error)
             raise
@@ -377,7 +377,7 @@ def _no_key(x: object) -> str:
     return f"gradients are looked up by tensor, and {messages.with_article(type(x).__name__)} is none"
 
 
-def _refuse_lookup(node: Node) -> NoReturn:
+def _reject_lookup(node: Node) -> NoReturn:
     facts: dict[str, Any] = {"shapes": {"x": node.shape}, "dtypes": {"x": str(node.dtype)}}
     if not node.is_float:
         raise DTypeError(_without_gradient(node), **facts)
@@ -385,7 +385,7 @@ def _refuse_lookup(node: Node) -> NoReturn:
     raise MissingGradientError(message, **facts)
 
 
-def _refuse_shape(call: str, shape: tuple[Any, ...], given: tuple[Any, ...]) -> NoReturn:
+def _reject_shape(call: str, shape: tuple[Any, ...], given: tuple[Any, ...]) -> NoReturn:
     message = messages.conflict(call, "S", shape, "x", given, "gradient")
     raise ShapeError(message, op=call, shapes={"x": shape, "gradient": given})
 

@@ -269,9 +269,9 @@ def captured(call: str, place: str) -> str:
     return f"{call}: {place} would change what is no argument of the step under jit"
 
 
-def not_given(call: str, what: str, mend: str) -> str:
+def not_given(call: str, what: str, fix: str) -> str:
     """Return the message for a step that reads an array that is not its argument: `predict: the parameter ...`."""
-    return f"{call}: {what} is read but is no argument, so its values would stay as they are now; {mend}"
+    return f"{call}: {what} is read but is no argument, so its values would stay as they are now; {fix}"
 
 
 def not_divided(divisor: object, number: object) -> str:

@@ -61,7 +61,7 @@ class NamedSize(Dim):
         return self._is_more(0)
 
     def _proven(self, yes: bool, no: bool) -> bool:  # noqa: FBT001  # the two proofs
-        return yes if yes or no else self._refuse()
+        return yes if yes or no else self._reject()
 
     def _remainder(self, other: Size) -> Size:
         return self - self // other * other
@@ -94,7 +94,7 @@ class NamedSize(Dim):
         return self // other, self._remainder(other)
 
     @override
-    def _refuse(self, *_: object) -> NoReturn:
+    def _reject(self, *_: object) -> NoReturn:
         message = "a size that no rule knows" if is_unknown(self) else f"the number that {self} stands for"
         raise ShapesOnlyError(message)
 
@@ -110,7 +110,7 @@ class NamedSize(Dim):
     __hash__ = Dim.__hash__
     __radd__ = __add__
     __rmul__ = __mul__
-    __index__ = __int__ = __float__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __rmod__ = _refuse
+    __index__ = __int__ = __float__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __rmod__ = _reject
 
 
 def answering(size: Size) -> Size:

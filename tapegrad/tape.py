@@ -220,7 +220,7 @@ class OwnedTape(Tape):
         """Return the tape that this one was merged into, or raise a TapeError if it was consumed."""
         tape = self.tape
         if not tape.is_open:
-            tape._refuse()
+            tape._reject()
         return tape
 
     @override
@@ -372,7 +372,7 @@ class GradientTape:
             TapeError: The tape has been consumed.
         """
         if self.consumed_at is not None:
-            self._refuse()
+            self._reject()
         self._has_opaque = True
         self.entries.append((_now(), None, (), op))
 
@@ -409,7 +409,7 @@ class GradientTape:
             return
         for tape in (self, other):
             if tape.consumed_at is not None:
-                tape._refuse()
+                tape._reject()
         self._shuffled = self._shuffled or other._shuffled or bool(self.entries and other.entries)
         self._has_opaque = self._has_opaque or other._has_opaque
         self.entries += other.entries
@@ -455,7 +455,7 @@ class GradientTape:
             TapeError: The tape has been consumed.
         """
         if self.consumed_at is not None:
-            self._refuse()
+            self._reject()
         return tape_repr.graph(self.entries)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -469,7 +469,7 @@ class GradientTape:
                 other.merged_into, other.is_open = self, False  # first, so that `record` in another thread notices
             self.append(other)
 
-    def _refuse(self) -> NoReturn:
+    def _reject(self) -> NoReturn:
         message = f"the tape was consumed by backward at {self.consumed_at}; trace again for another gradient"
         raise TapeError(message, consumed_at=self.consumed_at)
 
@@ -479,13 +479,13 @@ class GradientTape:
 
     def _run(self, grads: Gradients, targets: Iterable[Node], kept: Iterable[Node]) -> Gradients:
         if self.consumed_at is not None:
-            self._refuse()
+            self._reject()
         self._check_versions()
         here = where_called()
         self._claims.append(here)
         self.is_open, self.consumed_at = False, self._claims[0]
         if self._claims[0] is not here:
-            self._refuse()
+            self._reject()
         if self._shuffled:
             self.entries.sort(key=_time)
             self.entries = [*{entry[0]: entry for entry in self.entries}.values()]
@@ -515,7 +515,7 @@ class GradientTape:
         except SingularError:
             raise  # its message names the op already
         except TapegradError as error:
-            raise error.with_message(f"the way back of {tape_repr.name_of(out, backward)}: {error}") from error
+            raise error.with_message(f"backward of {tape_repr.name_of(out, backward)}: {error}") from error
         finally:
             entries.clear()
 

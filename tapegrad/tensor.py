@@ -163,7 +163,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """
         try:
             if self.tape.owns:
-                _refuse(TapeError(messages.traced_twice(), op="trace"))
+                _reject(TapeError(messages.traced_twice(), op="trace"))
             tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint)
             if wrt is None and self.is_float and not self.frozen:
                 tape.leaves[self] = None
@@ -209,10 +209,10 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """
         with trim_on_exit:
             if self.owns_tape:
-                _refuse(TapeError(messages.tape_unwanted("put_tape", "x"), op="put_tape"))
+                _reject(TapeError(messages.tape_unwanted("put_tape", "x"), op="put_tape"))
             if not isinstance(tape, Tape):
                 message = f"put_tape: tape is {described(tape)}, neither a NoneTape nor an OwnedTape"
-                _refuse(TapeError(message, op="put_tape"))
+                _reject(TapeError(message, op="put_tape"))
         carrying: Any = self._carrying(tape) if tape.owns else self
         return carrying
 
@@ -238,7 +238,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         with trim_on_exit:
             if kind not in (NoneTape, OwnedTape):
                 message = f"retaped: kind is {getattr(kind, '__name__', kind)}, neither NoneTape nor OwnedTape"
-                _refuse(TapeError(message, op="retaped"))
+                _reject(TapeError(message, op="retaped"))
         retaped: Tensor[S_co, T, D_co] = plain._carrying(kind()) if kind.owns else plain
         return retaped
 
@@ -764,7 +764,7 @@ def _together(sizes: tuple[Any, ...]) -> Any:
     return first if type(first) is tuple or not is_int(first) else sizes
 
 
-def _refuse(error: Exception) -> NoReturn:
+def _reject(error: Exception) -> NoReturn:
     raise error
 
 

@@ -81,7 +81,7 @@ def check_gradients(
         _compare(f, points, label, eps=eps, rtol=rtol, atol=atol, seed=seed)
         if level == 1 < order:
             _compare_levels(f, points, label, rtol=rtol, atol=atol, seed=seed)
-        f = _slope(f, seed + level)
+        f = _derivative(f, seed + level)
 
 
 @public_api
@@ -235,10 +235,10 @@ def _differences(f: Function, points: list[Array], position: int, weights: Array
     return gradient
 
 
-def _slope(f: Function, seed: int) -> Function:
+def _derivative(f: Function, seed: int) -> Function:
     """Return a function that computes the inner product of the gradient of `f` with random directions."""
 
-    def slope(*inputs: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
+    def derivative(*inputs: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
         level, rng = Autodiff(), np.random.default_rng(seed)
         lifted = [level.from_inner(x) for x in inputs]
         y = f(*(x.trace() for x in lifted))
@@ -253,7 +253,7 @@ def _slope(f: Function, seed: int) -> Function:
                 total = total + (level.inner(grads[x]) * weights).sum()
         return total
 
-    return slope
+    return derivative
 
 
 def _is_hideable(annotation: Any) -> bool:
@@ -280,7 +280,7 @@ def _check_case(name: str, rule: Callable[..., Any], arguments: dict[str, Any], 
         except ShapeError as rejection:
             if any(isinstance(n, Dim) and not is_unknown(n) for value in hidden.values() for n in _sizes(value)):
                 continue
-            message = f"{call} is refused, though {_written(truth)} is true of numbers: {rejection}"
+            message = f"{call} is rejected, though {_written(truth)} is true of numbers: {rejection}"
             raise AssertionError(message) from rejection
         except Exception as error:
             error.add_note(f"{call}, where {_written(truth)} is true of numbers")

@@ -85,7 +85,7 @@ def observed(checked: Callable[..., Any]) -> Callable[..., Any]:
             result = checked(entry, function, args, kwargs)
         except (ValueError, TypeError, RuntimeError, IndexError) as error:
             public = IndexError if isinstance(error, IndexError) else type(error)
-            noted(entry.name, edges(operands) - {FLOATS} | {public.__name__})  # an op of ints refuses floats
+            noted(entry.name, edges(operands) - {FLOATS} | {public.__name__})  # an op of ints rejects floats
             raise
         facts = edges(operands)
         for part in flat([result]):

@@ -195,7 +195,7 @@ def test_ints_and_bools_of_a_lifted_tensor_are_not_differentiated() -> None:
     assert not (x > 0).owns_tape
 
 
-def test_a_taped_tensor_still_refuses_numpy_on_any_level() -> None:
+def test_a_taped_tensor_still_rejects_numpy_on_any_level() -> None:
     lifted: Any = LEVEL.from_inner(real(3))
 
     with pytest.raises(TapeError, match=r"^the tensor has a tape, which a NumPy array would lose; detach it first$"):
@@ -246,7 +246,7 @@ def test_a_backend_has_one_below_and_a_strategy() -> None:
     assert repr(twice) == "Autodiff(Autodiff(NumPy(), NoCheckpointing()), BalancedCheckpointing())"
 
 
-def test_a_strategy_of_another_kind_is_refused() -> None:
+def test_a_strategy_of_another_kind_is_rejected() -> None:
     strategy: Any = 3
 
     with pytest.raises(DTypeError, match=r"^Autodiff: checkpoint is an int but a strategy is expected$"):

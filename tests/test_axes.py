@@ -1,4 +1,4 @@
-"""Axes: whatever an op calls them, an int of Python or of NumPy counts them, and all else is refused in our words."""
+"""Axes: whatever an op calls them, an int of Python or of NumPy counts them, and all else is rejected in our words."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def test_axes_go_by_names_that_this_test_knows() -> None:
 
 @pytest.mark.parametrize(("name", "place"), PLACES)
 @pytest.mark.parametrize("axis", NO_AXES, ids=repr)
-def test_what_is_no_axis_is_refused_in_our_words(name: str, place: str, axis: object) -> None:
-    with pytest.raises(DTypeError) as refused:
+def test_what_is_no_axis_is_rejected_in_our_words(name: str, place: str, axis: object) -> None:
+    with pytest.raises(DTypeError) as rejected:
         called(name, place, axis)
 
-    assert SENTENCE.fullmatch(str(refused.value)), str(refused.value)
-    assert str(refused.value).startswith(f"{name}: ")
+    assert SENTENCE.fullmatch(str(rejected.value)), str(rejected.value)
+    assert str(rejected.value).startswith(f"{name}: ")
 
 
 @pytest.mark.parametrize(("name", "place"), [pair for pair in PLACES if "axes" not in pair])

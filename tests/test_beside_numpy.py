@@ -1,6 +1,6 @@
 """What NumPy has as well: the values of random programs, and the shapes of random calls beside the rules.
 
-A rule is asked for shapes of up to five axes of 0 to 5, and has to refuse what NumPy refuses.
+A rule is asked for shapes of up to five axes of 0 to 5, and has to reject what NumPy rejects.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def parts(x: Any, sections: Any, axis: int = 0) -> Any:
 
 def surrounded(x: Any, pad_width: Any, value: float = 0) -> Any:
     is_pairs = isinstance(pad_width, tuple) and bool(pad_width) and isinstance(pad_width[0], tuple)
-    # NumPy refuses a negative width even where there is no axis that it could be for.
+    # NumPy rejects a negative width even where there is no axis that it could be for.
     return np.pad(x, pad_width, constant_values=value) if x.ndim or is_pairs else x
 
 
@@ -68,7 +68,7 @@ NUMPY: dict[str, Any] = {
     "take": lambda x, indices, axis=0: np.take(x, indices, axis),
 }
 
-# Where one of both takes what the other refuses.
+# Where one of both takes what the other rejects.
 FREER = {
     "bmm": "it multiplies matrices of any rank",
     "dot": "it takes matrices",
@@ -135,30 +135,30 @@ def of_numpy(text: str) -> Any:
 
 
 def compare_shapes(calls: int, seed: int) -> tuple[int, int]:
-    """Compare so many calls of each op; counts those of which both say the shape, and those that both refuse."""
-    dice, valid, refused = Random(seed), 0, 0  # noqa: S311  # draws calls, not secrets
+    """Compare so many calls of each op; counts those of which both say the shape, and those that both reject."""
+    dice, valid, rejected = Random(seed), 0, 0  # noqa: S311  # draws calls, not secrets
     for name in NUMPY:
         for _ in range(calls):
             text = Ranked(OPS[name], dice).written()
-            with contextlib.suppress(TypeError):  # NumPy refuses the dtype, of which no rule is told
+            with contextlib.suppress(TypeError):  # NumPy rejects the dtype, of which no rule is told
                 rule, numpy = of_rule(text), of_numpy(text)
                 is_freer = name in FREER or "np.zeros(()" in text  # an axis 0 of a number it takes as well
                 assert rule == numpy or (is_freer and None in (rule, numpy)), (
                     f"{text} is {rule} by its rule, in NumPy {numpy}"
                 )
-                valid, refused = valid + (rule is not None), refused + (rule is None)
-    return valid, refused
+                valid, rejected = valid + (rule is not None), rejected + (rule is None)
+    return valid, rejected
 
 
 @given(st.integers(0, 2**32))
 @FEW
 @pytest.mark.filterwarnings("ignore")  # NumPy warns of edges
-def test_a_rule_gives_the_shape_that_numpy_gives_or_refuses_what_it_refuses(seed: int) -> None:
+def test_a_rule_gives_the_shape_that_numpy_gives_or_rejects_what_it_rejects(seed: int) -> None:
     with np.errstate(all="ignore"):
-        valid, refused = compare_shapes(20, seed)
+        valid, rejected = compare_shapes(20, seed)
 
     assert valid > 5 * len(NUMPY)
-    assert refused > 3 * len(NUMPY)
+    assert rejected > 3 * len(NUMPY)
 
 
 @given(programs(sorted(NUMPY)))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tapegrad import random
-from tapegrad.backend.buffers import ROOMS
+from tapegrad.backend.buffers import BUFFERS
 from tapegrad.checkpoint import BalancedCheckpointing, NoCheckpointing, checkpoint
 from tapegrad.dims import Dims
 from tapegrad.errors import DTypeError, ShapeError, TapeError
@@ -552,11 +552,11 @@ def test_a_segment_holds_nothing_but_what_goes_in_and_comes_out(f: str) -> None:
     def held(f: Any) -> int:
         f(x.trace())  # what is made at a first call only
         gc.collect()
-        ROOMS.clear()
+        BUFFERS.clear()
         tracemalloc.start()
         try:
             y = f(x.trace())
-            ROOMS.clear()  # of which those that nobody sees into stay otherwise
+            BUFFERS.clear()  # of which those that nobody sees into stay otherwise
             return tracemalloc.get_traced_memory()[0] - int(y.numpy().nbytes)
         finally:
             tracemalloc.stop()
@@ -593,7 +593,7 @@ def peak(f: Any) -> int:
     """Return the bytes that a call needs at once, the second time: the first may load kernels."""
     f()
     gc.collect()
-    ROOMS.clear()
+    BUFFERS.clear()
     tracemalloc.start()
     try:
         f()

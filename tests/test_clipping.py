@@ -112,14 +112,14 @@ def test_a_gradient_that_is_a_tensor_is_measured_and_cut_like_an_array() -> None
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, math.nan])
-def test_a_limit_that_lets_nothing_through_is_refused(limit: float) -> None:
+def test_a_limit_that_lets_nothing_through_is_rejected(limit: float) -> None:
     for call in ("clip_norm", "clip_value"):
         with pytest.raises(ValueError, match=f"^{call}: limit is {re.escape(str(limit))} but must be above 0$"):
             getattr(Gradients(), call)(limit)
 
 
 @pytest.mark.parametrize("limit", ["1", None, True, [1.0]])
-def test_a_limit_that_is_no_number_is_refused(limit: Any) -> None:
+def test_a_limit_that_is_no_number_is_rejected(limit: Any) -> None:
     for call in ("clip_norm", "clip_value"):
         with pytest.raises(DTypeError, match=f"^{call}: limit is {re.escape(repr(limit))} but a number is expected$"):
             getattr(Gradients(), call)(limit)

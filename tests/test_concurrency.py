@@ -95,21 +95,21 @@ def test_threads_that_share_an_optimizer_step_one_after_the_other() -> None:
     opt = optim.SGD([weight], lr=1.0)
 
     def stepped(_: int) -> int:
-        refused = 0
+        rejected = 0
         for _ in range(50):
             loss = (tg.ones((3,)).trace() * weight).sum()
             try:
                 grads = loss.backward(wrt=weight)
             except TapeError:  # another thread was faster
-                refused += 1
+                rejected += 1
             else:
                 opt.step(grads)
-        return refused
+        return rejected
 
-    refused = in_threads(stepped)
+    rejected = in_threads(stepped)
 
-    assert all(isinstance(count, int) for count in refused)
-    assert weight.version == 50 * COUNT - sum(refused)
+    assert all(isinstance(count, int) for count in rejected)
+    assert weight.version == 50 * COUNT - sum(rejected)
     assert len({*weight.tolist()}) == 1
 
 

@@ -153,7 +153,7 @@ def test_an_error_of_the_function_itself_stays_what_it_is() -> None:
         ((energy, tensor([1]), tensor([1])), DTypeError, r"hvp: x is int64 but float is expected"),
     ],
 )
-def test_a_product_of_what_does_not_fit_is_refused(arguments: Any, error: type[Exception], message: str) -> None:
+def test_a_product_of_what_does_not_fit_is_rejected(arguments: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=rf"^{message}$"):
         hvp(*arguments)
 
@@ -167,6 +167,6 @@ def test_a_product_of_what_does_not_fit_is_refused(arguments: Any, error: type[E
         ((energy, tensor([1])), DTypeError, r"hessian: x is int64 but float is expected"),
     ],
 )
-def test_a_hessian_of_what_does_not_fit_is_refused(arguments: Any, error: type[Exception], message: str) -> None:
+def test_a_hessian_of_what_does_not_fit_is_rejected(arguments: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=rf"^{message}$"):
         hessian(*arguments)

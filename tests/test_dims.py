@@ -438,7 +438,7 @@ def test_a_shape_reads_as_a_tuple() -> None:
     assert show(UnknownDims()) == "(...)"
 
 
-def test_division_by_zero_is_refused() -> None:
+def test_division_by_zero_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"N \+ 1 is divided by zero"):
         (N + 1) // 0
 
@@ -588,7 +588,7 @@ def test_windows_cover_the_cells_they_slide_over() -> None:
     check_shape_rule(covered_shape, (3, 3, 2, 1, 1, 1), (5, 2, 3, 0, 2, 0))
 
 
-def test_a_padding_that_leaves_no_cell_is_refused() -> None:
+def test_a_padding_that_leaves_no_cell_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^a padding of 2 leaves 0 cells of 4$"):
         covered(2, 3, padding=2)
 
@@ -611,7 +611,7 @@ def test_a_name_that_may_be_0_proves_no_more_than_that() -> None:
     assert str(window(H, 3, padding=padding)) == "H + 2*P - 2"
 
 
-def test_a_window_with_no_room_is_refused() -> None:
+def test_a_window_with_no_room_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^a window of 5 is longer than the 4 cells it slides over$"):
         window(2, 5, padding=1)
     with pytest.raises(ShapeError, match=r"^a window of N \+ 1 is longer than the N cells it slides over$"):

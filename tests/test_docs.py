@@ -1,4 +1,4 @@
-"""The pages are true: their programs print, are refused and fail as they say, and no public name is without words.
+"""The pages are true: their programs print, are rejected and fail as they say, and no public name is without words.
 
 A Python block that imports tapegrad begins a program, one that does not goes on with it. Behind `# > ` stands what the
 block prints. A text block under it quotes whom its title names: a checker, by the line in the block, or Python, by the

@@ -243,7 +243,7 @@ HUGE_CALLS = [
 
 
 @pytest.mark.parametrize(("written", "message"), HUGE_CALLS)
-def test_sizes_that_no_array_has_are_refused_in_words(written: str, message: str) -> None:
+def test_sizes_that_no_array_has_are_rejected_in_words(written: str, message: str) -> None:
     x, wide = tg.ones((2, 3)), tg.broadcast_to(tg.ones((1, 1)), (2**30, 2**30))
 
     with pytest.raises(ShapeError, match=f"^{re.escape(message)}"):
@@ -254,7 +254,7 @@ def test_sizes_that_no_array_has_are_refused_in_words(written: str, message: str
     "written",
     ["x + 2**2000", "tg.tensor([1]) * 2**70", "tg.full((2,), 2**70, np.int64)", "tg.masked_fill(x, x > 0, 2**2000)"],
 )
-def test_a_number_that_no_dtype_holds_is_refused_in_words(written: str) -> None:
+def test_a_number_that_no_dtype_holds_is_rejected_in_words(written: str) -> None:
     with pytest.raises(DTypeError, match=r"^\w+: a number is too large for its dtype or its place \("):
         eval(written, {"tg": tg, "np": np, "x": tg.ones((2, 3))})  # noqa: S307  # written above
 

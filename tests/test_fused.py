@@ -1,4 +1,4 @@
-"""Fused functions: the same numbers as without, one step on the tape, and a refusal of all that mixes elements."""
+"""Fused functions: the same numbers as without, one step on the tape, and a rejection of all that mixes elements."""
 
 import gc
 import inspect
@@ -71,7 +71,7 @@ def operands(name: str, dtype: Any) -> list[Tensor[Any, Any, Any]]:
 @np.errstate(all="ignore")
 def test_every_elementwise_op_gives_the_same_bits_in_a_fused_function(name: str) -> None:
     if name == "dropout":
-        pytest.skip("draws random numbers, and is refused")
+        pytest.skip("draws random numbers, and is rejected")
     ran = 0
     for dtype in DTYPES:
         given = operands(name, dtype)
@@ -413,7 +413,7 @@ def test_warnings_are_silenced_in_every_thread_as_in_the_first() -> None:
 
 
 outside = tg.tensor([1.0, 2.0, 3.0])
-REFUSED: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
+REJECTED: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
     "sum": (lambda x: x.sum(), tg.ShapeError, "sum: mixes elements, and a fused function computes each by itself"),
     "mean": (lambda x: x - x.mean(), tg.ShapeError, "mean: mixes elements"),
     "softmax": (lambda x: tg.softmax(x), tg.ShapeError, "softmax: mixes elements"),  # noqa: PLW0108  # a function under test
@@ -441,10 +441,10 @@ REFUSED: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REJECTED)
 @pytest.mark.parametrize("is_taped", [False, True])
-def test_refuses_what_is_not_elementwise(name: str, is_taped: bool) -> None:  # noqa: FBT001  # pytest's parameter
-    body, error, message = REFUSED[name]
+def test_rejects_what_is_not_elementwise(name: str, is_taped: bool) -> None:  # noqa: FBT001  # pytest's parameter
+    body, error, message = REJECTED[name]
     body.__name__ = "gate"
     x = numbers(2, 2).trace() if is_taped else numbers(2, 2)
     if name == "dropout" and not is_taped:
@@ -454,25 +454,25 @@ def test_refuses_what_is_not_elementwise(name: str, is_taped: bool) -> None:  # 
         fused(body)(x)
 
 
-def test_refuses_shapes_that_do_not_broadcast_by_the_names_of_the_parameters() -> None:
+def test_rejects_shapes_that_do_not_broadcast_by_the_names_of_the_parameters() -> None:
     message = "gate: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
 
     with pytest.raises(tg.ShapeError, match=re.escape(message)):
         gate(numbers(2, 3), numbers(4))
 
 
-def test_refuses_a_call_without_tensors() -> None:
+def test_rejects_a_call_without_tensors() -> None:
     with pytest.raises(tg.DTypeError, match="gate: no argument is a tensor"):
         gate(2.0, 3.0)
 
 
-def test_refuses_dtypes_that_differ_in_the_words_of_the_op() -> None:
+def test_rejects_dtypes_that_differ_in_the_words_of_the_op() -> None:
     with pytest.raises(tg.DTypeError, match="gate: mul: x is float32 but y is float64"):
         gate(numbers(3), tg.ones((3,), np.float64))
 
 
 @pytest.mark.parametrize("other", [nn.Param(tg.tensor(2.0)), tg.tensor(2.0).trace()])
-def test_refuses_to_lose_a_gradient_of_what_is_no_argument(other: Any) -> None:
+def test_rejects_to_lose_a_gradient_of_what_is_no_argument(other: Any) -> None:
     message = "gate: its result hangs on a tensor that is traced, or a parameter, and is not among its arguments"
 
     def body(x: Any) -> Any:
@@ -483,7 +483,7 @@ def test_refuses_to_lose_a_gradient_of_what_is_no_argument(other: Any) -> None:
         fused(body)(numbers(3).trace())
 
 
-def test_refuses_a_tensor_that_left_another_call() -> None:
+def test_rejects_a_tensor_that_left_another_call() -> None:
     escaped: list[Any] = []
 
     def leak(x: Any) -> Any:

@@ -52,7 +52,7 @@ def test_a_gradient_is_never_broadcast() -> None:
         Gradients().add(real(2, 3), real(3).data)
 
 
-def test_a_gradient_of_another_dtype_is_refused_at_the_end_of_the_way() -> None:
+def test_a_gradient_of_another_dtype_is_rejected_at_the_end_of_the_way() -> None:
     # It once came out as the gradient of a float32 tensor, and was float64.
     x, tape = unwrap(ones((3,)).trace())
     out = node(x.data * 2)
@@ -104,7 +104,7 @@ def test_a_gradient_to_add_to_starts_at_zero() -> None:
     assert x.tolist() == [1, 2]
 
 
-def test_a_gradient_to_add_to_refuses_other_shapes_and_whole_numbers() -> None:
+def test_a_gradient_to_add_to_rejects_other_shapes_and_whole_numbers() -> None:
     dx: Any = Gradients().mut(real(2, 3))
 
     with pytest.raises(ShapeError, match=r"^Accumulator.__iadd__: y is \(3,\) but \(2, 3\) is expected"):
@@ -207,7 +207,7 @@ def test_a_replacement_takes_the_place_and_never_adds() -> None:
         (tensor([1, 2]), tensor([1, 2]), DTypeError, r"a tensor of dtype int64 has no gradient"),
     ],
 )
-def test_a_replacement_that_does_not_fit_is_refused(
+def test_a_replacement_that_does_not_fit_is_rejected(
     key: Any, gradient: Any, error: type[Exception], message: str
 ) -> None:
     grads = Gradients()

@@ -62,7 +62,7 @@ PRIMITIVES = {
     "std",
     "var",
 }
-REFUSED = {"det", "inv", "solve"}
+REJECTED = {"det", "inv", "solve"}
 UNITS = {np.float16: 2.0**-11, tg.bfloat16: 2.0**-8}
 MAKE = {"arange", "eye", "full", "linspace", "one_hot", "ones", "tensor", "tri", "zeros"}
 
@@ -130,7 +130,7 @@ def assert_rounded(x: Any, y: Any, written: str, dtype: Any) -> None:
 
 
 @of_either_dtype
-@pytest.mark.parametrize("name", sorted({*NAMES} - MAKE - OF_THE_DTYPE - REFUSED - {"empty", "empty_like"}))
+@pytest.mark.parametrize("name", sorted({*NAMES} - MAKE - OF_THE_DTYPE - REJECTED - {"empty", "empty_like"}))
 def test_an_op_and_its_gradients_are_near_those_of_float32(name: str, dtype: Any) -> None:
     for written in drawn(name):
         if "dtype=" in written:
@@ -150,7 +150,7 @@ def test_an_op_and_its_gradients_are_near_those_of_float32(name: str, dtype: Any
 
 
 @of_either_dtype
-@pytest.mark.parametrize("name", sorted(PRIMITIVES & {*NAMES} - OF_THE_DTYPE - REFUSED - MAKE))
+@pytest.mark.parametrize("name", sorted(PRIMITIVES & {*NAMES} - OF_THE_DTYPE - REJECTED - MAKE))
 def test_a_primitive_is_that_of_float32_rounded_once(name: str, dtype: Any) -> None:
     for written in drawn(name):
         if "dtype=" not in written:
@@ -185,7 +185,7 @@ def test_bfloat16_mixes_with_float32_where_float16_does(name: str) -> None:
 CASES = [
     name
     for name, (operands, _) in test_lift.CASES.items()
-    if name not in REFUSED and all(x.is_float for x in operands if isinstance(x, tg.Tensor))
+    if name not in REJECTED and all(x.is_float for x in operands if isinstance(x, tg.Tensor))
 ]
 
 
@@ -241,7 +241,7 @@ def test_means_and_lengths_fit_into_float16_where_their_sums_do_not() -> None:
     assert tg.logsumexp(logits.reshape((-1,))).item() == float(np.float16(np.log(700_000)))
 
 
-def test_a_loss_of_half_precision_refuses_what_float32_would_take() -> None:
+def test_a_loss_of_half_precision_rejects_what_float32_would_take() -> None:
     x: Any = tg.ones((3,), np.float16)
     t: Any = tg.ones((3,))
     labels: Any = tg.arange(3)
@@ -430,7 +430,7 @@ def test_an_array_by_itself_computes_in_float32() -> None:
 
 
 @pytest.mark.parametrize("optimizer", [optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop])
-def test_an_optimizer_refuses_parameters_of_bfloat16(optimizer: Any) -> None:
+def test_an_optimizer_rejects_parameters_of_bfloat16(optimizer: Any) -> None:
     w = nn.Param(tg.ones((3,), tg.bfloat16), frozen=True)
     v = nn.Param(tg.ones((3,)))
     opt = optimizer({"v": v, "layer.w": w}, lr=0.1)  # a frozen one stays as it is
@@ -461,7 +461,7 @@ def test_a_scaled_loss_of_bfloat16_steps_as_one_of_float32() -> None:
     assert scaler.scaled(loss.detach().astype(tg.bfloat16).trace()).dtype == tg.bfloat16
 
 
-def test_other_dtypes_of_ml_dtypes_are_refused() -> None:
+def test_other_dtypes_of_ml_dtypes_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^zeros: dtype is the class float8_e4m3 but a dtype of NumPy, or its scalar"):
         tg.zeros((3,), ml_dtypes.float8_e4m3)
     with pytest.raises(DTypeError, match=r"^tensor: data is of dtype float8_e4m3, neither numbers nor bools$"):

@@ -53,7 +53,7 @@ def accepted() -> set[str]:
 
 
 @cache
-def refused() -> set[str]:
+def rejected() -> set[str]:
     """Return the ops that speak in the sentences which programs expect."""
     text = "\n".join(file.read_text("utf-8") for file in PROGRAMS.rglob("*.py"))
     return set(re.findall(r"# E(?:\(mypy\))?: (\w+): ", text))
@@ -66,9 +66,9 @@ def test_an_op_is_in_the_face_under_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_op_has_a_program_that_mypy_accepts_and_one_that_it_refuses(name: str) -> None:
+def test_an_op_has_a_program_that_mypy_accepts_and_one_that_it_rejects(name: str) -> None:
     assert name in accepted() or name == "getitem"  # called by brackets
-    assert name in refused() or not re.search("^    (Shape|DType)Error: ", section(name, "Raises"), re.MULTILINE)
+    assert name in rejected() or not re.search("^    (Shape|DType)Error: ", section(name, "Raises"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", NAMES)

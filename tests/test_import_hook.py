@@ -34,7 +34,7 @@ M = TypeVar("M", bound=int)
 T = TypeVar("T", bound=Tape)
 """
 ROWS = HEAD + "def rows(x: Tensor[Shape[N, L[3]], T]) -> Tensor[Shape[N], T]:\n    return x.sum(axis=1)\n"
-ROWS_REFUSED = "rows: x is (2, 4) but (N, 3) is expected: axis 1 is 4, not 3"
+ROWS_REJECTED = "rows: x is (2, 4) but (N, 3) is expected: axis 1 is 4, not 3"
 Package = Callable[..., str]
 
 
@@ -42,7 +42,7 @@ def some(*shape: int) -> Tensor[Any, Any, Any]:
     return tg.zeros(shape)
 
 
-def refuses(message: str, call: Callable[..., Any], *args: Any, error: type[Exception] = ShapeError) -> None:
+def rejects(message: str, call: Callable[..., Any], *args: Any, error: type[Exception] = ShapeError) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         call(*args)
 
@@ -91,7 +91,7 @@ def test_a_package_is_guarded_with_its_submodules(package: Package) -> None:
 
     for module in (digits, digits.model, digits.parts, digits.parts.rise):
         assert module.rows(some(2, 3)).shape == (2,)
-        refuses(ROWS_REFUSED, module.rows, some(2, 4))
+        rejects(ROWS_REJECTED, module.rows, some(2, 4))
 
 
 def test_what_is_imported_before_and_after_is_let_be(package: Package) -> None:
@@ -109,7 +109,7 @@ def test_what_is_imported_before_and_after_is_let_be(package: Package) -> None:
 
     assert not hasattr(early.rows, "__wrapped__")
     assert not hasattr(late.rows, "__wrapped__")
-    refuses(ROWS_REFUSED, during.rows, some(2, 4))
+    rejects(ROWS_REJECTED, during.rows, some(2, 4))
 
 
 def test_a_package_of_another_name_is_let_be(package: Package) -> None:
@@ -131,7 +131,7 @@ def test_several_hooks_guard_once(package: Package) -> None:
     second.uninstall()
 
     assert not hasattr(digits.rows.__wrapped__, "__wrapped__")
-    refuses(ROWS_REFUSED, digits.rows, some(2, 4))
+    rejects(ROWS_REJECTED, digits.rows, some(2, 4))
 
 
 def test_a_package_that_is_guarded_may_get_another_hook(package: Package) -> None:
@@ -149,7 +149,7 @@ def test_a_package_may_install_the_hook_for_itself(package: Package) -> None:
 
     digits: Any = importlib.import_module(name)
 
-    refuses(ROWS_REFUSED, digits.model.rows, some(2, 4))
+    rejects(ROWS_REJECTED, digits.model.rows, some(2, 4))
 
 
 def test_a_module_loaded_anew_is_guarded_anew(package: Package) -> None:
@@ -160,7 +160,7 @@ def test_a_module_loaded_anew_is_guarded_anew(package: Package) -> None:
         package(ROWS.replace("L[3]", "L[5]") + "\n")  # longer, or Python takes it for what it compiled that second
         digits = importlib.reload(digits)
 
-    refuses("rows: x is (2, 4) but (N, 5) is expected: axis 1 is 4, not 5", digits.rows, some(2, 4))
+    rejects("rows: x is (2, 4) but (N, 5) is expected: axis 1 is 4, not 5", digits.rows, some(2, 4))
 
 
 def test_a_namespace_package_and_data_files_are_no_matter(package: Package, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_namespace_package_and_data_files_are_no_matter(package: Package, tmp_
     with install_import_hook("digits"):
         model: Any = importlib.import_module("digits.deep.model")
 
-    refuses(ROWS_REFUSED, model.rows, some(2, 4))
+    rejects(ROWS_REJECTED, model.rows, some(2, 4))
 
 
 def test_the_hook_says_what_it_is() -> None:
@@ -183,20 +183,20 @@ def test_the_hook_says_what_it_is() -> None:
     assert repr(hook) == "<import hook of tapegrad for digits, letters, uninstalled>"
 
 
-def test_what_is_no_name_of_a_package_is_refused() -> None:
+def test_what_is_no_name_of_a_package_is_rejected() -> None:
     before = list(sys.meta_path)
     install: Any = install_import_hook
 
-    refuses("install_import_hook: a name of a package is expected", install, error=TypeError)
-    refuses(
+    rejects("install_import_hook: a name of a package is expected", install, error=TypeError)
+    rejects(
         "install_import_hook: a name of a package is a string but 3 is of type int",
         lambda: install("digits", 3),
         error=TypeError,
     )
     with pytest.raises(TypeError, match=r"is a string but <module 'tapegrad' .*> is a module; write its name$"):
         install(tg)
-    refuses("install_import_hook: 'dig its' is no name of a package", install, "dig its", error=ValueError)
-    refuses("install_import_hook: '' is no name of a package", install, "", error=ValueError)
+    rejects("install_import_hook: 'dig its' is no name of a package", install, "dig its", error=ValueError)
+    rejects("install_import_hook: '' is no name of a package", install, "", error=ValueError)
     assert sys.meta_path == before
 
 
@@ -260,7 +260,7 @@ def test_an_own_guard_is_the_only_one(package: Package) -> None:
     digits = defined(package, "@guarded\ndef f(n: N, x: Tensor[Shape[N], Any]) -> None: ...\n")
 
     assert not hasattr(digits.f.__wrapped__, "__wrapped__")
-    refuses("f: N is 3 in n but 4 in x", digits.f, 3, some(4))
+    rejects("f: N is 3 in n but 4 in x", digits.f, 3, some(4))
 
 
 def test_decorators_stand_over_the_guard(package: Package) -> None:
@@ -284,16 +284,16 @@ def managed(x: Tensor[Shape[L[3]], Any]): yield x
 
     digits = defined(package, source)
 
-    refused = "is (4,) but (3,) is expected: axis 0 is 4, not 3"
+    rejected = "is (4,) but (3,) is expected: axis 0 is 4, not 3"
     model = digits.Model.of(some(3))
     assert isinstance(model, digits.Model)
     assert digits.Model.still(some(3)) == 1
-    refuses(f"Model.still: x {refused}", digits.Model.still, some(4))
-    refuses(f"Model.of: x {refused}", digits.Model.of, some(4))
-    refuses(f"Model.weight: the result {refused}", lambda: model.weight)
-    refuses(f"Model.bias: the result {refused}", lambda: model.bias)
-    refuses(f"cached: x {refused}", digits.cached, some(4))
-    refuses(f"managed: x {refused}", digits.managed, some(4))
+    rejects(f"Model.still: x {rejected}", digits.Model.still, some(4))
+    rejects(f"Model.of: x {rejected}", digits.Model.of, some(4))
+    rejects(f"Model.weight: the result {rejected}", lambda: model.weight)
+    rejects(f"Model.bias: the result {rejected}", lambda: model.bias)
+    rejects(f"cached: x {rejected}", digits.cached, some(4))
+    rejects(f"managed: x {rejected}", digits.managed, some(4))
     with digits.managed(some(3)) as x:
         assert x.shape == (3,)
 
@@ -320,11 +320,11 @@ class Weighed(Batch[N]):
     batch = digits.Batch(some(2, 64))
     assert batch.names == []
     assert digits.Batch(some(5, 64), some(5)).labels.shape == (5,)
-    refuses("Batch: N is 2 in images but 3 in labels", digits.Batch, some(2, 64), some(3))
-    refuses("Batch: labels is an int but a tensor is expected", digits.Batch, some(2, 64), 3, error=DTypeError)
-    refuses("Batch: scale is (3,) but () is expected: rank 1, not 0", digits.Batch, some(2, 64), some(2), [], some(3))
+    rejects("Batch: N is 2 in images but 3 in labels", digits.Batch, some(2, 64), some(3))
+    rejects("Batch: labels is an int but a tensor is expected", digits.Batch, some(2, 64), 3, error=DTypeError)
+    rejects("Batch: scale is (3,) but () is expected: rank 1, not 0", digits.Batch, some(2, 64), some(2), [], some(3))
     weighed = digits.Weighed(some(5, 64), some(5))
-    refuses("Weighed: N is 2 in images but 3 in labels", digits.Weighed, some(2, 64), some(3))
+    rejects("Weighed: N is 2 in images but 3 in labels", digits.Weighed, some(2, 64), some(3))
     weighed.second(some(5))
 
 
@@ -332,7 +332,7 @@ def test_a_dataclass_may_take_a_tensor_for_its_initializer_alone(package: Packag
     digits = defined(package, "@dataclass\nclass Scaled:\n    by: InitVar[Tensor[Shape[L[3]], Any]]\n")
 
     digits.Scaled(some(3))
-    refuses("Scaled: by is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.Scaled, some(4))
+    rejects("Scaled: by is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.Scaled, some(4))
 
 
 def test_a_generic_class_knows_what_its_initializer_bound(package: Package) -> None:
@@ -346,9 +346,9 @@ class Classifier(Generic[N]):
     model = digits.Classifier(7)
 
     assert model.forward(some(2, 7)).shape == (2,)
-    refused = "Classifier.forward: x is (2, 5) but (M, 7) is expected: axis 1 is 5, not 7"
+    rejected = "Classifier.forward: x is (2, 5) but (M, 7) is expected: axis 1 is 5, not 7"
     for one in (model, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):  # noqa: S301  # our own
-        refuses(refused, one.forward, some(2, 5))
+        rejects(rejected, one.forward, some(2, 5))
 
 
 def test_nested_functions_are_guarded(package: Package) -> None:
@@ -363,7 +363,7 @@ def outer(n):
 
     assert digits.outer(3)(some(2, 2), some(2)) == 3
     assert digits.outer(4)(some(5, 5), some(5)) == 4
-    refuses(
+    rejects(
         "outer.<locals>.inner: K is 2 in x but 3 in y".rpartition("<locals>.")[2], digits.outer(3), some(2, 2), some(3)
     )
 
@@ -378,13 +378,13 @@ async def both(x: Tensor[Shape[N, L[3]], T]) -> AsyncIterator[Tensor[Shape[N], T
     digits = defined(package, source, future=True)
 
     assert inspect.iscoroutinefunction(digits.waits)
-    refuses(
+    rejects(
         "waits: the result is (2, 3) but (N,) is expected: rank 2, not 1", lambda: asyncio.run(digits.waits(some(2, 3)))
     )
-    refused = "x is (2, 4) but (N, 3) is expected: axis 1 is 4, not 3"
-    refuses(f"waits: {refused}", lambda: asyncio.run(digits.waits(some(2, 4))))
-    refuses(f"yields: {refused}", digits.yields, some(2, 4))
-    refuses(f"both: {refused}", digits.both, some(2, 4))
+    rejected = "x is (2, 4) but (N, 3) is expected: axis 1 is 4, not 3"
+    rejects(f"waits: {rejected}", lambda: asyncio.run(digits.waits(some(2, 4))))
+    rejects(f"yields: {rejected}", digits.yields, some(2, 4))
+    rejects(f"both: {rejected}", digits.both, some(2, 4))
     assert [x.shape for x in digits.yields(some(2, 3))] == [(2, 3)]
 
 
@@ -405,9 +405,9 @@ def calls(f: Callable[[Tensor[Shape[N], T]], int], x: Tensor[Shape[L[3]], Any]) 
 """
     digits = defined(package, source)
 
-    refuses("alias: x is (2, 4) but (3, N) is expected: axis 0 is 2, not 3", digits.alias, some(2, 4))
-    refuses("calls: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.calls, len, some(4))
-    refuses("text: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.text, some(4))
+    rejects("alias: x is (2, 4) but (3, N) is expected: axis 0 is 2, not 3", digits.alias, some(2, 4))
+    rejects("calls: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.calls, len, some(4))
+    rejects("text: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.text, some(4))
 
 
 def test_an_op_of_ones_own_is_guarded(package: Package) -> None:
@@ -430,9 +430,9 @@ class HasForward(Protocol):
     digits = defined(package, source)
 
     assert digits.halved(some(3)).shape == (3,)
-    refuses("halved: x is an int but a tensor is expected", digits.halved, 3, error=DTypeError)
+    rejects("halved: x is an int but a tensor is expected", digits.halved, 3, error=DTypeError)
     assert digits.f(None) is None
-    refuses("f: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.f, some(4))
+    rejects("f: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.f, some(4))
 
 
 # Names
@@ -456,9 +456,9 @@ def reads(file: SupportsRead[str], x: Tensor[Shape[N], Any], n: N) -> None: ...
     digits = imported(package(model=source, kinds="class Kind: ...\n"), "model")
 
     assert "digits.kinds" not in sys.modules
-    refuses("f: kind is an int but a Kind is expected", digits.model.f, some(3), 3, 3, error=DTypeError)
-    refuses("f: N is 3 in x but 4 in n", digits.model.f, some(3), sys.modules["digits.kinds"].Kind(), 4)
-    refuses("reads: N is 3 in x but 4 in n", digits.model.reads, None, some(3), 4)
+    rejects("f: kind is an int but a Kind is expected", digits.model.f, some(3), 3, 3, error=DTypeError)
+    rejects("f: N is 3 in x but 4 in n", digits.model.f, some(3), sys.modules["digits.kinds"].Kind(), 4)
+    rejects("reads: N is 3 in x but 4 in n", digits.model.reads, None, some(3), 4)
     assert not hasattr(digits.model, "Kind")
 
 
@@ -471,7 +471,7 @@ def plain(x: "Nowhere") -> int: return 3
     digits = defined(package, source)
 
     message = "Model.forward: the annotation of x cannot be resolved: name 'Nowhere' is not defined"
-    refuses(message, digits.Model().forward, some(3), error=TypeError)
+    rejects(message, digits.Model().forward, some(3), error=TypeError)
     assert digits.plain(3) == 3
 
 
@@ -511,7 +511,7 @@ def test_guarded_bytecode_is_kept_beside_the_plain_one(
     tags = sorted(path.name.split(".", 2)[2] for path in (tmp_path / name / "__pycache__").iterdir())
     assert tags == ["pyc", "tapegrad1.pyc"]
     for guarded in (first, second):
-        refuses(ROWS_REFUSED, guarded.rows, some(2, 4))
+        rejects(ROWS_REJECTED, guarded.rows, some(2, 4))
     for bare in (plain, last):
         assert not hasattr(bare.rows, "__wrapped__")
 
@@ -552,7 +552,7 @@ def check_beside(digits: ModuleType, *, hooked: bool) -> None:
             function(*wrong, *extra)
     for function in both:
         function(*right, some(4, 3), 4)
-        refuses(f"{function.__name__}: N is 4 in z but 5 in n", function, *right, some(4, 3), 5)
+        rejects(f"{function.__name__}: N is 4 in z but 5 in n", function, *right, some(4, 3), 5)
 
 
 def test_jaxtypings_annotations_and_decorator_keep_working(package: Package) -> None:

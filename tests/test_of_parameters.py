@@ -18,7 +18,7 @@ def parameter(*shape: int, frozen: bool = False) -> Any:
     return nn.Param(tg.normal(shape, rng=0), frozen=frozen)
 
 
-REFUSED: dict[str, tuple[Any, str]] = {
+REJECTED: dict[str, tuple[Any, str]] = {
     "a penalty": (
         lambda x, w: (x @ w).sum() + (w * w).sum(),
         r"^add: a tensor \(\) was computed of parameters alone, ",
@@ -41,7 +41,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("program", "message"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("program", "message"), REJECTED.values(), ids=REJECTED)
 def test_what_comes_of_parameters_alone_meets_no_tape(program: Any, message: str) -> None:
     x, w = tg.ones((2, 3)), parameter(3, 5)
 
@@ -78,7 +78,7 @@ def test_a_parameter_on_the_tape_gets_both_halves_of_its_gradient() -> None:
     np.testing.assert_allclose(grads[w].numpy(), 2 + 2 * w.numpy(), rtol=1e-6)
 
 
-def test_a_tape_that_has_refused_goes_on_as_it_was() -> None:
+def test_a_tape_that_has_rejected_goes_on_as_it_was() -> None:
     x, w = tg.ones((2, 3)), parameter(3, 5)
     y = x.trace()
     loss = (y @ w).sum()

@@ -1,4 +1,4 @@
-"""Binding a rule to an op: one sentence for every refusal, whichever side noticed first."""
+"""Binding a rule to an op: one sentence for every rejection, whichever side noticed first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def untried_shape(x: Dims) -> Dims:
 
 @op(pair_shape, eager=True)
 def eager_pair(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any]) -> Any:
-    """An op whose rule refuses what NumPy would broadcast."""
+    """An op whose rule rejects what NumPy would broadcast."""
     return node(x.data + y.data)
 
 
@@ -87,7 +87,7 @@ def test_an_op_keeps_its_name_words_and_signature() -> None:
     assert list(matmul.__annotations__) == ["x", "y", "return"]
 
 
-def test_a_refusal_is_one_sentence_with_the_name_of_the_op() -> None:
+def test_a_rejection_is_one_sentence_with_the_name_of_the_op() -> None:
     with pytest.raises(
         ShapeError, match=r"^matmul: inner sizes differ: x \(2, 3\) has 3 columns but y \(4, 5\) has 4 rows$"
     ):
@@ -95,11 +95,11 @@ def test_a_refusal_is_one_sentence_with_the_name_of_the_op() -> None:
 
 
 def test_the_words_of_numpy_do_not_show() -> None:
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         mul(unchecked(2, 3), unchecked(4))
 
-    assert refused.value.__suppress_context__
-    assert "operands could not" not in str(refused.value)
+    assert rejected.value.__suppress_context__
+    assert "operands could not" not in str(rejected.value)
 
 
 def test_an_op_inside_an_op_is_not_named_twice() -> None:
@@ -147,8 +147,8 @@ def test_the_errors_are_those_of_python_too() -> None:
         unchecked(3) + unchecked(3).astype(np.float64)
 
 
-def test_every_refusal_reads_the_same_without_checked_rules() -> None:
-    # Outside the tests NumPy looks first and the rule only explains: the words, and who is refused, must not change.
+def test_every_rejection_reads_the_same_without_checked_rules() -> None:
+    # Outside the tests NumPy looks first and the rule only explains: the words, and who is rejected, must not change.
     environment = os.environ | {"TAPEGRAD_CHECK_RULES": ""}
 
     run = subprocess.run(
@@ -160,7 +160,7 @@ def test_every_refusal_reads_the_same_without_checked_rules() -> None:
             "-p",
             "no:cacheprovider",
             "-k",
-            "refuse",
+            "reject",
             "tests/ops",
             "tests/test_op.py",
         ],

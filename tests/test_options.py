@@ -1,4 +1,4 @@
-"""Options that take a number: what is none, or none of those, is refused where it is given."""
+"""Options that take a number: what is none, or none of those, is rejected where it is given."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ NO_NUMBERS: tuple[Any, ...] = ("1", None, [1.0], 1j, True, np.bool_(1), np.ones(
 
 @pytest.mark.parametrize(("name", "make", "option"), [*(one[:3] for one in NUMBERS), *SLOPES])
 @pytest.mark.parametrize("given", NO_NUMBERS, ids=repr)
-def test_what_is_no_number_is_refused(name: str, make: Any, option: str, given: Any) -> None:
+def test_what_is_no_number_is_rejected(name: str, make: Any, option: str, given: Any) -> None:
     said = f"{name}: {option} is {given!r} but a number is expected"
 
     with pytest.raises(DTypeError, match=f"^{re.escape(said)}$"):
@@ -80,7 +80,7 @@ def test_what_is_no_number_is_refused(name: str, make: Any, option: str, given: 
 
 @pytest.mark.parametrize(("name", "make", "option"), [one[:3] for one in WHOLE])
 @pytest.mark.parametrize("given", [*NO_NUMBERS, 1.5, nan, inf, np.float32(2)], ids=repr)
-def test_what_is_no_whole_number_is_refused(name: str, make: Any, option: str, given: Any) -> None:
+def test_what_is_no_whole_number_is_rejected(name: str, make: Any, option: str, given: Any) -> None:
     said = f"{name}: {option} is {given!r} but a whole number is expected"
 
     with pytest.raises(DTypeError, match=f"^{re.escape(said)}$"):
@@ -88,7 +88,7 @@ def test_what_is_no_whole_number_is_refused(name: str, make: Any, option: str, g
 
 
 @pytest.mark.parametrize(("name", "make", "option", "range_", "wrong"), [*NUMBERS, *WHOLE])
-def test_a_number_out_of_its_range_is_refused(name: str, make: Any, option: str, range_: str, wrong: Any) -> None:
+def test_a_number_out_of_its_range_is_rejected(name: str, make: Any, option: str, range_: str, wrong: Any) -> None:
     for number in (*wrong, *(() if (name, make, option, range_, wrong) in WHOLE else (nan, np.float32(nan)))):
         said = f"{name}: {option} is {number} but must be {range_}"
 

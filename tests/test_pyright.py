@@ -44,8 +44,8 @@ def reports() -> dict[Path, list[Report]]:
     return found
 
 
-def refused(path: Path) -> set[int]:
-    """Return the lines of the functions that mypy refuses."""
+def rejected(path: Path) -> set[int]:
+    """Return the lines of the functions that mypy rejects."""
     functions = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)]
     return {
         line
@@ -60,7 +60,7 @@ def test_pyright_accepts_what_mypy_accepts() -> None:
         f"{path.relative_to(ROOT)}:{report.line}: {report.text}"
         for path, said in reports().items()
         for report in said
-        if report.severity == "error" and report.line not in refused(path)
+        if report.severity == "error" and report.line not in rejected(path)
     ]
 
     assert errors == []
@@ -70,4 +70,4 @@ def test_pyright_accepts_what_mypy_accepts() -> None:
 def test_what_pyright_knows_is_asserted(path: Path) -> None:
     # Elsewhere `reportAssertTypeFailure` is off, and an `assert_type` asserts nothing.
     assert path.read_text("utf-8").startswith("# pyright: reportAssertTypeFailure=true\n")
-    assert refused(path) == set()
+    assert rejected(path) == set()

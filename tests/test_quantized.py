@@ -118,19 +118,19 @@ def test_a_scalar(scheme: Any) -> None:
 
 @any_scheme
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_is_refused(scheme: Any, bad: float) -> None:
+def test_what_is_not_finite_is_rejected(scheme: Any, bad: float) -> None:
     with pytest.raises(ValueError, match=r"^quantize: 2 of the 3 elements of x are infinite or NaN$"):
         quantize(tensor([1.0, bad, bad]), scheme)
 
 
-def test_whole_numbers_are_refused() -> None:
+def test_whole_numbers_are_rejected() -> None:
     ints: Any = tensor([1, 2])
 
     with pytest.raises(DTypeError, match=r"^quantize: x is int64 but floating is expected$"):
         quantize(ints, Symmetric())
 
 
-def test_what_is_no_tensor_is_refused() -> None:
+def test_what_is_no_tensor_is_rejected() -> None:
     array: Any = np.ones(3)
     floats: Any = ones((3,))
 
@@ -140,7 +140,7 @@ def test_what_is_no_tensor_is_refused() -> None:
         dequantize(floats)
 
 
-def test_a_block_of_nothing_is_refused() -> None:
+def test_a_block_of_nothing_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^BlockSymmetric: block is 0 but must be at least 1$"):
         BlockSymmetric(0)
 

@@ -121,7 +121,7 @@ def test_a_name_goes_through() -> None:
     assert tg.mse(y, y).shape == ()
 
 
-def test_what_does_not_fit_is_refused_in_the_words_of_a_run() -> None:
+def test_what_does_not_fit_is_rejected_in_the_words_of_a_run() -> None:
     with pytest.raises(
         ShapeError, match=r"^matmul: inner sizes differ: x \(N, 3\) has 3 columns but y \(5, 7\) has 5 r"
     ):
@@ -174,7 +174,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_numbers_are_refused(name: str) -> None:
+def test_numbers_are_rejected(name: str) -> None:
     with pytest.raises(NoNumbersError, match=r"^the number that N stands for$|^the numbers of a tensor$"):
         QUESTIONS[name](outline(N, 3))
 
@@ -209,6 +209,6 @@ def test_a_size_that_no_rule_knows_is_itself_and_answers_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("ask", [operator.lt, operator.gt, operator.le, operator.ge])
-def test_a_name_refuses_what_depends_on_its_number(ask: Callable[[Any, Any], Any]) -> None:
+def test_a_name_rejects_what_depends_on_its_number(ask: Callable[[Any, Any], Any]) -> None:
     with pytest.raises(NoNumbersError, match=r"^the number that N stands for$"):
         ask(N, 3)

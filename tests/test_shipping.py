@@ -171,14 +171,14 @@ def test_the_tools_of_the_index_have_nothing_to_say(place: Place) -> None:
 
 def test_python_trains_with_what_is_installed(place: Place) -> None:
     trained = place.run("-c", f"{PROGRAM}print(tg.__file__)")
-    refused = place.run("wrong.py")
+    rejected = place.run("wrong.py")
 
     assert trained.stderr == ""
     assert Path(trained.stdout.strip()) == place.package / "__init__.py"
-    assert f"tapegrad.errors.ShapeError: {SENTENCE}" in refused.stderr.splitlines()  # above the picture of the shapes
+    assert f"tapegrad.errors.ShapeError: {SENTENCE}" in rejected.stderr.splitlines()  # above the picture of the shapes
 
 
-def test_mypy_accepts_and_refuses_with_what_is_installed(place: Place) -> None:
+def test_mypy_accepts_and_rejects_with_what_is_installed(place: Place) -> None:
     said = place.run("-m", "mypy", "--verbose", "--no-error-summary", "right.py", "wrong.py")
 
     line = PROGRAM.count("\n") + 2

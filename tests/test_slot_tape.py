@@ -279,7 +279,7 @@ class TestInstability:
 
         assert filled[0].tolist() == [0, 0, 0]
 
-    def test_a_sum_that_overflows_the_buffer_is_refused(self) -> None:
+    def test_a_sum_that_overflows_the_buffer_is_rejected(self) -> None:
         tape = SlotTape()
         first = tape.leaf(np.ones(1, np.float32))
         tape.record_add(first, first)
@@ -303,8 +303,8 @@ def ready() -> tuple[SlotTape, int, int]:
 
 
 SIX, THREE = np.ones(6), np.ones(3)
-NO_SLOT: Any = 1.0  # mypy refuses it before it runs
-REFUSED: list[tuple[Callable[[SlotTape], Any], type[Exception], str]] = [
+NO_SLOT: Any = 1.0  # mypy rejects it before it runs
+REJECTED: list[tuple[Callable[[SlotTape], Any], type[Exception], str]] = [
     (lambda t: t.leaf([1.0]), DTypeError, "leaf: value is a list, not a NumPy array"),  # type: ignore[arg-type]  # the mistake under test
     (lambda t: t.leaf(np.ones(2, np.int64)), DTypeError, "leaf: value is int64 but floating is expected"),
     (lambda t: t.record_add(0, 1), ShapeError, "record_add: a has 6 elements but b has 3"),
@@ -378,16 +378,16 @@ REFUSED: list[tuple[Callable[[SlotTape], Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "message"), REFUSED, ids=[case[2] for case in REFUSED])
-def test_what_does_not_fit_is_refused_and_not_recorded(
+@pytest.mark.parametrize(("call", "error", "message"), REJECTED, ids=[case[2] for case in REJECTED])
+def test_what_does_not_fit_is_rejected_and_not_recorded(
     call: Callable[[SlotTape], Any], error: type[Exception], message: str
 ) -> None:
     tape, _, _ = ready()
 
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as rejected:
         call(tape)
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
     assert tape.num_tensors == 2
 
 
@@ -422,17 +422,17 @@ ONE = np.zeros(3)
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_wrong_buffers_are_refused(loss_grad: Any, tensors: Any, error: type[Exception], message: str) -> None:
+def test_wrong_buffers_are_rejected(loss_grad: Any, tensors: Any, error: type[Exception], message: str) -> None:
     tape, _, _ = ready()
 
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as rejected:
         tape.backward(loss_grad, tensors)
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
     assert not any(buffer.any() for buffer in tensors)
 
 
-def test_one_buffer_for_two_slots_is_refused() -> None:
+def test_one_buffer_for_two_slots_is_rejected() -> None:
     tape = SlotTape()
     tape.leaf(THREE)
     tape.leaf(THREE)

@@ -1,4 +1,4 @@
-"""Summaries: the table, and what is refused on the way to it."""
+"""Summaries: the table, and what is rejected on the way to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
 
-linear: Any = nn.Linear  # mypy refuses some of the models below before they run
+linear: Any = nn.Linear  # mypy rejects some of the models below before they run
 TOO_NARROW = "Linear(64, 32): the result is (2, 32) but (2, 64) is expected: axis 1 is 32, not 64"
 
 
@@ -233,7 +233,7 @@ def test_inputs_may_be_several_and_tensors() -> None:
         ),
     ],
 )
-def test_a_wrong_shape_is_refused_in_the_words_of_a_run(model: Any, path: str, message: str) -> None:
+def test_a_wrong_shape_is_rejected_in_the_words_of_a_run(model: Any, path: str, message: str) -> None:
     with pytest.raises(ShapeError) as outlined:
         tg.summary(model, (2, 64))
     with pytest.raises(ShapeError) as run:
@@ -256,7 +256,7 @@ def test_the_tape_that_a_layer_needs_is_missed() -> None:
     ],
     ids=["numbers", "name"],
 )
-def test_a_model_that_asks_for_numbers_is_refused(question: Callable[[Any], Any], asked: str) -> None:
+def test_a_model_that_asks_for_numbers_is_rejected(question: Callable[[Any], Any], asked: str) -> None:
     with pytest.raises(
         ValueError, match=f"^summary: Sequential asks for {asked}, and a summary has shapes only"
     ) as said:
@@ -276,6 +276,6 @@ def test_a_model_that_asks_for_numbers_is_refused(question: Callable[[Any], Any]
         ((((2,), (3, -1)),), ShapeError, "summary: input 0[1] is (3, -1), which has the negative size -1"),
     ],
 )
-def test_what_is_no_shape_is_refused(inputs: Any, error: type[Exception], message: str) -> None:
+def test_what_is_no_shape_is_rejected(inputs: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         tg.summary(nn.ReLU(), *inputs)

@@ -127,7 +127,7 @@ def share_a_tape(x: Any, y: Any) -> bool:
 
 
 def test_tapes_that_were_only_compared_stay_two() -> None:
-    # `if d < g:` of two losses once made one tape of both, and the second backward was refused.
+    # `if d < g:` of two losses once made one tape of both, and the second backward was rejected.
     for compare in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
         left, right = two_losses()
 
@@ -347,7 +347,7 @@ def test_a_trace_is_the_same_tensor_and_leaves_the_original_alone() -> None:
     assert (taped * 2).sum().backward()[taped].tolist() == [2, 2, 2]
 
 
-def test_tracing_twice_is_refused() -> None:
+def test_tracing_twice_is_rejected() -> None:
     for again in (real(3).trace().trace, real(3).trace().traced):
         with pytest.raises(TapeError, match=r"^trace: the tensor has a tape already$"):
             again()
@@ -381,7 +381,7 @@ def test_wrt_of_a_trace_holds_until_backward_names_others() -> None:
     assert list((x.trace(wrt=[w]) * w * v).sum().backward(wrt=[v])) == [v]
 
 
-def test_wrt_of_a_trace_refuses_what_has_no_gradient() -> None:
+def test_wrt_of_a_trace_rejects_what_has_no_gradient() -> None:
     with pytest.raises(DTypeError, match=r"^wrt names a tensor of dtype int64, which has no gradient$"):
         real(3).trace(wrt=[tensor([1, 2])])
 
@@ -408,7 +408,7 @@ def test_no_tape_put_on_a_tensor_leaves_it_alone() -> None:
     assert x.put_tape(NoneTape()) is x
 
 
-def test_a_second_tape_and_what_is_none_are_refused() -> None:
+def test_a_second_tape_and_what_is_none_are_rejected() -> None:
     x: Any = real(3)
 
     with pytest.raises(TapeError, match=r"^put_tape: x has a tape but must have none$"):
@@ -488,7 +488,7 @@ def test_a_detached_tensor_is_another_that_nothing_reaches() -> None:
 # Backward
 
 
-def test_backward_without_a_tape_is_refused() -> None:
+def test_backward_without_a_tape_is_rejected() -> None:
     with pytest.raises(TapeError, match=r"^backward: "):
         real().backward()
 
@@ -503,7 +503,7 @@ def test_backward_of_what_is_no_scalar_needs_a_seed() -> None:
     assert (x.trace() * 2).backward(seed=seed)[x].tolist() == [6, 10]
 
 
-def test_a_seed_of_another_shape_or_dtype_is_refused_and_the_tape_is_not_consumed() -> None:
+def test_a_seed_of_another_shape_or_dtype_is_rejected_and_the_tape_is_not_consumed() -> None:
     x: Any = ones((2, 3))
     y = x.trace() * 2
 
@@ -517,7 +517,7 @@ def test_a_seed_of_another_shape_or_dtype_is_refused_and_the_tape_is_not_consume
     assert y.sum().backward()[x].tolist() == [[2, 2, 2], [2, 2, 2]]
 
 
-def test_backward_of_an_int_is_refused() -> None:
+def test_backward_of_an_int_is_rejected() -> None:
     # It once gave a float its gradient through the conversion to int.
     x: Any = tensor([1.5, 2.5])
 
@@ -529,11 +529,11 @@ def test_a_second_backward_says_where_the_first_was() -> None:
     loss = real(3).trace().sum()
     loss.backward()
 
-    with pytest.raises(TapeError) as refused:
+    with pytest.raises(TapeError) as rejected:
         loss.backward()
 
     assert re.fullmatch(
-        r"the tape was consumed by backward at test_tape\.py:\d+; trace again for another gradient", str(refused.value)
+        r"the tape was consumed by backward at test_tape\.py:\d+; trace again for another gradient", str(rejected.value)
     )
 
 
@@ -617,7 +617,7 @@ def test_wrt_takes_parameters_by_their_paths() -> None:
         (3, r"wrt names an int, which is neither a tensor nor a module"),
     ],
 )
-def test_wrt_refuses_what_has_no_gradient_and_the_tape_is_not_consumed(wrt: Any, message: str) -> None:
+def test_wrt_rejects_what_has_no_gradient_and_the_tape_is_not_consumed(wrt: Any, message: str) -> None:
     x = real(3)
     loss = x.trace().sum()
 
@@ -655,7 +655,7 @@ def test_an_error_on_the_way_back_names_the_op_and_leaves_the_gradients_as_they_
         return tape.record(out, (x,), lambda grads: grads.add(x, grads.pop_output(out).sum()))
 
     y = mistaken(x.trace(grads=grads) * 1.0)
-    message = r"^the way back of mistaken: Gradients.add: S is \(2,\) in x but \(\) in gradient$"
+    message = r"^backward of mistaken: Gradients.add: S is \(2,\) in x but \(\) in gradient$"
     with pytest.raises(ShapeError, match=message):
         (y + x.trace()).sum().backward()
 
@@ -810,7 +810,7 @@ def test_an_opaque_step_that_takes_what_nothing_reached_is_told_so() -> None:
 
     taped.tape.tape.add_backward_op(lambda grads: grads.add(taped, grads.pop_output(unused)))
 
-    with pytest.raises(KeyError, match=r"^the way back of <lambda>: no gradient has reached a tensor of shape \(3,\)$"):
+    with pytest.raises(KeyError, match=r"^backward of <lambda>: no gradient has reached a tensor of shape \(3,\)$"):
         taped.sum().backward()
 
 
@@ -865,7 +865,7 @@ def test_execute_starts_from_the_gradients_it_is_given() -> None:
     assert grads[x].tolist() == [3, 30]
 
 
-def test_options_of_another_kind_are_refused() -> None:
+def test_options_of_another_kind_are_rejected() -> None:
     given: Any = 3
     with pytest.raises(DTypeError, match=r"^grads is an int but Gradients are expected$"):
         ones((3,)).trace(grads=given)

@@ -119,10 +119,10 @@ class Typed(RuleBasedStateMachine):
         for pool in self.pools:
             pool.shutdown()
 
-    def run(self, function: Callable[[], Any], *, is_refused: bool = False) -> Any:
-        """Call a function in the thread whose turn it is; where it has to refuse, it has to say so."""
+    def run(self, function: Callable[[], Any], *, is_rejected: bool = False) -> Any:
+        """Call a function in the thread whose turn it is; where it has to reject, it has to say so."""
         result = self.pools[next(self.turn) % len(self.pools)].submit(function)
-        if is_refused:
+        if is_rejected:
             with pytest.raises(TapeError):
                 result.result()
             return None
@@ -135,7 +135,7 @@ class Typed(RuleBasedStateMachine):
         return chosen[-1 - place // 8 % len(chosen)]
 
     def keep(self, tensor: Any, node: Node, tape: Model | None = None) -> None:
-        if tensor is not None:  # but refused
+        if tensor is not None:  # but rejected
             self.made.append(Pair(tensor, node, tape))
 
     @initialize(value=vectors, other=vectors)
@@ -151,13 +151,13 @@ class Typed(RuleBasedStateMachine):
     @rule(place=places)
     def trace(self, place: int) -> None:
         pair = self.pick(place)
-        taped = self.run(pair.tensor.trace, is_refused=pair.tape is not None)
+        taped = self.run(pair.tensor.trace, is_rejected=pair.tape is not None)
         self.keep(taped, pair.node, Model(leaves={pair.node}))
 
     @rule(place=places, total=totals)
     def trace_on(self, place: int, total: Any) -> None:
         pair = self.pick(place)
-        taped = self.run(lambda: pair.tensor.trace(grads=total[0]), is_refused=pair.tape is not None)
+        taped = self.run(lambda: pair.tensor.trace(grads=total[0]), is_rejected=pair.tape is not None)
         self.keep(taped, pair.node, Model(leaves={pair.node}, totals=[total]))
 
     @rule(name=binary, first=places, second=places)
@@ -166,9 +166,9 @@ class Typed(RuleBasedStateMachine):
         value = computed(name, x.node.value, y.node.value)
         if np.abs(value).max() > LARGE:
             return
-        is_refused = x.is_consumed or y.is_consumed
-        result = self.run(lambda: getattr(ops, name)(x.tensor, y.tensor), is_refused=is_refused)
-        if is_refused:
+        is_rejected = x.is_consumed or y.is_consumed
+        result = self.run(lambda: getattr(ops, name)(x.tensor, y.tensor), is_rejected=is_rejected)
+        if is_rejected:
             return
         node, roots = Node(value), [one.tape.root() for one in (x, y) if one.tape is not None]
         if not roots:
@@ -198,7 +198,7 @@ class Typed(RuleBasedStateMachine):
     @rule(place=places, tape=tapes)
     def put(self, place: int, tape: tuple[Any, Model | None]) -> None:
         pair = self.pick(place)
-        taped = self.run(lambda: pair.tensor.put_tape(tape[0]), is_refused=pair.tape is not None)
+        taped = self.run(lambda: pair.tensor.put_tape(tape[0]), is_rejected=pair.tape is not None)
         self.keep(taped, pair.node, tape[1])
 
     @rule(place=places, kind=st.sampled_from([None, NoneTape, OwnedTape]))
@@ -214,9 +214,9 @@ class Typed(RuleBasedStateMachine):
         if x.tape is None or y.tape is None:
             return
         ours, theirs = x.tape.root(), y.tape.root()
-        is_refused = ours is not theirs and (ours.is_consumed or theirs.is_consumed)
-        self.run(lambda: x.tensor.tape.tape.append(y.tensor.tape.tape), is_refused=is_refused)
-        if ours is not theirs and not is_refused:
+        is_rejected = ours is not theirs and (ours.is_consumed or theirs.is_consumed)
+        self.run(lambda: x.tensor.tape.tape.append(y.tensor.tape.tape), is_rejected=is_rejected)
+        if ours is not theirs and not is_rejected:
             ours.take(theirs)
 
     @rule(first=places, second=places, value=vectors)
@@ -229,7 +229,7 @@ class Typed(RuleBasedStateMachine):
         def closure(grads: Gradients) -> None:
             grads.add(node, value)
 
-        self.run(lambda: x.tensor.tape.tape.add_backward_op(closure), is_refused=x.is_consumed)
+        self.run(lambda: x.tensor.tape.tape.add_backward_op(closure), is_rejected=x.is_consumed)
         if not x.is_consumed:
             x.tape.root().steps.append(Step(None, [(y.node, value)]))
 
@@ -237,7 +237,7 @@ class Typed(RuleBasedStateMachine):
     def backward(self, place: int, seed: Any, wrt: list[int] | None) -> Any:
         pair, named = self.pick(place), None if wrt is None else [self.pick(one) for one in wrt]
         if pair.tape is None or pair.is_consumed:
-            self.run(lambda: pair.tensor.backward(seed=node(seed)), is_refused=True)
+            self.run(lambda: pair.tensor.backward(seed=node(seed)), is_rejected=True)
             return multiple()
         tape = pair.tape.root()
         asked = None if named is None else [one.tensor for one in named]
@@ -373,7 +373,7 @@ class Threaded(RuleBasedStateMachine):
         return self.longer(line, getattr(tapem, name)(x, y), node, step)
 
     @rule(line=lines, other=lines)
-    def refuse_a_stranger(self, line: Line, other: Line) -> None:
+    def reject_a_stranger(self, line: Line, other: Line) -> None:
         for stranger, _ in other.nodes:
             is_known = any(stranger is one for one, _ in line.nodes)
             assert (stranger in line.tape) == is_known

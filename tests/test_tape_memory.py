@@ -75,7 +75,7 @@ def test_backward_frees_what_it_has_run() -> None:
         assert inner() is None
 
 
-def test_a_refused_op_is_freed_without_the_collector() -> None:
+def test_a_rejected_op_is_freed_without_the_collector() -> None:
     with no_collector():
         x = real(2, 3)
         kept = weakref.ref(x)
@@ -143,7 +143,7 @@ def test_an_error_on_the_way_back_frees_the_tape() -> None:
         h.tape.tape.add_backward_op(lambda grads: grads.add(zeros((3,)), zeros((4,)).data))
         del h
 
-        with pytest.raises(ShapeError, match=r"^the way back of <lambda>: Gradients.add: S is"):
+        with pytest.raises(ShapeError, match=r"^backward of <lambda>: Gradients.add: S is"):
             loss.backward()
 
         assert inner() is None
@@ -285,7 +285,7 @@ def test_reading_a_value_that_was_let_go_of_is_an_error_that_says_so() -> None:
     y = doubled(real(20, 30).trace()).sum()
 
     reason = r"the value of a tensor of shape \(20, 30\) was let go of: `saved` did not name it"
-    with pytest.raises(TapeError, match=rf"^the way back of doubled: {reason}$"):
+    with pytest.raises(TapeError, match=rf"^backward of doubled: {reason}$"):
         y.backward()
 
 

@@ -105,7 +105,7 @@ def test_no_operator_drops_a_tape_for_a_numpy_array_or_scalar() -> None:
     assert (np.ones(3) + x.trace()).sum().backward()[x].tolist() == [[1, 1, 1], [1, 1, 1]]
 
 
-def test_numpy_ufuncs_and_in_place_operators_refuse_a_tensor() -> None:
+def test_numpy_ufuncs_and_in_place_operators_reject_a_tensor() -> None:
     x, array = real(3), np.ones(3)
 
     with pytest.raises(TypeError, match="operand 'Tensor' does not support ufuncs"):
@@ -136,7 +136,7 @@ def test_matmul_minus_and_transpose_are_operators() -> None:
     ("other", "kind"),
     [(None, "a NoneType"), ("a", "a str"), ([1.0], "a list"), (1j, "a complex"), (object(), "an object")],
 )
-def test_foreign_operands_are_refused(other: Any, kind: str) -> None:
+def test_foreign_operands_are_rejected(other: Any, kind: str) -> None:
     x = real(3)
 
     for name, f in (ARITHMETIC | COMPARISONS).items():
@@ -200,7 +200,7 @@ def test_a_number_takes_the_dtype_of_the_tensor() -> None:
     assert (ones((3,), np.bool_) == True).dtype == np.bool_  # noqa: E712  # compares element by element
 
 
-def test_a_number_that_the_dtype_cannot_hold_is_refused() -> None:
+def test_a_number_that_the_dtype_cannot_hold_is_rejected() -> None:
     for x, number, misfit in (
         (tensor([1, 2]), 0.5, "a float but x is int64"),
         (tensor([True]), 2, "an int but x is bool"),
@@ -219,7 +219,7 @@ def test_a_number_that_the_dtype_cannot_hold_is_refused() -> None:
 # Immutability
 
 
-def test_assigning_an_element_is_refused() -> None:
+def test_assigning_an_element_is_rejected() -> None:
     x: Any = real(3)
 
     with pytest.raises(
@@ -268,7 +268,7 @@ def test_numpy_reads_a_tensor_without_a_tape() -> None:
     assert np.stack([x, x]).shape == (2, 1, 2)
 
 
-def test_numpy_is_refused_a_tape() -> None:
+def test_numpy_is_rejected_a_tape() -> None:
     with pytest.raises(TapeError, match=r"^the tensor has a tape, which a NumPy array would lose; detach it first$"):
         np.asarray(real(3).trace())
     assert real(3).trace().numpy().shape == (3,)  # asked for by name

@@ -163,7 +163,7 @@ def test_a_gradient_that_is_nan_is_found() -> None:
         check_gradients(lambda x: scaled(x, back=np.nan), real(3))
 
 
-def test_inputs_that_differences_cannot_serve_are_refused() -> None:
+def test_inputs_that_differences_cannot_serve_are_rejected() -> None:
     with pytest.raises(
         DTypeError, match=r"^check_gradients: input 1 is float32, but finite differences need float64 tensors$"
     ):
@@ -176,7 +176,7 @@ def test_inputs_that_differences_cannot_serve_are_refused() -> None:
         check_gradients(lambda: ones(()))
 
 
-def test_a_result_that_is_no_tensor_is_refused() -> None:
+def test_a_result_that_is_no_tensor_is_rejected() -> None:
     with pytest.raises(TypeError, match=r"^item: the result is a float, not a tensor$"):
         check_gradients(Tensor[Any, Any, Any].item, real(1))
 
@@ -230,7 +230,7 @@ def test_an_answer_of_another_rank_is_not_true() -> None:
         check_shape_rule(without_names, ((3, 5),))
 
 
-def test_an_unknown_size_must_not_be_refused() -> None:
+def test_an_unknown_size_must_not_be_rejected() -> None:
     def filled(x: Dims) -> Dims:
         for n in x:
             if not surely_differ(n, 0):
@@ -241,7 +241,7 @@ def test_an_unknown_size_must_not_be_refused() -> None:
     with pytest.raises(AssertionError) as wrong:
         check_shape_rule(filled, ((3,),))
 
-    assert str(wrong.value) == "filled(x=(?,)) is refused, though (3,) is true of numbers: x (?,) is empty"
+    assert str(wrong.value) == "filled(x=(?,)) is rejected, though (3,) is true of numbers: x (?,) is empty"
 
 
 def test_an_unknown_rank_must_not_be_answered_wrongly() -> None:
@@ -266,7 +266,7 @@ def test_a_size_that_the_values_decide_must_stay_unknown() -> None:
         check_shape_rule(guessed, ((3, 5),))
 
 
-def test_a_name_may_be_refused() -> None:
+def test_a_name_may_be_rejected() -> None:
     def five(x: Dims) -> Dims:
         if surely_differ(x[0], 5):
             message = f"x {show(x)} does not start with 5"
@@ -286,7 +286,7 @@ def test_a_rule_that_asks_a_size_for_a_bool_is_told_for_which() -> None:
     assert wrong.value.__notes__ == ["even(x=(N2, 3)), where (2, 3) is true of numbers"]
 
 
-def test_a_rule_without_sizes_is_refused() -> None:
+def test_a_rule_without_sizes_is_rejected() -> None:
     def anything(x: Any) -> Any:
         return x
 

@@ -1,4 +1,4 @@
-"""That whatever the library refuses ends its traceback at the caller, and that nothing else is shortened.
+"""That whatever the library rejects ends its traceback at the caller, and that nothing else is shortened.
 
 Run as a program it gives every public entry what it is not made for, without what tests/conftest.py puts around ops.
 """
@@ -146,8 +146,8 @@ def is_raised_inside(error: BaseException) -> bool:
 
 
 def main() -> None:
-    """Print every entry that a refusal leaves with frames of the library on it."""
-    rng, refused, long = random.Random(0), set(), {}  # noqa: S311  # no secrets
+    """Print every entry that a rejection leaves with frames of the library on it."""
+    rng, rejected, long = random.Random(0), set(), {}  # noqa: S311  # no secrets
     for path, get in entries():
         for _ in range(12):
             call = get()
@@ -159,7 +159,7 @@ def main() -> None:
                 break
             error = tried(call, args, kwargs)
             if error is not None and (isinstance(error, TapegradError) or is_raised_inside(error)):
-                refused.add(path)
+                rejected.add(path)
                 if frames(error):
                     long[path] = [frame.f_code.co_qualname for frame in frames(error)]
     for call, message in OPS:
@@ -172,7 +172,7 @@ def main() -> None:
         print(path, *names_of_frames)  # noqa: T201  # the program reports
 
 
-def test_whatever_a_public_entry_is_given_its_refusal_ends_at_the_caller(tmp_path: Path) -> None:
+def test_whatever_a_public_entry_is_given_its_rejection_ends_at_the_caller(tmp_path: Path) -> None:
     environment = os.environ | {"TAPEGRAD_CHECK_RULES": "", "PYTHONPATH": str(HOUSE.parent)}
 
     done = subprocess.run(

@@ -1,7 +1,7 @@
 """Runs the programs of typecheck/ in both worlds: mypy must say what Python says, in the same words.
 
 A function `accept_*` must be clean and run, and every `assert_type` in it holds of the very value. In a function
-`reject_*` the line marked `# E: text` is what mypy refuses and Python raises; `# E(mypy): text` is mypy's alone. In the
+`reject_*` the line marked `# E: text` is what mypy rejects and Python raises; `# E(mypy): text` is mypy's alone. In the
 text `{-1}` stands for the number of the line before, `{-0}` for that of the line itself.
 """
 
@@ -80,7 +80,7 @@ def reports() -> dict[tuple[str, int], list[tuple[str, str | None]]]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT / "typecheck")))
-def test_mypy_refuses_exactly_the_marked_lines(path: Path) -> None:
+def test_mypy_rejects_exactly_the_marked_lines(path: Path) -> None:
     expected = {number: [(mark.text, mark.code)] for number, mark in marks(path).items()}
 
     found = {number: said for (file, number), said in reports().items() if file == str(path.resolve())}
@@ -102,7 +102,7 @@ def messages() -> list[Any]:
 
 
 @pytest.mark.parametrize("mark", messages())
-def test_a_sentence_is_short_and_names_who_refuses_which_sizes(mark: Mark) -> None:
+def test_a_sentence_is_short_and_names_who_rejects_which_sizes(mark: Mark) -> None:
     assert len(mark.text) <= 160
     if mark.code == "tapegrad-shape":
         assert CALLED.match(mark.text)
@@ -137,7 +137,7 @@ def test_python_runs_what_mypy_accepts(path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(("path", "name"), programs("reject"))
-def test_python_raises_what_mypy_refuses(path: Path, name: str) -> None:
+def test_python_raises_what_mypy_rejects(path: Path, name: str) -> None:
     function = next(one for one in functions(path) if one.name == name)
     inside = range(function.lineno, (function.end_lineno or 0) + 1)
     expected = {number: mark for number, mark in marks(path).items() if number in inside}

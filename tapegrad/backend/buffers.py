@@ -26,11 +26,11 @@ _LOOKS: Final = 32  # buffers that are checked at either end of a list
 _COUNTS: Final = getattr(sys, "_is_gil_enabled", lambda: True)()  # whether reference counts are exact
 
 
-class _Room(np.ndarray[tuple[int], np.dtype[np.uint8]]):
+class _Buffer(np.ndarray[tuple[int], np.dtype[np.uint8]]):
     """Bytes for one array at a time; a class of its own distinguishes a buffer from other memory."""
 
 
-class Rooms:
+class BufferPool:
     """Lists of buffers by size.
 
     A buffer is reused only when no array uses it: each array, each view and any other object that exports its memory
@@ -38,7 +38,7 @@ class Rooms:
     """
 
     def __init__(self) -> None:
-        self._rows: dict[int, list[_Room]] = {}  # by bytes, the most recently used last, and so in each list
+        self._rows: dict[int, list[_Buffer]] = {}  # by bytes, the most recently used last, and so in each list
         self._lock = Lock()
         self.nbytes = 0
 
@@ -48,8 +48,8 @@ class Rooms:
         if not POOL_MIN_BYTES <= size <= _ALL or not _COUNTS:
             return np.empty(shape, dtype)
         with self._lock:
-            room = self._unseen(size)
-            return np.empty(shape, dtype) if room is None else np.ndarray(shape, dtype, room)
+            buffer = self._unseen(size)
+            return np.empty(shape, dtype) if buffer is None else np.ndarray(shape, dtype, buffer)
 
     def empty_like(self, x: Array, dtype: Any = None, shape: Sequence[int] | None = None) -> Array:
         """Return an uninitialized array with the memory order of `x`, as `np.empty_like` does."""
@@ -66,19 +66,19 @@ class Rooms:
             self._rows.clear()
             self.nbytes = 0
 
-    def _unseen(self, size: int) -> _Room | None:
+    def _unseen(self, size: int) -> _Buffer | None:
         """Return an unreferenced buffer of so many bytes, or up to an eighth more."""
         step = 1 << max(0, size.bit_length() - 4)
         size = -(-size // step) * step
         row = self._rows.pop(size, [])
         self._rows[size] = row
-        room = _taken(row)
-        if room is None and self._has_space(size):
-            room = _Room(size, np.uint8)
+        buffer = _taken(row)
+        if buffer is None and self._has_space(size):
+            buffer = _Buffer(size, np.uint8)
             self.nbytes += size
-        if room is not None:
-            row.append(room)
-        return room
+        if buffer is not None:
+            row.append(buffer)
+        return buffer
 
     def _has_space(self, size: int) -> bool:
         """Return whether another buffer fits, after releasing the least recently used list if needed."""
@@ -124,7 +124,7 @@ def is_of_its_own(array: Array) -> bool:
         type(array) is np.ndarray
         and _COUNTS
         and array.flags.carray
-        and (array.base is None or (type(array.base) is _Room and _is_owned(array)))
+        and (array.base is None or (type(array.base) is _Buffer and _is_owned(array)))
     )
 
 
@@ -146,13 +146,15 @@ def _is_owned(array: Array) -> bool:
     if memory is None:
         return True
     # The memory has a reference from the array or dictionary, and from the local name; a buffer also from its list.
-    is_room = type(memory) is _Room
+    is_result_buffer = type(memory) is _Buffer
     return (
-        (is_room or type(memory) is np.ndarray) and memory.base is None and sys.getrefcount(memory) == _ALONE + is_room
+        (is_result_buffer or type(memory) is np.ndarray)
+        and memory.base is None
+        and sys.getrefcount(memory) == _ALONE + is_result_buffer
     )
 
 
-def _taken(row: list[_Room]) -> _Room | None:
+def _taken(row: list[_Buffer]) -> _Buffer | None:
     """Return an unreferenced buffer of a list, the last used if possible, because it may still be in cache."""
     last = len(row) - 1
     for place in (*range(last, max(last - _LOOKS, -1), -1), *range(min(_LOOKS, max(0, last - _LOOKS + 1)))):
@@ -162,8 +164,8 @@ def _taken(row: list[_Room]) -> _Room | None:
 
 
 def _references(row: list[Any], place: int) -> int:
-    room = row[place]
-    return sys.getrefcount(room)
+    buffer = row[place]
+    return sys.getrefcount(buffer)
 
 
 def _held(values: dict[Any, Any], key: Any, _: Any) -> int:
@@ -176,4 +178,4 @@ _ALONE: Final = _held({0: np.empty(0)}, 0, None)
 _UNSEEN: Final = _references([np.empty(0)], 0)  # to a buffer that only its list holds
 _LISTED: Final = next(map(sys.getrefcount, [np.empty(0)]))  # to a value that only a list holds, during iteration
 _NONE: Final[dict[int, None]] = {0: None}
-ROOMS: Final = Rooms()
+BUFFERS: Final = BufferPool()

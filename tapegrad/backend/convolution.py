@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.buffers import ROOMS
+from tapegrad.backend.buffers import BUFFERS
 from tapegrad.backend.value import Slide
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _by_places(x: Array, w: Array, slide: Slide) -> Array:
     filters = w.transpose(0, 1, *(3 + axis for axis in plan.order), 2).reshape(g, o, -1).swapaxes(1, 2)
     if w.nbytes < _BYTES:  # BLAS takes up to half as long when the columns of both are contiguous
         filters = np.ascontiguousarray(filters)
-    y = ROOMS.empty((n, *slide.sizes[:-1], plan.pitch, g, o), x.dtype)
+    y = BUFFERS.empty((n, *slide.sizes[:-1], plan.pitch, g, o), x.dtype)
     with np.errstate(invalid="ignore"):  # from infinity times an unused zero, also inside BLAS
         for images, rows, phases in _gathered(x, plan):
             out = y[images, rows].reshape(-1, g, o).swapaxes(0, 1)
@@ -249,34 +249,34 @@ def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[slice, slice, list[Array]
         yield _EVERY, _EVERY, [cells.reshape(len(cells), -1, plan.window)]
         return
     g, n = cells.shape[:2]
-    room = ROOMS.empty((g, plan.images * plan.chunks[0][0].stop * prod(plan.gathered) + plan.window), x.dtype)
-    room.fill(0)
+    buffer = BUFFERS.empty((g, plan.images * plan.chunks[0][0].stop * prod(plan.gathered) + plan.window), x.dtype)
+    buffer.fill(0)
     for first in range(0, n, plan.images):
         images = slice(first, min(first + plan.images, n))
         seen = cells[:, images]
         for rows, moves in plan.chunks:
             shape = (images.stop - first, rows.stop - rows.start, *plan.gathered)
-            part = room[:, : prod(shape)].reshape(g, *shape)
+            part = buffer[:, : prod(shape)].reshape(g, *shape)
             for cleared, target, source in moves:
                 if cleared is not None:
                     part[cleared] = 0
                 if target is not None:
                     part[target] = seen[source]
-            yield images, rows, [_phase(room, phase, prod(shape) // plan.hop, plan) for phase in range(plan.phases)]
+            yield images, rows, [_phase(buffer, phase, prod(shape) // plan.hop, plan) for phase in range(plan.phases)]
 
 
-def _phase(room: Array, first: int, count: int, plan: _Plan) -> Array:
+def _phase(buffer: Array, first: int, count: int, plan: _Plan) -> Array:
     """Return every n-th window, which do not overlap, as the rows of a matrix."""
-    shape = (len(room), -((first - count) // plan.phases), plan.window)
-    strides = (room.strides[0], plan.phases * plan.hop * room.itemsize, room.itemsize)
-    return np.ndarray(shape, room.dtype, room, first * plan.hop * room.itemsize, strides)
+    shape = (len(buffer), -((first - count) // plan.phases), plan.window)
+    strides = (buffer.strides[0], plan.phases * plan.hop * buffer.itemsize, buffer.itemsize)
+    return np.ndarray(shape, buffer.dtype, buffer, first * plan.hop * buffer.itemsize, strides)
 
 
 def _pitched(values: Array, pitch: int) -> Array:
     """Pad each row, `(G, N, *S, O)`, with zeros at its end to the length of the pitch."""
     if values.shape[-2] == pitch:
         return values
-    out = ROOMS.empty((*values.shape[:-2], pitch, values.shape[-1]), values.dtype)
+    out = BUFFERS.empty((*values.shape[:-2], pitch, values.shape[-1]), values.dtype)
     out[..., : values.shape[-2], :] = values
     out[..., values.shape[-2] :, :] = 0
     return out

@@ -12,7 +12,7 @@ _by_type: dict[type, Backend[Any]] = {}
 _numpy_types: set[type] = set()
 # An engine registers when its module is imported, which happens when the first of its values is used: some of these
 # modules are in a higher layer, and code that only reads the shape rules of the ops needs no NumPy.
-_rooms = {
+_modules = {
     "tapegrad.jax.traced.Traced": "tapegrad.jax.engine",
     "numpy.generic": "tapegrad.backend.fast",
     "numpy.ndarray": "tapegrad.backend.fast",
@@ -50,9 +50,9 @@ def engine(value: Any, *others: Any) -> Backend[Any]:
 def _enter(kind: type) -> None:
     """Register a type with the engine of the nearest of its bases in the table."""
     for base in kind.__mro__:
-        room = _rooms.get(f"{base.__module__}.{base.__qualname__}")
-        if room is not None:
-            importlib.import_module(room)
+        module = _modules.get(f"{base.__module__}.{base.__qualname__}")
+        if module is not None:
+            importlib.import_module(module)
             if kind in _by_type:
                 return
         if base in _by_type:

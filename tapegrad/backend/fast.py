@@ -17,7 +17,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.backend import numpy
-from tapegrad.backend.buffers import ROOMS
+from tapegrad.backend.buffers import BUFFERS
 from tapegrad.backend.engines import register
 from tapegrad.backend.threads import shared_out, threads
 from tapegrad.backend.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS
@@ -96,7 +96,7 @@ class Fast(numpy.NumPy):
     def standardize(self, x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
         if not (isinstance(eps, float) and _are_rows(axis, x)):
             return super().standardize(x, axis, eps, centred=centred)
-        y, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
+        y, factor = BUFFERS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
         _run("standardize", x, y, factor, options=(x.dtype.type(eps), centred))
         return y, factor
 
@@ -110,7 +110,7 @@ class Fast(numpy.NumPy):
     def layer_norm(self, x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
         if not (isinstance(eps, float) and _are_rows(-1, x)):
             return super().layer_norm(x, w, b, eps)
-        y, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
+        y, factor = BUFFERS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
         _run("layer_norm", x, y, factor, options=(w, b, x.dtype.type(eps)))
         return y, factor
 
@@ -120,7 +120,7 @@ class Fast(numpy.NumPy):
     ) -> tuple[Any, Any, Any, Array]:
         if not (isinstance(eps, float) and all(wanted) and _are_rows(-1, x, dy)):
             return super().layer_norm_back(x, w, dy, eps, wanted)
-        dx, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
+        dx, factor = BUFFERS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
         kernel, eps = _kernel("layer_norm_back"), x.dtype.type(eps)
         # Each block has its own sums, independent of the number of threads: so each run gives the same bits.
         sums = np.zeros((_blocks(x), 2, x.shape[-1]), x.dtype)
@@ -207,14 +207,14 @@ def _are_rows(axis: Axis, *arrays: Array) -> bool:
 
 def _filled(name: str, y: Array, *others: Array, options: tuple[Any, ...] = ()) -> Array:
     """Return what a kernel writes into a buffer like its first array."""
-    out = ROOMS.empty(y.shape, y.dtype)
+    out = BUFFERS.empty(y.shape, y.dtype)
     _run(name, y, *others, out, options=options)
     return out
 
 
 def _in_place(name: str, y: Array, dy: Array, *, is_free: bool) -> Array:
     """Return what a kernel makes of a gradient: in place if it is free, else in a copy."""
-    dx, kernel = dy if is_free else ROOMS.empty(y.shape, y.dtype), _kernel(name)
+    dx, kernel = dy if is_free else BUFFERS.empty(y.shape, y.dtype), _kernel(name)
 
     def work(_: int, y: Array, dy: Array, dx: Array) -> None:
         if not is_free:
@@ -236,8 +236,8 @@ def _run(name: str, *arrays: Array, options: tuple[Any, ...] = ()) -> None:
     _over_rows(lambda _, *rows: kernel(*rows, *options), *arrays)
 
 
-def _kernel(name: str, room: str = "kernels") -> Callable[..., None]:
-    kernel: Callable[..., None] = getattr(import_module(f"tapegrad.backend.{room}"), name)
+def _kernel(name: str, module: str = "kernels") -> Callable[..., None]:
+    kernel: Callable[..., None] = getattr(import_module(f"tapegrad.backend.{module}"), name)
     return kernel
 
 
@@ -269,8 +269,8 @@ def _image(x: Array, sizes: Sequence[int], kind: str) -> Array:
     """Return an uninitialized array with other sizes along its last axes, in the memory order of `x`."""
     *batch, channels = x.shape[: x.ndim - len(sizes)]
     if kind == "planes":
-        return ROOMS.empty((*batch, channels, *sizes), x.dtype)
-    return np.moveaxis(ROOMS.empty((*batch, *sizes, channels), x.dtype), -1, -len(sizes) - 1)
+        return BUFFERS.empty((*batch, channels, *sizes), x.dtype)
+    return np.moveaxis(BUFFERS.empty((*batch, *sizes, channels), x.dtype), -1, -len(sizes) - 1)
 
 
 def _over_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any, ...] = ()) -> None:

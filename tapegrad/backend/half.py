@@ -66,8 +66,8 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
         results = getattr(ufunc, method)(*map(widened, inputs), **widened(kwargs))
         if out is None:
             return halved(results, self.dtype)
-        for room, result in zip(out, results if isinstance(results, tuple) else (results,), strict=True):
-            np.copyto(_plain(room), result, casting="unsafe")
+        for buffer, result in zip(out, results if isinstance(results, tuple) else (results,), strict=True):
+            np.copyto(_plain(buffer), result, casting="unsafe")
         return out if len(out) > 1 else out[0]
 
     @override

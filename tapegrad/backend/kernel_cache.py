@@ -131,6 +131,6 @@ def _reasons_against(*folders: Path) -> Iterator[str]:
                 continue
             if of_file.st_uid != os.geteuid():
                 yield f"{file} belongs to user {of_file.st_uid}, not to user {os.geteuid()}"
-            # No other user could reach the files of a folder that was already private, whatever their mode.
+            # No other user could reach the files of a folder that was already private, for any mode of the file.
             if state.st_mode & _OF_OTHERS and stat.S_ISREG(of_file.st_mode) and of_file.st_mode & _WRITABLE_BY_OTHERS:
                 yield f"others could write to {file}"

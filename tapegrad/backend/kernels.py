@@ -249,14 +249,14 @@ def softmax(x: Any, bits: Any, y: Any) -> None:
 
 
 @summed
-def softmax_back(y: Any, slope: Any) -> None:
+def softmax_back(y: Any, derivative: Any) -> None:
     """Compute the gradients of scores from those of the rows of their softmax, in place."""
     for row in range(y.shape[0]):
         total = y.dtype.type(0)
         for column in range(y.shape[1]):
-            total += y[row, column] * slope[row, column]
+            total += y[row, column] * derivative[row, column]
         for column in range(y.shape[1]):
-            slope[row, column] = y[row, column] * (slope[row, column] - total)
+            derivative[row, column] = y[row, column] * (derivative[row, column] - total)
 
 
 @compiled
@@ -278,14 +278,14 @@ def log_softmax(x: Any, bits: Any, y: Any) -> None:
 
 
 @summed
-def log_softmax_back(y: Any, slope: Any) -> None:
+def log_softmax_back(y: Any, derivative: Any) -> None:
     """Compute the gradients of scores from those of the rows of their log-softmax, in place."""
     for row in range(y.shape[0]):
         total = y.dtype.type(0)
         for column in range(y.shape[1]):
-            total += slope[row, column]
+            total += derivative[row, column]
         for column in range(y.shape[1]):
-            slope[row, column] -= exp(y[row, column]) * total
+            derivative[row, column] -= exp(y[row, column]) * total
 
 
 @summed
@@ -358,12 +358,12 @@ def layer_norm_back(x: Any, dy: Any, dx: Any, factor: Any, w: Any, eps: Any, sum
         mean, share = _mean_and_factor(x, row, eps)
         factor[row, 0], along, total = share, zero, zero
         for column in range(x.shape[1]):
-            z, slope = (x[row, column] - mean) * share, _rounded(dy[row, column], w[column])
-            along += z * slope
-            total += slope
+            z, derivative = (x[row, column] - mean) * share, _rounded(dy[row, column], w[column])
+            along += z * derivative
+            total += derivative
         along, total = along / n, total / n
         for column in range(x.shape[1]):
-            z, slope = (x[row, column] - mean) * share, dy[row, column]
-            dx[row, column] = (_rounded(slope, w[column]) - z * along - total) * share
-            sums[0, column] += slope * z
-            sums[1, column] += slope
+            z, derivative = (x[row, column] - mean) * share, dy[row, column]
+            dx[row, column] = (_rounded(derivative, w[column]) - z * along - total) * share
+            sums[0, column] += derivative * z
+            sums[1, column] += derivative

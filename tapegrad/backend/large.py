@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.buffers import ROOMS, may_become
+from tapegrad.backend.buffers import BUFFERS, may_become
 from tapegrad.backend.threads import shared_out
 from tapegrad.backend.thresholds import PARALLEL_MIN_ELEMENTS
 
@@ -34,7 +34,7 @@ def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> A
     if not whole or not all(one.flags.c_contiguous for one in written):
         return np.asarray(function(*operands, out=out))  # in the memory order that NumPy chooses
     if out is None:
-        out = ROOMS.empty(shape, _result(function, *(one.dtype for one in operands)))
+        out = BUFFERS.empty(shape, _result(function, *(one.dtype for one in operands)))
     if all(one.ndim == 0 or one.shape == shape for one in given):
         _fill(function, [one.reshape(-1) if one.ndim else one for one in given], out.reshape(-1))
     else:
@@ -58,7 +58,7 @@ def written(x: Array, dtype: Any, write: Callable[[Array, Array], None], *, leas
         write: Takes a part of `x` and the same part of the result, both of rank 1.
         least: The number of elements for which a second thread pays.
     """
-    out = ROOMS.empty(x.shape, dtype)
+    out = BUFFERS.empty(x.shape, dtype)
     flat, result = x.reshape(-1), out.reshape(-1)
 
     def work(first: int, last: int) -> None:

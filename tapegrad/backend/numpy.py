@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.backend import rows
-from tapegrad.backend.buffers import ROOMS, accumulate, is_free
+from tapegrad.backend.buffers import BUFFERS, accumulate, is_free
 from tapegrad.backend.convolution import convolve
 from tapegrad.backend.formulas import ELEMENTWISE, PAIRWISE
 from tapegrad.backend.large import added, applied, converted, scale_in_place
@@ -70,7 +70,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
         if x.size < _SMALL or x.dtype.kind != "f":
             return np.maximum(x, _zero(x.dtype))
         # A third of the time, with 2 µs more overhead.
-        return x.clip(0, np.inf, out=ROOMS.empty_like(x))
+        return x.clip(0, np.inf, out=BUFFERS.empty_like(x))
 
     @override
     def relu_back(self, x: Array, dy: Array) -> Array:
@@ -223,7 +223,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     def pad(self, x: Array, pad_width: Sequence[tuple[int, int]], value: float) -> Array:
         widths = list(zip(pad_width, np.shape(x), strict=True))
         # np.pad would change the memory order of the axes.
-        out = ROOMS.empty_like(np.asarray(x), shape=[before + n + behind for (before, behind), n in widths])
+        out = BUFFERS.empty_like(np.asarray(x), shape=[before + n + behind for (before, behind), n in widths])
         out.fill(value)
         out[tuple(slice(before, before + n) for (before, _), n in widths)] = x
         return out
@@ -250,7 +250,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def place(self, shape: Sequence[int], index: Any, value: Array) -> Array:
-        out = ROOMS.empty(shape, value.dtype)
+        out = BUFFERS.empty(shape, value.dtype)
         out.fill(0)
         if _is_basic(index):
             out[index] = value
@@ -346,7 +346,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Array]) -> Array:
-        out = ROOMS.empty_like(values[0], shape=shape)
+        out = BUFFERS.empty_like(values[0], shape=shape)
         are_apart = _are_apart(places)
         if not are_apart or sum(value.size for value in values) < out.size:
             out.fill(0)
@@ -438,7 +438,7 @@ def _kept(condition: Array, x: Array) -> Array:
 
     A product with the condition would be as fast, but turn an infinity into NaN.
     """
-    kept = ROOMS.empty_like(condition, f"i{x.itemsize}")
+    kept = BUFFERS.empty_like(condition, f"i{x.itemsize}")
     np.copyto(kept, np.negative(condition.view(np.int8)))  # all bits are set where the condition is true
     kept &= x.view(kept.dtype)
     return kept.view(x.dtype)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.buffers import ROOMS
+from tapegrad.backend.buffers import BUFFERS
 from tapegrad.backend.large import is_one, one_number
 from tapegrad.backend.steps import Place, Sheet, can_write, chosen, number_of
 from tapegrad.backend.threads import shared_out
@@ -122,7 +122,7 @@ class Program:
             compiler: Returns an equivalent kernel for arrays of rank 1 and 0, or None.
         """
         given = [one_number(array) if is_one(array) else _whole(array, shape) for array in arrays]
-        results = {place: ROOMS.empty(shape, dtype) for place, dtype in self.computed.items()}
+        results = {place: BUFFERS.empty(shape, dtype) for place, dtype in self.computed.items()}
         if results:
             self._fill([*results.values()], given, numbers, compiler)
         arguments = dict(zip(self.arguments, arrays, strict=True))
@@ -149,14 +149,16 @@ class Program:
         count = self._in_tile([array for array in given if array.ndim], size)
         tiles = _tiles(results[0].shape, count)
 
-        rooms: list[list[Array]] = []  # at most one for each thread
+        tile_buffers: list[list[Array]] = []  # at most one for each thread
 
         def work(first: int, last: int) -> None:
-            room = rooms.pop() if rooms else [_buffer(min(count, size), dtype) for dtype in self.buffers]
+            tile_buffer = (
+                tile_buffers.pop() if tile_buffers else [_buffer(min(count, size), dtype) for dtype in self.buffers]
+            )
             for tile in tiles[first:last]:
                 parts = [array[tile] if array.ndim else array for array in given]
-                self._run_tile(parts, [result[tile] for result in results], room, taken)
-            rooms.append(room)
+                self._run_tile(parts, [result[tile] for result in results], tile_buffer, taken)
+            tile_buffers.append(tile_buffer)
 
         shared_out(work, len(tiles), is_worth_it=size >= PROGRAM_PARALLEL_MIN_ELEMENTS)
 
@@ -166,11 +168,11 @@ class Program:
         each, (least, most) = sum(dtype.itemsize for dtype in dtypes), _TILE
         return max(1, min(max(least, size * each // _TILES), most) // each)
 
-    def _run_tile(self, given: list[Array], results: list[Array], room: list[Array], numbers: list[Any]) -> None:
+    def _run_tile(self, given: list[Array], results: list[Array], tile_buffer: list[Array], numbers: list[Any]) -> None:
         shape, size = results[0].shape, results[0].size
-        if room and room[0].shape != shape:
-            room = [buffer[:size].reshape(shape) for buffer in room]
-        arrays = [*given, *results, *room, *numbers]
+        if tile_buffer and tile_buffer[0].shape != shape:
+            tile_buffer = [buffer[:size].reshape(shape) for buffer in tile_buffer]
+        arrays = [*given, *results, *tile_buffer, *numbers]
         for function, operands in self._calls:
             function(*operands(arrays))
 
@@ -267,7 +269,7 @@ def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[P
 
 def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
     """Return an uninitialized array aligned to a cache line, which saves a tenth of the time."""
-    memory = ROOMS.empty((size * dtype.itemsize + _LINE,), np.uint8)
+    memory = BUFFERS.empty((size * dtype.itemsize + _LINE,), np.uint8)
     first = -memory.ctypes.data % _LINE
     return memory[first : first + size * dtype.itemsize].view(dtype)
 

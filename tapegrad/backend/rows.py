@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend.buffers import ROOMS
+from tapegrad.backend.buffers import BUFFERS
 from tapegrad.backend.threads import shared_out
 from tapegrad.backend.thresholds import PARALLEL_MIN_ELEMENTS
 
@@ -52,7 +52,7 @@ def log_softmax_back(y: Array, dy: Array, axis: Axis, *, is_free: bool = False) 
 
 def standardize(x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
     """Divide by the root of the mean square, see `Backend.standardize`."""
-    y = _room(x, axis)
+    y = _result_buffer(x, axis)
     factor = np.empty(_left(x.shape, axis), x.dtype)
     work = partial(_standardize, eps=eps, centred=centred)
     if isinstance(eps, float):
@@ -64,14 +64,14 @@ def standardize(x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array
 
 def standardize_back(y: Array, factor: Array, dy: Array, axis: Axis, *, centred: bool) -> Array:
     """Return the gradient of the input of `standardize`, see `Backend.standardize_back`."""
-    dx = _room(y, axis)
+    dx = _result_buffer(y, axis)
     _in_parts(partial(_standardize_back, centred=centred), axis, y, factor, dy, dx)
     return dx
 
 
 def layer_norm(x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
     """Standardize rows, then scale and shift columns, see `Backend.layer_norm`."""
-    y, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
+    y, factor = BUFFERS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
     work = partial(_layer_norm, w=w, b=b, eps=eps)
     if isinstance(eps, float):
         _in_parts(work, -1, x, y, factor)
@@ -82,7 +82,7 @@ def layer_norm(x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
 
 def layer_norm_back(x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bool]) -> tuple[Any, Any, Any, Array]:
     """Return the gradients of rows, scales and shifts, see `Backend.layer_norm_back`."""
-    dx, factor = ROOMS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
+    dx, factor = BUFFERS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
     work = partial(_layer_norm_back, w=w, eps=eps, wanted=wanted)
     parts = _in_parts(work, -1, x, dy, dx, factor) if isinstance(eps, float) else [work(-1, x, dy, dx, factor)]
     dw, db = (None if sums[0] is None else np.add.reduce(sums) for sums in zip(*parts, strict=True))
@@ -92,7 +92,7 @@ def layer_norm_back(x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bo
 def _filled(work: Callable[..., Any], axis: Axis, *arrays: Array, is_free: bool = False) -> Array:
     """Return the results that `work` writes into a buffer like the last array, or into that array if it is free."""
     last = arrays[-1]
-    out = last if is_free and last.flags.c_contiguous else ROOMS.empty(last.shape, last.dtype)
+    out = last if is_free and last.flags.c_contiguous else BUFFERS.empty(last.shape, last.dtype)
     _in_parts(work, axis, *arrays, out)
     return out
 
@@ -118,12 +118,12 @@ def _softmax_back(axis: Axis, y: Array, dy: Array, dx: Array) -> None:
 
 def _log_softmax(axis: Axis, x: Array, y: Array) -> None:
     np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True), out=y)
-    powers = np.exp(y, out=ROOMS.empty(y.shape, y.dtype))
+    powers = np.exp(y, out=BUFFERS.empty(y.shape, y.dtype))
     np.subtract(y, np.log(_sum(powers, axis)), out=y)
 
 
 def _log_softmax_back(axis: Axis, y: Array, dy: Array, dx: Array) -> None:
-    powers = np.exp(y, out=ROOMS.empty(y.shape, y.dtype))
+    powers = np.exp(y, out=BUFFERS.empty(y.shape, y.dtype))
     np.subtract(dy, np.multiply(powers, _sum(dy, axis), out=powers), out=dx)
 
 
@@ -160,14 +160,14 @@ def _layer_norm_back(
 ) -> tuple[Any, Any]:
     share = factor.size / x.size if x.size else nan
     centred = _with_factor(axis, x, dx, factor, eps=eps, centred=True)
-    slope = np.multiply(dy, centred, out=ROOMS.empty(x.shape, x.dtype))
+    derivative = np.multiply(dy, centred, out=BUFFERS.empty(x.shape, x.dtype))
     shape = factor.size, x.shape[-1]
-    dw = np.einsum("ij,i->j", slope.reshape(shape), factor.reshape(-1)) if wanted[1] else None
+    dw = np.einsum("ij,i->j", derivative.reshape(shape), factor.reshape(-1)) if wanted[1] else None
     db = np.add.reduce(dy.reshape(shape)) if wanted[2] else None
     if wanted[0]:
-        np.multiply(centred, _dot(slope, w, axis) * (share * factor * factor), out=dx)
+        np.multiply(centred, _dot(derivative, w, axis) * (share * factor * factor), out=dx)
         np.add(dx, _dot(dy, w, axis) * share, out=dx)
-        np.subtract(np.multiply(dy, w, out=slope), dx, out=dx)
+        np.subtract(np.multiply(dy, w, out=derivative), dx, out=dx)
         np.multiply(dx, factor, out=dx)
     return dw, db
 
@@ -194,9 +194,9 @@ def _added(x: Array, axis: Axis) -> Array:
     return x
 
 
-def _room(x: Array, axis: Axis) -> Array:
+def _result_buffer(x: Array, axis: Axis) -> Array:
     """Return an uninitialized array of the shape of `x`: in its memory order, or contiguous if rows are split."""
-    return ROOMS.empty(x.shape, x.dtype) if _stand_last(_spanned(x.shape, axis), x.ndim) else ROOMS.empty_like(x)
+    return BUFFERS.empty(x.shape, x.dtype) if _stand_last(_spanned(x.shape, axis), x.ndim) else BUFFERS.empty_like(x)
 
 
 def _is_short(x: Array, axis: Axis) -> bool:

@@ -40,7 +40,7 @@ class Sizes:
         expected = [*before, *([ANY_NUMBER] if many else []), *after]
         fixed = len(before) + len(after)
         if len(shape) < fixed or (len(shape) > fixed and not many):
-            raise _refusal(wrong_rank(bound.call, place, shape, expected), place, shape, expected)
+            raise _rejection(wrong_rank(bound.call, place, shape, expected), place, shape, expected)
         first_after = -len(after) if many else len(before)
         for axis, size in [*enumerate(before), *enumerate(after, start=first_after)]:
             bound.fit(size, shape[axis], place, partial(_wrong_size, bound.call, place, shape, expected, axis))
@@ -133,12 +133,12 @@ class DTypes:
 def _wrong_size(
     call: str, place: str, shape: tuple[Any, ...], expected: list[Any], axis: int, value: object = None
 ) -> ShapeError:
-    error = _refusal(wrong_size(call, place, shape, expected, axis, value), place, shape, expected)
+    error = _rejection(wrong_size(call, place, shape, expected, axis, value), place, shape, expected)
     error.axes = {place: (axis % len(shape),)}
     return error
 
 
-def _refusal(message: str, place: str, shape: tuple[Any, ...], expected: list[Any]) -> ShapeError:
+def _rejection(message: str, place: str, shape: tuple[Any, ...], expected: list[Any]) -> ShapeError:
     asked = tuple(size if isinstance(size, int) else str(size) for size in expected)
     return ShapeError(message, shapes={place: tuple(shape)}, expected={place: asked})
 

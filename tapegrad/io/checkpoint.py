@@ -184,7 +184,7 @@ def _check_copies(parts: list[Part], arrays: dict[str, Array], file: str) -> Non
                 raise FileError(message)
 
 
-def _restore(parts: list[Part], found: dict[str, Array], refused: str) -> None:
+def _restore(parts: list[Part], found: dict[str, Array], rejected: str) -> None:
     """Restore each part from its arrays; after an error or an interrupt, all parts have their old values."""
     begun: list[Part] = []
     try:
@@ -196,7 +196,7 @@ def _restore(parts: list[Part], found: dict[str, Array], refused: str) -> None:
             part.restore(part.arrays)
         if not isinstance(error, ValueError | TypeError | OverflowError):
             raise
-        message = f"{refused}\n  {begun[-1].prefix.rstrip('.') or 'the state'}: {error}"
+        message = f"{rejected}\n  {begun[-1].prefix.rstrip('.') or 'the state'}: {error}"
         raise FileError(message) from error
 
 

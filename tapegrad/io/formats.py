@@ -222,12 +222,12 @@ class _Member(NamedTuple):
         """Read the values to the end of the member, where zipfile verifies the checksum."""
         dtype, shape = self.header
         flat = np.empty(math.prod(shape), dtype)
-        room = memoryview(flat.view(np.uint8).data)
+        buffer = memoryview(flat.view(np.uint8).data)
         with archive.open(self.info) as file:
             stream: Any = file  # the stubs of zipfile do not declare readinto
             stream.read(self.start)
             passed = 0
-            while count := stream.readinto(room[passed : passed + _AT_ONCE]):
+            while count := stream.readinto(buffer[passed : passed + _AT_ONCE]):
                 passed += count
             stream.read(1)
         return flat.reshape(shape[::-1]).T if self.is_turned else flat.reshape(shape)

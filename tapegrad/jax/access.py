@@ -55,8 +55,8 @@ class Access:
             f"of shape {show(_layout(read).shape)}" if isinstance(read, State) else f"of class {type(read).__name__}"
         )
         root = path.partition(".")[0]
-        mend = f"pass {root if root in self.survey.reads.variables else 'it'} as an argument of {call}"
-        self._error = NotGivenError(messages.not_given(call, f"the {noun} {path or of_whom}", mend))
+        fix = f"pass {root if root in self.survey.reads.variables else 'it'} as an argument of {call}"
+        self._error = NotGivenError(messages.not_given(call, f"the {noun} {path or of_whom}", fix))
         raise self._error
 
     def finish(self) -> None:

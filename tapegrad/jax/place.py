@@ -93,7 +93,7 @@ def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor
         try:
             whole: Any = Landed.of(jax.make_array_from_process_local_data(_sharding(devices, axes), x.numpy()))
         except ValueError as error:
-            raise ShapeError(_refused("from_local", "x", x, error)) from None
+            raise ShapeError(_rejected("from_local", "x", x, error)) from None
     return whole  # type: ignore[no-any-return]  # the dtype is that of the parts, which the stubs of JAX do not express
 
 
@@ -103,7 +103,7 @@ def _placed(x: Tensor[Any, Any, Any], name: str, sharding: Any) -> Any:
         try:
             return jax.device_put(source, sharding)
         except ValueError as error:
-            raise ShapeError(_refused("place", name, x, error)) from None
+            raise ShapeError(_rejected("place", name, x, error)) from None
 
 
 def _sharding(devices: Any, axes: tuple[Axis, ...]) -> Any:
@@ -117,5 +117,5 @@ def _sharding(devices: Any, axes: tuple[Axis, ...]) -> Any:
     return jax.sharding.NamedSharding(mesh, devices.spec, memory_kind=devices.memory_kind)
 
 
-def _refused(call: str, name: str, x: Tensor[Any, Any, Any], error: Exception) -> str:
+def _rejected(call: str, name: str, x: Tensor[Any, Any, Any], error: Exception) -> str:
     return f"{call}: {name} {x.shape} cannot be divided so: {str(error).splitlines()[0]}"

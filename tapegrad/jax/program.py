@@ -164,9 +164,9 @@ def _unharmed(
         at_once(starmap(call, standing))
         put_back(survey)
         after = again()
-        _refuse_changes(fixed, dict(after.fixed))
-        _refuse_kinds(survey, after)
-        _refuse_tensors(survey, after)
+        _reject_changes(fixed, dict(after.fixed))
+        _reject_kinds(survey, after)
+        _reject_tensors(survey, after)
         _reject_draws(survey, drawn)
         at_once(starmap(call, held))
     except BaseException:
@@ -175,7 +175,7 @@ def _unharmed(
     return noted, after.captured == survey.captured
 
 
-def _refuse_tensors(before: Survey, after: Survey) -> None:
+def _reject_tensors(before: Survey, after: Survey) -> None:
     known = dict(after.tensors.values())
     for path, tensor in before.tensors.values():
         if known[path] is not tensor:
@@ -183,7 +183,7 @@ def _refuse_tensors(before: Survey, after: Survey) -> None:
             raise TapeError(message)
 
 
-def _refuse_kinds(before: Survey, after: Survey) -> None:
+def _reject_kinds(before: Survey, after: Survey) -> None:
     if after.kinds != before.kinds:
         message = "jit: the step changes what an object or a container holds, which happens but once"
         raise TapeError(message)
@@ -197,7 +197,7 @@ def _reject_draws(survey: Survey, before: list[Any]) -> None:
             raise TapeError(message)
 
 
-def _refuse_changes(before: dict[str, Any], after: dict[str, Any]) -> None:
+def _reject_changes(before: dict[str, Any], after: dict[str, Any]) -> None:
     for path in filter(after.__contains__, before):
         value, other = before[path], after[path]
         if key_of(other) != key_of(value):

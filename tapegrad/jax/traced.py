@@ -91,8 +91,8 @@ class Traced(Value[Any, Any]):
         return computed(function, *inputs, **options)
 
     def __array_function__(self, function: Any, _: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        room = jnp.linalg if function.__module__ == "numpy.linalg" else jnp
-        twin = getattr(room, function.__name__, None)
+        namespace = jnp.linalg if function.__module__ == "numpy.linalg" else jnp
+        twin = getattr(namespace, function.__name__, None)
         return NotImplemented if twin is None else computed(twin, *args, **options)
 
     # Elements, which are not available

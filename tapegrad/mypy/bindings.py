@@ -231,7 +231,7 @@ class Bindings:
         if raw:
             return
         for number in self.beside:
-            self._refuse_number(number)
+            self._reject_number(number)
         for variable in self._bounded:
             dtype, where = self.dtypes[variable]
             bound, kind = self.bounds[variable], self.classes[variable]
@@ -239,7 +239,7 @@ class Bindings:
                 expected = dtype_name(bound)
                 raise CallError(messages.wrong_dtype(self.name, where, dtype_name(dtype), expected), "dtype")
 
-    def refuse_too_small(self, variables: Sequence[TypeVarLikeType]) -> None:
+    def reject_too_small(self, variables: Sequence[TypeVarLikeType]) -> None:
         """Reject a number below the minimum of its size name, as the guard of a constructor does.
 
         Raises:
@@ -396,10 +396,10 @@ class Bindings:
         others = others if len(others) == len(p.args) else [None] * len(p.args)
         args = [self.applied(one, other) for one, other in zip(p.args, others, strict=True)]
         if p.type.fullname == TENSOR:
-            self._refuse_negative(args[0])
+            self._reject_negative(args[0])
         return p.copy_modified(args=args)
 
-    def _refuse_negative(self, shape: Type) -> None:
+    def _reject_negative(self, shape: Type) -> None:
         """Reject a result with a size below 0, which no tensor can have."""
         p = get_proper_type(shape)
         for axis, item in enumerate(p.items if isinstance(p, TupleType) else ()):
@@ -463,7 +463,7 @@ class Bindings:
         self._open[name] = variable
         return named(name.label, name.scope)
 
-    def _refuse_number(self, number: Beside) -> None:
+    def _reject_number(self, number: Beside) -> None:
         """Reject a number that the dtype of the tensor beside it cannot hold."""
         dtype, place = self.dtypes.get(number.dtype, (unknown(), number.where))
         p = get_proper_type(dtype)

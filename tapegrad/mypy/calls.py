@@ -72,7 +72,7 @@ from tapegrad.mypy.named_tuples import replaced_fields
 from tapegrad.mypy.own_rules import RulesError, op_at
 from tapegrad.mypy.paths import End, consumed_by, consumed_in
 from tapegrad.mypy.reports import report
-from tapegrad.mypy.rule_calls import is_several, refuse_dtypes, ruled, shaped
+from tapegrad.mypy.rule_calls import is_several, reject_dtypes, ruled, shaped
 from tapegrad.mypy.rules import op_in, op_named, op_of_method
 from tapegrad.mypy.signatures import (
     Signature,
@@ -222,29 +222,29 @@ def _judged(
             for position, argument in enumerate(actuals):
                 place = argument.keyword or (f"{name}[{position}]" if name in signature.starred else name)
                 if argument.tensor is not None and name not in signature.unasked:
-                    _refuse_consumed(bindings.name, place, argument, ctx.api)
+                    _reject_consumed(bindings.name, place, argument, ctx.api)
                 bindings.given.append(formal)
                 # In a union of a tensor with other types, each tensor type counts.
                 is_one = not isinstance(get_proper_type(formal), UnionType) or tensor_parts(argument.type) is not None
                 if argument.tensor is not None and expected is not None and is_one:
                     unify_tensor(bindings, expected, argument.tensor, place)
-                elif not _is_refused_lambda(argument, formal):
+                elif not _is_rejected_lambda(argument, formal):
                     unify(bindings, formal, refined(argument, ctx.api), place)
                     is_lambda = isinstance(argument.expression, LambdaExpr)
                     bind_given_shape(bindings, formal, argument.type, place, is_lambda=is_lambda)
         if op is not None:
-            _refuse_no_operand(op, arguments)
-            _refuse_no_tensor(op, signature, arguments)
+            _reject_no_operand(op, arguments)
+            _reject_no_tensor(op, signature, arguments)
         elif signature.declared.is_type_obj():
             _bind_defaults(bindings, signature, arguments)
         bindings.finish(raw=_raw_receiver(ctx) is not None)
         if rule is not None:
-            _refuse_by(rule, arguments)
+            _reject_by(rule, arguments)
         if signature.declared.is_type_obj():
-            _refuse_numbers(signature, bindings, arguments, ctx.api)
+            _reject_numbers(signature, bindings, arguments, ctx.api)
         items = ruled(op, signature, arguments, ctx.api) if op is not None else None
         if op is not None and op.dtypes is not None and items is not None:
-            refuse_dtypes(op, op.dtypes, arguments, ctx.api)
+            reject_dtypes(op, op.dtypes, arguments, ctx.api)
         if op is not None:
             result = _op_result(ctx, signature, bindings, items)
             return result if asked is None or items is None or is_several(items) else asked.kept(result)
@@ -337,7 +337,7 @@ def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Ar
     return None
 
 
-def _is_refused_lambda(argument: Argument, formal: Type) -> bool:
+def _is_rejected_lambda(argument: Argument, formal: Type) -> bool:
     """Return whether mypy itself rejects a lambda, which it infers from the expected type."""
     if not isinstance(argument.expression, LambdaExpr):
         return False
@@ -345,13 +345,13 @@ def _is_refused_lambda(argument: Argument, formal: Type) -> bool:
     return not accepts(opened_call(p) if isinstance(p, CallableType) else p, argument.type)
 
 
-def _refuse_by(rule: Rule, arguments: dict[str, list[Argument]]) -> None:
+def _reject_by(rule: Rule, arguments: dict[str, list[Argument]]) -> None:
     first = next(iter(arguments.values()), [])
     if first and first[0].tensor is not None:
         rule(shape_items(first[0].tensor.shape))
 
 
-def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[str, list[Argument]], api: Any) -> None:
+def _reject_numbers(signature: Signature, bindings: Bindings, arguments: dict[str, list[Argument]], api: Any) -> None:
     """Reject numbers that a layer's constructor rejects: below a minimum, if it is guarded, or not divisible.
 
     Raises:
@@ -361,7 +361,7 @@ def _refuse_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
     if owner is None:
         return
     if isinstance(owner.names["__init__"].node, Decorator):
-        bindings.refuse_too_small(signature.declared.variables)
+        bindings.reject_too_small(signature.declared.variables)
     for check in CHECKS.get(owner.fullname, ()):
         try:
             check(**{name: _number(signature, arguments, name, api) for name in parameters_of(check).parameters})
@@ -466,7 +466,7 @@ def _call_name(declared: CallableType, op: Op | None, call: Context) -> str:
     return messages.callee(qualname)
 
 
-def _refuse_consumed(call: str, name: str, argument: Argument, api: Any) -> None:
+def _reject_consumed(call: str, name: str, argument: Argument, api: Any) -> None:
     if argument.tensor is None:
         return
     tape = get_proper_type(argument.tensor.tape)
@@ -482,7 +482,7 @@ def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
     return op is not None and isinstance(ctx.context, OpExpr | ComparisonExpr | OperatorAssignmentStmt)
 
 
-def _refuse_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
+def _reject_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
     """Reject an operand that cannot be one, such as a list, which mypy accepts because `==` takes any object."""
     if op.operator not in ("__eq__", "__ne__"):
         return
@@ -494,7 +494,7 @@ def _refuse_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
             raise CallError(messages.no_operand(op.name, messages.with_article(kind)), "dtype")
 
 
-def _refuse_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
+def _reject_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
     """Reject a call whose operands are all numbers or arrays, although each alone may be one."""
     if (
         len(op.operands) < 2
@@ -530,6 +530,6 @@ def _unify_parts(bindings: Bindings, formal: Type, name: str, parts: Parts) -> N
     p = get_proper_type(formal)
     for position, part in enumerate(parts.types):
         place = f"{name}[{position}]" if parts.counted else name
-        _refuse_consumed(bindings.name, place, Argument(part, None, tensor_parts(part)), None)
+        _reject_consumed(bindings.name, place, Argument(part, None, tensor_parts(part)), None)
         if isinstance(p, Instance):
             unify(bindings, formal if tensor_parts(p) is not None else p.args[0], part, place)

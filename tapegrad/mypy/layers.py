@@ -138,14 +138,14 @@ def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Ty
     place = "" if is_forward(ctx.context) else called_as(ctx)
     try:
         return Passage(ctx.api, ctx.context, arguments[1:]).through(model, arguments[0].given, place or model.type.name)
-    except RefusedError as refused:
+    except RefusedError as rejected:
         if not _is_miswired(model, ctx.api, ctx.context):  # otherwise reported where the model was made
-            _report(refused, ctx)
+            _report(rejected, ctx)
         return ctx.default_return_type
 
 
-def _report(refused: RefusedError | None, ctx: FunctionContext | MethodContext) -> None:
-    for message, code in refused.errors if refused is not None else []:
+def _report(rejected: RefusedError | None, ctx: FunctionContext | MethodContext) -> None:
+    for message, code in rejected.errors if rejected is not None else []:
         ctx.api.fail(message, ctx.context, code=code)
 
 
@@ -162,12 +162,12 @@ def _miswiring(model: Instance, api: Any, context: Context) -> RefusedError | No
     for one in [x, *_of_each_rank(x)] if x is not None else []:
         try:
             Passage(api, context).through(model, one, model.type.name)
-        except RefusedError as refused:
-            failures.append(refused)
+        except RefusedError as rejected:
+            failures.append(rejected)
         else:
             return None
     # A rank that the first layers reject says little, so report the error that occurs after the most layers.
-    return max(failures, key=lambda refused: refused.passed, default=None)
+    return max(failures, key=lambda rejected: rejected.passed, default=None)
 
 
 def _first_input(layer: Type, api: Any) -> Type | None:

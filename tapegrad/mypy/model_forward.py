@@ -80,7 +80,7 @@ class Passage:
         self._passed += 1
         return trial.result
 
-    def refuse(self, place: str, layer: Type, message: str, kind: str) -> NoReturn:
+    def reject(self, place: str, layer: Type, message: str, kind: str) -> NoReturn:
         """Raise an error about the input or output of a layer, with its path in the message.
 
         Raises:
@@ -129,7 +129,7 @@ def _both_ways(passage: Passage, model: Instance, x: Type, place: str) -> Type:
     z = passage.through(second, x, where)
     change = _change(z, y)
     if change is not None:
-        passage.refuse(where, second, *change)
+        passage.reject(where, second, *change)
     return _both(passage, y, z)
 
 
@@ -167,7 +167,7 @@ def _summed(passage: Passage, model: Instance, x: Type, place: str) -> Type:
         y = passage.through(layer, one, f"{place}[{index}]")
         change = _change(y, results[0]) if results else None
         if change is not None:
-            passage.refuse(f"{place}[{index}]", layer, *change)
+            passage.reject(f"{place}[{index}]", layer, *change)
         results.append(y)
     return reduce(partial(_both, passage), results)
 
@@ -182,7 +182,7 @@ def _inputs(passage: Passage, model: Instance, x: Type, place: str) -> list[Type
         given, kind = f"a tuple of {len(p.items)}", "shape"
     if given:
         message = messages.wrong_number("forward", "inputs", given, f"a tuple of {count}")
-        passage.refuse(place, model, message, kind)
+        passage.reject(place, model, message, kind)
     return [unknown()] * count
 
 
@@ -203,7 +203,7 @@ def _kept(passage: Passage, layer: Type, x: Type, place: str, others: Sequence[A
     y = passage.through(layer, x, place, others)
     change = _change(y, x)
     if change is not None:
-        passage.refuse(place, layer, *change)
+        passage.reject(place, layer, *change)
     return _known(passage, y, x)
 
 

@@ -76,13 +76,13 @@ class OfScope(Generic[V]):
         self._read = read
         self._kept: dict[bool, tuple[Node | None, object, V]] = {}
 
-    def of(self, scope: Node | None, *, anew: bool = False) -> V:
-        """Return the value for a scope, computed again if `anew` is set or the scope has changed."""
+    def of(self, scope: Node | None, *, again: bool = False) -> V:
+        """Return the value for a scope, computed again if `again` is set or the scope has changed."""
         place = isinstance(scope, MypyFile)
         # After an edit, the daemon keeps the node of a function or file and replaces its statements.
         statements = getattr(scope, "defs" if place else "body", None)
         kept = self._kept.get(place)
-        if kept is None or kept[0] is not scope or kept[1] is not statements or anew:
+        if kept is None or kept[0] is not scope or kept[1] is not statements or again:
             kept = self._kept[place] = (scope, statements, self._read(scope))
         return kept[2]
 
@@ -92,7 +92,7 @@ def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
     scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
     bindings = _bound.of(scope)
     if variable not in bindings:  # a tree that is analysed again has new names
-        bindings = _bound.of(scope, anew=True)
+        bindings = _bound.of(scope, again=True)
     values = bindings.get(variable, [])
     return (values[0], True) if len(values) == 1 else (None, False)
 

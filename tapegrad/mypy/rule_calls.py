@@ -80,7 +80,7 @@ def _takes(formal: Type, actual: Type) -> bool:
         return accepts(formal, actual)
 
 
-def refuse_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:
+def reject_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:
     """Apply the dtype rule of an op, unless an argument of the rule is unknown."""
     from tapegrad.op import Typed
 

@@ -38,18 +38,18 @@ def ops() -> dict[str, Op]:
 
 
 @cache
-def op_in(room: str, name: str) -> Op | None:
+def op_in(module: str, name: str) -> Op | None:
     """Return an op from the module that defines it."""
     with suppress(Exception), _numpy_by_name(), _without_face():
-        importlib.import_module(room)
-    importlib.import_module(room)  # as in `ops`
+        importlib.import_module(module)
+    importlib.import_module(module)  # as in `ops`
     return _table().get(name)
 
 
 def op_named(name: str) -> Op | None:
     """Return an op of the library by its name; None if there is none."""
-    room = _rooms().get(name)
-    return op_in(room, name) if room is not None else None
+    module = _modules().get(name)
+    return op_in(module, name) if module is not None else None
 
 
 @cache
@@ -64,9 +64,9 @@ def op_of_method(name: str) -> tuple[Op, bool] | None:
 
 
 @cache
-def _rooms() -> dict[str, str]:
+def _modules() -> dict[str, str]:
     """Return the module of each op."""
-    return {name: room for room, name in _EXPORT.findall((_PACKAGE / "ops" / "__init__.py").read_text("utf-8"))}
+    return {name: module for module, name in _EXPORT.findall((_PACKAGE / "ops" / "__init__.py").read_text("utf-8"))}
 
 
 @cache
@@ -127,26 +127,26 @@ class _Named:
 
     __getitem__ = __or__ = __ror__ = _itself
 
-    def _refuse(self, *_: object, **__: object) -> NoReturn:
+    def _reject(self, *_: object, **__: object) -> NoReturn:
         message = f"numpy.{self._name} is only a name: an op file was loaded without NumPy"
         raise TypeError(message)
 
-    __call__ = __iter__ = __len__ = __instancecheck__ = __mro_entries__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = _refuse
-    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __float__ = _refuse
+    __call__ = __iter__ = __len__ = __instancecheck__ = __mro_entries__ = _reject
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = _reject
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __int__ = __float__ = _reject
 
     # `typing` asks of a bound whether it is true, and whether it equals one of its own forms.
 
     def __bool__(self) -> bool:
-        return self._numpy.loading or self._refuse()
+        return self._numpy.loading or self._reject()
 
     @override
     def __eq__(self, other: object) -> bool:
-        return self is other if self._numpy.loading else self._refuse()
+        return self is other if self._numpy.loading else self._reject()
 
     @override
     def __hash__(self) -> int:
-        return self._refuse()
+        return self._reject()
 
 
 @contextmanager

@@ -205,7 +205,7 @@ def loosened(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext 
     """Open every tensor parameter, so that tapegrad reports arguments that do not match, not mypy."""
     if not isinstance(declared, CallableType) or is_overload(declared):
         return declared
-    if _comes_anew(declared):
+    if _comes_again(declared):
         return _loosened(declared, ctx)
     signature = signature_of(declared)
     if signature.calls and ctx is not None:
@@ -218,7 +218,7 @@ def loosened(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext 
 def with_numbers(
     opened: FunctionLike, declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext
 ) -> FunctionLike:
-    """Accept any int for a size given as a variable: mypy infers `d = n * m` as int, whatever size is expected."""
+    """Accept any int for a size given as a variable: mypy infers `d = n * m` as int, for any size is expected."""
     if not isinstance(opened, CallableType) or not isinstance(declared, CallableType) or not declared.variables:
         return opened
     is_named = [bool(actuals) and not any(isinstance(one, _WRITTEN) for one in actuals) for actuals in ctx.args]
@@ -231,7 +231,7 @@ def with_numbers(
     return opened if all(map(operator.is_, types, opened.arg_types)) else opened.copy_modified(arg_types=types)
 
 
-def _comes_anew(declared: CallableType) -> bool:
+def _comes_again(declared: CallableType) -> bool:
     """Return whether each call has a new signature, such as that of a method, which mypy binds to its object."""
     if not is_of_library(declared):
         return True

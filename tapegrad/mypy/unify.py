@@ -156,10 +156,10 @@ def _unify_union(bindings: Bindings, declared: UnionType, given: ProperType, whe
         chosen = next((item for item in fitting if len(fitting) == 1 or accepts(item, given)), fitting[0])
         unify(bindings, chosen, given, where)
         return
-    _refuse_unless_sizes(bindings, declared, given, where)
+    _reject_unless_sizes(bindings, declared, given, where)
 
 
-def _refuse_unless_sizes(bindings: Bindings, declared: UnionType, given: ProperType, where: str) -> None:
+def _reject_unless_sizes(bindings: Bindings, declared: UnionType, given: ProperType, where: str) -> None:
     """Reject an argument that is not a size, or a tuple with the wrong number of sizes.
 
     mypy accepts anything here if an unsolved size defaults to Any.

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from tapegrad.dims import Size
 
 POOLS = "tapegrad.nn.pool"
-ROOMS = frozenset({"tapegrad.nn.conv", "tapegrad.nn.conv_transpose", POOLS})
+MODULES = frozenset({"tapegrad.nn.conv", "tapegrad.nn.conv_transpose", POOLS})
 
 
 def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | None:
     """Return a function that rejects images as the layer's op does; None without windows, or if a size is unknown."""
     symbol = layer.type.get("forward")
     owner = getattr(symbol.node, "info", None) if symbol is not None else None
-    if not isinstance(owner, TypeInfo) or owner.module_name not in ROOMS:
+    if not isinstance(owner, TypeInfo) or owner.module_name not in MODULES:
         return None
     op = op_named(_snake(owner.name))
     if op is None:

@@ -44,7 +44,7 @@ class LeakyReLU(Module):
     r"""Leaky rectified linear unit: $y = \max(x, 0) + s \min(x, 0)$.
 
     Args:
-        negative_slope: The slope s for negative elements.
+        negative_slope: The negative slope s for negative elements.
 
     Raises:
         DTypeError: `negative_slope` is not a number.
@@ -110,20 +110,20 @@ class Mish(Module):
 
 
 class PReLU(Module):
-    r"""Parametric rectified linear unit, with a learnable slope: $y = \max(x, 0) + w \min(x, 0)$.
+    r"""Parametric rectified linear unit, with a learnable negative slope: $y = \max(x, 0) + w \min(x, 0)$.
 
     Args:
-        negative_slope: The initial slope.
+        negative_slope: The initial negative slope.
 
     Attributes:
-        weight: The slope w, `()`.
+        weight: The negative slope w, `()`.
 
     Raises:
         DTypeError: `negative_slope` is not a number.
         ValueError: `negative_slope` is NaN.
 
     Source:
-        He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eq. 1, one slope for all channels.
+        He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eq. 1, one weight for all channels.
     """
 
     @public_api

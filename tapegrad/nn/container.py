@@ -41,7 +41,7 @@ class Container(Module):
     def _place(self, error: TapegradError, place: str) -> None:
         """Prepend the path of this container to that of the inner layer."""
         name, message = type(self).__name__, str(error)
-        if self._refuses(error):
+        if self._rejects(error):
             super()._place(error, place)
         elif error.places:
             return  # a path at the start of the message is one inside user code

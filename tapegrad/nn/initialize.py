@@ -31,7 +31,7 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
         weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution with a kernel of size `...`.
         fan: "in" if n is the fan-in, which preserves the variance in the forward pass, "out" if n is the fan-out, which
             preserves it in the backward pass.
-        negative_slope: The slope s of the rectifier below zero.
+        negative_slope: The negative slope s of the rectifier below zero.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Raises:
@@ -54,7 +54,7 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
     Args:
         weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution with a kernel of size `...`.
         fan: Whether n is the fan-in or the fan-out, see `kaiming_uniform`.
-        negative_slope: The slope s of the rectifier below zero.
+        negative_slope: The negative slope s of the rectifier below zero.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Raises:

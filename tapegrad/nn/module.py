@@ -177,11 +177,11 @@ class Module:
     def _place(self, error: TapegradError, place: str) -> None:
         """Add the module and its location to an error that it raised itself; errors of ops in it are unchanged."""
         # `forward` of a library layer has no user code, so an error of its op about `x` is about the layer's `x`.
-        if self._refuses(error) or (getattr(self.forward, "__module__", None) or "").startswith("tapegrad.nn."):
+        if self._rejects(error) or (getattr(self.forward, "__module__", None) or "").startswith("tapegrad.nn."):
             error.path, error.layer = place, shown(self)
             error.args = (messages.of_layer(error.path, error.layer, str(error)),)
 
-    def _refuses(self, error: Exception) -> bool:
+    def _rejects(self, error: Exception) -> bool:
         return str(error).startswith(f"{called(self)}: ")
 
     @override

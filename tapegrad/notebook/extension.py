@@ -34,7 +34,7 @@ class Mode(Enum):
     STRICT = "strict"  # the errors are shown, and the cell does not run
 
 
-class Refused(InputRejected):
+class Rejected(InputRejected):
     """The cell does not run; the notebook shows mypy's reports instead of a traceback."""
 
     def __init__(self, lines: list[str]) -> None:
@@ -140,7 +140,7 @@ class Extension(ast.NodeTransformer):
             return
         if self.mode is Mode.STRICT:
             self._tree = None
-            raise Refused(lines)
+            raise Rejected(lines)
         print("\n".join(lines), file=sys.stderr)
 
     def _shown(self, reports: list[Report], lines: list[str]) -> list[str]:

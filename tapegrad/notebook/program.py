@@ -96,14 +96,14 @@ class Program:
     def add(self, statements: Iterable[ast.stmt]) -> None:
         """Add statements that have run."""
         statements = list(statements)
-        for name in self._meant_anew(statements):
+        for name in self._rebound(statements):
             self._rename(name)
         self.statements += statements
         self._texts += [ast.unparse(statement) for statement in statements]
         for name, how in bindings(statements).items():
             self._bound[name] = max(how, self._bound.get(name, how))
 
-    def _meant_anew(self, statements: list[ast.stmt]) -> list[str]:
+    def _rebound(self, statements: list[ast.stmt]) -> list[str]:
         imported = {ast.unparse(one) for one in self.statements if isinstance(one, ast.Import | ast.ImportFrom)}
         fresh = [one for one in statements if ast.unparse(one) not in imported]  # a repeated import redefines nothing
         return [
@@ -113,7 +113,7 @@ class Program:
         ]
 
     def _earlier(self, tree: ast.Module) -> str:
-        statements, names = self.statements, self._meant_anew(tree.body)
+        statements, names = self.statements, self._rebound(tree.body)
         for name in names:
             statements = self._renamed(statements, name)
         texts = map(ast.unparse, statements) if names else self._texts

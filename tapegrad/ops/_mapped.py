@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 def mapped(
     x: Tensor[S, T, D],
     forward: Callable[[Any], Any],
-    slope: Callable[[Any, Any], Any],
-    refuse: Callable[[Tensor[Any, Any, Any]], None] = float_only,
+    derivative: Callable[[Any, Any], Any],
+    reject: Callable[[Tensor[Any, Any, Any]], None] = float_only,
 ) -> Tensor[S, T, D]:
     """Apply an elementwise function; the backward pass multiplies by its derivative at operand and result."""
     x, tape = unwrap(x)
-    refuse(x)
+    reject(x)
     out = node(engine(x.data).fuse(forward, x.data))
 
     def backward(grads: Gradients) -> None:
-        values = (x.data, out.data) if x.is_saved and out.is_saved else _asked_for(slope, x, out)
-        accumulate_like(grads, x, _times(slope, values, grads.pop_output(out)))
+        values = (x.data, out.data) if x.is_saved and out.is_saved else _asked_for(derivative, x, out)
+        accumulate_like(grads, x, _times(derivative, values, grads.pop_output(out)))
 
     backward.__qualname__ = forward.__qualname__  # a printed tape shows the op, not this helper
     return tape.record(out, (x,), backward)
 
 
-def _times(slope: Callable[[Any, Any], Any], values: tuple[Any, ...], dy: Any) -> Any:
+def _times(derivative: Callable[[Any, Any], Any], values: tuple[Any, ...], dy: Any) -> Any:
     """Multiply a gradient by a derivative, fused for large arrays."""
     given = [value for value in values if value is not None]
 
     def product(dy: Any, *given: Any) -> Any:
         left = iter(given)
-        return dy * slope(*(None if value is None else next(left) for value in values))
+        return dy * derivative(*(None if value is None else next(left) for value in values))
 
     return engine(dy, *given).fuse(product, dy, *given)
 
 
-def _asked_for(slope: Callable[[Any, Any], Any], *operands: Any) -> tuple[Any, ...]:
+def _asked_for(derivative: Callable[[Any, Any], Any], *operands: Any) -> tuple[Any, ...]:
     """Return the values that a derivative reads: one whose parameter is named `_` need not be recomputed."""
-    names: Any = slope.__code__.co_varnames
+    names: Any = derivative.__code__.co_varnames
     return tuple(None if name == "_" else x.data for name, x in zip(names, operands, strict=False))
 
 

@@ -82,7 +82,7 @@ def compared(
     target: Tensor[Any, Any, Any],
     reduction: str,
     loss: Callable[[Any, Any], Any],
-    slope: Callable[[Any, Any], Any],
+    derivative: Callable[[Any, Any], Any],
 ) -> Tensor[Any, Any, Any]:
     """Compute an elementwise loss from functions of the raw values of `x` and the target."""
     untaped_only(target)
@@ -95,7 +95,7 @@ def compared(
     out = node(reduced(loss(x.data, target.data), reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, slope(x.data, target.data) * (grads.pop_output(out) * weight))
+        grads.add(x, derivative(x.data, target.data) * (grads.pop_output(out) * weight))
 
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x,), backward)
     return recorded

@@ -106,10 +106,10 @@ def silu(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     Source:
         Elfwing et al., [Sigmoid-weighted linear units](https://arxiv.org/abs/1702.03118), §2.
     """
-    return mapped(x, lambda x: x * apply("sigmoid", x), _silu_slope)
+    return mapped(x, lambda x: x * apply("sigmoid", x), _silu_derivative)
 
 
-def _silu_slope(x: Any, y: Any) -> Any:
+def _silu_derivative(x: Any, y: Any) -> Any:
     gate = apply("sigmoid", x)
     return gate + y * (1 - gate)
 
@@ -142,14 +142,14 @@ def gelu(x: Tensor[S, T, Float], *, approximate: Literal["none", "tanh"] = "none
     if approximate != "none":
         message = f"gelu: approximate is {approximate!r} but 'none' or 'tanh' is expected"
         raise ValueError(message)
-    return mapped(x, lambda x: x * _normal_cdf(x), _gelu_slope)
+    return mapped(x, lambda x: x * _normal_cdf(x), _gelu_derivative)
 
 
 def _normal_cdf(x: Any) -> Any:
     return apply("erf", x * math.sqrt(0.5)) / 2 + 0.5
 
 
-def _gelu_slope(x: Any, _: Any) -> Any:
+def _gelu_derivative(x: Any, _: Any) -> Any:
     density = engine(x).exp(-x * x / 2) / math.sqrt(2 * math.pi)
     return _normal_cdf(x) + x * density
 
@@ -162,7 +162,7 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     def share(x: Any) -> Any:
         return engine(x).tanh((x * x * (root * _CUBIC) + root) * x) * 0.5 + 0.5
 
-    def slope(dy: Any, x: Any) -> Any:
+    def derivative(dy: Any, x: Any) -> Any:
         below = share(x)  # computed again, because saving it takes as much memory as x
         du = x * x * (6 * root * _CUBIC) + 2 * root
         return dy * ((1 - below) * below * x * du + below)
@@ -171,7 +171,7 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        grads.add(x, engine(dy, x.data).fuse(slope, dy, x.data))
+        grads.add(x, engine(dy, x.data).fuse(derivative, dy, x.data))
 
     return tape.record(out, (x,), backward, saved=(x,))
 
@@ -200,10 +200,10 @@ def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
     def bent(x: Any) -> Any:
         return engine(x).where(engine(x).greater(x, 0), x, alpha * apply("expm1", _negative(x)))
 
-    def slope(x: Any, _: Any) -> Any:
+    def derivative(x: Any, _: Any) -> Any:
         return engine(x).where(engine(x).greater(x, 0), 1, alpha * engine(x).exp(_negative(x)))
 
-    return mapped(x, bent, slope)
+    return mapped(x, bent, derivative)
 
 
 def _negative(x: Any) -> Any:
@@ -309,13 +309,13 @@ def mish(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     Source:
         Misra, [Mish](https://arxiv.org/abs/1908.08681), eq. 1.
     """
-    return mapped(x, lambda x: x * _mish_gate(x), _mish_slope)
+    return mapped(x, lambda x: x * _mish_gate(x), _mish_derivative)
 
 
 def _mish_gate(x: Any) -> Any:
     return engine(x).tanh(apply("softplus", x))
 
 
-def _mish_slope(x: Any, _: Any) -> Any:
+def _mish_derivative(x: Any, _: Any) -> Any:
     gate = _mish_gate(x)
     return gate + x * (1 - gate * gate) * apply("sigmoid", x)

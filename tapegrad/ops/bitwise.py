@@ -182,8 +182,8 @@ def bits_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "integer or bool"))
 
 
-def _joined(name: Elementwise, x: Any, y: Any, refuse: Callable[..., None]) -> Tensor[Any, NoneTape, Any]:
+def _joined(name: Elementwise, x: Any, y: Any, reject: Callable[..., None]) -> Tensor[Any, NoneTape, Any]:
     given = x
     x, y, _ = unwrap(x, y)
-    refuse(x, given)
+    reject(x, given)
     return node(apply(name, x.data, y.data))

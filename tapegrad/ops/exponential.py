@@ -199,10 +199,10 @@ def safe_log(x: Tensor[S, T, Float], *, eps: float = 1e-6) -> Tensor[S, T, Float
         message = f"safe_log: eps is {eps} but must be above 0"
         raise ValueError(message)
 
-    def slope(x: Any, _: Any) -> Any:
+    def derivative(x: Any, _: Any) -> Any:
         return apply("sigmoid", x) / (apply("softplus", x) + eps)
 
-    return mapped(x, lambda x: engine(x).log(apply("softplus", x) + eps), slope)
+    return mapped(x, lambda x: engine(x).log(apply("softplus", x) + eps), derivative)
 
 
 @op(elementwise_shape, memory_bound=True)

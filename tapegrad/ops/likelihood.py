@@ -281,7 +281,7 @@ def _bounded_bce(
         _check_range(t, "target")
         return -(t * _bounded_log(_log, x, 0) + (1 - t) * _bounded_log(lambda x: apply("log1p", -x), x, 1))
 
-    def slope(x: Any, t: Any) -> Any:
+    def derivative(x: Any, t: Any) -> Any:
         variance = x * (1 - x)
         primitives = engine(variance)
         dx = (x - t) / primitives.map("maximum", variance, 1e-12)
@@ -291,7 +291,7 @@ def _bounded_bce(
         largest = float(np.finfo(np.float16).max)
         return primitives.map("maximum", primitives.map("minimum", dx, largest), -largest)
 
-    return compared("bce", x, target, reduction, loss, slope)
+    return compared("bce", x, target, reduction, loss, derivative)
 
 
 def _bounded_log(log: Callable[[Any], Any], x: Any, pole: int) -> Any:

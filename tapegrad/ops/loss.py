@@ -67,10 +67,10 @@ def mse(
     def loss(x: Any, t: Any) -> Any:
         return (error := x - t) * error
 
-    def slope(x: Any, t: Any) -> Any:
+    def derivative(x: Any, t: Any) -> Any:
         return (error := x - t) + error  # NumPy would convert a factor of 2 to an array
 
-    return compared("mse", x, target, reduction, loss, slope)
+    return compared("mse", x, target, reduction, loss, derivative)
 
 
 @op(elementwise_loss_shape, eager=True)
@@ -252,12 +252,12 @@ def hinge(
         lack = 1 - x * t
         return engine(lack).relu(lack)
 
-    def slope(x: Any, t: Any) -> Any:
+    def derivative(x: Any, t: Any) -> Any:
         lack = 1 - x * t
         primitives = engine(lack)
         return primitives.where(primitives.greater(lack, 0), -t, 0)
 
-    return compared("hinge", x, target, reduction, loss, slope)
+    return compared("hinge", x, target, reduction, loss, derivative)
 
 
 @op(row_loss_shape, eager=True)

@@ -137,12 +137,12 @@ def layer_norm(
         wanted = [grads.wants(operand) for operand in operands]
         primitives = engine(dy, x.data, weight.data)
 
-        def slopes(x: Any, eps: Any) -> tuple[Any, ...]:
+        def derivatives(x: Any, eps: Any) -> tuple[Any, ...]:
             found = primitives.layer_norm_back(x, weight.data, dy, eps, wanted)
             return tuple(one for one in found if one is not None)
 
         units = tuple(unit for unit, is_wanted in zip((-1, 0, 0), wanted, strict=True) if is_wanted)
-        found = _in_range(x.data, -1, eps, slopes, (*units, -1))
+        found = _in_range(x.data, -1, eps, derivatives, (*units, -1))
         for operand, gradient in zip(compress(operands, wanted), found, strict=False):
             grads.add(operand, gradient)
 

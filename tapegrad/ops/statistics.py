@@ -100,9 +100,9 @@ def std(
         primitives = engine(centred)
         variance = primitives.sum(centred * centred, axis, keepdims=True) * scale
         is_flat = primitives.equal(variance, 0)
-        slope = dy.reshape(variance.shape) / primitives.map("sqrt", primitives.where(is_flat, 1, variance)) * scale
-        slope = engine(slope, is_flat).where(is_flat, 0, slope)  # the incoming gradient may be infinite
-        grads.add(x, spread_over(slope, x.shape, axis) * centred)
+        derivative = dy.reshape(variance.shape) / primitives.map("sqrt", primitives.where(is_flat, 1, variance)) * scale
+        derivative = engine(derivative, is_flat).where(is_flat, 0, derivative)  # the incoming gradient may be infinite
+        grads.add(x, spread_over(derivative, x.shape, axis) * centred)
 
     return tape.record(out, (x,), backward)
 

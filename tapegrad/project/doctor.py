@@ -199,10 +199,10 @@ def _behaviour(answer: Answer) -> Iterator[Finding]:
             Verdict.WRONG, f"mypy does not know that this is (2, 4): {product}: {answer.revealed or 'no word'}"
         )
     message = _message()
-    if answer.refused == message:
-        yield Finding(Verdict.OK, f"mypy refuses {mistake}, as Python does: {message}")
+    if answer.rejected == message:
+        yield Finding(Verdict.OK, f"mypy rejects {mistake}, as Python does: {message}")
     else:
-        yield Finding(Verdict.WRONG, f"mypy does not refuse {mistake}, which Python does: {message}")
+        yield Finding(Verdict.WRONG, f"mypy does not reject {mistake}, which Python does: {message}")
 
 
 def _message() -> str:
@@ -214,5 +214,5 @@ def _message() -> str:
         x @ x
     except ShapeError as error:
         return str(error)
-    message = "the last line of the program is meant to be refused"
+    message = "the last line of the program is meant to be rejected"
     raise AssertionError(message)

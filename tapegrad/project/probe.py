@@ -31,12 +31,12 @@ class Answer(NamedTuple):
 
     Attributes:
         revealed: The report on line 4, the type of a product.
-        refused: The report on line 5, where the sizes do not match.
+        rejected: The report on line 5, where the sizes do not match.
         failed: All other output, if mypy could not run at all.
     """
 
     revealed: str
-    refused: str
+    rejected: str
     failed: str
 
     @property
@@ -59,6 +59,6 @@ def probe(folder: Path, settings: Settings) -> Answer:
     on_probe = [report for report in reports if Path(report.file).name == file.name]
     return Answer(
         revealed=next((report.text for report in on_probe if report.line == 4), ""),
-        refused=next((report.text for report in on_probe if report.line == 5 and report.code == CODE), ""),
+        rejected=next((report.text for report in on_probe if report.line == 5 and report.code == CODE), ""),
         failed="",
     )

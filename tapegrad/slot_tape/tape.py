@@ -194,9 +194,9 @@ class SlotTape:
             message = f"{call}: a variance is {variances.min():.6g} but must be at least 0"
             raise ValueError(message)
         if x_data is None or not slot.length:
-            slope = scales / np.sqrt(variances.reshape((rows, 1)) + slot.dtype.type(EPS))
+            derivative = scales / np.sqrt(variances.reshape((rows, 1)) + slot.dtype.type(EPS))
             anywhere = np.zeros((rows, columns), slot.dtype)  # a linear function has the same gradient everywhere
-            return self._record("layer_norm", (x,), slot, of_function(lambda x: _centred(x) * slope, anywhere))
+            return self._record("layer_norm", (x,), slot, of_function(lambda x: _centred(x) * derivative, anywhere))
         value = self._value(call, x, x_data, "x").reshape((rows, columns))
         largest = np.abs(value).max().astype(np.float64)
         check_moment("mean", means, value.mean(1), largest)

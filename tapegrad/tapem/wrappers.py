@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 def positive_only(x: Tensor[Any, Any, Any]) -> None:
     """Reject elements that have no logarithm."""
-    refused = x.numpy()[x.numpy() <= 0]
-    if refused.size:
-        message = f"the least of x is {refused.min():.6g} but it must be above 0"
+    rejected = x.numpy()[x.numpy() <= 0]
+    if rejected.size:
+        message = f"the least of x is {rejected.min():.6g} but it must be above 0"
         raise ValueError(message)
 
 

@@ -1,4 +1,4 @@
-"""Rooms for large results: one is used again when nobody can see into it, and never before."""
+"""BufferPool for large results: one is used again when nobody can see into it, and never before."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import tapegrad as tg
 from tapegrad import nn, optim
 from tapegrad.backend import buffers
-from tapegrad.backend.buffers import ROOMS, Rooms, accumulate
+from tapegrad.backend.buffers import BUFFERS, BufferPool, accumulate
 
 LARGE = (512, 513)  # a million bytes of float32
 
@@ -22,12 +22,12 @@ def place_of(x: Any) -> int:
 
 
 def test_a_room_that_nobody_sees_is_used_again() -> None:
-    house = Rooms()
-    first = house.empty(LARGE, np.float32)
+    pool = BufferPool()
+    first = pool.empty(LARGE, np.float32)
     place = place_of(first)
 
     del first
-    again = house.empty((513, 512), np.int32)
+    again = pool.empty((513, 512), np.int32)
 
     assert (place_of(again), again.shape) == (place, (513, 512))
     assert again.dtype == np.int32
@@ -53,72 +53,72 @@ LOOKS: dict[str, Any] = {
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=list(LOOKS))
 def test_a_room_that_somebody_sees_is_nobody_elses(look: Any) -> None:
-    house = Rooms()
-    first = house.empty(LARGE, np.float32)
+    pool = BufferPool()
+    first = pool.empty(LARGE, np.float32)
     place = place_of(first)
     seen = look(first)
 
     del first
     gc.collect()
-    others = [house.empty(LARGE, np.float32) for _ in range(3)]
+    others = [pool.empty(LARGE, np.float32) for _ in range(3)]
 
     assert place not in map(place_of, others)
     del seen
     gc.collect()
-    assert place_of(house.empty(LARGE, np.float32)) == place
+    assert place_of(pool.empty(LARGE, np.float32)) == place
 
 
 def test_small_arrays_come_from_the_allocator() -> None:
-    house = Rooms()
+    pool = BufferPool()
 
-    x = house.empty((3, 4), np.float32)
+    x = pool.empty((3, 4), np.float32)
 
     assert x.flags.owndata
-    assert house.nbytes == 0
+    assert pool.nbytes == 0
 
 
 def test_no_more_stays_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "_ALL", 5 << 20)
-    house = Rooms()
+    pool = BufferPool()
 
-    held = [house.empty((1 << 20,), np.uint8) for _ in range(7)]
+    held = [pool.empty((1 << 20,), np.uint8) for _ in range(7)]
 
-    assert house.nbytes == 5 << 20
+    assert pool.nbytes == 5 << 20
     assert [x.flags.owndata for x in held] == [False] * 5 + [True] * 2
     assert len(set(map(place_of, held))) == 7
     del held
-    other = house.empty((3 << 20,), np.uint8)  # makes space: the rooms before it are in nobody's way any more
+    other = pool.empty((3 << 20,), np.uint8)  # makes space: the buffers before it are in nobody's way any more
     assert not other.flags.owndata
-    assert house.nbytes == 5 << 20
-    assert house.empty((6 << 20,), np.uint8).flags.owndata
-    house.clear()
-    assert house.nbytes == 0
+    assert pool.nbytes == 5 << 20
+    assert pool.empty((6 << 20,), np.uint8).flags.owndata
+    pool.clear()
+    assert pool.nbytes == 0
 
 
 def test_a_like_array_has_the_axes_in_the_same_order_in_memory() -> None:
     x = np.empty((4, 64, 63, 65), np.float32).transpose(0, 3, 1, 2)
 
-    y, counts, small = ROOMS.empty_like(x), ROOMS.empty_like(x, np.int64), ROOMS.empty_like(x[:1, :2])
+    y, counts, small = BUFFERS.empty_like(x), BUFFERS.empty_like(x, np.int64), BUFFERS.empty_like(x[:1, :2])
 
     assert y.strides == x.strides
     assert counts.strides == tuple(2 * step for step in x.strides)
     assert small.strides == np.empty_like(x[:1, :2]).strides
-    assert ROOMS.empty_like(x, shape=(3, 5, 2, 7)).strides == (280, 4, 140, 20)
+    assert BUFFERS.empty_like(x, shape=(3, 5, 2, 7)).strides == (280, 4, 140, 20)
 
 
 def test_threads_share_no_room() -> None:
-    house = Rooms()
+    pool = BufferPool()
 
     def work(number: int) -> bool:
         for _ in range(200):
-            x = house.empty(LARGE, np.float32)
+            x = pool.empty(LARGE, np.float32)
             x[:] = number
             if not (x == number).all():
                 return False
         return True
 
-    with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(work, range(4)))
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(work, range(4)))
 
 
 def test_what_a_user_holds_stays_as_it_was_through_training() -> None:
@@ -137,33 +137,33 @@ def test_what_a_user_holds_stays_as_it_was_through_training() -> None:
         copies += [x.numpy(copy=True) for x in kept]
         opt.step(grads, allow_unused=True)
 
-    assert ROOMS.nbytes > 0
+    assert BUFFERS.nbytes > 0
     for now, then in zip(held, copies, strict=True):
         np.testing.assert_array_equal(now, then)
 
 
 def test_steps_of_training_need_no_more_rooms_than_the_first_few() -> None:
-    ROOMS.clear()
+    BUFFERS.clear()
     images, w = tg.uniform((16, 3, 32, 30), rng=0), tg.uniform((16, 3, 3, 3), rng=1)
     counts = []
 
     for _ in range(6):
         y = tg.max_pool2d(tg.relu(tg.conv2d(images, w.trace())), 2)
         y.sum().backward()
-        counts.append(ROOMS.nbytes)
+        counts.append(BUFFERS.nbytes)
 
     assert counts[1] == counts[-1] > 0
 
 
 def in_a_room(shape: tuple[int, ...]) -> Any:
-    array = ROOMS.empty(shape, np.float32)
+    array = BUFFERS.empty(shape, np.float32)
     array.fill(1)
     return array
 
 
 OWNED: dict[str, Any] = {
     "memory of its own": lambda: np.ones(LARGE, np.float32),
-    "a room": lambda: in_a_room(LARGE),
+    "a buffer": lambda: in_a_room(LARGE),
     "another shape of what nobody holds": lambda: np.ones((513, 512), np.float32).T,
 }
 
@@ -180,7 +180,7 @@ def test_a_sum_that_nobody_else_sees_grows_in_its_place(made: Any) -> None:
 
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
-@pytest.mark.parametrize("made", [OWNED["memory of its own"], OWNED["a room"]], ids=["memory of its own", "a room"])
+@pytest.mark.parametrize("made", [OWNED["memory of its own"], OWNED["a buffer"]], ids=["memory of its own", "a buffer"])
 def test_a_sum_that_somebody_sees_stays_as_it_was(made: Any, look: Any) -> None:
     values = {"x": made()}
     place, seen = place_of(values["x"]), look(values["x"])

@@ -68,7 +68,7 @@ def test_an_engine_is_found_whichever_value_is_the_first_that_is_seen(order: str
     assert run.stdout == "Autodiff\n", run.stderr
 
 
-def test_a_value_of_no_engine_is_refused() -> None:
+def test_a_value_of_no_engine_is_rejected() -> None:
     with pytest.raises(TypeError, match=r"^no engine computes with a list$"):
         engine([1.0])
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tapegrad.backend import engine, fast
-from tapegrad.backend.buffers import ROOMS, is_of_its_own, unseen
+from tapegrad.backend.buffers import BUFFERS, is_of_its_own, unseen
 from tapegrad.backend.fast import use_fast
 from tapegrad.backend.threads import set_threads
 
@@ -26,7 +26,7 @@ def _with_kernels() -> Iterator[None]:
     set_threads(None)
 
 
-OWN: dict[str, Any] = {"own": lambda: np.ones(3), "room": lambda: ROOMS.empty((512, 513), np.float32)}
+OWN: dict[str, Any] = {"own": lambda: np.ones(3), "room": lambda: BUFFERS.empty((512, 513), np.float32)}
 
 
 @pytest.mark.parametrize("made_of", OWN.values(), ids=OWN)
@@ -80,7 +80,7 @@ def test_one_number_everywhere_need_not_lie_in_a_row() -> None:
     assert x.tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
 
 
-REFUSED: dict[str, tuple[Any, Any, list[int]]] = {
+REJECTED: dict[str, tuple[Any, Any, list[int]]] = {
     "columns before rows beside it": (lambda x, y: x + y, [np.ones((3, 5)), np.ones((5, 3)).T], [0]),
     "columns before rows": (lambda x, y: x + y, [np.ones((5, 3)).T, np.ones((3, 5))], [0]),
     "one result in two places": (lambda x, y: (x + y, x + y), [np.ones(5), np.ones(5)], [0, 1]),
@@ -91,7 +91,7 @@ REFUSED: dict[str, tuple[Any, Any, list[int]]] = {
 }
 
 
-@pytest.mark.parametrize(("function", "arrays", "where"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("function", "arrays", "where"), REJECTED.values(), ids=REJECTED)
 def test_what_cannot_be_changed_is_left_alone(function: Any, arrays: Any, where: list[int]) -> None:
     assert changes(function, [arrays], where) is None
 

@@ -160,7 +160,7 @@ def as_a_stranger() -> list[str]:
 
 
 def test_an_unknown_user_without_a_home_computes_with_kernels(tmp_path: Path) -> None:
-    # Numba refuses to keep a kernel that it finds no place for, and a large softmax once failed.
+    # Numba rejects to keep a kernel that it finds no place for, and a large softmax once failed.
     for path in (tmp_path, *tmp_path.parents[:2]):
         path.chmod(0o755)
 

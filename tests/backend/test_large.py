@@ -134,7 +134,7 @@ def test_overflow_is_what_the_caller_wants_of_it_on_each_thread() -> None:
     assert {str(one.message) for one in seen} == {"overflow encountered in exp"}
 
 
-def test_shapes_that_do_not_broadcast_are_refused_as_small_ones_are() -> None:
+def test_shapes_that_do_not_broadcast_are_rejected_as_small_ones_are() -> None:
     y: Any = tg.ones((3, 40_000))
 
     with pytest.raises(tg.ShapeError, match=r"^mul: x \(2, 40000\) and y \(3, 40000\) do not broadcast"):

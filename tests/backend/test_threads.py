@@ -69,11 +69,11 @@ def test_a_failure_ends_the_work_and_is_raised() -> None:
 
 
 def test_one_thread_does_it_all_where_there_can_be_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
+    def reject(*_: Any) -> None:
         message = "can't start new thread"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(threads, "start_new_thread", refuse)
+    monkeypatch.setattr(threads, "start_new_thread", reject)
     parts: list[tuple[int, int]] = []
     set_threads(3)
 

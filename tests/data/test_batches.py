@@ -1,4 +1,4 @@
-"""Batches: which rows come, in which order, and what is refused."""
+"""Batches: which rows come, in which order, and what is rejected."""
 
 from __future__ import annotations
 
@@ -109,12 +109,12 @@ def test_one_tensor_gives_tensors_and_several_give_tuples() -> None:
         ((), 2, "batches: there is no tensor"),
     ],
 )
-def test_what_does_not_fit_is_refused_at_once(tensors: Any, size: int, message: str) -> None:
+def test_what_does_not_fit_is_rejected_at_once(tensors: Any, size: int, message: str) -> None:
     with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
         batches(*tensors, size=size)
 
 
-def test_a_tape_is_refused() -> None:
+def test_a_tape_is_rejected() -> None:
     with pytest.raises(TapeError, match=r"^batches: y has a tape but must have none$"):
         batches(X, Y.trace(), size=2)
 
@@ -161,7 +161,7 @@ def test_draws_of_others_from_the_same_generator_do_not_change_the_pass_that_goe
     assert other.random() == rng.random()
 
 
-def test_a_file_of_other_batches_is_refused_and_the_pass_stays(tmp_path: Path) -> None:
+def test_a_file_of_other_batches_is_rejected_and_the_pass_stays(tmp_path: Path) -> None:
     passed, other = batches(X, Y, size=2, rng=0), batches(X, Y, size=3, rng=0)
     io.save({"batches": passed}, tmp_path / "run.npz")
 
@@ -227,12 +227,12 @@ def test_a_list_of_tensors_is_a_dataset() -> None:
         ([ones((2,)), ones((2,), np.float64)], DTypeError, "batches: example 1 is float64 but example 0 is float32"),
     ],
 )
-def test_examples_that_do_not_fit_are_refused(examples: Any, error: Any, message: str) -> None:
+def test_examples_that_do_not_fit_are_rejected(examples: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         list(batches(examples, size=2, shuffle=False))
 
 
-def test_a_dataset_beside_another_is_refused() -> None:
+def test_a_dataset_beside_another_is_rejected() -> None:
     both: Any = (X, [1, 2])
 
     with pytest.raises(DTypeError, match=r"^batches: y is a list, not a tensor$"):

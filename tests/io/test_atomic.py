@@ -113,27 +113,27 @@ def test_whichever_byte_is_the_last_to_be_written_the_old_file_stays(tmp_path: P
 
 
 @pytest.mark.parametrize("call", ["open", "replace"])
-def test_what_the_system_refuses_leaves_the_old_file_and_says_which(
+def test_what_the_system_rejects_leaves_the_old_file_and_says_which(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     path = tmp_path / "model.npz"
     save(Linear(3, 2, rng=0), path)
     before = path.read_bytes()
 
-    def refuse(self: Path, *_: object) -> Any:
+    def reject(self: Path, *_: object) -> Any:
         raise PermissionError(13, "Permission denied", str(self))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, call, refuse)
-        with pytest.raises(PermissionError) as refused:
+        patch.setattr(Path, call, reject)
+        with pytest.raises(PermissionError) as rejected:
             save(Linear(3, 2, rng=1), path)
 
-    assert refused.value.filename == str(path)
+    assert rejected.value.filename == str(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_link_to_nothing_or_to_itself_is_written_through_or_refused(tmp_path: Path) -> None:
+def test_a_link_to_nothing_or_to_itself_is_written_through_or_rejected(tmp_path: Path) -> None:
     ahead, around = tmp_path / "ahead.npz", tmp_path / "around.npz"
     ahead.symlink_to(tmp_path / "model.npz")
     around.symlink_to(around)

@@ -1,4 +1,4 @@
-"""Checkpoints: what comes back, what is refused, and that a refusal changes nothing."""
+"""Checkpoints: what comes back, what is rejected, and that a rejection changes nothing."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_whatever_is_saved_comes_back_bit_for_bit(
 
 @any_format
 def test_a_file_of_another_model_lists_all_that_differs_and_changes_nothing(tmp_path: Path, suffix: str) -> None:
-    linear: Any = Linear  # mypy refuses the second model before it runs
+    linear: Any = Linear  # mypy rejects the second model before it runs
     other = Sequential(linear(3, 4, rng=0), linear(4, 2, bias=False, rng=1))
     here = Sequential(linear(3, 4, rng=2), linear(5, 2, rng=3))
     here[0].bias = Param(zeros((4,), np.float64))
@@ -138,10 +138,10 @@ def test_a_file_of_another_model_lists_all_that_differs_and_changes_nothing(tmp_
     before = values(here)
 
     save(other, tmp_path / f"other.{suffix}")
-    with pytest.raises(FileError) as refused:
+    with pytest.raises(FileError) as rejected:
         load(here, tmp_path / f"other.{suffix}")
 
-    assert str(refused.value) == (
+    assert str(rejected.value) == (
         f"load: other.{suffix} does not fit Sequential, which stays as it is:\n"
         "  layers.0.bias is float32 (4,) in the file but float64 (4,) is expected\n"
         "  layers.0.extra () is not in the file\n"
@@ -153,7 +153,7 @@ def test_a_file_of_another_model_lists_all_that_differs_and_changes_nothing(tmp_
 
 
 @any_format
-def test_a_truncated_file_is_refused_wherever_it_ends(tmp_path: Path, suffix: str) -> None:
+def test_a_truncated_file_is_rejected_wherever_it_ends(tmp_path: Path, suffix: str) -> None:
     module, path = Linear(3, 2, rng=0), tmp_path / f"model.{suffix}"
     save(module, path)
     whole, before = path.read_bytes(), values(module)
@@ -166,7 +166,7 @@ def test_a_truncated_file_is_refused_wherever_it_ends(tmp_path: Path, suffix: st
     assert values(module) == before
 
 
-def test_one_wrong_bit_in_the_values_is_refused(tmp_path: Path) -> None:
+def test_one_wrong_bit_in_the_values_is_rejected(tmp_path: Path) -> None:
     module, path = Linear(3, 2, bias=False, rng=0), tmp_path / "model.npz"
     save(module, path)
     whole = path.read_bytes()
@@ -186,7 +186,7 @@ class Trap:
 
 
 @pytest.mark.parametrize("suffix", ["npz", "safetensors"])
-def test_foreign_and_pickled_files_are_refused_and_nothing_in_them_runs(tmp_path: Path, suffix: str) -> None:
+def test_foreign_and_pickled_files_are_rejected_and_nothing_in_them_runs(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"model.{suffix}"
     trap: Any = np.array([Trap()], object)
     contents: list[bytes] = [b"", b"hello", pickle.dumps(Trap())]
@@ -208,7 +208,7 @@ def test_a_missing_file_is_pythons_own_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "suffix"), [("model.pt", ".pt"), ("model", "none"), ("model.NPZ", ".NPZ")])
-def test_an_unknown_suffix_is_refused_both_ways(tmp_path: Path, name: str, suffix: str) -> None:
+def test_an_unknown_suffix_is_rejected_both_ways(tmp_path: Path, name: str, suffix: str) -> None:
     module = Linear(3, 2, rng=0)
     (tmp_path / name).write_bytes(b"")
 
@@ -230,7 +230,7 @@ def test_safetensors_is_named_where_it_is_missing(tmp_path: Path, monkeypatch: p
     assert not list(tmp_path.iterdir())
 
 
-def test_two_parameters_of_one_path_are_refused(tmp_path: Path) -> None:
+def test_two_parameters_of_one_path_are_rejected(tmp_path: Path) -> None:
     bag: Any = Bag({"a.b": np.ones(2, np.float32)})
     bag.values["a"] = {"b": Param(ones((3,)))}
 
@@ -249,7 +249,7 @@ class Bag2(Module):
         self.b = Linear(2, 3, bias=False, rng=0)
 
 
-def test_what_has_no_parameters_to_save_is_refused(tmp_path: Path) -> None:
+def test_what_has_no_parameters_to_save_is_rejected(tmp_path: Path) -> None:
     wrong: Any = [1.0]
 
     with pytest.raises(FileError, match=r"^save: saved is list, which has no state to save$"):

@@ -70,7 +70,7 @@ class Trained:
 
 
 def attempt(content: bytes, suffix: str, kept: Trained, folder: Path) -> str:
-    """Load a file and returns what it is refused with, if it is; whatever it holds, all promises are kept."""
+    """Load a file and returns what it is rejected with, if it is; whatever it holds, all promises are kept."""
     path = folder / f"model.{suffix}"
     path.write_bytes(content)
     before = kept.bits()
@@ -231,7 +231,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("content", "suffix", "words"), CASES)
-def test_a_hostile_file_is_refused_in_words_and_nothing_else_happens(
+def test_a_hostile_file_is_rejected_in_words_and_nothing_else_happens(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, suffix: str, words: str
 ) -> None:
     module, path = nn.Linear(3, 2, rng=0), tmp_path / f"model.{suffix}"
@@ -239,12 +239,12 @@ def test_a_hostile_file_is_refused_in_words_and_nothing_else_happens(
     before = [parameter.tolist() for parameter in module.parameters().values()]
 
     tracemalloc.start()
-    with pytest.raises(FileError, match=f"^load: model.{suffix} (is damaged|does not fit)") as refused:
+    with pytest.raises(FileError, match=f"^load: model.{suffix} (is damaged|does not fit)") as rejected:
         load(module, path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert words.lower() in str(refused.value).lower()
+    assert words.lower() in str(rejected.value).lower()
     assert [parameter.tolist() for parameter in module.parameters().values()] == before
     assert peak <= 2 * len(content) + ROOM
     assert capsys.readouterr() == ("", "")
@@ -287,7 +287,7 @@ def test_the_payload_of_a_nan_and_the_least_numbers_come_back(tmp_path: Path, su
     assert np.asarray(again.weight.data).view(np.uint32).tolist() == [[bits] * 2] * 3
 
 
-def test_a_truth_value_that_is_neither_is_refused(tmp_path: Path) -> None:
+def test_a_truth_value_that_is_neither_is_rejected(tmp_path: Path) -> None:
     batches = data.batches(ones((4, 3)), size=2, rng=0)
     for suffix in ("npz", "safetensors"):
         path = tmp_path / f"run.{suffix}"
@@ -298,7 +298,7 @@ def test_a_truth_value_that_is_neither_is_refused(tmp_path: Path) -> None:
             load(batches, path)
 
 
-def test_a_state_that_is_refused_leaves_what_came_before_it_as_it_was(tmp_path: Path) -> None:
+def test_a_state_that_is_rejected_leaves_what_came_before_it_as_it_was(tmp_path: Path) -> None:
     kept = Trained(0)
     other = Trained(1)
     arrays: dict[str, Any] = {
@@ -328,7 +328,7 @@ def test_a_state_that_is_refused_leaves_what_came_before_it_as_it_was(tmp_path: 
         ("x" * 70_000, "format requires 0 <= number"),
     ],
 )
-def test_a_name_that_no_file_can_hold_is_refused_before_it_is_lost(
+def test_a_name_that_no_file_can_hold_is_rejected_before_it_is_lost(
     tmp_path: Path, suffix: str, name: str, words: str
 ) -> None:
     class Bag(nn.Module):
@@ -345,7 +345,7 @@ def test_a_name_that_no_file_can_hold_is_refused_before_it_is_lost(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dtype_that_a_format_lacks_is_refused(tmp_path: Path) -> None:
+def test_a_dtype_that_a_format_lacks_is_rejected(tmp_path: Path) -> None:
     module: Any = nn.Linear(3, 2, rng=0)
     module.wide = nn.Param(ones((2,), np.longdouble))
 
@@ -387,13 +387,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("suffix", ["npz", "safetensors"])
 @settings(max_examples=300)
 @given(cuts=CUTS)
-def test_a_mutated_file_is_loaded_or_refused(folder: Path, suffix: str, cuts: list[Cut]) -> None:
+def test_a_mutated_file_is_loaded_or_rejected(folder: Path, suffix: str, cuts: list[Cut]) -> None:
     attempt(mutated(file_of(suffix, folder), cuts), suffix, Trained(0), folder)
 
 
 @settings(max_examples=200)
 @given(cuts=CUTS)
-def test_a_mutated_array_of_an_archive_is_loaded_or_refused(folder: Path, cuts: list[Cut]) -> None:
+def test_a_mutated_array_of_an_archive_is_loaded_or_rejected(folder: Path, cuts: list[Cut]) -> None:
     attempt(rewritten(file_of("npz", folder), lambda member: mutated(member, cuts)), "npz", Trained(0), folder)
 
 
@@ -439,7 +439,7 @@ def main() -> None:
                 for at in dice.integers(1, 1 << 16, 2)
             ]
             tried(seed[:1] + mutated(seed[1:], cuts), folder, kept)
-        sys.stdout.write(f"{runs} files, each loaded or refused\n")
+        sys.stdout.write(f"{runs} files, each loaded or rejected\n")
 
 
 def guided(seeds: list[bytes], runs: int, folder: Path, kept: Trained) -> None:

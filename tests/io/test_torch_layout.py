@@ -1,4 +1,4 @@
-"""Files of PyTorch's: their names, their axes, and what is refused."""
+"""Files of PyTorch's: their names, their axes, and what is rejected."""
 
 from __future__ import annotations
 
@@ -273,10 +273,10 @@ def test_all_that_differs_is_listed_in_the_names_of_the_file_and_nothing_changes
     theirs["head.bias"] = theirs.pop("names.weight")[:2, 0].copy()
     save_file(theirs, tmp_path / "net.safetensors")
 
-    with pytest.raises(FileError) as refused:
+    with pytest.raises(FileError) as rejected:
         load(net, tmp_path / "net.safetensors", layout="torch")
 
-    assert str(refused.value).splitlines() == [
+    assert str(rejected.value).splitlines() == [
         "load: net.safetensors does not fit Net, which stays as it is:",
         "  body.0.bias is float64 (5,) in the file but float32 (5,) is expected",
         "  names.weight (7, 3) is not in the file",
@@ -287,7 +287,7 @@ def test_all_that_differs_is_listed_in_the_names_of_the_file_and_nothing_changes
         np.testing.assert_array_equal(parameter.numpy(), before[path])
 
 
-def test_an_optimizer_and_a_third_layout_are_refused(tmp_path: Path) -> None:
+def test_an_optimizer_and_a_third_layout_are_rejected(tmp_path: Path) -> None:
     net = Net()
 
     message = "load: optimizer is SGD, which is no module, as PyTorch's layout is for"

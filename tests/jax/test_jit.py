@@ -1,4 +1,4 @@
-"""Steps under `jit`: what they compute, what they carry, how often they are traced, and what they refuse."""
+"""Steps under `jit`: what they compute, what they carry, how often they are traced, and what they reject."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def test_values_read_before_a_step_stay_what_they_were() -> None:
     assert (weight.numpy() != before).any()
 
 
-def test_a_tape_from_before_a_step_is_refused() -> None:
+def test_a_tape_from_before_a_step_is_rejected() -> None:
     jitted, model = jit(step), mlp()
     opt = optim.SGD(model, lr=0.1)
     x, y = batch(0)
@@ -432,7 +432,7 @@ def test_two_objects_that_hold_the_same_share_a_program(kind: Any) -> None:
 
 
 @HOLDERS
-def test_what_a_step_sets_in_an_object_is_refused_and_put_back(kind: Any) -> None:
+def test_what_a_step_sets_in_an_object_is_rejected_and_put_back(kind: Any) -> None:
     given, x = held(kind), tg.ones((3,))
     before, deep = dict(vars(given)), list(given.deep)
 
@@ -447,12 +447,12 @@ def test_what_a_step_sets_in_an_object_is_refused_and_put_back(kind: Any) -> Non
     def emptying(given: Any, x: Any) -> Any:
         return x * given.deep.pop()[0]
 
-    refused = {
+    rejected = {
         counting: "jit: the step sets given.scale from 2.0 to 3.0, which happens but once; a Buffer is carried",
         keeping: "jit: the step sets given.shift, a tensor, which happens but once; a Buffer is carried",
         emptying: "jit: the step changes what an object or a container holds, which happens but once",
     }
-    for step, words in refused.items():
+    for step, words in rejected.items():
         with pytest.raises(TapeError, match=f"^{re.escape(words)}$"):
             jit(step)(given, x)
         assert vars(given) == before
@@ -513,7 +513,7 @@ def test_a_frozen_dataclass_with_slots_is_computed_with_and_left_as_it_is() -> N
     assert given.scale is scale
 
 
-def test_what_a_step_sets_in_a_dataclass_with_slots_is_refused() -> None:
+def test_what_a_step_sets_in_a_dataclass_with_slots_is_rejected() -> None:
     @dataclass(slots=True)
     class Total:
         sum: tg.Tensor[Any, Any]
@@ -728,7 +728,7 @@ def test_an_index_out_of_range_gives_nan() -> None:
     assert np.isnan(jit(tg.take)(tg.ones((3,)), tg.tensor([3])).item())
 
 
-# What is refused, and that nothing is half done
+# What is rejected, and that nothing is half done
 
 
 ASKED = "the numbers of a tensor are asked for, which a step under jit has only when it runs"
@@ -747,17 +747,17 @@ ASKED = "the numbers of a tensor are asked for, which a step under jit has only 
     ],
     ids=["float", "if", "numpy", "tolist", "mask", "nonzero", "masked_select"],
 )
-def test_a_step_that_asks_for_numbers_is_refused(asks: Any, call: str) -> None:
+def test_a_step_that_asks_for_numbers_is_rejected(asks: Any, call: str) -> None:
     with pytest.raises(TapeError, match=rf"^{call}: {ASKED}$"):
         jit(asks)(tg.ones((3,)))
 
 
-def test_shapes_that_do_not_fit_are_refused_in_the_words_of_the_op() -> None:
+def test_shapes_that_do_not_fit_are_rejected_in_the_words_of_the_op() -> None:
     with pytest.raises(ShapeError, match=r"^matmul: inner sizes differ: x \(2, 3\) has 3 columns but y \(4, 5\)"):
         jit(tg.matmul)(tg.ones((2, 3)), tg.ones((4, 5)))
 
 
-def test_what_is_captured_and_changed_is_refused_and_stays() -> None:
+def test_what_is_captured_and_changed_is_rejected_and_stays() -> None:
     model = mlp()
     opt, before = optim.SGD(model, lr=0.1), mlp()
 
@@ -772,7 +772,7 @@ def test_what_is_captured_and_changed_is_refused_and_stays() -> None:
     opt.step(step_gradients(model, *batch(0)))  # and can be trained as before
 
 
-def test_what_is_captured_and_assigned_is_refused_and_stays() -> None:
+def test_what_is_captured_and_assigned_is_rejected_and_stays() -> None:
     weight = nn.Param(tg.ones((2,)))
 
     words = r"^Param\.assign: value would change what is no argument of the step under jit$"
@@ -781,7 +781,7 @@ def test_what_is_captured_and_assigned_is_refused_and_stays() -> None:
     assert weight.tolist() == [1.0, 1.0]
 
 
-def test_a_generator_that_is_captured_is_refused() -> None:
+def test_a_generator_that_is_captured_is_rejected() -> None:
     rng = np.random.default_rng(0)
 
     with pytest.raises(
@@ -790,7 +790,7 @@ def test_a_generator_that_is_captured_is_refused() -> None:
         jit(lambda x: x + tg.normal((3,), rng=rng))(tg.ones((3,)))
 
 
-def test_an_attribute_that_a_step_sets_is_refused_and_put_back() -> None:
+def test_an_attribute_that_a_step_sets_is_rejected_and_put_back() -> None:
     class Counting(nn.Module):
         def __init__(self) -> None:
             self.count = 0
@@ -807,7 +807,7 @@ def test_an_attribute_that_a_step_sets_is_refused_and_put_back() -> None:
     assert model.count == 0
 
 
-def test_a_step_size_set_inside_a_step_is_refused() -> None:
+def test_a_step_size_set_inside_a_step_is_rejected() -> None:
     def scheduled(model: Any, opt: Any, x: Any, y: Any) -> None:
         opt.lr = 0.5
         step(model, opt, x, y)
@@ -832,7 +832,7 @@ def test_tapes_do_not_cross_the_border() -> None:
         jit(lambda x: x.trace() * 2.0)(x)
 
 
-def test_an_array_and_a_module_are_refused_where_a_tensor_and_a_function_are_meant() -> None:
+def test_an_array_and_a_module_are_rejected_where_a_tensor_and_a_function_are_meant() -> None:
     with pytest.raises(DTypeError, match=r"^jit: x is an ndarray; tapegrad.tensor makes a tensor of it$"):
         jit(lambda x: x)(np.ones(3))
     with pytest.raises(DTypeError, match=r"^jit: step is Sequential, a module; compile a function that calls it$"):

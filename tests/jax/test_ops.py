@@ -1,4 +1,4 @@
-"""Every op under `jit`: the values and gradients that it has without, or a refusal that says why."""
+"""Every op under `jit`: the values and gradients that it has without, or a rejection that says why."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def oracle() -> Any:
 ORACLE: Any = oracle()
 call, real = ORACLE.call, ORACLE.real
 NAMES = sorted(name for name in vars(ops) if name in OPS)
-REFUSED = {
+REJECTED = {
     "masked_select": "how many elements it gives hangs on the mask",
     "nonzero": "how many indices it gives hangs on the numbers",
 }
@@ -108,7 +108,7 @@ def computed(name: str, tensors: list[Any]) -> list[list[Any]]:
     return found
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - NOT_COMPARED - {*REFUSED}))
+@pytest.mark.parametrize("name", sorted({*NAMES} - NOT_COMPARED - {*REJECTED}))
 @pytest.mark.filterwarnings("ignore")  # NumPy warns of edges
 def test_an_op_gives_under_jit_what_it_gives_without(name: str) -> None:
     tensors = operands(name)
@@ -122,8 +122,8 @@ def test_an_op_gives_under_jit_what_it_gives_without(name: str) -> None:
             np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-4, atol=1e-5, err_msg=str(one))
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_an_op_whose_shape_hangs_on_numbers_is_refused_by_name(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(REJECTED))
+def test_an_op_whose_shape_hangs_on_numbers_is_rejected_by_name(name: str) -> None:
     tensors = operands(name)
 
     words = rf"^{name}: the numbers of a tensor are asked for, which a step under jit has only when it runs$"

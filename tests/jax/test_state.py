@@ -421,7 +421,7 @@ def test_a_step_may_catch_what_a_number_raises() -> None:
     assert [jitted(X, k).tolist() for k in (2.0, 0.0, 4.0, 0.0)] == [step(X, k).tolist() for k in (2.0, 0.0, 4.0, 0.0)]
 
 
-def test_a_number_too_large_for_a_dtype_is_refused_as_without() -> None:
+def test_a_number_too_large_for_a_dtype_is_rejected_as_without() -> None:
     jitted, x = jit(lambda x, k: x + k), tg.ones((2,), np.int8)
 
     assert jitted(x, 5).tolist() == [6, 6]
@@ -491,7 +491,7 @@ def predicting(model: Any) -> Any:
     return predict
 
 
-def test_a_parameter_that_is_read_and_not_given_is_refused_by_path() -> None:
+def test_a_parameter_that_is_read_and_not_given_is_rejected_by_path() -> None:
     model, norm, weight = nn.Sequential(nn.Linear(3, 2, rng=0)), nn.BatchNorm1d(3), nn.Param(tg.ones((3,)))
     models = {"first": [model]}
     reads: dict[str, Any] = {
@@ -527,7 +527,7 @@ def test_an_error_that_the_step_catches_is_raised_all_the_same() -> None:
         jit(careless)(X)
 
 
-def test_an_optimizer_that_is_not_given_is_refused() -> None:
+def test_an_optimizer_that_is_not_given_is_rejected() -> None:
     model = nn.Linear(3, 2, rng=0)
     opt = optim.Adam(model)
 
@@ -581,7 +581,7 @@ def test_bound_methods_partials_and_objects_that_are_called_carry_what_they_hold
             np.testing.assert_allclose(step(x).numpy(), predictor(x).numpy(), rtol=1e-6)
 
 
-def test_a_generator_that_draws_by_itself_is_refused_and_stands_where_it_stood() -> None:
+def test_a_generator_that_draws_by_itself_is_rejected_and_stands_where_it_stood() -> None:
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
 
@@ -659,14 +659,14 @@ class Yielding:
         (iterated, "an async generator function"),
     ],
 )
-def test_a_function_whose_body_runs_later_is_refused(step: Any, kind: str) -> None:
+def test_a_function_whose_body_runs_later_is_rejected(step: Any, kind: str) -> None:
     words = f"^jit: step is {kind}, whose body runs after the call; compile a function that returns its result$"
     with pytest.raises(DTypeError, match=words):
         jit(step)
 
 
 @pytest.mark.parametrize(("step", "kind"), [(Plain, "the class Plain"), (3, "an int"), (Plain(), "a Plain")])
-def test_what_is_not_called_is_refused(step: Any, kind: str) -> None:
+def test_what_is_not_called_is_rejected(step: Any, kind: str) -> None:
     with pytest.raises(DTypeError, match=f"^jit: step is {kind}, not a function$"):
         jit(step)
 

@@ -73,11 +73,11 @@ CODES = {tg.ShapeError: "tapegrad-shape", tg.DTypeError: "tapegrad-dtype", tg.Ta
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as it is written, and what comes of it: the type of its result, or the words it is refused with."""
+    """A call as it is written, and what comes of it: the type of its result, or the words it is rejected with."""
 
     written: str
     outcome: str
-    code: str = ""  # of the refusal
+    code: str = ""  # of the rejection
 
     @property
     def valid(self) -> bool:
@@ -405,7 +405,7 @@ def judged(call: Call, said: str) -> str:
             return "exact"
         if not code:
             return "missed"
-        # A call with two mistakes may be refused for either.
+        # A call with two mistakes may be rejected for either.
         return "in other words" if code == call.code else "for more" if code in CODES.values() else "in mypy's words"
     if code:
         return "false alarm"

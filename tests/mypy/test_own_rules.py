@@ -159,7 +159,7 @@ def daemon(project: Project) -> Iterator[list[str]]:
     project.python(*command, "stop")
 
 
-def test_where_rule_and_signature_both_refuse_the_rule_speaks_as_python_does(project: Project) -> None:
+def test_where_rule_and_signature_both_reject_the_rule_speaks_as_python_does(project: Project) -> None:
     project.write("program.py", SIZED)
 
     said = project.said()

@@ -197,7 +197,7 @@ def test_a_rule_that_asks_for_numpy_gets_it(project: Project, beside: str, insid
 
 
 @pytest.mark.parametrize("use", ["k == NARROW", "NARROW in {k}", "NARROW", "NARROW(1)", "isinstance(k, NARROW)"])
-def test_a_name_kept_from_when_numpy_was_not_there_is_refused_and_not_misread(project: Project, use: str) -> None:
+def test_a_name_kept_from_when_numpy_was_not_there_is_rejected_and_not_misread(project: Project, use: str) -> None:
     beside = "import numpy as np\n\nNARROW = np.float32"
     project.edit(project.rules, "\n\ndef matmul_shape", f"\n{beside}\n\n\ndef matmul_shape")
     project.edit(
@@ -280,14 +280,14 @@ def test_the_daemon_remembers_nothing_that_an_edit_has_changed(project: Project,
     project.edit(sizes, "(2, 3)", "(5, 3)")
     after = project.python(*check)
     project.edit(sizes, "(5, 3)", "(5, 12)")  # of another length, which the daemon goes by
-    refused = project.python(*check)
+    rejected = project.python(*check)
 
     said = 'Revealed type is "tapegrad.tensor.Tensor[tuple[Literal[{}]], tapegrad.tape.NoneTape, {}]"'
     assert "uses.py:7:" not in before.stdout
     assert f"uses.py:10: note: {said.format(2, FLOAT32)}" in before.stdout
     assert "uses.py:7: error: exp: x is Kind but" in after.stdout
     assert f"uses.py:10: note: {said.format(5, FLOAT32)}" in after.stdout
-    assert "uses.py:10: error: matmul: inner sizes differ: x (5, 12) has 12 columns" in refused.stdout
+    assert "uses.py:10: error: matmul: inner sizes differ: x (5, 12) has 12 columns" in rejected.stdout
 
 
 READER = """from typing import Generic, TypeVar

@@ -199,7 +199,7 @@ def _edit(node: ast.expr, text: str) -> Edit:
 
 
 def source(origin: str, text: str) -> Source:
-    """Read a program: without the functions that are refused, and with the sizes that can be hidden."""
+    """Read a program: without the functions that are rejected, and with the sizes that can be hidden."""
     tree = ast.parse(text)
     lines = text.splitlines()
     for node in tree.body:

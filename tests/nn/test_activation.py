@@ -71,7 +71,7 @@ def test_an_activation_computes_its_op(module: Any, function: Any) -> None:
 
 
 @pytest.mark.parametrize("module", [module for module, _ in OF_FLOATS])
-def test_an_activation_of_ints_is_refused(module: Any) -> None:
+def test_an_activation_of_ints_is_rejected(module: Any) -> None:
     with pytest.raises(DTypeError, match=r"x is int64 but floating is expected$"):
         module(tensor([1, 2]))
 

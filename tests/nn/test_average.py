@@ -1,4 +1,4 @@
-"""ModelEMA: what it follows, how it is kept, and what it refuses."""
+"""ModelEMA: what it follows, how it is kept, and what it rejects."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     assert "model.layers.1.running_var" in average.buffers()
 
 
-def test_a_model_that_differs_is_refused_and_nothing_changes() -> None:
+def test_a_model_that_differs_is_rejected_and_nothing_changes() -> None:
     average = ModelEMA(Linear(3, 4, rng=0))
     before = average.model.weight.tolist()
     wide: Any = Linear(3, 4)
@@ -81,7 +81,7 @@ def test_a_model_that_differs_is_refused_and_nothing_changes() -> None:
     assert average.model.weight.tolist() == before
 
 
-def test_what_it_cannot_follow_is_refused() -> None:
+def test_what_it_cannot_follow_is_rejected() -> None:
     other: Any = [Linear(3, 4)]
 
     with pytest.raises(DTypeError, match=r"^ModelEMA: model is a list, not a module$"):

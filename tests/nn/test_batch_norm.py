@@ -1,4 +1,4 @@
-"""BatchNorm1d and BatchNorm2d: what a tape changes, what moves, what is saved, and what they refuse."""
+"""BatchNorm1d and BatchNorm2d: what a tape changes, what moves, what is saved, and what they reject."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_running_statistics_are_saved_and_loaded(tmp_path: Path, suffix: str) ->
     assert fresh.buffers()["layers.0.running_mean"].tolist() == trained[0].running_mean.tolist() != [0, 0]
 
 
-def test_nothing_moves_when_the_batch_is_refused() -> None:
+def test_nothing_moves_when_the_batch_is_rejected() -> None:
     layer = BatchNorm1d(2)
 
     few = r"^layer BatchNorm1d\(2\): x \(1, 2\) has 1 numbers a channel but a variance needs 2$"
@@ -128,8 +128,8 @@ def test_nothing_moves_when_the_batch_is_refused() -> None:
     assert state(layer) == ([0, 0], [1, 1])
 
 
-def test_asked_to_train_without_a_tape_they_refuse() -> None:
-    x: Any = ROWS  # mypy refuses it before it runs
+def test_asked_to_train_without_a_tape_they_reject() -> None:
+    x: Any = ROWS  # mypy rejects it before it runs
 
     with pytest.raises(TapeError, match=r"^BatchNorm1d\.train: x has no tape but needs one$"):
         BatchNorm1d(2).train(x)
@@ -140,7 +140,7 @@ def test_asked_to_train_without_a_tape_they_refuse() -> None:
     assert BatchNorm1d(2).train(ROWS.trace()).owns_tape
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_what_does_not_fit_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^BatchNorm2d\(3\): x is \(2, 4, 5, 6\) but \(N, 3, H, W\) is expected"):
         BatchNorm2d(3)(ones((2, 4, 5, 6)))  # type: ignore[tapegrad-shape]  # under test
     with pytest.raises(ShapeError, match="Channels is 0 in channels but a named size is at least 1"):

@@ -11,7 +11,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn import AddInto, Embedding, Linear, Module, ReLU, Sequential, SplitInto, Tanh
 from tapegrad.ops import mse, normal, ones, relu, tanh, tensor, zeros
 
-linear: Any = Linear  # mypy refuses the models below before they run
+linear: Any = Linear  # mypy rejects the models below before they run
 add_into: Any = AddInto
 split_into: Any = SplitInto
 TOO_NARROW = "Linear(5, 6): x is (2, 3) but (..., 5) is expected: axis -1 is 3, not 5"
@@ -139,10 +139,10 @@ def test_no_branch_gives_no_result() -> None:
     ],
 )
 def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as rejected:
         model(x)
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
 
 
 @pytest.mark.parametrize(
@@ -153,6 +153,6 @@ def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type
         (AddInto, ValueError, "AddInto: there is no layer, so nothing to add"),
     ],
 )
-def test_what_cannot_be_a_layer_is_refused(make: Any, error: type[Exception], message: str) -> None:
+def test_what_cannot_be_a_layer_is_rejected(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         make()

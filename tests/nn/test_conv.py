@@ -1,4 +1,4 @@
-"""Convolutions as layers: how they start, what they compute, learn and refuse."""
+"""Convolutions as layers: how they start, what they compute, learn and reject."""
 
 from __future__ import annotations
 
@@ -104,19 +104,19 @@ def test_a_summary_knows_the_sizes() -> None:
         ((4, 6, 3), {"groups": 4}, "4 groups do not divide 6 channels"),
     ],
 )
-def test_sizes_that_make_no_layer_are_refused(kind: Any, sizes: Any, options: Any, message: str) -> None:
+def test_sizes_that_make_no_layer_are_rejected(kind: Any, sizes: Any, options: Any, message: str) -> None:
     with pytest.raises(ShapeError, match=f"^{kind.__name__}: {message}$"):
         kind(*sizes, **options)
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_what_does_not_fit_is_rejected() -> None:
     layer: Any = Conv2d(3, 4, 5)
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         layer(ones((2, 1, 7, 8)))
-    assert str(refused.value) == (
+    assert str(rejected.value) == (
         "layer Conv2d(3, 4, 5): x is (2, 1, 7, 8) but (..., 3, H, W) is expected: axis -3 is 1, not 3"
-    ) or str(refused.value).startswith("Conv2d(3, 4, 5, 1, 0)")
+    ) or str(rejected.value).startswith("Conv2d(3, 4, 5, 1, 0)")
     with pytest.raises(ShapeError, match=r"Conv2d\(3, 4, 5\): a window of 5 is longer than the 4 cells it slides"):
         layer(ones((3, 4, 8)))
     with pytest.raises(ShapeError, match=re.escape("x (1, 2, 3, 7, 8) has rank 5, not 4, or 3 without a batch")):
@@ -162,7 +162,7 @@ def test_same_keeps_the_sizes_where_an_odd_zero_stands_behind() -> None:
     assert Conv1d(3, 4, 2, padding="same")(ones((3, 7))).shape == (4, 7)
 
 
-def test_same_beside_a_stride_and_other_words_are_refused() -> None:
+def test_same_beside_a_stride_and_other_words_are_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^Conv2d: padding 'same' needs a stride of 1, not 2$"):
         Conv2d(3, 4, 3, stride=2, padding="same")  # type: ignore[tapegrad-shape]  # the mistake under test
     with pytest.raises(ShapeError, match=r"^Conv3d: padding 'same' needs a stride of 1, not \(1, 2, 1\)$"):
@@ -173,7 +173,7 @@ def test_same_beside_a_stride_and_other_words_are_refused() -> None:
         Conv2d(3, 4, 3, padding="full")  # type: ignore[arg-type]  # the mistake under test
 
 
-def test_numbers_of_another_rank_are_refused() -> None:
+def test_numbers_of_another_rank_are_rejected() -> None:
     with pytest.raises(
         ShapeError, match=r"^Conv2d: kernel is \(1, 2, 3\) but \(Kernel, KernelW\) is expected: rank 3, not 2$"
     ):

@@ -1,4 +1,4 @@
-"""Embedding: values, gradients, how it starts and what it refuses."""
+"""Embedding: values, gradients, how it starts and what it rejects."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_rows_start_normally_distributed() -> None:
     assert abs(numbers.std() - 1) < 0.05
 
 
-def test_an_index_beyond_the_table_is_refused() -> None:
+def test_an_index_beyond_the_table_is_rejected() -> None:
     with pytest.raises(IndexError, match=r"^take: index 4 is out of range for axis 0 of size 4$"):
         table()(tensor([0, 4]))
 
@@ -67,7 +67,7 @@ def test_floats_are_no_indices() -> None:
         table()(ones((2,)))
 
 
-def test_sizes_below_one_are_refused() -> None:
+def test_sizes_below_one_are_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^Embedding: Count is 0 in count but a named size is at least 1$"):
         Embedding(0, 3)  # type: ignore[tapegrad-shape]  # under test
     with pytest.raises(ShapeError, match=r"^Embedding: Width is -2 in width but a named size is at least 1$"):

@@ -81,6 +81,6 @@ def test_the_generator_is_the_one_that_is_given(initialize: Any) -> None:
 
 
 @pytest.mark.parametrize("initialize", ALL)
-def test_a_bias_is_refused(initialize: Any) -> None:
+def test_a_bias_is_rejected(initialize: Any) -> None:
     with pytest.raises(ShapeError, match=rf"^{initialize.__name__}: weight \(5,\) has rank 1 but needs at least 2$"):
         initialize(Param(zeros((5,))))

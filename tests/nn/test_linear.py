@@ -1,4 +1,4 @@
-"""Linear: values, gradients, how it starts and what it refuses."""
+"""Linear: values, gradients, how it starts and what it rejects."""
 
 from __future__ import annotations
 
@@ -91,19 +91,19 @@ def test_one_seed_starts_one_layer() -> None:
         ((3, -1), "Linear: Out is -1 in out_features but a named size is at least 1"),
     ],
 )
-def test_sizes_below_one_are_refused(sizes: tuple[int, int], message: str) -> None:
+def test_sizes_below_one_are_rejected(sizes: tuple[int, int], message: str) -> None:
     with pytest.raises(ShapeError, match=f"^{message}$"):
         Linear(*sizes)
 
 
-def test_another_width_is_refused() -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_another_width_is_rejected() -> None:
+    with pytest.raises(ShapeError) as rejected:
         layer()(ones((2, 5)))
 
-    assert str(refused.value) == "Linear(3, 4): x is (2, 5) but (..., 3) is expected: axis -1 is 5, not 3"
+    assert str(rejected.value) == "Linear(3, 4): x is (2, 5) but (..., 3) is expected: axis -1 is 5, not 3"
 
 
-def test_another_dtype_is_refused() -> None:
+def test_another_dtype_is_rejected() -> None:
     with pytest.raises(DTypeError, match=re.escape("Linear(3, 4): x is float64 but float32 is expected")):
         layer()(ones((2, 3), np.float64))
 

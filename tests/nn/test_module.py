@@ -141,7 +141,7 @@ def test_a_list_or_a_dict_that_holds_itself_is_gone_through_once() -> None:
 
 
 @pytest.mark.parametrize("slots", [("scale", "shift"), "scale"])
-def test_slots_in_which_no_parameter_would_be_found_are_refused(slots: Any) -> None:
+def test_slots_in_which_no_parameter_would_be_found_are_rejected(slots: Any) -> None:
     names = "scale, shift" if slots != "scale" else slots
 
     with pytest.raises(DTypeError, match=rf"^Slotted: __slots__ holds {names}, where no parameter is found$"):
@@ -379,7 +379,7 @@ def test_backward_goes_by_what_a_subclass_calls_its_parameters() -> None:
     assert {*grads} == {module.head.weight, module.head.bias}
 
 
-def test_a_module_that_exec_defines_says_what_its_op_refuses() -> None:
+def test_a_module_that_exec_defines_says_what_its_op_rejects() -> None:
     program = """
 from tapegrad import nn, ones
 

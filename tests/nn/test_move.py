@@ -63,7 +63,7 @@ def test_the_gradient_of_unflatten_is_flat() -> None:
     assert dx.numpy()[1].tolist() == list(range(15))
 
 
-def test_another_number_of_elements_is_refused() -> None:
+def test_another_number_of_elements_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^Unflatten: x \(2, 14\) has 28 elements but shape \(2, 3, 5\) has 30$"):
         Unflatten((3, 5))(ones((2, 14)))
     with pytest.raises(ShapeError, match=r"^Unflatten: shape \(3, -1\) has a negative size$"):
@@ -90,8 +90,8 @@ def test_reshape_gives_the_batch_another_size_as_well() -> None:
 
 @pytest.mark.parametrize("layer", [Reshape, Unflatten])
 @pytest.mark.parametrize("shape", [3, (2.0, 3), (True, 3), None], ids=repr)
-def test_what_is_no_shape_is_refused(layer: Any, shape: Any) -> None:
-    with pytest.raises(DTypeError) as refused:
+def test_what_is_no_shape_is_rejected(layer: Any, shape: Any) -> None:
+    with pytest.raises(DTypeError) as rejected:
         layer(shape)
 
-    assert str(refused.value) == f"{layer.__name__}: shape is {shape!r} but a tuple of ints is expected"
+    assert str(rejected.value) == f"{layer.__name__}: shape is {shape!r} but a tuple of ints is expected"

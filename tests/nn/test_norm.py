@@ -1,4 +1,4 @@
-"""The norms without a memory: how they start, what they compute and what they refuse."""
+"""The norms without a memory: how they start, what they compute and what they reject."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_parameters_go_by_their_names() -> None:
 
 
 @pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
-def test_another_width_is_refused(kind: Any) -> None:
+def test_another_width_is_rejected(kind: Any) -> None:
     name = kind.__name__
 
     with pytest.raises(
@@ -91,7 +91,7 @@ def test_norms_of_channels_are_their_ops() -> None:
     assert sorted(groups.parameters()) == sorted(each.parameters()) == ["bias", "weight"]
 
 
-def test_groups_that_do_not_divide_the_channels_are_refused() -> None:
+def test_groups_that_do_not_divide_the_channels_are_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^GroupNorm: 4 groups do not divide 6 channels$"):
         GroupNorm(4, 6)  # type: ignore[tapegrad-shape]  # under test
     with pytest.raises(ShapeError, match=r"^GroupNorm\(3, 6\): x is \(2, 5\) but \(N, 6, \.\.\.\) is expected"):

@@ -1,4 +1,4 @@
-"""Parameters: whose the values are, what an assignment does, and what it refuses."""
+"""Parameters: whose the values are, what an assignment does, and what it rejects."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_only_assign_writes() -> None:
         ([[1.0]], DTypeError, "Param.assign: value is a list, not a tensor"),
     ],
 )
-def test_assign_refuses_what_does_not_fit_and_changes_nothing(value: Any, error: type[Exception], message: str) -> None:
+def test_assign_rejects_what_does_not_fit_and_changes_nothing(value: Any, error: type[Exception], message: str) -> None:
     weight = Param(zeros((2, 3)))
 
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
@@ -88,7 +88,7 @@ def test_a_parameter_is_made_of_a_tapeless_float_tensor(value: Any, error: type[
         Param(value)
 
 
-def test_a_parameter_assigned_between_forward_and_backward_is_refused() -> None:
+def test_a_parameter_assigned_between_forward_and_backward_is_rejected() -> None:
     weight, x = Param(ones((3,))), ones((3,))
     loss: Any = sum(mul(x.trace(), weight))
 

@@ -80,7 +80,7 @@ def test_a_shared_parameter_is_frozen_by_either_path() -> None:
     assert net.first.frozen
 
 
-def test_a_pattern_without_a_path_is_refused_and_nothing_is_frozen() -> None:
+def test_a_pattern_without_a_path_is_rejected_and_nothing_is_frozen() -> None:
     net = model()
 
     message = (

@@ -1,4 +1,4 @@
-"""Places: by which name the layer was called that refuses."""
+"""Places: by which name the layer was called that rejects."""
 
 from __future__ import annotations
 
@@ -61,29 +61,29 @@ class Own(Linear[Any, Any]):
     """Inherits the guard too."""
 
 
-def refused(call: Any) -> str:
+def rejected(call: Any) -> str:
     with pytest.raises(ShapeError) as caught:
         call()
     return str(caught.value)
 
 
 def test_an_attribute_goes_by_the_class_that_calls_it() -> None:
-    assert refused(Base().plain) == f"Base.fall {SAID}"
-    assert refused(Derived().plain) == f"Base.fall {SAID}"
-    assert refused(Derived().in_a_function) == f"Derived.layers[0] {SAID}"
+    assert rejected(Base().plain) == f"Base.fall {SAID}"
+    assert rejected(Derived().plain) == f"Base.fall {SAID}"
+    assert rejected(Derived().in_a_function) == f"Derived.layers[0] {SAID}"
 
 
 def test_a_call_may_stand_on_several_lines_behind_letters_of_several_bytes() -> None:
-    assert refused(Base().over_lines) == f"Base.layers[-1][0] {SAID}"
+    assert rejected(Base().over_lines) == f"Base.layers[-1][0] {SAID}"
 
 
 def test_a_variable_goes_by_its_name() -> None:
     local, by_name, key = layer, {"ü": {1: layer}}, 1
 
-    assert refused(lambda: local(x)) == f"local {SAID}"
-    assert refused(lambda: layer(x)) == f"layer {SAID}"
-    assert refused(lambda: by_name["ü"][key](x)) == f"by_name['ü'][key] {SAID}"
-    assert refused(lambda: SimpleNamespace(fall=layer).fall(x)) == SAID
+    assert rejected(lambda: local(x)) == f"local {SAID}"
+    assert rejected(lambda: layer(x)) == f"layer {SAID}"
+    assert rejected(lambda: by_name["ü"][key](x)) == f"by_name['ü'][key] {SAID}"
+    assert rejected(lambda: SimpleNamespace(fall=layer).fall(x)) == SAID
 
 
 def test_a_name_for_what_an_object_holds_is_noted_with_its_place() -> None:
@@ -108,21 +108,21 @@ def test_a_name_for_what_an_object_holds_is_noted_with_its_place() -> None:
 
 
 def test_what_is_called_in_turn_by_something_else_has_no_place() -> None:
-    assert refused(lambda: list(map(layer, [x]))) == SAID
-    assert refused(lambda: max([x], key=layer)) == SAID
+    assert rejected(lambda: list(map(layer, [x]))) == SAID
+    assert rejected(lambda: max([x], key=layer)) == SAID
 
 
 def test_a_property_that_makes_a_layer_anew_has_no_place() -> None:
     base = Base()
 
-    assert refused(lambda: base.made(x)) == SAID
+    assert rejected(lambda: base.made(x)) == SAID
 
 
 def test_where_no_source_is_only_the_class_is_said() -> None:
     def run(written: str, kept: str | None) -> str:
         if kept is not None:
             linecache.cache["<kept>"] = (len(kept), None, [f"{kept}\n"], "<kept>")
-        return refused(lambda: exec(compile(written, "<kept>", "exec"), {"layer": layer, "x": x}))  # noqa: S102  # code of no file
+        return rejected(lambda: exec(compile(written, "<kept>", "exec"), {"layer": layer, "x": x}))  # noqa: S102  # code of no file
 
     assert run("layer(x)", None) == SAID
     assert run("layer(x)", "layer(x)") == f"layer {SAID}"
@@ -131,17 +131,17 @@ def test_where_no_source_is_only_the_class_is_said() -> None:
 
 
 def test_forward_itself_is_called_by_its_class() -> None:
-    assert refused(lambda: layer.forward(x)) == SAID.replace("Linear(3, 4)", "Linear.forward")
-    assert refused(lambda: Sequential(layer).forward(x)) == f"Sequential[0] {SAID}"
+    assert rejected(lambda: layer.forward(x)) == SAID.replace("Linear(3, 4)", "Linear.forward")
+    assert rejected(lambda: Sequential(layer).forward(x)) == f"Sequential[0] {SAID}"
 
 
 def test_a_subclass_goes_by_its_own_name() -> None:
     own = Own(3, 4)
 
-    assert refused(lambda: own(x)) == f"own {SAID.replace('Linear(3, 4)', 'Own')}"
+    assert rejected(lambda: own(x)) == f"own {SAID.replace('Linear(3, 4)', 'Own')}"
 
 
-def test_a_module_of_the_users_refuses_for_itself() -> None:
+def test_a_module_of_the_users_rejects_for_itself() -> None:
     class Narrow(Module):
         @guarded
         def forward(self, y: Tensor[tuple[Any, Any, Any], Any]) -> Any:
@@ -149,14 +149,14 @@ def test_a_module_of_the_users_refuses_for_itself() -> None:
 
     narrow = Narrow()
 
-    assert refused(lambda: narrow(x)) == "narrow Narrow: y is (2, 5) but (?, ?, ?) is expected: rank 2, not 3"
+    assert rejected(lambda: narrow(x)) == "narrow Narrow: y is (2, 5) but (?, ?, ?) is expected: rank 2, not 3"
 
 
 def test_a_forward_of_one_object_alone_speaks_for_itself() -> None:
     module = Module()
     vars(module)["forward"] = lambda y: y @ y
 
-    assert refused(lambda: module(x)) == "matmul: inner sizes differ: x (2, 5) has 5 columns but y (2, 5) has 2 rows"
+    assert rejected(lambda: module(x)) == "matmul: inner sizes differ: x (2, 5) has 5 columns but y (2, 5) has 2 rows"
 
 
 def test_an_error_of_the_users_own_is_left_as_it_is() -> None:

@@ -70,7 +70,7 @@ def test_adaptive_and_global_pools() -> None:
 
 @pytest.mark.parametrize("rank", [1, 2])
 @pytest.mark.parametrize("kind", POOLS)
-def test_a_window_with_no_room_is_refused(rank: int, kind: str) -> None:
+def test_a_window_with_no_room_is_rejected(rank: int, kind: str) -> None:
     layer = getattr(nn, f"{kind}{rank}d")(5)
 
     with pytest.raises(ShapeError, match=f"{kind}{rank}d: a window of 5 is longer than the 4 cells it slides over$"):
@@ -78,7 +78,7 @@ def test_a_window_with_no_room_is_refused(rank: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", POOLS)
-def test_a_window_with_no_room_along_one_axis_is_refused(kind: str) -> None:
+def test_a_window_with_no_room_along_one_axis_is_rejected(kind: str) -> None:
     layer = getattr(nn, f"{kind}2d")((2, 5))
 
     with pytest.raises(ShapeError, match=f"{kind}2d: a window of 5 is longer than the 4 cells it slides over$"):

@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM: how they start, what they compute, carry on and refuse."""
+"""RNN, GRU and LSTM: how they start, what they compute, carry on and reject."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_without_biases_they_are_zero(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_does_not_fit_is_refused(kind: Any) -> None:
+def test_what_does_not_fit_is_rejected(kind: Any) -> None:
     name = kind.__name__
 
     with pytest.raises(

@@ -92,7 +92,7 @@ def test_gradients_take_both_ways() -> None:
 
 
 TOO_WIDE = "Linear(5, 5): x is (2, 3) but (..., 5) is expected: axis -1 is 3, not 5"
-linear: Any = Linear  # mypy refuses the models below before they run
+linear: Any = Linear  # mypy rejects the models below before they run
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ repeated: Any = Repeated
         (lambda: Repeated(ReLU, -1), ValueError, "Repeated: times is -1 but must be at least 0"),
     ],
 )
-def test_what_cannot_be_a_layer_is_refused(make: Any, error: type[Exception], message: str) -> None:
+def test_what_cannot_be_a_layer_is_rejected(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         make()
 
@@ -200,7 +200,7 @@ def test_two_layers_are_added_or_multiplied() -> None:
 
 
 @pytest.mark.parametrize("kind", [GeneralizedAdd, GeneralizedMul])
-def test_a_second_of_another_shape_is_refused(kind: Any) -> None:
+def test_a_second_of_another_shape_is_rejected(kind: Any) -> None:
     name = kind.__name__
     message = f"{name}.second Linear(3, 1): the result is (2, 1) but (2, 5) is expected: axis 1 is 1, not 5"
     with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):

@@ -33,7 +33,7 @@ class Loss(Module):
         return mse(x, x)
 
 
-linear: Any = Linear  # mypy refuses the models below before they run
+linear: Any = Linear  # mypy rejects the models below before they run
 
 
 def test_layers_run_in_order() -> None:
@@ -85,22 +85,22 @@ def test_no_layer_changes_nothing() -> None:
     ],
 )
 def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error) as refused:
+    with pytest.raises(error) as rejected:
         model(x)
 
-    assert str(refused.value) == message
-    frames = [frame.filename for frame in traceback.extract_tb(refused.tb)]
+    assert str(rejected.value) == message
+    frames = [frame.filename for frame in traceback.extract_tb(rejected.tb)]
     assert {file for file in frames if not file.endswith("conftest.py")} == {__file__}
 
 
 def test_what_a_users_own_code_says_is_left_to_it_and_noted() -> None:
     model = Sequential(Tanh(), Sequential(Net()))
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         model(ones((6, 3)))
 
-    assert str(refused.value) == "Net.body[0] Linear(4, 5): x is (6, 3) but (..., 4) is expected: axis -1 is 3, not 4"
-    assert refused.value.__notes__ == ["in Sequential[0] Net", "in Sequential[1] Sequential"]
+    assert str(rejected.value) == "Net.body[0] Linear(4, 5): x is (6, 3) but (..., 4) is expected: axis -1 is 3, not 4"
+    assert rejected.value.__notes__ == ["in Sequential[0] Net", "in Sequential[1] Sequential"]
 
 
 def test_a_path_inside_a_users_own_code_is_no_path_from_outside() -> None:
@@ -108,20 +108,20 @@ def test_a_path_inside_a_users_own_code_is_no_path_from_outside() -> None:
         def forward(self, x: Any) -> Any:
             return Sequential(linear(4, 5, rng=0))(x)
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         Sequential(Sequential(Anonymous()))(ones((6, 3)))
 
     said = "Sequential[0] Linear(4, 5): x is (6, 3) but (..., 4) is expected: axis -1 is 3, not 4"
-    assert str(refused.value) == said
-    assert refused.value.__notes__ == ["in Sequential[0] Anonymous", "in Sequential[0] Sequential"]
+    assert str(rejected.value) == said
+    assert rejected.value.__notes__ == ["in Sequential[0] Anonymous", "in Sequential[0] Sequential"]
 
 
 def test_what_an_op_says_in_a_users_own_code_is_noted() -> None:
-    with pytest.raises(TapeError) as refused:
+    with pytest.raises(TapeError) as rejected:
         Sequential(Tanh(), Loss())(ones((6, 3)).trace())
 
-    assert str(refused.value) == "mse: target has a tape but must have none"
-    assert refused.value.__notes__ == ["in Sequential[1] Loss"]
+    assert str(rejected.value) == "mse: target has a tape but must have none"
+    assert rejected.value.__notes__ == ["in Sequential[1] Loss"]
 
 
 def test_errors_of_other_kinds_stay_as_they_are() -> None:
@@ -136,7 +136,7 @@ def test_errors_of_other_kinds_stay_as_they_are() -> None:
         ((ReLU(), zeros), "Sequential: layer 1 is a function, not a module"),
     ],
 )
-def test_what_is_no_module_is_refused(layers: Any, message: str) -> None:
+def test_what_is_no_module_is_rejected(layers: Any, message: str) -> None:
     with pytest.raises(DTypeError, match=f"^{re.escape(message)}$"):
         Sequential(*layers)
 

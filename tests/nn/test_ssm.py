@@ -1,4 +1,4 @@
-"""SSM: what it computes, that all of it learns, and what it refuses."""
+"""SSM: what it computes, that all of it learns, and what it rejects."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_summary_and_a_text_say_what_it_is() -> None:
     assert tg.summary(SSM(3, 4), ("N", 6, 3)).rows[0].output == "(N, 6, 3)"
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_what_does_not_fit_is_rejected() -> None:
     message = "SSM(3, 4): x is (2, 7, 5) but (..., Steps, 3) is expected: axis -1 is 5, not 3"
     layer: Any = SSM(3, 4)
     with pytest.raises(ShapeError, match=f"^{re.escape(message.replace('SSM', 'layer SSM'))}$"):

@@ -94,7 +94,7 @@ def test_a_summary_and_a_text_say_what_they_are(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_does_not_fit_is_refused(kind: Any) -> None:
+def test_what_does_not_fit_is_rejected(kind: Any) -> None:
     name = kind.__name__
 
     with pytest.raises(

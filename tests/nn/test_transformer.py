@@ -60,7 +60,7 @@ def test_everything_learns_whichever_operand_is_traced(kind: Any, taped: str) ->
     assert all(np.abs(grads[weight].numpy()).max() > 0 for weight in model.parameters().values())
 
 
-def test_heads_that_do_not_divide_the_width_are_refused() -> None:
+def test_heads_that_do_not_divide_the_width_are_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^MultiHeadAttention: 5 heads do not divide the width 12$"):
         MultiHeadAttention(12, 5)  # type: ignore[tapegrad-shape]  # under test
     with pytest.raises(ShapeError, match=r"5 heads do not divide the width 12$"):
@@ -69,7 +69,7 @@ def test_heads_that_do_not_divide_the_width_are_refused() -> None:
         MultiHeadAttention(12, 0)  # type: ignore[tapegrad-shape]  # under test
 
 
-def test_what_a_mask_does_not_fit_is_refused() -> None:
+def test_what_a_mask_does_not_fit_is_rejected() -> None:
     mask = ones((7, 5), np.bool_)
 
     with pytest.raises(ShapeError, match=r"mask \(7, 5\) does not broadcast to the scores, \(2, 7, 7\)$"):

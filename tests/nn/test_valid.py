@@ -32,7 +32,7 @@ def test_its_parameters_are_those_of_the_module() -> None:
     assert valid(ones((2, 5))).tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
-def test_what_is_traced_is_refused() -> None:
+def test_what_is_traced_is_rejected() -> None:
     valid: Any = Linear(5, 3, rng=0).valid()
     message = r"^Valid\(Linear\(5, 3\)\): an argument has a tape, but a valid module only predicts; detach it first$"
 

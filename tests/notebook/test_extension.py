@@ -1,4 +1,4 @@
-"""The extension in a real shell: what is refused, what runs, what is remembered."""
+"""The extension in a real shell: what is rejected, what runs, what is remembered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tapegrad.notebook.extension import Extension
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REFUSED = "matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows  [tapegrad-shape]"
+REJECTED = "matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows  [tapegrad-shape]"
 
 
 class Notebook:
@@ -55,16 +55,16 @@ def notebook(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     shell.atexit_operations()
 
 
-def test_a_cell_that_mypy_refuses_does_not_run(notebook: Notebook) -> None:
+def test_a_cell_that_mypy_rejects_does_not_run(notebook: Notebook) -> None:
     notebook("x = tg.zeros((2, 3))")
 
     told = notebook("ran = True\ny = x @ x")
 
-    assert told.strip().splitlines()[-4:] == ["In [2], line 2", "    y = x @ x", "        ^^^^^", REFUSED]
+    assert told.strip().splitlines()[-4:] == ["In [2], line 2", "    y = x @ x", "        ^^^^^", REJECTED]
     assert "ran" not in notebook.shell.user_ns
 
 
-def test_a_refused_cell_leaves_nothing_behind(notebook: Notebook) -> None:
+def test_a_rejected_cell_leaves_nothing_behind(notebook: Notebook) -> None:
     notebook("x = tg.zeros((2, 3))")
     notebook("x = tg.zeros((5, 7)); x @ x")
 
@@ -132,7 +132,7 @@ def test_the_body_of_a_timed_cell_is_checked(notebook: Notebook) -> None:
     told = notebook("%%time\nz = 1\ny = x @ x")
 
     assert "In [2], line 3\n    y = x @ x\n" in told
-    assert REFUSED in told
+    assert REJECTED in told
     assert "z" not in notebook.shell.user_ns
 
 

@@ -57,5 +57,5 @@ def test_a_notebook_shows_what_happens(name: str, monkeypatch: pytest.MonkeyPatc
     assert shown.keys() == tagged
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
-            assert output.output_type != "error" or output.ename == "Refused"  # before it ran
+            assert output.output_type != "error" or output.ename == "Rejected"  # before it ran
             assert output.get("name") != "stderr", output.text

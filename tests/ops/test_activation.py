@@ -1,4 +1,4 @@
-"""Activations: values, saturation, gradients, shapes and refusals."""
+"""Activations: values, saturation, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_activation_keeps_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_ints_are_refused(name: str) -> None:
+def test_ints_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         ACTIVATIONS[name](tensor([1, 2]))
 
@@ -151,7 +151,7 @@ def test_the_two_forms_of_gelu_are_near() -> None:
     assert 1e-4 < difference.max() < 5e-4
 
 
-def test_an_unknown_form_of_gelu_is_refused() -> None:
+def test_an_unknown_form_of_gelu_is_rejected() -> None:
     form: Any = "sigmoid"
 
     with pytest.raises(ValueError, match=r"^gelu: approximate is 'sigmoid' but 'none' or 'tanh' is expected$"):
@@ -191,12 +191,12 @@ def test_learned_slopes_keep_the_law_of_rules() -> None:
     check_shape_rule(prelu, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
-def test_slopes_that_do_not_fit_are_refused() -> None:
+def test_slopes_that_do_not_fit_are_rejected() -> None:
     number: Any = 0.25
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         prelu(real(2, 3), real(4))
-    assert str(refused.value) == "prelu: x (2, 3) and weight (4,) do not broadcast: axis -1 is 3 in x but 4 in weight"
+    assert str(rejected.value) == "prelu: x (2, 3) and weight (4,) do not broadcast: axis -1 is 3 in x but 4 in weight"
     with pytest.raises(DTypeError, match=r"^prelu: x is float64 but weight is float32$"):
         prelu(real(3), tensor([0.25]))
     with pytest.raises(DTypeError, match=r"^prelu: x is int64 but floating is expected$"):

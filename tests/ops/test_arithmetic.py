@@ -1,4 +1,4 @@
-"""Sums, differences, products and quotients: values, edges, gradients, shapes and refusals."""
+"""Sums, differences, products and quotients: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -73,27 +73,27 @@ def test_two_operands_keep_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_shapes_that_do_not_broadcast_are_refused(name: str) -> None:
+def test_shapes_that_do_not_broadcast_are_rejected(name: str) -> None:
     x, y = real(2, 3), real(4, seed=1)
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         BINARY[name](x, y)
 
-    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_two_operands_of_which_neither_is_a_tensor_are_refused(name: str) -> None:
+def test_two_operands_of_which_neither_is_a_tensor_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: neither a float nor an int is a tensor$"):
         BINARY[name](1.0, 2)
 
 
-def test_a_difference_of_bools_is_refused() -> None:
+def test_a_difference_of_bools_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^sub: x is bool but number is expected$"):
         sub(tensor([True]), tensor([False]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-def test_a_quotient_of_ints_is_refused() -> None:
+def test_a_quotient_of_ints_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^div: x is int64 but floating is expected$"):
         div(tensor([4, 2]), tensor([2, 2]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 

@@ -1,4 +1,4 @@
-"""Attention and rotary_embedding: values, masks, edges, gradients, shapes and refusals."""
+"""Attention and rotary_embedding: values, masks, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def three(n: int = 2, m: int = 5, e: int = 4, v: int = 6, batch: tuple[int, ...]
 
 HOLES: Any = tensor([[True, False, True, True, False], [False, False, False, False, False]])
 BOTH = {"mask": HOLES, "causal": True, "scale": -2.0}
-WHOLE: Any = tensor([[1, 2]])  # mypy refuses it before it runs
+WHOLE: Any = tensor([[1, 2]])  # mypy rejects it before it runs
 
 
 # scaled_dot_product_attention
@@ -238,7 +238,7 @@ def test_turning_at_its_edges() -> None:
     assert np.isfinite(spoiled[:, 2:]).all()
 
 
-# Rules and refusals
+# Rules and rejections
 
 
 def test_the_law_of_rules() -> None:
@@ -346,6 +346,6 @@ def test_the_law_of_rules() -> None:
         (lambda: rotary_embedding(real(2, 4), base=0), ValueError, "rotary_embedding: base is 0 but must be above 0"),
     ],
 )
-def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message: str) -> None:
+def test_what_does_not_fit_is_rejected(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}$"):
         call()

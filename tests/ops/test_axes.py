@@ -1,4 +1,4 @@
-"""Ops on axes: values, edges, gradients, shapes and refusals. Values are NumPy's unless a reader can see them."""
+"""Ops on axes: values, edges, gradients, shapes and rejections. Values are NumPy's unless a reader can see them."""
 
 from __future__ import annotations
 
@@ -138,11 +138,11 @@ def test_squeeze_drops_all_axes_of_one_or_those_named() -> None:
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
-def test_what_does_not_fit_is_refused(f: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_what_does_not_fit_is_rejected(f: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         f(real(2, 3, 5), *arguments)
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
 
 
 def test_the_matrices_of_a_stack_are_transposed_by_an_attribute_too() -> None:

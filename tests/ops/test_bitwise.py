@@ -1,4 +1,4 @@
-"""Bits of ints and bools: Python's values, operators, shapes and refusals."""
+"""Bits of ints and bools: Python's values, operators, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -96,13 +96,13 @@ def test_two_operands_keep_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_what_cannot_be_joined_is_refused(name: str) -> None:
+def test_what_cannot_be_joined_is_rejected(name: str) -> None:
     f, expected = BINARY[name][0], "integer or bool" if name in LOGICAL else "integer"
     x, floats = ones((2, 3), np.int64), tensor([1.0])
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         f(x, ones((4,), np.int64))
-    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
     with pytest.raises(DTypeError, match=f"^{name}: x is float32 but {expected} is expected$"):
         f(floats, floats)
     with pytest.raises(DTypeError, match=f"^{name}: y is float32 but {expected} is expected$"):

@@ -1,4 +1,4 @@
-"""Comparisons and the choice they make: values, edges, gradients, shapes and refusals."""
+"""Comparisons and the choice they make: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ def test_comparisons_keep_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
-def test_shapes_that_do_not_broadcast_are_refused(name: str) -> None:
+def test_shapes_that_do_not_broadcast_are_rejected(name: str) -> None:
     x, y = real(2, 3), real(4)
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         COMPARISONS[name](x, y)
 
-    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
-def test_two_dtypes_are_refused(name: str) -> None:
+def test_two_dtypes_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is float32 but y is int64$"):
         COMPARISONS[name](ones((3,)), tensor([1, 2, 3]))
 
@@ -121,7 +121,7 @@ def test_a_taped_condition_gets_no_gradient_and_gives_no_tape() -> None:
     assert not where(condition, ones((2,)), 0).owns_tape
 
 
-def test_a_condition_that_is_not_bool_is_refused() -> None:
+def test_a_condition_that_is_not_bool_is_rejected() -> None:
     x, ints = real(2), cast("Any", tensor([1, 0]))
     array: Any = np.array([True, False])
 
@@ -133,20 +133,20 @@ def test_a_condition_that_is_not_bool_is_refused() -> None:
         where(array, x, x)
 
 
-def test_a_choice_between_two_numbers_is_refused() -> None:
+def test_a_choice_between_two_numbers_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^where: neither a float nor a float is a tensor$"):
         where(tensor([True]), 1.0, 0.0)  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-def test_a_choice_between_two_dtypes_is_refused() -> None:
+def test_a_choice_between_two_dtypes_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^where: x is float32 but y is float64$"):
         where(tensor([True]), ones((1,)), real(1))
 
 
-def test_shapes_that_do_not_broadcast_are_refused_by_where() -> None:
+def test_shapes_that_do_not_broadcast_are_rejected_by_where() -> None:
     condition, x, y = tensor([True]), real(3), real(4)
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         where(condition, x, y)
 
-    assert str(refused.value) == "where: x (3,) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    assert str(rejected.value) == "where: x (3,) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"

@@ -1,4 +1,4 @@
-"""conv1d, conv2d and conv3d: values, edges, gradients, shapes and refusals."""
+"""conv1d, conv2d and conv3d: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -186,11 +186,11 @@ def test_a_dtype_stays(dtype: Any) -> None:
     assert (y.dtype, y.item()) == (dtype, 6)
 
 
-NUMBER: Any = 2.0  # mypy refuses it before it runs
+NUMBER: Any = 2.0  # mypy rejects it before it runs
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_other_dtypes_are_refused(rank: int) -> None:
+def test_other_dtypes_are_rejected(rank: int) -> None:
     one: Any = (1,) * rank
     x, whole, double = ones((2, 3, *one)), zeros((2, 3, *one), np.int64), ones((4, 3, *one), np.float64)
 
@@ -200,7 +200,7 @@ def test_other_dtypes_are_refused(rank: int) -> None:
         CONV[rank](whole, whole)
 
 
-def test_what_is_no_tensor_is_refused() -> None:
+def test_what_is_no_tensor_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^x is a float, not a tensor$"):
         inspect.unwrap(conv1d)(NUMBER, ones((1, 2, 3)))
     with pytest.raises(DTypeError, match=r"^w is a float, not a tensor$"):
@@ -233,15 +233,15 @@ IMAGE, FILTERS = zeros((2, 3, 7, 8)), zeros((4, 3, 3, 5))
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_refused(x: Any, w: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_what_does_not_fit_is_rejected(x: Any, w: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         conv2d(x, w, **options)
 
-    assert str(refused.value) == f"conv2d: {message}"
+    assert str(rejected.value) == f"conv2d: {message}"
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_a_kernel_longer_than_what_it_slides_over_is_refused(rank: int) -> None:
+def test_a_kernel_longer_than_what_it_slides_over_is_rejected(rank: int) -> None:
     with pytest.raises(ShapeError, match=f"^conv{rank}d: a window of 4 is longer than the 3 cells it slides over$"):
         CONV[rank](ones((1, 1, *(3,) * rank)), ones((1, 1, *(4,) * rank)))
 

@@ -1,4 +1,4 @@
-"""conv_transpose1d, 2d and 3d: values, edges, gradients, shapes and refusals."""
+"""conv_transpose1d, 2d and 3d: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_the_law_of_rules(rank: int) -> None:
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_other_dtypes_are_refused(rank: int) -> None:
+def test_other_dtypes_are_rejected(rank: int) -> None:
     one: Any = (1,) * rank
     x, whole, double = ones((2, 3, *one)), zeros((2, 3, *one), np.int64), ones((3, 4, *one), np.float64)
 
@@ -147,10 +147,10 @@ def test_other_dtypes_are_refused(rank: int) -> None:
         BACK[rank](whole, ones((3, 2, *one), np.int64))
 
 
-NUMBER: Any = 2.0  # mypy refuses it before it runs
+NUMBER: Any = 2.0  # mypy rejects it before it runs
 
 
-def test_what_is_no_tensor_is_refused() -> None:
+def test_what_is_no_tensor_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^x is a float, not a tensor$"):
         inspect.unwrap(conv_transpose1d)(NUMBER, ones((1, 2, 3)))
     with pytest.raises(DTypeError, match=r"^w is a float, not a tensor$"):
@@ -180,15 +180,15 @@ IMAGE, FILTERS = zeros((2, 3, 7, 8)), zeros((3, 4, 3, 5))
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_refused(x: Any, w: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_what_does_not_fit_is_rejected(x: Any, w: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         conv_transpose2d(x, w, **options)
 
-    assert str(refused.value) == f"conv_transpose2d: {message}"
+    assert str(rejected.value) == f"conv_transpose2d: {message}"
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_other_channels_are_refused(rank: int) -> None:
+def test_other_channels_are_rejected(rank: int) -> None:
     with pytest.raises(ShapeError, match=f"^conv_transpose{rank}d: x has 2 channels but w expects 3$"):
         BACK[rank](ones((1, 2, *(3,) * rank)), ones((3, 2, *(4,) * rank)))
 
@@ -232,7 +232,7 @@ class TestAlongAnyNumberOfAxes:
             conv_transpose, {"x": (4, 3, 5), "w": (3, 2, 4), "stride": 2}, {"x": (3, 5, 4), "w": (3, 2, 3, 2)}
         )
 
-    def test_what_does_not_fit_is_refused(self) -> None:
+    def test_what_does_not_fit_is_rejected(self) -> None:
         row: Any = zeros((2, 3))
         flat: Any = zeros((3, 4))
         whole: Any = zeros((3, 3, 1), np.int64)

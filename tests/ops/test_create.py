@@ -1,4 +1,4 @@
-"""Ops that make tensors: values, dtypes and refusals."""
+"""Ops that make tensors: values, dtypes and rejections."""
 
 from __future__ import annotations
 
@@ -106,22 +106,22 @@ def test_a_whole_number_beyond_float64_keeps_its_value() -> None:
     ],
     ids=repr,
 )
-def test_ragged_lists_are_refused(data: Any, message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_ragged_lists_are_rejected(data: Any, message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         tensor(data)
 
-    assert str(refused.value) == f"tensor: {message}"
+    assert str(rejected.value) == f"tensor: {message}"
 
 
 @pytest.mark.parametrize(
     ("data", "dtype"), [("abc", "<U3"), ([1, "a"], "<U21"), (None, "object"), ([1j], "complex128"), ([2**70], "object")]
 )
-def test_data_that_are_not_numbers_are_refused(data: Any, dtype: str) -> None:
+def test_data_that_are_not_numbers_are_rejected(data: Any, dtype: str) -> None:
     with pytest.raises(DTypeError, match=f"^tensor: data is of dtype {dtype}, neither numbers nor bools$"):
         tensor(data)
 
 
-def test_a_tensor_of_a_tensor_is_refused() -> None:
+def test_a_tensor_of_a_tensor_is_rejected() -> None:
     x: Any = ones((3,))
 
     with pytest.raises(DTypeError, match=r"^tensor: data is a tensor already; detach makes a new one of it$"):
@@ -158,14 +158,14 @@ def test_zeros_ones_and_full() -> None:
 
 
 @pytest.mark.parametrize("name", FILLED)
-def test_a_negative_size_is_refused(name: str) -> None:
+def test_a_negative_size_is_rejected(name: str) -> None:
     shape: Any = (2, -3)
 
     with pytest.raises(ShapeError, match=rf"^{name}: shape \(2, -3\) has the negative size -3$"):
         FILLED[name](shape)
 
 
-def test_a_negative_size_to_fill_is_refused() -> None:
+def test_a_negative_size_to_fill_is_rejected() -> None:
     shape: Any = (-1,)
 
     with pytest.raises(ShapeError, match=r"^full: shape \(-1,\) has the negative size -1$"):
@@ -220,11 +220,11 @@ def test_full_takes_one_size_and_a_number_of_numpy() -> None:
 
 @pytest.mark.parametrize("name", FILLED)
 @pytest.mark.parametrize("shape", [[2, 3], 2.0, True, "2", None, (2, 0.5), (2, True), np.array(2)], ids=repr)
-def test_what_is_no_shape_is_refused(name: str, shape: Any) -> None:
-    with pytest.raises(DTypeError) as refused:
+def test_what_is_no_shape_is_rejected(name: str, shape: Any) -> None:
+    with pytest.raises(DTypeError) as rejected:
         FILLED[name](shape)
 
-    assert str(refused.value) == f"{name}: shape is {shape!r} but an int or a tuple of ints is expected"
+    assert str(rejected.value) == f"{name}: shape is {shape!r} but an int or a tuple of ints is expected"
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float64, np.bool_])
@@ -241,7 +241,7 @@ def test_a_dtype_is_taken_as_such_or_by_its_scalar_type(dtype: type[np.generic])
     "dtype",
     [np.complex64, np.str_, np.bytes_, np.object_, np.datetime64, np.timedelta64, np.void, np.dtype(np.complex128)],
 )
-def test_a_dtype_that_no_op_knows_is_refused(dtype: Any) -> None:
+def test_a_dtype_that_no_op_knows_is_rejected(dtype: Any) -> None:
     name = getattr(dtype, "type", dtype).__name__.rstrip("_")
     words = f"dtype is {name} but floating, integer or bool is expected"
 
@@ -264,7 +264,7 @@ def test_a_dtype_that_no_op_knows_is_refused(dtype: Any) -> None:
         (3, "an int"),
     ],
 )
-def test_what_is_no_dtype_of_numpy_is_refused(dtype: Any, given: str) -> None:
+def test_what_is_no_dtype_of_numpy_is_rejected(dtype: Any, given: str) -> None:
     words = f"dtype is {given} but a dtype of NumPy, or its scalar type, is expected"
 
     for name, f in FILLED.items():

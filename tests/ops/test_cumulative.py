@@ -1,4 +1,4 @@
-"""Running sums, products and extremes: NumPy's values, edges, gradients, shapes and refusals."""
+"""Running sums, products and extremes: NumPy's values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 

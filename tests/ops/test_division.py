@@ -1,4 +1,4 @@
-"""Quotients and remainders: NumPy's values, gradients, shapes and refusals."""
+"""Quotients and remainders: NumPy's values, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def test_two_operands_keep_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DIVISIONS)
-def test_what_cannot_be_divided_is_refused(name: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_what_cannot_be_divided_is_rejected(name: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         DIVISIONS[name](real(2, 3), real(4))
-    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
     with pytest.raises(DTypeError, match=f"^{name}: x is bool but number is expected$"):
         DIVISIONS[name](tensor([True]), tensor([False]))
     with pytest.raises(DTypeError, match=f"^{name}: x is float64 but y is int64$"):
@@ -136,7 +136,7 @@ def test_only_what_is_left_over_has_a_gradient(x: tuple[int, ...], y: tuple[int,
     check_gradients(lambda y: divmod(0.3, y)[1] * y, real(*y), order=2)
 
 
-def test_the_law_of_divmod_and_what_it_refuses() -> None:
+def test_the_law_of_divmod_and_what_it_rejects() -> None:
     check_shape_rule(divmod, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
     with pytest.raises(ShapeError, match=r"^divmod: x \(2, 3\) and y \(4,\) do not broadcast: axis -1 is 3 in x but 4"):
         divmod(real(2, 3), real(4))

@@ -1,4 +1,4 @@
-"""Random numbers: NumPy's, by seed, spread as they should, and refusals."""
+"""Random numbers: NumPy's, by seed, spread as they should, and rejections."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_shape_is_the_one_asked_for(name: str, shape: tuple[int, ...]) -> No
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_a_negative_size_is_refused(name: str) -> None:
+def test_a_negative_size_is_rejected(name: str) -> None:
     shape: Any = (2, -3)
 
     with pytest.raises(ShapeError, match=rf"^{name}: shape \(2, -3\) has the negative size -3$"):
@@ -83,7 +83,7 @@ def test_random_numbers_spread_as_they_should() -> None:
 
 
 @pytest.mark.parametrize("name", ["normal", "uniform"])
-def test_random_numbers_that_are_no_floats_are_refused(name: str) -> None:
+def test_random_numbers_that_are_no_floats_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: dtype is int64 but floating is expected$"):
         DRAWN[name]((3,), dtype=np.int64)
 
@@ -96,12 +96,12 @@ def test_a_dtype_is_no_word(name: str) -> None:
         DRAWN[name]((3,), dtype="float32")
 
 
-def test_a_negative_deviation_is_refused() -> None:
+def test_a_negative_deviation_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^normal: std is -1 but must be at least 0$"):
         normal((3,), std=-1)
 
 
-def test_an_interval_that_ends_before_it_begins_is_refused() -> None:
+def test_an_interval_that_ends_before_it_begins_is_rejected() -> None:
     message = "uniform: high is 1.0 but must be at least 2.0, which is low"
     with pytest.raises(ValueError, match=f"^{message}$"):
         uniform((3,), low=2.0)
@@ -113,7 +113,7 @@ def test_an_interval_that_ends_before_it_begins_is_refused() -> None:
 
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("seed", ["a", 1.5, -1], ids=repr)
-def test_what_is_no_seed_is_refused(name: str, seed: Any) -> None:
+def test_what_is_no_seed_is_rejected(name: str, seed: Any) -> None:
     message = f"{name}: rng is {seed!r} but a generator, or a whole number from 0 on, is expected"
     with pytest.raises(DTypeError, match=f"^{message}$"):
         DRAWN[name]((3,), rng=seed)
@@ -129,7 +129,7 @@ def test_a_coin_falls_as_often_as_it_should() -> None:
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
-def test_a_probability_out_of_range_is_refused(p: float) -> None:
+def test_a_probability_out_of_range_is_rejected(p: float) -> None:
     with pytest.raises(ValueError, match=f"^bernoulli: p is {p} but must be from 0 to 1$"):
         bernoulli((3,), p=p)
     with pytest.raises(ValueError, match=f"^bernoulli_like: p is {p} but must be from 0 to 1$"):
@@ -154,13 +154,13 @@ def test_random_numbers_like_nothing_and_like_one(name: str, shape: tuple[int, .
     assert LIKES[name](ones(shape)).numpy().shape == shape
 
 
-def test_a_negative_deviation_like_another_is_refused() -> None:
+def test_a_negative_deviation_like_another_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^normal_like: std is -1 but must be at least 0$"):
         normal_like(ones((3,)), std=-1)
 
 
 @pytest.mark.parametrize("name", ["normal_like", "uniform_like"])
-def test_random_numbers_like_ints_are_refused(name: str) -> None:
+def test_random_numbers_like_ints_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         LIKES[name](tensor([1]))
 
@@ -204,7 +204,7 @@ def test_dropout_draws_from_the_generator_in_force() -> None:
     assert first.tolist() == dropout(x.trace(), rng=7).numpy().tolist()
 
 
-def test_dropout_keeps_the_law_of_rules_and_refuses_what_it_cannot_drop() -> None:
+def test_dropout_keeps_the_law_of_rules_and_rejects_what_it_cannot_drop() -> None:
     check_shape_rule(dropout, ((),), ((2, 3, 7),), ((2, 0),))
     with pytest.raises(DTypeError, match=r"^dropout: x is int64 but floating is expected$"):
         dropout(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test

@@ -1,4 +1,4 @@
-"""Sums of products by letter: values, edges, gradients, shapes and refusals."""
+"""Sums of products by letter: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -162,16 +162,16 @@ def test_ints_multiply() -> None:
         ("...i,...i", ((2, 5), (3, 5)), "'...' is (2,) in operands[0] but (3,) in operands[1], which do not broadcast"),
     ],
 )
-def test_subscripts_that_do_not_fit_are_refused(
+def test_subscripts_that_do_not_fit_are_rejected(
     subscripts: str, shapes: tuple[tuple[int, ...], ...], message: str
 ) -> None:
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         einsum(subscripts, *operands(shapes))
 
-    assert str(refused.value) == f"einsum: {message}"
+    assert str(rejected.value) == f"einsum: {message}"
 
 
-def test_operands_of_two_dtypes_and_numbers_are_refused() -> None:
+def test_operands_of_two_dtypes_and_numbers_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^einsum: operands\[0\] is float32 but operands\[1\] is float64$"):
         einsum("i,i", ones((3,)), real(3))
     with pytest.raises(DTypeError, match=r"^einsum: operands\[1\] is a float, not a tensor$"):
@@ -217,15 +217,17 @@ def test_tensordot_of_nothing_and_of_one() -> None:
         (((0, 1), 0), ((2, 3), (2, 3)), "axes has 2 of x but 1 of y"),
     ],
 )
-def test_axes_that_do_not_go_together_are_refused(axes: Any, shapes: tuple[tuple[int, ...], ...], message: str) -> None:
+def test_axes_that_do_not_go_together_are_rejected(
+    axes: Any, shapes: tuple[tuple[int, ...], ...], message: str
+) -> None:
     x, y = operands(shapes)
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         tensordot(x, y, axes)
 
-    assert str(refused.value) == f"tensordot: {message}"
+    assert str(rejected.value) == f"tensordot: {message}"
 
 
-def test_tensordot_of_two_dtypes_is_refused() -> None:
+def test_tensordot_of_two_dtypes_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^tensordot: x is float32 but y is float64$"):
         tensordot(ones((2, 3)), real(3, 5), 1)

@@ -1,4 +1,4 @@
-"""Elementwise ops: values, edges, gradients, shapes and refusals."""
+"""Elementwise ops: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -108,20 +108,20 @@ def test_relu_keeps_the_dtype_of_ints_and_lets_nan_and_infinity_through() -> Non
     assert math.isnan(relu(tensor(np.nan)).item())
 
 
-def test_a_bool_has_no_sign_and_is_refused() -> None:
+def test_a_bool_has_no_sign_and_is_rejected() -> None:
     for name, f in (("neg", neg), ("positive", positive), ("relu", relu)):
         with pytest.raises(DTypeError, match=f"^{name}: x is bool but number is expected$"):
             f(tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 @pytest.mark.parametrize("name", OF_FLOATS)
-def test_ints_are_refused_where_numpy_would_make_floats_of_them(name: str) -> None:
+def test_ints_are_rejected_where_numpy_would_make_floats_of_them(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         UNARY[name](tensor([1, 2]))
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_what_is_no_tensor_is_refused(name: str) -> None:
+def test_what_is_no_tensor_is_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is an ndarray, not a tensor$"):
         UNARY[name](np.ones(3))
     with pytest.raises(DTypeError, match=f"^{name}: x is a float, not a tensor$"):

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms and the error function: values, edges, gradients, shapes and refusals."""
+"""Exponentials, logarithms and the error function: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_ints_are_refused(name: str) -> None:
+def test_ints_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         UNARY[name](tensor([1, 2]))
 
@@ -156,7 +156,7 @@ def test_a_safe_logarithm_needs_something_to_add(eps: float) -> None:
         safe_log(real(3), eps=eps)
 
 
-def test_a_safe_logarithm_keeps_the_law_and_refuses_ints() -> None:
+def test_a_safe_logarithm_keeps_the_law_and_rejects_ints() -> None:
     check_shape_rule(safe_log, ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
     with pytest.raises(DTypeError, match=r"^safe_log: x is int64 but floating is expected$"):
         safe_log(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test
@@ -218,12 +218,12 @@ def test_a_sum_keeps_the_law_of_rules(f: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("f", [logaddexp, logaddexp2])
-def test_what_cannot_be_added_is_refused(f: Callable[..., Any]) -> None:
+def test_what_cannot_be_added_is_rejected(f: Callable[..., Any]) -> None:
     name = f.__name__
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         f(zeros((2, 3)), zeros((4,)))
-    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         f(tensor([1]), 2)
     with pytest.raises(DTypeError, match=f"^{name}: y is int64 but floating is expected$"):

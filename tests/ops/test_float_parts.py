@@ -1,4 +1,4 @@
-"""Floats taken apart and their neighbours: NumPy's values, gradients, shapes and refusals."""
+"""Floats taken apart and their neighbours: NumPy's values, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_ints_are_not_taken_apart(f: Any, request: pytest.FixtureRequest) -> Non
         f(tensor([1]))
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_what_does_not_fit_is_rejected() -> None:
     other = r"x \(2, 3\) and y \(4,\) do not broadcast: axis -1 is 3 in x but 4 in y$"
 
     with pytest.raises(ShapeError, match=rf"^nextafter: {other}"):

@@ -1,4 +1,4 @@
-"""Picking by index and its way back: values, edges, gradients, shapes and refusals."""
+"""Picking by index and its way back: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def test_take_keeps_the_law_of_rules() -> None:
     )
 
 
-def test_take_along_an_axis_that_is_not_there_is_refused() -> None:
+def test_take_along_an_axis_that_is_not_there_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^take: axis 2 is out of range for x \(3, 5\)$"):
         take(real(3, 5), whole([0]), 2)
     with pytest.raises(ShapeError, match=r"^take: axis 0 is out of range for x \(\)$"):
         take(real(), whole([0]))
 
 
-def test_indices_out_of_range_are_refused() -> None:
+def test_indices_out_of_range_are_rejected() -> None:
     with pytest.raises(IndexError, match=r"^take: index 5 is out of range for axis 1 of size 5$"):
         take(real(3, 5), whole([0, 5]), 1)
     with pytest.raises(IndexError, match=r"^take: index -4 is out of range for axis 0 of size 3$"):
@@ -104,7 +104,7 @@ def test_where_nothing_is_nothing_is_picked() -> None:
     check_shape_rule(take, ((2, 0), (0,), 1), ((2, 0), (3, 0), 1))
 
 
-def test_indices_that_are_not_whole_numbers_are_refused() -> None:
+def test_indices_that_are_not_whole_numbers_are_rejected() -> None:
     wrong: list[tuple[Any, str]] = [
         (tensor([0.0]), "float32 but integer is expected"),
         (tensor([True]), "bool but integer is expected"),
@@ -151,15 +151,15 @@ def test_scatter_add_keeps_the_law_of_rules() -> None:
     )
 
 
-def test_updates_of_another_shape_are_refused() -> None:
+def test_updates_of_another_shape_are_rejected() -> None:
     # NumPy would broadcast them.
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         scatter_add(real(1, 3), tensor([0, 1]), (4, 3))
 
-    assert str(refused.value) == "scatter_add: updates (1, 3) differ from what (2,) takes of (4, 3): (2, 3)"
+    assert str(rejected.value) == "scatter_add: updates (1, 3) differ from what (2,) takes of (4, 3): (2, 3)"
 
 
-def test_scattering_where_there_is_no_place_is_refused() -> None:
+def test_scattering_where_there_is_no_place_is_rejected() -> None:
     shape = real(4, 3).shape
 
     with pytest.raises(ShapeError, match=r"^scatter_add: axis 2 is out of range for x \(4, 3\)$"):
@@ -183,7 +183,7 @@ def test_select_picks_one_slice(index: int, axis: int) -> None:
     check_shape_rule(select, ((3, 5, 6), index, axis))
 
 
-def test_selecting_what_is_not_there_is_refused() -> None:
+def test_selecting_what_is_not_there_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^select: index 3 is out of range for axis 0 of x \(3, 5\)$"):
         select(real(3, 5), 3)
     with pytest.raises(IndexError, match=r"^select: index -6 is out of range for axis 1 of x \(3, 5\)$"):
@@ -227,12 +227,12 @@ def test_gather_accepts_a_numpy_array_of_indices() -> None:
     assert gather(x, indices, 1).shape == (1, 2)
 
 
-def test_gathering_what_does_not_fit_is_refused() -> None:
+def test_gathering_what_does_not_fit_is_rejected() -> None:
     x = real(3, 5)
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         gather(x, whole([[0, 1]]), 1)
-    assert str(refused.value) == "gather: indices (1, 2) has 1 along axis 0 but x (3, 5) has 3"
+    assert str(rejected.value) == "gather: indices (1, 2) has 1 along axis 0 but x (3, 5) has 3"
     with pytest.raises(ShapeError, match=r"^gather: indices \(2,\) has rank 1 but x \(3, 5\) has rank 2$"):
         gather(x, whole([0, 1]))
     with pytest.raises(ShapeError, match=r"^gather: axis 2 is out of range for x \(3, 5\)$"):

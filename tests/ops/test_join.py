@@ -1,4 +1,4 @@
-"""Joining and splitting: values, edges, gradients, shapes and refusals. Values are NumPy's."""
+"""Joining and splitting: values, edges, gradients, shapes and rejections. Values are NumPy's."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_law_of_rules() -> None:
     check_shape_rule(split, ((6, 3), 2), ((6, 3), (2, 4)), ((6, 3), (1, 2), 1), ((6, 3), 4))
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_what_does_not_fit_is_rejected() -> None:
     x, y = ones((2, 3)), ones((2, 4))
     one: Any = concat
     calls: list[tuple[Any, str]] = [
@@ -98,12 +98,12 @@ def test_what_does_not_fit_is_refused() -> None:
         (lambda: split(x, (3, -1)), "split: sections (3, -1) has the negative size -1"),  # type: ignore[tapegrad-shape]  # as above
     ]
     for call, message in calls:
-        with pytest.raises(ShapeError) as refused:
+        with pytest.raises(ShapeError) as rejected:
             call()
-        assert str(refused.value) == message
+        assert str(rejected.value) == message
 
 
-def test_two_dtypes_are_refused() -> None:
+def test_two_dtypes_are_rejected() -> None:
     one: Any = concat
     other: Any = stack
 
@@ -122,7 +122,7 @@ def test_two_dtypes_are_refused() -> None:
         (unstack, f"({2**40}, 0)", 2**40),
     ],
 )
-def test_more_parts_than_a_call_gives_are_refused_before_there_is_one(call: Any, x: str, count: int) -> None:
+def test_more_parts_than_a_call_gives_are_rejected_before_there_is_one(call: Any, x: str, count: int) -> None:
     shape = (0, 3) if x == "(0, 3)" else (count, 0)
     said = f"x {x} would be cut into {count} parts but one call gives at most 1048576"
 
@@ -200,14 +200,14 @@ def test_vectors_are_put_one_behind_the_other() -> None:
         (lambda x: concat_vectors(unstack(x[:0])), "concat_vectors: there is no tensor to join"),
     ],
 )
-def test_what_comes_neither_apart_nor_together_is_refused(call: Callable[[Any], Any], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_what_comes_neither_apart_nor_together_is_rejected(call: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         call(real(2, 3))
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
 
 
-def test_vectors_of_two_dtypes_are_refused() -> None:
+def test_vectors_of_two_dtypes_are_rejected() -> None:
     vectors: Any = [real(2), tensor([1])]
 
     with pytest.raises(DTypeError, match=r"^concat_vectors: tensors\[0\] is float64 but tensors\[1\] is int64$"):

@@ -1,4 +1,4 @@
-"""Losses of probabilities: values, edges, gradients, shapes and refusals."""
+"""Losses of probabilities: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -142,14 +142,14 @@ def test_cross_entropy_of_nothing_is_nan() -> None:
     ],
     ids=str,
 )
-def test_targets_of_another_shape_are_refused(x: tuple[int, ...], target: tuple[int, ...], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_targets_of_another_shape_are_rejected(x: tuple[int, ...], target: tuple[int, ...], message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         cross_entropy(real(*x), real(*target))
 
-    assert str(refused.value) == f"cross_entropy: {message}"
+    assert str(rejected.value) == f"cross_entropy: {message}"
 
 
-def test_labels_that_are_no_class_are_refused() -> None:
+def test_labels_that_are_no_class_are_rejected() -> None:
     x = real(2, 3)
 
     with pytest.raises(IndexError, match=r"^cross_entropy: label 3 is not one of the 3 classes of x \(2, 3\)$"):
@@ -158,7 +158,7 @@ def test_labels_that_are_no_class_are_refused() -> None:
         cross_entropy(x, tensor([0, -1]))
 
 
-def test_targets_of_another_dtype_are_refused() -> None:
+def test_targets_of_another_dtype_are_rejected() -> None:
     x = real(2, 3)
 
     with pytest.raises(DTypeError, match=r"^cross_entropy: target is float64 but integer is expected$"):
@@ -360,14 +360,14 @@ def test_the_mean_of_nothing_is_nan(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["bce", "bce_with_logits", "kl_div"])
-def test_probabilities_that_would_broadcast_are_refused(name: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_probabilities_that_would_broadcast_are_rejected(name: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         LOSSES[name](real(2, 3), real(3))
 
-    assert str(refused.value) == f"{name}: target (3,) does not fit x (2, 3): expected (2, 3)"
+    assert str(rejected.value) == f"{name}: target (3,) does not fit x (2, 3): expected (2, 3)"
 
 
-def test_labels_of_another_shape_or_no_class_are_refused_by_nll() -> None:
+def test_labels_of_another_shape_or_no_class_are_rejected_by_nll() -> None:
     x = real(2, 3)
 
     with pytest.raises(ShapeError, match=r"^nll: target \(2, 3\) does not fit x \(2, 3\): expected \(2,\)$"):
@@ -379,7 +379,7 @@ def test_labels_of_another_shape_or_no_class_are_refused_by_nll() -> None:
 
 
 @pytest.mark.parametrize("name", OF_PROBABILITIES)
-def test_ints_and_two_dtypes_are_refused(name: str) -> None:
+def test_ints_and_two_dtypes_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         LOSSES[name](tensor([1, 2]), tensor([1, 2]))
     with pytest.raises(DTypeError, match=f"^{name}: x is float32 but target is float64$"):
@@ -387,7 +387,7 @@ def test_ints_and_two_dtypes_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_taped_target_is_refused(name: str) -> None:
+def test_a_taped_target_is_rejected(name: str) -> None:
     x, target = real(2, 3), tensor([0, 1]) if name == "nll" else real(2, 3, seed=1)
 
     with pytest.raises(TapeError, match=f"^{name}: target has a tape but must have none$"):
@@ -395,20 +395,20 @@ def test_a_taped_target_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_target_that_is_no_tensor_is_refused(name: str) -> None:
+def test_a_target_that_is_no_tensor_is_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: target is an ndarray, not a tensor$"):
         LOSSES[name](real(2, 3), np.ones((2,) if name == "nll" else (2, 3)))
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_fourth_reduction_is_refused(name: str) -> None:
+def test_a_fourth_reduction_is_rejected(name: str) -> None:
     target = tensor([0, 1]) if name == "nll" else real(2, 3)
 
     with pytest.raises(ValueError, match=f"^{name}: reduction is 'avg' but 'mean', 'sum' or 'none' is expected$"):
         LOSSES[name](real(2, 3), target, reduction="avg")
 
 
-def test_options_that_do_not_fit_are_refused() -> None:
+def test_options_that_do_not_fit_are_rejected() -> None:
     x = real(2, 3)
 
     with pytest.raises(ValueError, match=r"^cross_entropy: smoothing is 1.5 but must be from 0 to 1$"):

@@ -1,4 +1,4 @@
-"""Inverses, systems and determinants: values, edges, gradients, shapes and refusals."""
+"""Inverses, systems and determinants: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_zeros_large_numbers_infinities_and_nan_are_numpys() -> None:
         np.testing.assert_array_equal(solve(x, x).numpy(), np.linalg.solve(x.numpy(), x.numpy()))
 
 
-def test_a_singular_matrix_is_refused_and_named() -> None:
+def test_a_singular_matrix_is_rejected_and_named() -> None:
     x = tensor([[1.0, 2.0], [2.0, 4.0]])
     stack = tensor([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])
 
@@ -107,14 +107,14 @@ def test_a_singular_matrix_has_a_determinant_but_no_gradient() -> None:
         ),
     ],
 )
-def test_other_shapes_are_refused(op: Any, shapes: Any, message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_other_shapes_are_rejected(op: Any, shapes: Any, message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         op(*(real(*shape) for shape in shapes))
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
 
 
-def test_ints_halves_and_two_dtypes_are_refused() -> None:
+def test_ints_halves_and_two_dtypes_are_rejected() -> None:
     whole: Any = tensor([[1, 2], [3, 4]])
 
     for op in (inv, det):

@@ -1,4 +1,4 @@
-"""Truth values and kinds of numbers: tables, edges, shapes and refusals."""
+"""Truth values and kinds of numbers: tables, edges, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_what_cannot_be_joined_is_refused(name: str) -> None:
+def test_what_cannot_be_joined_is_rejected(name: str) -> None:
     x, ints = ones((2, 3), np.bool_), tensor([1, 0, 1])
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         BINARY[name](x, ones((4,), np.bool_))
-    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but bool is expected$"):
         BINARY[name](ints, ints)
     with pytest.raises(DTypeError, match=f"^{name}: x is bool but y is int64$"):
@@ -116,13 +116,13 @@ def test_what_cannot_be_joined_is_refused(name: str) -> None:
         BINARY[name](x, 1)
 
 
-def test_the_opposite_of_an_int_is_refused() -> None:
+def test_the_opposite_of_an_int_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^logical_not: x is int64 but bool is expected$"):
         logical_not(tensor([1, 0]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_the_kind_of_an_int_is_refused(name: str) -> None:
+def test_the_kind_of_an_int_is_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         KINDS[name](tensor([1]))
 
@@ -147,7 +147,7 @@ def test_the_gradient_passes_where_there_was_a_number() -> None:
     check_gradients(lambda x: nan_to_num(x, nan=2) * x, normal((2, 3), dtype=np.float64, rng=0), order=2)
 
 
-def test_nan_to_num_keeps_the_law_and_refuses_ints() -> None:
+def test_nan_to_num_keeps_the_law_and_rejects_ints() -> None:
     check_shape_rule(nan_to_num, ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
     with pytest.raises(DTypeError, match=r"^nan_to_num: x is int64 but floating is expected$"):
         nan_to_num(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test

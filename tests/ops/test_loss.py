@@ -1,4 +1,4 @@
-"""Losses of numbers and directions: values, edges, gradients, shapes and refusals."""
+"""Losses of numbers and directions: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -146,12 +146,12 @@ def test_cosine_passes_nan_and_takes_large_vectors() -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_target_that_would_broadcast_is_refused(name: str) -> None:
+def test_a_target_that_would_broadcast_is_rejected(name: str) -> None:
     for shape, written in (((3,), "(3,)"), ((2, 1), "(2, 1)")):
-        with pytest.raises(ShapeError) as refused:
+        with pytest.raises(ShapeError) as rejected:
             LOSSES[name](real(2, 3), real(*shape))
 
-        assert str(refused.value) == f"{name}: target {written} does not fit x (2, 3): expected (2, 3)"
+        assert str(rejected.value) == f"{name}: target {written} does not fit x (2, 3): expected (2, 3)"
 
 
 def test_cosine_needs_an_axis() -> None:
@@ -160,7 +160,7 @@ def test_cosine_needs_an_axis() -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_ints_and_two_dtypes_are_refused(name: str) -> None:
+def test_ints_and_two_dtypes_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         LOSSES[name](tensor([1, 2]), tensor([1, 2]))
     with pytest.raises(DTypeError, match=f"^{name}: x is float32 but target is float64$"):
@@ -168,7 +168,7 @@ def test_ints_and_two_dtypes_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_taped_target_is_refused(name: str) -> None:
+def test_a_taped_target_is_rejected(name: str) -> None:
     x, target = real(2, 3), real(2, 3, seed=1)
 
     with pytest.raises(TapeError, match=f"^{name}: target has a tape but must have none$"):
@@ -176,18 +176,18 @@ def test_a_taped_target_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_target_that_is_no_tensor_is_refused(name: str) -> None:
+def test_a_target_that_is_no_tensor_is_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: target is an ndarray, not a tensor$"):
         LOSSES[name](real(2, 3), np.ones((2, 3)))
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_fourth_reduction_is_refused(name: str) -> None:
+def test_a_fourth_reduction_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name}: reduction is 'avg' but 'mean', 'sum' or 'none' is expected$"):
         LOSSES[name](real(2, 3), real(2, 3), reduction="avg")
 
 
-def test_options_out_of_range_are_refused() -> None:
+def test_options_out_of_range_are_rejected() -> None:
     x = real(2, 3)
 
     with pytest.raises(ValueError, match=r"^huber: delta is 0 but must be above 0$"):

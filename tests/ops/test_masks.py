@@ -1,4 +1,4 @@
-"""What a mask picks out: values, edges, gradients, shapes and refusals. Values are NumPy's."""
+"""What a mask picks out: values, edges, gradients, shapes and rejections. Values are NumPy's."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def test_filling_keeps_the_law_of_rules() -> None:
     ],
     ids=str,
 )
-def test_what_does_not_broadcast_to_it_is_refused(chosen: Any, value: Any, message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_what_does_not_broadcast_to_it_is_rejected(chosen: Any, value: Any, message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         masked_fill(real(2, 3), mask(*chosen), real(*value))
 
-    assert str(refused.value) == f"masked_fill: {message}"
+    assert str(rejected.value) == f"masked_fill: {message}"
 
 
-def test_values_and_masks_of_another_dtype_are_refused() -> None:
+def test_values_and_masks_of_another_dtype_are_rejected() -> None:
     whole, chosen, half = tensor([1, 2, 3]), tensor([True, False, True]), 0.5
 
     with pytest.raises(DTypeError, match=r"^masked_fill: value is a float but x is int64$"):
@@ -103,11 +103,11 @@ def test_where_the_mask_never_holds_nothing_is_picked() -> None:
     assert y.sum().backward()[x].tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
-def test_a_mask_that_does_not_broadcast_is_refused() -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_a_mask_that_does_not_broadcast_is_rejected() -> None:
+    with pytest.raises(ShapeError) as rejected:
         masked_select(real(2, 3), mask(4))
 
-    assert str(refused.value) == (
+    assert str(rejected.value) == (
         "masked_select: x (2, 3) and mask (4,) do not broadcast: axis -1 is 3 in x but 4 in mask"
     )
 
@@ -140,7 +140,7 @@ def test_a_scalar_has_no_axis_to_count_along() -> None:
         nonzero(tensor(3.0))  # type: ignore[tapegrad-shape]  # the mistake under test
 
 
-def test_sizes_that_a_mask_would_stretch_are_refused() -> None:
+def test_sizes_that_a_mask_would_stretch_are_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^mask \(4, 5\) does not broadcast to x \(1, 5\)$"):
         masked_fill_shape((1, 5), (4, 5), ())
     with pytest.raises(

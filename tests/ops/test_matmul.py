@@ -1,4 +1,4 @@
-"""Matrix products: values, edges, gradients, shapes and refusals."""
+"""Matrix products: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -89,23 +89,23 @@ def test_an_empty_inner_axis_sums_to_zero() -> None:
     ],
     ids=str,
 )
-def test_shapes_that_do_not_fit_are_refused(x: tuple[int, ...], y: tuple[int, ...], message: str) -> None:
+def test_shapes_that_do_not_fit_are_rejected(x: tuple[int, ...], y: tuple[int, ...], message: str) -> None:
     a, b = real(*x), real(*y)
 
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         a @ b
 
-    assert str(refused.value) == f"matmul: {message}"
+    assert str(rejected.value) == f"matmul: {message}"
 
 
-def test_a_number_is_refused() -> None:
+def test_a_number_is_rejected() -> None:
     x: Any = ones((2, 3))
 
     with pytest.raises(ShapeError, match=r"^matmul: y \(\) has rank 0 but needs at least 1$"):
         x @ 2.0
 
 
-def test_two_dtypes_are_refused() -> None:
+def test_two_dtypes_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^matmul: x is float32 but y is float64$"):
         real(2, 3).astype(np.float32) @ real(3, 5)
 
@@ -194,22 +194,22 @@ def test_products_pass_zeros_infinities_and_nan() -> None:
         ("linear", ((), (3, 5), (5,)), "x () has rank 0 but needs at least 1"),
     ],
 )
-def test_products_of_other_shapes_are_refused(name: str, shapes: Any, message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_products_of_other_shapes_are_rejected(name: str, shapes: Any, message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         (PRODUCTS | {"linear": linear})[name](*(real(*shape) for shape in shapes))
 
-    assert str(refused.value) == f"{name}: {message}"
+    assert str(rejected.value) == f"{name}: {message}"
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_products_of_two_dtypes_are_refused(name: str) -> None:
+def test_products_of_two_dtypes_are_rejected(name: str) -> None:
     x, y = FITTING[name][0]
 
     with pytest.raises(DTypeError, match=f"^{name}: x is float32 but y is float64$"):
         PRODUCTS[name](ones(x), real(*y))
 
 
-def test_linear_of_two_dtypes_is_refused() -> None:
+def test_linear_of_two_dtypes_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^linear: x is float32 but bias is float64$"):
         linear(ones((2, 3)), ones((3, 5)), real(5))
 

@@ -1,4 +1,4 @@
-"""Ops that move elements: values, edges, gradients, shapes and refusals."""
+"""Ops that move elements: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def test_sizes_and_axes_stand_in_a_tuple_or_one_by_one() -> None:
         (split, ((1.0, 3),), "split: sections is (1.0, 3) but an int or a tuple of ints is expected"),
     ],
 )
-def test_sizes_that_are_no_whole_numbers_are_refused(call: Any, given: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(DTypeError) as refused:
+def test_sizes_that_are_no_whole_numbers_are_rejected(call: Any, given: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(DTypeError) as rejected:
         call(real(4, 6), *given)
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
 
 
 @pytest.mark.parametrize("shape", [(6, 5), (30,), (-1, 2), (5, 1, -1), (2, 3, 5)], ids=str)
@@ -114,16 +114,16 @@ def test_reshape_keeps_named_sizes() -> None:
     ],
     ids=str,
 )
-def test_reshape_to_what_does_not_fit_is_refused(x: tuple[int, ...], shape: tuple[int, ...], message: str) -> None:
+def test_reshape_to_what_does_not_fit_is_rejected(x: tuple[int, ...], shape: tuple[int, ...], message: str) -> None:
     # NumPy itself takes any one negative size for -1.
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         reshape(real(*x), shape)
 
-    assert str(refused.value) == f"reshape: {message}"
+    assert str(rejected.value) == f"reshape: {message}"
 
 
 @pytest.mark.parametrize("shape", [(n for n in (2, 3)), {2, 3}, 6, "23", None], ids=lambda shape: type(shape).__name__)
-def test_reshape_to_what_is_no_shape_is_refused(shape: Any) -> None:
+def test_reshape_to_what_is_no_shape_is_rejected(shape: Any) -> None:
     kind = messages.with_article(type(shape).__name__)
 
     with pytest.raises(DTypeError, match=f"^reshape: shape is {kind} but a tuple of ints is expected$"):
@@ -176,11 +176,11 @@ def test_transpose_keeps_the_law_of_rules() -> None:
     ],
     ids=str,
 )
-def test_axes_that_do_not_name_every_axis_once_are_refused(axes: tuple[int, ...], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_axes_that_do_not_name_every_axis_once_are_rejected(axes: tuple[int, ...], message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         transpose(real(2, 3), axes)
 
-    assert str(refused.value) == f"transpose: {message}"
+    assert str(rejected.value) == f"transpose: {message}"
 
 
 # broadcast_to
@@ -221,8 +221,10 @@ def test_broadcast_to_keeps_the_law_of_rules() -> None:
     ],
     ids=str,
 )
-def test_broadcasting_to_what_does_not_fit_is_refused(x: tuple[int, ...], shape: tuple[int, ...], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_broadcasting_to_what_does_not_fit_is_rejected(
+    x: tuple[int, ...], shape: tuple[int, ...], message: str
+) -> None:
+    with pytest.raises(ShapeError) as rejected:
         broadcast_to(real(*x), shape)
 
-    assert str(refused.value) == f"broadcast_to: {message}"
+    assert str(rejected.value) == f"broadcast_to: {message}"

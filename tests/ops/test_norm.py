@@ -1,4 +1,4 @@
-"""The norms: values, edges, gradients, shapes and refusals."""
+"""The norms: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def affine(x: Any) -> tuple[Any, Any]:
     return ones(x.shape[-1:], x.dtype.type), zeros(x.shape[-1:], x.dtype.type)
 
 
-WHOLE: Any = tensor([1, 2])  # mypy refuses it before it runs
+WHOLE: Any = tensor([1, 2])  # mypy rejects it before it runs
 
 
 def test_values_that_a_reader_can_check() -> None:
@@ -404,7 +404,7 @@ def test_the_law_of_rules() -> None:
         (lambda: rms_norm(real(2), real(2), eps=-1), ValueError, "rms_norm: eps is -1 but must be above 0"),
     ],
 )
-def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message: str) -> None:
+def test_what_does_not_fit_is_rejected(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}$"):
         call()
 

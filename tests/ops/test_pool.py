@@ -1,4 +1,4 @@
-"""Pools of lines and images: values, ties, edges, gradients, shapes and refusals."""
+"""Pools of lines and images: values, ties, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -204,12 +204,12 @@ def test_an_adaptive_pool_to_a_million_cells_averages_the_windows_that_there_are
     assert y.sum().backward()[x].tolist() == [[333_333.5, 333_333, 333_333.5]]
 
 
-WHOLE: dict[int, Any] = {1: ones((2, 3), np.int64), 2: ones((2, 3, 5), np.int64)}  # mypy refuses it before it runs
+WHOLE: dict[int, Any] = {1: ones((2, 3), np.int64), 2: ones((2, 3, 5), np.int64)}  # mypy rejects it before it runs
 NUMBER: Any = 2.0
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_other_ranks_and_dtypes_are_refused(name: str) -> None:
+def test_other_ranks_and_dtypes_are_rejected(name: str) -> None:
     rank = rank_of(name)
 
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
@@ -234,16 +234,16 @@ def test_other_ranks_and_dtypes_are_refused(name: str) -> None:
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_refused(name: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_what_does_not_fit_is_rejected(name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         POOLS[name](ones((3, *(7, 7)[-rank_of(name) :])), **options)
 
-    assert str(refused.value) == f"{name}: {message.replace('RANK', str(rank_of(name)))}"
+    assert str(rejected.value) == f"{name}: {message.replace('RANK', str(rank_of(name)))}"
 
 
 @pytest.mark.parametrize("name", POOLS)
 @pytest.mark.parametrize("option", ["kernel", "stride", "padding"])
-def test_half_a_cell_is_refused(name: str, option: str) -> None:
+def test_half_a_cell_is_rejected(name: str, option: str) -> None:
     options: dict[str, Any] = {"kernel": 3, option: (1.5,) * rank_of(name)}
 
     with pytest.raises(DTypeError, match=rf"^{name}: {option} is 1\.5 but an int is expected$"):
@@ -251,7 +251,7 @@ def test_half_a_cell_is_refused(name: str, option: str) -> None:
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)
-def test_sizes_below_one_are_refused(name: str) -> None:
+def test_sizes_below_one_are_rejected(name: str) -> None:
     one = (1,) * rank_of(name)
 
     with pytest.raises(ShapeError, match=f"^{name}: size is 0, below 1$"):
@@ -262,6 +262,6 @@ def test_sizes_below_one_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("rank", [1, 2])
 @pytest.mark.parametrize("beta", [0, math.inf, math.nan])
-def test_a_beta_that_makes_no_sense_is_refused(rank: int, beta: float) -> None:
+def test_a_beta_that_makes_no_sense_is_rejected(rank: int, beta: float) -> None:
     with pytest.raises(ValueError, match=f"^smooth_max_pool{rank}d: beta is {beta} but must be finite and not 0$"):
         POOLS[f"smooth_max_pool{rank}d"](ones((1, 4, 4)), 2, beta=beta)

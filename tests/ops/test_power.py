@@ -1,4 +1,4 @@
-"""Powers and roots: values, edges, gradients, shapes and refusals."""
+"""Powers and roots: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in UNARY if name != "square"])
-def test_ints_are_refused_where_numpy_would_make_floats_of_them(name: str) -> None:
+def test_ints_are_rejected_where_numpy_would_make_floats_of_them(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         UNARY[name](tensor([1, 2]))
 
 
-def test_the_square_of_an_int_is_an_int_and_of_a_bool_refused() -> None:
+def test_the_square_of_an_int_is_an_int_and_of_a_bool_rejected() -> None:
     assert square(tensor([-3, 4], np.int8)).dtype == np.int8
     assert square(tensor([-3, 4])).tolist() == [9, 16]
     with pytest.raises(DTypeError, match=r"^square: x is bool but number is expected$"):
@@ -167,11 +167,11 @@ def test_two_operands_keep_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_shapes_that_do_not_broadcast_are_refused(name: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_shapes_that_do_not_broadcast_are_rejected(name: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         BINARY[name](real(2, 3), real(4))
 
-    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -255,7 +255,7 @@ def test_the_exponent_of_a_negative_number_has_no_gradient() -> None:
         assert math.isnan(z.backward()[y].item())
 
 
-def test_powers_of_bools_are_refused() -> None:
+def test_powers_of_bools_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^pow: x is bool but number is expected$"):
         pow(tensor([True]), tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
@@ -273,7 +273,7 @@ def test_a_hypotenuse_of_nothing_has_no_gradient() -> None:
         assert math.isnan(z.backward()[x].item())
 
 
-def test_a_hypotenuse_of_ints_is_refused() -> None:
+def test_a_hypotenuse_of_ints_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^hypot: x is int64 but floating is expected$"):
         hypot(tensor([3]), 4)  # type: ignore[tapegrad-dtype]  # the mistake under test
 
@@ -326,7 +326,7 @@ def test_of_an_int_and_a_float_only_the_float_has_a_gradient() -> None:
     np.testing.assert_allclose(grads[y].numpy(), [4 * math.log(2), 3 * math.log(3)], rtol=1e-6)
 
 
-def test_the_law_of_float_power_and_what_it_refuses() -> None:
+def test_the_law_of_float_power_and_what_it_rejects() -> None:
     check_shape_rule(float_power, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
     with pytest.raises(ShapeError, match=r"^float_power: x \(2, 3\) and y \(4,\) do not broadcast: axis -1 is 3 in x"):
         float_power(ones((2, 3)), ones((4,)))  # type: ignore[tapegrad-shape]  # the mistake under test

@@ -1,4 +1,4 @@
-"""Tensors that are counted: NumPy's values, edges and refusals."""
+"""Tensors that are counted: NumPy's values, edges and rejections."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_arange_counts_where_floats_do_not(arguments: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(2**63 - 2, 2**63 + 2), (2**70, 2**70 + 3), (0, 2**64, 2**63)], ids=str)
-def test_arange_refuses_what_int64_does_not_hold(arguments: tuple[int, ...]) -> None:
+def test_arange_rejects_what_int64_does_not_hold(arguments: tuple[int, ...]) -> None:
     with pytest.raises(
         DTypeError, match=r"^arange: a number is too large for its dtype or its place \(the last is \d+\)$"
     ):
@@ -61,7 +61,7 @@ def test_one_hot_gives_each_index_its_row() -> None:
     check_shape_rule(one_hot, ((2, 3), 7), ((), 1))
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_what_does_not_fit_is_rejected() -> None:
     size: Any = -1
 
     with pytest.raises(ShapeError, match=r"^arange: step is 0$"):
@@ -102,11 +102,11 @@ def test_what_does_not_fit_is_refused() -> None:
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
-def test_what_is_no_number_is_refused(f: Any, arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(DTypeError) as refused:
+def test_what_is_no_number_is_rejected(f: Any, arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(DTypeError) as rejected:
         f(*arguments)
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
 
 
 def test_numbers_of_numpy_count() -> None:

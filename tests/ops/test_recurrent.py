@@ -1,4 +1,4 @@
-"""rnn, gru and lstm, whole sequences and single cells: values, edges, gradients, shapes and refusals."""
+"""rnn, gru and lstm, whole sequences and single cells: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_the_law_of_rules() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(call: Any, error: type[Exception], message: str) -> None:
+def test_what_does_not_fit_is_rejected(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}$"):
         call()
 

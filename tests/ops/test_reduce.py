@@ -1,4 +1,4 @@
-"""Reductions: values, edges, gradients, shapes and refusals."""
+"""Reductions: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_axes_that_are_not_there_are_refused(name: str) -> None:
+def test_axes_that_are_not_there_are_rejected(name: str) -> None:
     f, x = REDUCTIONS[name], real(2, 3)
 
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
@@ -109,7 +109,7 @@ def test_an_empty_sum_is_zero_and_an_empty_mean_nan() -> None:
     check_gradients(mean, x)
 
 
-def test_an_empty_max_is_refused() -> None:
+def test_an_empty_max_is_rejected() -> None:
     x: Any = zeros((0, 3))
 
     with pytest.raises(ShapeError, match=r"^max: x \(0, 3\) has no element along axis 0$"):
@@ -136,12 +136,12 @@ def test_a_max_sees_infinities_and_nan() -> None:
     assert math.isnan(max(tensor([np.nan, 3.0])).item())
 
 
-def test_a_mean_of_ints_is_refused() -> None:
+def test_a_mean_of_ints_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^mean: x is int64 but floating is expected$"):
         mean(tensor([1, 2]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-def test_a_sum_of_bools_is_refused() -> None:
+def test_a_sum_of_bools_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^sum: x is bool but number is expected$"):
         sum(tensor([True, False]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 

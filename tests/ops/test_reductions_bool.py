@@ -1,4 +1,4 @@
-"""Where, whether and how often: NumPy's values, edges, shapes and refusals."""
+"""Where, whether and how often: NumPy's values, edges, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_of_nothing_all_is_true_any_is_false_and_the_count_is_zero() -> None:
 
 
 @pytest.mark.parametrize("name", SURVEYS)
-def test_axes_that_are_not_there_are_refused(name: str) -> None:
+def test_axes_that_are_not_there_are_rejected(name: str) -> None:
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
         SURVEYS[name][0](real(2, 3), 2)
 

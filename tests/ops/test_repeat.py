@@ -1,4 +1,4 @@
-"""Repeating, tiling and sliding windows: NumPy's values, edges, gradients, shapes and refusals."""
+"""Repeating, tiling and sliding windows: NumPy's values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COPIES: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [
     (tile, ((2, 1, 2, 1),), np.tile),
     (tile, ((0, 1),), np.tile),
 ]
-BELOW: Any = -1  # what mypy would refuse by itself
+BELOW: Any = -1  # what mypy would reject by itself
 WINDOWS = [(1, 2, 1), (1, 3, 2), (-1, 3, 1), (0, 1, 1), (1, 5, 3), (1, 1, 4)]
 
 
@@ -91,11 +91,11 @@ def test_a_window_as_long_as_a_named_axis_fits_once() -> None:
         (lambda x: unfold(x, 1, size=4), "unfold: a window of 4 is longer than the 3 cells it slides over"),
     ],
 )
-def test_what_does_not_fit_is_refused(call: Callable[[Any], Any], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_what_does_not_fit_is_rejected(call: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         call(real(2, 3))
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
 
 
 def test_copies_of_nothing_and_windows_over_one_element() -> None:

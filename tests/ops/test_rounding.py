@@ -1,4 +1,4 @@
-"""Steps, signs and bounds: values, ties, gradients, shapes and refusals."""
+"""Steps, signs and bounds: values, ties, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_a_bool_is_refused(name: str) -> None:
+def test_a_bool_is_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is bool but number is expected$"):
         UNARY[name](tensor([True]))
 
@@ -142,7 +142,7 @@ def test_the_gradient_passes_on_the_closed_interval() -> None:
     assert clamp(x.trace(), min=-1, max=1).sum().backward()[x].tolist() == [0, 1, 1, 1, 0]
 
 
-def test_an_end_that_the_dtype_does_not_hold_is_refused() -> None:
+def test_an_end_that_the_dtype_does_not_hold_is_rejected() -> None:
     x = tensor([1, 2])
     end: Any = np.float32(1.5)
 
@@ -154,7 +154,7 @@ def test_an_end_that_the_dtype_does_not_hold_is_refused() -> None:
         clamp(x, max=end)
 
 
-def test_an_end_that_is_a_tensor_is_refused() -> None:
+def test_an_end_that_is_a_tensor_is_rejected() -> None:
     end: Any = tensor(0.5).trace()
 
     with pytest.raises(DTypeError, match=r"^clamp: min is a Tensor, not a number$"):
@@ -204,15 +204,15 @@ def test_two_operands_keep_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_shapes_that_do_not_broadcast_are_refused(name: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_shapes_that_do_not_broadcast_are_rejected(name: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         BINARY[name](real(2, 3), real(4))
 
-    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_bools_are_refused(name: str) -> None:
+def test_bools_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is bool but number is expected$"):
         BINARY[name](tensor([True]), tensor([False]))
 

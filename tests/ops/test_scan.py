@@ -1,4 +1,4 @@
-"""Recurrences: values, edges, gradients, shapes and refusals."""
+"""Recurrences: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def test_the_law_of_rules() -> None:
     ],
     ids=str,
 )
-def test_shapes_that_differ_are_refused(operands: Any, message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_shapes_that_differ_are_rejected(operands: Any, message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         ssm_scan(*operands)
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
 
 
-def test_other_dtypes_are_refused() -> None:
+def test_other_dtypes_are_rejected() -> None:
     short, whole = ones((3,)), tensor([1, 2, 3])
     array: Any = np.ones(3, np.float32)
 

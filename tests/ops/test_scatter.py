@@ -1,4 +1,4 @@
-"""Indexing and what is put in place: values, edges, gradients, shapes and refusals. Values are NumPy's."""
+"""Indexing and what is put in place: values, edges, gradients, shapes and rejections. Values are NumPy's."""
 
 from __future__ import annotations
 
@@ -224,11 +224,11 @@ def test_the_tensor_itself_stays_as_it_is() -> None:
     ],
     ids=repr,
 )
-def test_an_index_that_does_not_fit_is_refused(index: Any, message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_an_index_that_does_not_fit_is_rejected(index: Any, message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         real(2, 3)[index]
 
-    assert str(refused.value) == f"getitem: {message}"
+    assert str(rejected.value) == f"getitem: {message}"
 
 
 def test_a_bound_of_a_slice_is_a_whole_number() -> None:
@@ -247,7 +247,7 @@ def test_a_number_past_the_end_is_an_index_error_too() -> None:
         real(2, 3)[tensor([0, 7])]
 
 
-def test_values_and_indices_of_another_kind_are_refused() -> None:
+def test_values_and_indices_of_another_kind_are_rejected() -> None:
     x: Any = ones((2, 3))
 
     with pytest.raises(DTypeError, match=r"^getitem: index is float32 but integer or bool is expected$"):
@@ -265,7 +265,7 @@ def test_values_and_indices_of_another_kind_are_refused() -> None:
             getattr(x, name)(0, ones((2,)))
 
 
-def test_a_value_with_more_axes_than_it_is_given_to_is_refused() -> None:
+def test_a_value_with_more_axes_than_it_is_given_to_is_rejected() -> None:
     # NumPy drops leading axes of one where it assigns; the rule and the way back do not.
     x = real(2, 3)
 

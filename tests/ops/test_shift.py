@@ -1,4 +1,4 @@
-"""Ops that turn and surround: values, edges, gradients, shapes and refusals. Values are NumPy's."""
+"""Ops that turn and surround: values, edges, gradients, shapes and rejections. Values are NumPy's."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ def test_every_shift_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tu
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
-def test_what_does_not_fit_is_refused(f: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_what_does_not_fit_is_rejected(f: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         f(real(2, 3, 5), *arguments)
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
 
 
 def test_a_scalar_is_left_as_it_is() -> None:
@@ -82,7 +82,7 @@ def test_a_scalar_is_left_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("shift", [1.5, "a", (1, "a"), None, True, tensor([1])], ids=repr)
-def test_roll_by_what_is_no_int_is_refused(shift: Any) -> None:
+def test_roll_by_what_is_no_int_is_rejected(shift: Any) -> None:
     with pytest.raises(DTypeError, match=r"^roll: shift is .* but an int is expected$"):
         roll(normal((2, 3), rng=0), shift, (0, 1) if isinstance(shift, tuple) else 0)
 
@@ -92,7 +92,7 @@ def test_a_scalar_is_not_padded_by_less_than_nothing() -> None:
         pad(tensor(3.0), -1)  # type: ignore[tapegrad-shape]  # the mistake under test
 
 
-def test_a_width_that_is_no_int_is_refused() -> None:
+def test_a_width_that_is_no_int_is_rejected() -> None:
     width: Any = 1.5
 
     with pytest.raises(DTypeError, match=r"^pad: pad_width is 1\.5 but an int is expected$"):
@@ -111,7 +111,7 @@ def test_pad_writes_the_value_asked_for() -> None:
     assert pad(zeros((0,)), 1, value=0.5).tolist() == [0.5, 0.5]
 
 
-def test_a_float_around_ints_is_refused() -> None:
+def test_a_float_around_ints_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^pad: value is a float but x is int64$"):
         pad(tensor([1]), 1, value=0.5)  # type: ignore[tapegrad-dtype]  # the mistake under test
 

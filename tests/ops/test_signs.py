@@ -1,4 +1,4 @@
-"""Signs read and written: values, edges, gradients, shapes and refusals."""
+"""Signs read and written: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ def test_two_operands_keep_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_what_does_not_fit_is_refused(name: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_what_does_not_fit_is_rejected(name: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         BINARY[name](real(2, 3), real(4))
-    assert str(refused.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
+    assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         BINARY[name](tensor([1]), 2)
     with pytest.raises(DTypeError, match=f"^{name}: y is int64 but floating is expected$"):

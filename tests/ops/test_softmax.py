@@ -1,4 +1,4 @@
-"""Softmax and its logarithm: values, edges, gradients, shapes and refusals."""
+"""Softmax and its logarithm: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_an_axis_that_is_not_there_is_refused(name: str) -> None:
+def test_an_axis_that_is_not_there_is_rejected(name: str) -> None:
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
         BOTH[name](real(2, 3), 2)
     with pytest.raises(ShapeError, match=rf"^{name}: axis -1 is out of range for x \(\)$"):
@@ -64,7 +64,7 @@ def test_an_axis_that_is_not_there_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_ints_are_refused(name: str) -> None:
+def test_ints_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         BOTH[name](tensor([1, 2]))
 

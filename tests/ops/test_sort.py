@@ -1,4 +1,4 @@
-"""Order: NumPy's values, ties, gradients, shapes and refusals."""
+"""Order: NumPy's values, ties, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_of_equal_elements_the_first_is_taken() -> None:
 
 
 @pytest.mark.parametrize("f", [sort, argsort, lambda x, axis: topk(x, 1, axis)], ids=["sort", "argsort", "topk"])
-def test_axes_that_are_not_there_are_refused(f: Any, request: pytest.FixtureRequest) -> None:
+def test_axes_that_are_not_there_are_rejected(f: Any, request: pytest.FixtureRequest) -> None:
     name = request.node.callspec.id
 
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
@@ -99,7 +99,7 @@ def test_axes_that_are_not_there_are_refused(f: Any, request: pytest.FixtureRequ
         f(real(), -1)
 
 
-def test_more_than_there_are_and_fewer_than_none_are_refused() -> None:
+def test_more_than_there_are_and_fewer_than_none_are_rejected() -> None:
     x = real(2, 3)
 
     with pytest.raises(ShapeError, match=r"^topk: k is 4 but axis 1 of x \(2, 3\) has 3$"):

@@ -1,4 +1,4 @@
-"""Variance, deviation, logsumexp, norms, products and minima: NumPy's values, edges, gradients, shapes and refusals."""
+"""Variance, deviation, logsumexp, norms, products and minima: NumPy's values, edges, gradients, shapes, errors."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_axes_that_are_not_there_are_refused(name: str) -> None:
+def test_axes_that_are_not_there_are_rejected(name: str) -> None:
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
         REDUCTIONS[name][0](real(2, 3), 2)
     with pytest.raises(ShapeError, match=rf"^{name}: axis 0 is out of range for x \(\)$"):
@@ -149,7 +149,7 @@ def test_logsumexp_neither_overflows_nor_loses_infinities() -> None:
     assert logsumexp(apart.trace(), axis=1).sum().backward()[apart].tolist() == [[0.5, 0.5]] * 2
 
 
-def test_other_dtypes_are_refused() -> None:
+def test_other_dtypes_are_rejected() -> None:
     for name in ("var", "std", "logsumexp"):
         with pytest.raises(DTypeError, match=rf"^{name}: x is int64 but floating is expected$"):
             REDUCTIONS[name][0](tensor([1, 2]))

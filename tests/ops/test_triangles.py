@@ -1,4 +1,4 @@
-"""Triangles and diagonals: NumPy's values, edges, gradients, shapes and refusals."""
+"""Triangles and diagonals: NumPy's values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_triangle_of_ones_is_numpys(k: int) -> None:
     check_shape_rule(tri, (4, 3), (5,))
 
 
-def test_a_negative_side_is_refused() -> None:
+def test_a_negative_side_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^tri: shape \(-1, 3\) has the negative size -1$"):
         tri(-1, 3)  # type: ignore[tapegrad-shape]  # the mistake under test
 
@@ -93,10 +93,10 @@ def test_the_diagonal_of_a_named_square_is_as_long_as_its_side() -> None:
 
 @pytest.mark.parametrize("shape", [(), (2, 3, 4)], ids=str)
 def test_neither_a_scalar_nor_a_stack_has_a_diagonal(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(ShapeError) as rejected:
         diag(zeros(shape))
 
-    assert str(refused.value) == f"diag: x {shape} has rank {len(shape)} but a vector or a matrix is expected"
+    assert str(rejected.value) == f"diag: x {shape} has rank {len(shape)} but a vector or a matrix is expected"
 
 
 @pytest.mark.parametrize("name", TRIANGLES)

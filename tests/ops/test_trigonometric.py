@@ -1,4 +1,4 @@
-"""Functions of angles and their inverses: values, edges, gradients, shapes and refusals."""
+"""Functions of angles and their inverses: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_ints_are_refused(name: str) -> None:
+def test_ints_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         UNARY[name][0](tensor([1, 2]))
 
@@ -184,12 +184,12 @@ def test_an_angle_keeps_the_law_of_rules() -> None:
     check_shape_rule(atan2, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
-def test_coordinates_that_do_not_broadcast_are_refused() -> None:
+def test_coordinates_that_do_not_broadcast_are_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^atan2: y \(2, 3\) and x \(4,\) do not broadcast: axis -1 is 3 in y but 4 "):
         atan2(zeros((2, 3)), zeros((4,)))  # type: ignore[tapegrad-shape]  # the mistake under test
 
 
-def test_coordinates_of_two_dtypes_are_refused() -> None:
+def test_coordinates_of_two_dtypes_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^atan2: y is float32 but x is float64$"):
         atan2(zeros((3,)), zeros((3,), np.float64))  # type: ignore[tapegrad-dtype]  # the mistake under test
     with pytest.raises(DTypeError, match=r"^atan2: y is int64 but floating is expected$"):

@@ -1,4 +1,4 @@
-"""upsample2d: values, edges, gradients, shapes and refusals."""
+"""upsample2d: values, edges, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def test_the_law_of_rules() -> None:
     check_shape_rule(upsample2d, ((2, 3, 5, 7), 2), ((3, 5, 7), (3, 1)), ((3, 1, 1), 4))
 
 
-WHOLE: Any = ones((1, 2, 3), np.int64)  # mypy refuses it before it runs
+WHOLE: Any = ones((1, 2, 3), np.int64)  # mypy rejects it before it runs
 NUMBER: Any = 2.0
 OTHER: Any = "cubic"
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_what_does_not_fit_is_rejected() -> None:
     image: Any = ones((3, 5, 7))
     none: Any = 0
     matrix: Any = ones((5, 7))

@@ -1,4 +1,4 @@
-"""Products with vectors in stacks: NumPy's values, gradients, shapes and refusals."""
+"""Products with vectors in stacks: NumPy's values, gradients, shapes and rejections."""
 
 from __future__ import annotations
 
@@ -109,15 +109,15 @@ def test_the_law_of_rules(name: str) -> None:
     ],
     ids=str,
 )
-def test_shapes_that_do_not_fit_are_refused(name: str, x: tuple[int, ...], y: tuple[int, ...], message: str) -> None:
-    with pytest.raises(ShapeError) as refused:
+def test_shapes_that_do_not_fit_are_rejected(name: str, x: tuple[int, ...], y: tuple[int, ...], message: str) -> None:
+    with pytest.raises(ShapeError) as rejected:
         PRODUCTS[name](real(*x), real(*y))
 
-    assert str(refused.value) == f"{name}: {message}"
+    assert str(rejected.value) == f"{name}: {message}"
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_two_dtypes_are_refused(name: str) -> None:
+def test_two_dtypes_are_rejected(name: str) -> None:
     x, y = FITTING[name][0]
 
     with pytest.raises(DTypeError, match=rf"^{name}: x is float32 but y is float64$"):

@@ -86,7 +86,7 @@ def test_a_scalar_is_a_parameter_too() -> None:
         ({"lr": float("nan")}, "Adam: lr is nan but must be at least 0"),
     ],
 )
-def test_numbers_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
+def test_numbers_out_of_range_are_rejected(options: dict[str, Any], message: str) -> None:
     start: Any = tensor([1.0])
 
     with pytest.raises(ValueError, match=f"^{message}$"):

@@ -295,7 +295,7 @@ def test_a_copy_of_model_and_optimizer_goes_its_own_way(kind: Any, options: Any)
     assert bits(other) == bits(optimizer)
 
 
-def test_an_elementwise_update_of_another_size_is_refused_in_the_sizes_of_the_parameter() -> None:
+def test_an_elementwise_update_of_another_size_is_rejected_in_the_sizes_of_the_parameter() -> None:
     class Broken(SGD):
         @override
         @elementwise

@@ -104,6 +104,6 @@ def test_parameters_in_a_list_go_by_their_position() -> None:
         ({"*.bias": Group(weight_decay=-0.5)}, "SGD: *.bias: weight_decay is -0.5 but must be at least 0"),
     ],
 )
-def test_a_group_of_nobody_or_out_of_range_is_refused(groups: Any, message: str) -> None:
+def test_a_group_of_nobody_or_out_of_range_is_rejected(groups: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         SGD(model(), lr=0.5, groups=groups)

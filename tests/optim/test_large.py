@@ -176,7 +176,7 @@ def test_many_threads_are_as_fast_in_new_arrays() -> None:
     assert not {*places(of, optimizer)} & {*before}
 
 
-def test_a_tape_from_before_a_step_in_place_refuses_to_run_back() -> None:
+def test_a_tape_from_before_a_step_in_place_rejects_to_run_back() -> None:
     of, optimizer = stepped()
     x = tg.ones((513,)).trace()
     loss = (x * of[0]).sum()

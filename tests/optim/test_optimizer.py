@@ -75,11 +75,11 @@ def test_a_missing_gradient_is_named_and_nothing_changes(make: Any) -> None:
     optimizer.step(gradients(net))
     before = all_of(optimizer)
 
-    with pytest.raises(TapeError) as refused:
+    with pytest.raises(TapeError) as rejected:
         optimizer.step(gradients(net, through=net[0]))
 
     name = type(optimizer).__name__
-    assert str(refused.value) == (
+    assert str(rejected.value) == (
         f"{name}.step: no gradient for layers.2.weight, layers.2.bias: "
         "not used, used where it met no tape (as w.T by itself), or left out of wrt="
     )
@@ -97,15 +97,15 @@ def test_an_unused_parameter_may_be_allowed_and_stays_as_it_is(make: Any) -> Non
 
 @any_optimizer
 @pytest.mark.parametrize("allow_unused", [False, True])
-def test_the_gradients_of_another_model_are_refused(make: Any, *, allow_unused: bool) -> None:
+def test_the_gradients_of_another_model_are_rejected(make: Any, *, allow_unused: bool) -> None:
     other = Linear(3, 2, rng=0)
     optimizer = make(model())
     before = all_of(optimizer)
 
-    with pytest.raises(TapeError) as refused:
+    with pytest.raises(TapeError) as rejected:
         optimizer.step(gradients(other), allow_unused=allow_unused)
 
-    assert str(refused.value) == (
+    assert str(rejected.value) == (
         f"{type(optimizer).__name__}.step: the gradients are of other tensors, (2,), (3, 2), "
         "and none is of layers.0.weight, layers.0.bias, layers.2.weight, layers.2.bias"
     )
@@ -140,7 +140,7 @@ def test_a_gradient_of_another_dtype_changes_nothing(make: Any) -> None:
 
 @any_optimizer
 @pytest.mark.parametrize("given", [ones(()), None, {}], ids=["loss", "None", "dict"])
-def test_what_is_no_gradients_is_refused(make: Any, given: Any) -> None:
+def test_what_is_no_gradients_is_rejected(make: Any, given: Any) -> None:
     net = model()
     before = all_of(optimizer := make(net))
 
@@ -243,7 +243,7 @@ def test_the_learning_rate_may_come_from_numpy(make: Any) -> None:
 
 
 @any_optimizer
-def test_what_is_no_parameter_is_refused(make: Any) -> None:
+def test_what_is_no_parameter_is_rejected(make: Any) -> None:
     name = type(make(model())).__name__
 
     with pytest.raises(DTypeError, match=re.escape(f"{name}: [1] is a Tensor, not a parameter")):
@@ -252,7 +252,7 @@ def test_what_is_no_parameter_is_refused(make: Any) -> None:
         make(ReLU())
 
 
-def test_a_negative_learning_rate_is_refused() -> None:
+def test_a_negative_learning_rate_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^SGD: lr is -0.1 but must be at least 0$"):
         SGD(model(), lr=-0.1)
 
@@ -273,12 +273,12 @@ def test_a_negative_learning_rate_is_refused() -> None:
         (RMSprop, {"eps": None}, "RMSprop: eps is None but a number is expected"),
     ],
 )
-def test_an_option_that_is_no_number_is_refused(kind: Any, options: Any, message: str) -> None:
+def test_an_option_that_is_no_number_is_rejected(kind: Any, options: Any, message: str) -> None:
     with pytest.raises(DTypeError, match=f"^{re.escape(message)}$"):
         kind(model(), **options)
 
 
-def test_an_option_of_a_group_that_is_no_number_is_refused() -> None:
+def test_an_option_of_a_group_that_is_no_number_is_rejected() -> None:
     lr: Any = "1"
 
     with pytest.raises(DTypeError, match=r"^SGD: \*: lr is '1' but a number is expected$"):
@@ -316,11 +316,11 @@ def test_a_shared_parameter_takes_one_step() -> None:
         ([1.5], "SGD: [0] is a float, not a parameter"),
     ],
 )
-def test_what_has_no_parameters_is_refused(parameters: Any, message: str) -> None:
-    with pytest.raises(DTypeError) as refused:
+def test_what_has_no_parameters_is_rejected(parameters: Any, message: str) -> None:
+    with pytest.raises(DTypeError) as rejected:
         SGD(parameters, 0.1)
 
-    assert str(refused.value) == message
+    assert str(rejected.value) == message
 
 
 def test_an_optimizer_says_its_step_size_and_how_much_it_changes() -> None:

@@ -111,6 +111,6 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         ({"interval": 0}, "interval is 0 but must be at least 1"),
     ],
 )
-def test_numbers_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
+def test_numbers_out_of_range_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^LossScaler: {message}$"):
         optim.LossScaler(**options)

@@ -58,6 +58,6 @@ def test_behind_the_last_step_it_stays_where_it_ended(schedule: Schedule, last: 
         (lambda: one_cycle(0.1, steps=10, rise=1.0), "one_cycle: rise is 1.0 but must be above 1/10 and below 1"),
     ],
 )
-def test_numbers_out_of_range_are_refused(make: Any, message: str) -> None:
+def test_numbers_out_of_range_are_rejected(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         make()

@@ -262,6 +262,6 @@ def test_a_decay_of_nothing_is_adam() -> None:
         (lambda x: RMSprop(x, eps=-1.0), "RMSprop: eps is -1.0 but must be at least 0"),
     ],
 )
-def test_options_out_of_range_are_refused(make: Any, message: str) -> None:
+def test_options_out_of_range_are_rejected(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         make([start()])

@@ -52,7 +52,7 @@ def test_the_picture_is_a_png_of_its_size(log: Path, tmp_path: Path) -> None:
     assert struct.unpack(">II", start[16:]) == (800, 280)
 
 
-def test_what_cannot_be_drawn_is_refused(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_drawn_is_rejected(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty.jsonl").touch()
 
     with pytest.raises(ValueError, match=r"^curves: run\.svg has suffix \.svg but \.png is expected$"):

@@ -339,7 +339,7 @@ def test_a_checkpoint_of_another_run_changes_nothing(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_it_starts(options: Any, message: str) -> None:
+def test_what_makes_no_sense_is_rejected_before_it_starts(options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         track(range(3), **options)
 

@@ -49,6 +49,6 @@ def test_a_restored_one_goes_on_waiting() -> None:
         ({"patience": 1, "least": -0.5}, "EarlyStopping: least is -0.5 but must be at least 0"),
     ],
 )
-def test_what_makes_no_sense_is_refused(options: Any, message: str) -> None:
+def test_what_makes_no_sense_is_rejected(options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         EarlyStopping("loss", **options)

@@ -10,7 +10,7 @@ from tapegrad.__main__ import main
 from tapegrad.project.settings import MISSING
 
 PROGRAM = "import tapegrad as tg\n\nx = tg.zeros((2, 3))\nx @ x\n"
-REFUSED = "program.py:4: error: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows"
+REJECTED = "program.py:4: error: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows"
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_folder_without_settings_is_checked_with_the_plugin(
 ) -> None:
     assert main(["check", "--cache-dir", cache, str(folder / "program.py")]) == 1
     told = capfd.readouterr()
-    assert REFUSED in told.out
+    assert REJECTED in told.out
     assert told.err == (
         "mypy finds no settings here: this run has tapegrad's own, but plain `mypy` runs without the plugin and checks"
         " no shapes. `python -m tapegrad doctor` shows what to add.\n"
@@ -45,7 +45,7 @@ def test_settings_with_the_plugin_are_used(folder: Path, cache: str, capfd: pyte
 
     assert main(["check"]) == 1
     told = capfd.readouterr()
-    assert f"{REFUSED}\n" in told.out
+    assert f"{REJECTED}\n" in told.out
     assert told.err == ""
 
 

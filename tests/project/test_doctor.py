@@ -16,7 +16,7 @@ from tapegrad.project.settings import MISSING, read_settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "ci.md"
 ENVIRONMENT = ("ok      Python", "ok      tapegrad", "ok      the command")
-REFUSED = "matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows"
+REJECTED = "matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows"
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_project_with_the_plugin_is_well(folder: Path, cache: str, capfd: pyte
     assert f"ok      mypy reads {folder}/pyproject.toml" in told
     assert "ok      the plugin is named: tapegrad.mypy" in told
     assert "ok      mypy knows the shape of a product, (2, 4): reveal_type(x @ tg.zeros((3, 4)))" in told
-    assert f"ok      mypy refuses x @ x, as Python does: {REFUSED}" in told
+    assert f"ok      mypy rejects x @ x, as Python does: {REJECTED}" in told
 
 
 def test_the_doctor_reads_mypy_where_colors_and_wrapped_lines_are_asked_for(
@@ -51,7 +51,7 @@ def test_the_doctor_reads_mypy_where_colors_and_wrapped_lines_are_asked_for(
     (folder / "pyproject.toml").write_text(MISSING + cache + "pretty = true\n", "utf-8")
 
     assert main(["doctor"]) == 0
-    assert f"ok      mypy refuses x @ x, as Python does: {REFUSED}" in capfd.readouterr().out
+    assert f"ok      mypy rejects x @ x, as Python does: {REJECTED}" in capfd.readouterr().out
 
 
 def test_a_project_without_settings_is_told_the_lines(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +59,7 @@ def test_a_project_without_settings_is_told_the_lines(folder: Path, capfd: pytes
 
     told = capfd.readouterr().out
     assert "wrong   mypy finds no settings here, so it runs without the plugin and checks no shapes\n" in told
-    assert f"wrong   mypy does not refuse x @ x, which Python does: {REFUSED}" in told
+    assert f"wrong   mypy does not report x @ x, which Python does: {REJECTED}" in told
     assert told.endswith(
         "What pyproject.toml should say:\n\n"
         "    [tool.mypy]\n"
@@ -100,7 +100,7 @@ def test_settings_that_look_right_and_do_nothing_are_found(
     assert main(["doctor"]) == 1
     told = capfd.readouterr().out
     assert "ok      the plugin is named: tapegrad.mypy" in told
-    assert f"wrong   mypy does not refuse x @ x, which Python does: {REFUSED}" in told
+    assert f"wrong   mypy does not report x @ x, which Python does: {REJECTED}" in told
 
 
 def test_a_plugin_that_comes_before_is_found(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:

@@ -105,7 +105,7 @@ def test_a_loss_of_another_tape_is_an_error() -> None:
     )
 
 
-def test_the_gradient_of_a_node_of_another_tape_is_refused() -> None:
+def test_the_gradient_of_a_node_of_another_tape_is_rejected() -> None:
     stranger = tapem.leaf(ops.ones((3,))).eval(EMPTY).unwrap()
     later, _ = tapem.exp(NODES["x"]).run(TAPE).unwrap()
 
@@ -126,7 +126,7 @@ def test_helpers_read_a_loss_and_a_gradient() -> None:
     assert read().eval(EMPTY).unwrap() == (4 + 10 + 18, [4, 5, 6], [1, 2, 3])
 
 
-def test_helpers_refuse_as_values() -> None:
+def test_helpers_reject_as_values() -> None:
     product, aside = NODES["product"], NODES["aside"]
 
     assert str(tapem.item(product).eval(TAPE)) == "item: loss is (3,) but () is expected: rank 1, not 0"

@@ -1,4 +1,4 @@
-"""Ops on nodes: the values and the gradients are those of the library's ops, and so are the refusals."""
+"""Ops on nodes: the values and the gradients are those of the library's ops, and so are the rejections."""
 
 from __future__ import annotations
 
@@ -230,11 +230,11 @@ def test_a_mask_is_a_node_as_well() -> None:
 
 def test_a_logarithm_made_safe_is_one_step_and_needs_its_epsilon() -> None:
     logs = ran(of_two(lambda x: tapem.safe_log(x, eps=0.5), ops.tensor([0.0, -1e4, 1e4])))
-    refused = of_two(lambda x: tapem.safe_log(x, eps=0.0), ops.ones((1,))).eval(EMPTY)
+    rejected = of_two(lambda x: tapem.safe_log(x, eps=0.0), ops.ones((1,))).eval(EMPTY)
 
     np.testing.assert_allclose(logs.value.tolist(), np.log([math.log(2) + 0.5, 0.5, 1e4 + 0.5]), rtol=1e-6)
     assert logs.id == 1
-    assert refused == Err("domain", "safe_log", "must be above 0", "eps is 0.0")
+    assert rejected == Err("domain", "safe_log", "must be above 0", "eps is 0.0")
 
 
 def test_the_logarithm_of_what_is_not_positive_ends_a_program() -> None:
@@ -247,7 +247,7 @@ def test_the_logarithm_of_what_is_not_positive_ends_a_program() -> None:
         of_two(tapem.log, ops.tensor(-1.0)).eval(EMPTY).unwrap()
 
 
-def test_refusals_are_values_with_the_words_of_the_library() -> None:
+def test_rejections_are_values_with_the_words_of_the_library() -> None:
     assert of_two(tapem.matmul, ops.ones((2, 3)), ops.ones((2, 3))).eval(EMPTY) == Err(
         "shape", "matmul", "y (2, 3) has 2 rows", "inner sizes differ: x (2, 3) has 3 columns"
     )
@@ -257,7 +257,7 @@ def test_refusals_are_values_with_the_words_of_the_library() -> None:
     assert (outcome.code, outcome.op) == ("index", "cross_entropy")
 
 
-def test_a_refused_step_leaves_the_tape_as_it_was() -> None:
+def test_a_rejected_step_leaves_the_tape_as_it_was() -> None:
     value: Any = ops.ones((2, 3))
     x, tape = tapem.leaf(value).run(EMPTY).unwrap()
     before = list(tape)
@@ -268,14 +268,14 @@ def test_a_refused_step_leaves_the_tape_as_it_was() -> None:
 
 
 class TestWhoseNodes:
-    def test_a_node_of_another_tape_is_refused(self) -> None:
+    def test_a_node_of_another_tape_is_rejected(self) -> None:
         (x, tape), (y, _) = (tapem.leaf(ops.ones((2,))).run(EMPTY).unwrap() for _ in range(2))
         expected = Err("tape", "add", "one of this tape of 1 nodes is expected", "node 0 is of another tape")
 
         assert tapem.add(x, y).eval(tape) == expected
         assert tapem.add(y, x).eval(tape) == expected
 
-    def test_a_node_of_a_fork_is_refused_and_one_from_before_it_is_not(self) -> None:
+    def test_a_node_of_a_fork_is_rejected_and_one_from_before_it_is_not(self) -> None:
         x, tape = tapem.leaf(ops.ones((2,))).run(EMPTY).unwrap()
         left, line = tapem.exp(x).run(tape).unwrap()
         right, fork = tapem.tanh(x).run(tape).unwrap()
@@ -285,19 +285,19 @@ class TestWhoseNodes:
         assert tapem.add(left, x).eval(line).unwrap().parents == (left, x)
         assert tapem.add(right, x).eval(fork).unwrap().parents == (right, x)
 
-    def test_a_node_of_a_longer_tape_is_refused_on_the_old_one(self) -> None:
+    def test_a_node_of_a_longer_tape_is_rejected_on_the_old_one(self) -> None:
         x, tape = tapem.leaf(ops.ones((2,))).run(EMPTY).unwrap()
         y, longer = tapem.exp(x).run(tape).unwrap()
 
         assert isinstance(tapem.exp(y).eval(tape), Err)
         assert isinstance(tapem.exp(y).eval(longer), Ok)
 
-    def test_a_tensor_is_refused_in_the_place_of_a_node(self) -> None:
+    def test_a_tensor_is_rejected_in_the_place_of_a_node(self) -> None:
         tensor: Any = ops.ones((2,))
 
         assert str(tapem.exp(tensor).eval(EMPTY)) == "exp: a tensor (2,) is on no tape but a node is expected"
 
-    def test_a_program_is_refused_in_the_place_of_the_node_that_it_gives(self) -> None:
+    def test_a_program_is_rejected_in_the_place_of_the_node_that_it_gives(self) -> None:
         program: Any = tapem.leaf(ops.ones((2,)))
 
         assert (
@@ -337,12 +337,12 @@ class TestLeaves:
 
         assert tapem.leaf(x).eval(EMPTY).unwrap().value.data is x.data
 
-    def test_a_traced_tensor_is_refused(self) -> None:
+    def test_a_traced_tensor_is_rejected(self) -> None:
         traced: Any = ops.ones((2,)).trace()
 
         assert tapem.leaf(traced).eval(EMPTY) == Err("tape", "leaf", "must have none", "value has a tape")
 
-    def test_a_number_or_a_list_is_refused(self) -> None:
+    def test_a_number_or_a_list_is_rejected(self) -> None:
         number: Any = 3.0
         numbers: Any = [3.0]
 
@@ -397,7 +397,7 @@ def test_who_changes_an_argument_later_changes_no_program() -> None:
     assert [program.eval(tape).unwrap().value.tolist() for program in programs] == [[1, 1]] * 3
 
 
-def test_an_op_of_several_results_is_refused() -> None:
+def test_an_op_of_several_results_is_rejected() -> None:
     with pytest.raises(TypeError, match=r"^split: an op that is lifted gives one tensor, not a tuple$"):
         of_two(lambda x: tapem.lift(ops.split)(x, 2), ops.ones((4,))).eval(EMPTY)
 

@@ -265,7 +265,7 @@ class TestDepth:
         assert nested(20_000).eval(EMPTY) == Ok(20_000)
 
 
-def test_what_is_no_program_is_refused() -> None:
+def test_what_is_no_program_is_rejected() -> None:
     plain: Any = lambda: 3  # noqa: E731  # no generator, by intent
 
     @tapem.do
@@ -298,7 +298,7 @@ def test_a_program_is_shown_by_what_it_does_first() -> None:
     assert repr(tapem.fail(Err("domain", "me", "b", "a"))) == "TapeM(fail)"
 
 
-def test_what_is_no_tape_is_refused() -> None:
+def test_what_is_no_tape_is_rejected() -> None:
     tape: Any = 3
 
     with pytest.raises(TypeError, match=r"^run: tape is an int, not a Tape$"):

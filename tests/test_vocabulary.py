@@ -1,0 +1,57 @@
+"""The words that only this project used: each has a standard term, which is what readers search for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+READ = (
+    "tapegrad/**/*.py",
+    "tapegrad/**/*.pyi",
+    "docs/*.md",
+    "docs/*.py",
+    "docs/guide/*.md",
+    "examples/*.py",
+    "notebooks/*.ipynb",
+    "[!C]*.md",
+)
+STANDARD = {
+    r"whoever|whatever|nobody|somebody": "the caller, the tape, another tensor",
+    r"anew": "again",
+    r"mend|mends|mended": "fix, fixed",
+    r"foretold": "predicted",
+    r"learnt": "trained on",
+    r"made up": "sampled",
+    r"ways? back": "backward pass",
+    r"way there": "forward pass",
+    r"(?<!negative_)(?<!negative )slopes?(?!=1)": "derivative, gradient",  # a parameter of PyTorch, of matplotlib
+    r"step sizes?": "learning rate",
+    r"rooms?|houses?|doors?": "module, package, buffer",
+    r"tongues?": "language, term",
+    r"refus(?:e|es|ed|al|als|ing)": "reject, error",
+    r"sentences?": "message",
+    r"loosens?|fastens?|let_go": "release, save",
+    r"come of|comes of|came of": "result from",
+}
+
+
+def texts() -> list[Path]:
+    """Return the files that people read; CHANGELOG.md tells of old names."""
+    found = [path for pattern in READ for path in ROOT.glob(pattern) if path.suffix != ".pyc"]
+    return [*found, ROOT / "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("words", STANDARD)
+def test_standard_terms_are_used(words: str) -> None:
+    pattern = re.compile(rf"(?<![A-Za-z])(?:{words})(?![A-Za-z])", re.IGNORECASE)
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}"
+        for path in texts()
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)
+        if pattern.search(line)
+    ]
+
+    assert not found, f"say {STANDARD[words]}:\n" + "\n".join(found)
