@@ -15,7 +15,7 @@ from tapegrad.checkpoint import NoCheckpointing
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.op import IMPLEMENTATIONS
 from tapegrad.operands import tensor_only
-from tapegrad.ops._lowering import convolved, superposed
+from tapegrad.ops._lowering import correlate, scatter_sum
 from tapegrad.quantized import Quantized
 from tapegrad.tape import Checkpointing
 from tapegrad.tensor import Tensor, described, node
@@ -24,7 +24,7 @@ from tapegrad.tracebacks import public_api, trim_on_exit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.backend import Axis, Elementwise, Int, Pairwise, Slide
+    from tapegrad.backend import Axis, ConvWindow, Elementwise, Int, Pairwise
     from tapegrad.gradients import Gradients
     from tapegrad.tape import NoneTape, OwnedTape
 
@@ -397,13 +397,13 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return ops.scatter_add(_lifted(updates), _lifted(indices), tuple(shape), axis)
 
     @override
-    def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Recorded]) -> Recorded:
-        return superposed([_lifted(value) for value in values], tuple(shape), places)
+    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Recorded]) -> Recorded:
+        return scatter_sum([_lifted(value) for value in values], tuple(shape), places)
 
     @override
-    def convolve(self, x: Recorded, w: Recorded, slide: Slide) -> Recorded:
+    def convolve(self, x: Recorded, w: Recorded, slide: ConvWindow) -> Recorded:
         shape = (*x.shape[:2], w.shape[1], *slide.sizes)
-        return convolved(_lifted(x), _lifted(w), slide, x.shape, w.shape, shape)
+        return correlate(_lifted(x), _lifted(w), slide, x.shape, w.shape, shape)
 
     @override
     def one_hot(self, indices: Recorded, size: int, dtype: Any) -> Recorded:

@@ -12,8 +12,8 @@ import numpy as np
 from tapegrad import messages
 from tapegrad.backend import engine
 from tapegrad.backend.program import program
-from tapegrad.backend.steps import Sheet, Step
-from tapegrad.backend.underflow import vanishing
+from tapegrad.backend.steps import Step, Trace
+from tapegrad.backend.underflow import ignore_underflow
 from tapegrad.backend.value import HALF
 from tapegrad.dims import broadcast
 from tapegrad.errors import DTypeError, ShapeError, TapeError
@@ -98,7 +98,7 @@ class _Given(NamedTuple):
         )
 
 
-class _Written(NamedTuple):
+class _TracedFunction(NamedTuple):
     """The traced program of a function: its result, and the gradients of its operands."""
 
     out: Step
@@ -111,7 +111,7 @@ class _Written(NamedTuple):
         """Return the result and the derivatives to save, by the position of the operand."""
         places = [place for place in kept if place in self.derivatives]
         forward = program([self.out, *(self.derivatives[place] for place in places)])
-        with vanishing():  # as in any op
+        with ignore_underflow():  # as in any op
             out, *derivatives = forward.run(
                 [operands[one].data for one in forward.arguments], self.out.sheet.numbers, self.shape, _compiler()
             )
@@ -163,9 +163,9 @@ def _written(
     shape: tuple[int, ...],
     *,
     is_taped: bool,
-) -> _Written:
+) -> _TracedFunction:
     """Trace what a function computes, and what the backward pass of its tape computes."""
-    sheet = Sheet(shape)
+    sheet = Trace(shape)
     leaves = [node(sheet.argument(x.dtype)) for x in operands]  # first, so that they have the operands' positions
     tape = OwnedTape()
     ours = tape.tape
@@ -194,7 +194,7 @@ def _written(
                     place: derivative for place, derivative in gradients.items() if not program([derivative]).is_cheap
                 }
                 gradients = {place: dy * derivative for place, derivative in gradients.items()}
-    return _Written(step, shape, dy, gradients, derivatives)
+    return _TracedFunction(step, shape, dy, gradients, derivatives)
 
 
 def _op_by_op(
@@ -208,7 +208,7 @@ def _op_by_op(
     return [grads.ref(leaves[place]) for place in wanted]
 
 
-def _step(value: Any, sheet: Sheet) -> Step:
+def _step(value: Any, sheet: Trace) -> Step:
     """Return a gradient as a step; a constant gradient is converted to one."""
     return value if isinstance(value, Step) else sheet.note(np.positive, value)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.backend import Backend, Elementwise, Int, Pairwise, Slide, Value, register
+from tapegrad.backend import Backend, ConvWindow, Elementwise, Int, Pairwise, Value, register
 from tapegrad.dims import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less, surely_same
 from tapegrad.errors import ShapeError
 from tapegrad.op import OPS, NoNumbersError, Op
@@ -307,11 +307,11 @@ class Outlines(Backend[Outline]):
         return ruled("scatter_add", updates, indices, tuple(shape), axis)
 
     @override
-    def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Outline]) -> Outline:
+    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Outline]) -> Outline:
         return Outline(tuple(shape), values[0].dtype)
 
     @override
-    def convolve(self, x: Outline, w: Outline, slide: Slide) -> Outline:
+    def convolve(self, x: Outline, w: Outline, slide: ConvWindow) -> Outline:
         return Outline((*x.shape[:2], w.shape[1], *slide.sizes), x.dtype)
 
 

@@ -19,7 +19,7 @@ from numpy import ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad import tape_repr
-from tapegrad.backend.underflow import vanishing
+from tapegrad.backend.underflow import ignore_underflow
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, SingularError, TapeError, TapegradError
 from tapegrad.gradients import Gradients
@@ -491,7 +491,7 @@ class GradientTape:
             self.entries = [*{entry[0]: entry for entry in self.entries}.values()]
         self._count = len(self.entries)
         grads._want(targets, kept, self.entries, has_opaque=self._has_opaque)
-        with vanishing():
+        with ignore_underflow():
             self._run_back(grads)
         grads._finish()
         return self._accumulated(grads)

@@ -44,7 +44,7 @@ from tapegrad.ops import (
     where,
     zeros,
 )
-from tapegrad.ops._lowering import biased
+from tapegrad.ops._lowering import add_channel_bias
 from tapegrad.ops._mapped import mapped
 from tapegrad.tensor import S, T, Tensor, node
 from tapegrad.testing import check_gradients
@@ -414,7 +414,7 @@ def test_a_bias_is_added_again_and_a_convolution_is_saved() -> None:
     x, w, b = real(2, 3, 7, 8), real(4, 3, 3, 2, seed=1), real(4, seed=2)
 
     def image(f: Any, strategy: Any) -> Any:
-        return f(lambda x: tanh(biased(conv2d(x, w, stride=2), b, 2)))(x.trace(checkpoint=strategy))
+        return f(lambda x: tanh(add_channel_bias(conv2d(x, w, stride=2), b, 2)))(x.trace(checkpoint=strategy))
 
     balanced, segment = image(lambda f: f, BALANCED), image(checkpoint, None)
     plain = image(lambda f: f, None)

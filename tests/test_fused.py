@@ -15,7 +15,7 @@ import tapegrad as tg
 from tapegrad import OwnedTape, Tensor, fused, nn, tapem
 from tapegrad.backend import engine
 from tapegrad.backend.fast import use_fast
-from tapegrad.backend.steps import Sheet
+from tapegrad.backend.steps import Trace
 from tapegrad.op import OPS
 from tapegrad.shape_engine import Outline
 from tapegrad.tensor import node
@@ -289,7 +289,7 @@ def test_result_of_some_arguments_has_their_shape() -> None:
 
 
 def test_what_is_multiplied_by_one_stays_as_it_is_and_numbers_are_computed_at_once() -> None:
-    sheet = Sheet((3,))
+    sheet = Trace((3,))
     x, one = sheet.argument(np.dtype(np.float32)), sheet.number(np.ones((), np.float32))
 
     kept = [(x * one).place, (one * x).place, (x * 1.0).place]
@@ -301,7 +301,7 @@ def test_what_is_multiplied_by_one_stays_as_it_is_and_numbers_are_computed_at_on
 
 
 def test_a_product_and_a_sum_are_computed_once_whatever_their_order() -> None:
-    sheet = Sheet((3,))
+    sheet = Trace((3,))
     x, y = (sheet.argument(np.dtype(np.float32)) for _ in range(2))
 
     assert (x * y).place == (y * x).place

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from tapegrad.backend.buffers import BUFFERS
-from tapegrad.backend.value import Slide
+from tapegrad.backend.value import ConvWindow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ _PLACES: Final = 512  # minimum positions at a time, because all kernels are rea
 _EVERY: Final = slice(None)
 
 
-def convolve(x: Array, w: Array, slide: Slide) -> Array:
+def convolve(x: Array, w: Array, slide: ConvWindow) -> Array:
     r"""Correlate cells with kernels, see `Backend.convolve`.
 
     $$y_{ngo,i} = \\sum_{ck} x_{ngc,\\,(si + dk - b) / r} \\, w_{gock}$$
@@ -48,7 +48,7 @@ def convolve(x: Array, w: Array, slide: Slide) -> Array:
         return np.zeros(shape, x.dtype)
     np.empty(shape, x.dtype)  # raises MemoryError here if it does not fit, before a plan of that size is made
     if len(sizes) == 1:
-        flat = Slide(*((one, *numbers) for one, numbers in zip((1, 1, 1, 1, 0), slide, strict=True)))
+        flat = ConvWindow(*((one, *numbers) for one, numbers in zip((1, 1, 1, 1, 0), slide, strict=True)))
         return convolve(x[..., None, :], w[..., None, :], flat)[..., 0, :]
     is_to_kernels = prod(kernel) > prod(sizes)
     if any(r > 1 for r in slide.spread):  # most of what would be gathered is zeros
@@ -59,7 +59,7 @@ def convolve(x: Array, w: Array, slide: Slide) -> Array:
     return _by_elements(x, w, slide) if is_to_kernels else _by_places(x, w, slide)
 
 
-def _by_places(x: Array, w: Array, slide: Slide) -> Array:
+def _by_places(x: Array, w: Array, slide: ConvWindow) -> Array:
     """Multiply the windows at all positions by the kernels."""
     (n, g, *_), (_, o, _, *kernel) = x.shape, w.shape
     plan = _planned(x.shape, x.itemsize, tuple(kernel), *slide, o)
@@ -75,7 +75,7 @@ def _by_places(x: Array, w: Array, slide: Slide) -> Array:
     return y[..., : slide.sizes[-1], :, :].transpose(0, -2, -1, *range(1, 1 + len(kernel)))
 
 
-def _by_elements(x: Array, w: Array, slide: Slide, *, is_exact: bool = False) -> Array:
+def _by_elements(x: Array, w: Array, slide: ConvWindow, *, is_exact: bool = False) -> Array:
     """Multiply the cells that the elements of all kernels meet by the kernels."""
     (g, o, _, *kernel), sizes, rank = w.shape, slide.sizes, len(slide.sizes)
     x = x.swapaxes(0, 2)
@@ -95,16 +95,16 @@ def _by_elements(x: Array, w: Array, slide: Slide, *, is_exact: bool = False) ->
     return y.transpose(rank + 2, 0, 1, *(2 + plan.order.index(axis) for axis in range(rank)))
 
 
-def _exchanged(x: Array, w: Array, slide: Slide) -> Array:
+def _exchanged(x: Array, w: Array, slide: ConvWindow) -> Array:
     """Exchange the roles of kernels and cells; the positions then run in the opposite direction."""
     before = tuple((m - 1) * s - b for m, s, b in zip(slide.sizes, slide.stride, slide.before, strict=True))
-    back = Slide(slide.sizes, slide.stride, slide.spread, slide.dilation, before)
+    back = ConvWindow(slide.sizes, slide.stride, slide.spread, slide.dilation, before)
     y = convolve(w.swapaxes(0, 1), x.swapaxes(0, 1), back)
     backwards: Index = (..., *(slice(None, None, -1),) * len(before))
     return y.swapaxes(0, 2)[backwards]
 
 
-def _interleaved(x: Array, w: Array, slide: Slide) -> Array:
+def _interleaved(x: Array, w: Array, slide: ConvWindow) -> Array:
     """Compute the positions that meet the same elements separately, so that their cells need no dilation."""
     sizes, rank = slide.sizes, len(slide.sizes)
     y = np.zeros((len(x), *sizes, x.shape[1], w.shape[1]), x.dtype).transpose(0, -2, -1, *range(1, 1 + rank))
@@ -114,7 +114,7 @@ def _interleaved(x: Array, w: Array, slide: Slide) -> Array:
         parts = [part for one in along if (part := _every_other(*one)) is not None]
         if len(parts) == rank:
             places, elements, *numbers = zip(*parts, strict=True)
-            y[..., *places] = convolve(x, w[..., *elements], Slide(*numbers))
+            y[..., *places] = convolve(x, w[..., *elements], ConvWindow(*numbers))
     return y
 
 

@@ -22,7 +22,7 @@ from tapegrad.errors import SingularError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tapegrad.backend.value import Slide
+    from tapegrad.backend.value import ConvWindow
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.floating[Any]]]"
@@ -345,7 +345,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return out
 
     @override
-    def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Array]) -> Array:
+    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Array]) -> Array:
         out = BUFFERS.empty_like(values[0], shape=shape)
         are_apart = _are_apart(places)
         if not are_apart or sum(value.size for value in values) < out.size:
@@ -373,7 +373,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return found
 
     @override
-    def convolve(self, x: Array, w: Array, slide: Slide) -> Array:
+    def convolve(self, x: Array, w: Array, slide: ConvWindow) -> Array:
         return convolve(x, w, slide)
 
     @override

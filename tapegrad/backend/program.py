@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.backend.buffers import BUFFERS
 from tapegrad.backend.large import is_one, one_number
-from tapegrad.backend.steps import Place, Sheet, can_write, chosen, number_of
+from tapegrad.backend.steps import Place, Trace, can_write, chosen, number_of
 from tapegrad.backend.threads import shared_out
 from tapegrad.backend.thresholds import PROGRAM_PARALLEL_MIN_ELEMENTS
 
@@ -260,7 +260,7 @@ def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[P
 
     Its arguments have the order of the arrays.
     """
-    sheet = Sheet(values[0].shape)
+    sheet = Trace(values[0].shape)
     with np.errstate(all="ignore"):  # placeholder numbers may overflow
         found = function(*(sheet.argument(value.dtype) for value in values))
         is_tuple = isinstance(found, tuple)

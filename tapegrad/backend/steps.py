@@ -47,7 +47,7 @@ class Line(NamedTuple):
     dtype: np.dtype[Any]
 
 
-class Sheet:
+class Trace:
     """The trace of a function, line by line; repeated computations are recorded once.
 
     A value that is the same for all elements is computed immediately, and a product with 1 is skipped.
@@ -141,7 +141,7 @@ class Step(Value[Any, Any]):
     dtype: Any
     __array_ufunc__ = None  # so that numpy_array * step calls the operator of the step
 
-    def __init__(self, sheet: Sheet, place: Place, dtype: np.dtype[Any]) -> None:
+    def __init__(self, sheet: Trace, place: Place, dtype: np.dtype[Any]) -> None:
         self.sheet = sheet
         self.place = place
         self.dtype = dtype
@@ -359,7 +359,7 @@ class Steps(Backend[Step]):
     det: Any = staticmethod(mixed)
     take: Any = staticmethod(mixed)
     scatter_add: Any = staticmethod(mixed)
-    superpose: Any = staticmethod(mixed)
+    scatter_sum: Any = staticmethod(mixed)
     convolve: Any = staticmethod(mixed)
     one_hot: Any = staticmethod(mixed)
 
@@ -391,7 +391,7 @@ def converted_to(function: Function | None) -> np.dtype[Any] | None:
     return next((dtype for dtype, one in _CONVERTERS.items() if one is function), None)
 
 
-def _sheet(*operands: Any) -> Sheet:
+def _sheet(*operands: Any) -> Trace:
     """Return the sheet of the steps among some operands."""
     return next(one.sheet for one in operands if isinstance(one, Step))
 

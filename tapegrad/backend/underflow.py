@@ -12,7 +12,7 @@ import numpy as np
 _AS_IT_IS: Final[AbstractContextManager[object]] = nullcontext()
 
 
-def vanishing() -> AbstractContextManager[object]:
+def ignore_underflow() -> AbstractContextManager[object]:
     """Return a context that ignores underflow, as NumPy does by default.
 
     If it is ignored already, the context is empty, because `np.errstate` slows down each ufunc inside it by a tenth.

@@ -145,7 +145,7 @@ class Value(ABC, Generic[S, D]):
     def transpose(self, axes: Any) -> Value[Any, D]: ...
 
 
-class Slide(NamedTuple):
+class ConvWindow(NamedTuple):
     """The geometry of a correlation of cells with kernels: a number for each axis.
 
     `spread` is the dilation of the cells, `dilation` that of the kernels, and `before` the number of leading zeros.
@@ -320,11 +320,11 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Add each update to the slice of a zero array at its index: the backward pass of `take`."""
 
     @abstractmethod
-    def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[V]) -> V:
+    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[V]) -> V:
         """Add each value to a zero array at its index of numbers and slices."""
 
     @abstractmethod
-    def convolve(self, x: V, w: V, slide: Slide) -> V:
+    def convolve(self, x: V, w: V, slide: ConvWindow) -> V:
         """Correlate cells `x`, `(N, G, C, *S)`, with kernels `w`, `(G, O, C, *K)`, to `(N, G, O, *slide.sizes)`."""
 
     @abstractmethod

@@ -59,6 +59,6 @@ class Windows:
         """Add up the gradients of the cells at each position: the backward pass of `of`."""
         rank = len(self.before)
         padded = tuple(n + 2 * p for n, p in zip(self.shape[-rank:], self.before, strict=True))
-        dx = engine(*cells).superpose((*self.shape[:-rank], *padded), self.places, cells)
+        dx = engine(*cells).scatter_sum((*self.shape[:-rank], *padded), self.places, cells)
         inner = tuple(slice(p, n - p) for n, p in zip(padded, self.before, strict=True))
         return engine(dx).getitem(dx, (..., *inner)) if any(self.before) else dx

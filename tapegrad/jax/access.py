@@ -13,7 +13,7 @@ from tapegrad.optim import Optimizer
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
-    from tapegrad.jax.arguments import Survey
+    from tapegrad.jax.arguments import ArgumentTree
 
 
 class NotGivenError(Exception):
@@ -27,7 +27,7 @@ class Access:
         survey: Its arguments.
     """
 
-    def __init__(self, survey: Survey) -> None:
+    def __init__(self, survey: ArgumentTree) -> None:
         self.survey = survey
         self._made: dict[int, Any] = {}
         self._error: NotGivenError | None = None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MOVING: Final = frozenset({"lr", "parameters", "state", "_groups_of", "_layout"})
 
 
-class Survey:
+class ArgumentTree:
     """The leaves of a step's arguments and of the variables that it reads, each once, under the first path to it.
 
     Attributes:

@@ -12,11 +12,11 @@ import numpy as np
 
 from tapegrad.generator import generator
 from tapegrad.jax.arguments import parts_of
+from tapegrad.jax.device_tensor import DeviceTensor
 from tapegrad.jax.draws import NO_SEED, seeds_of
-from tapegrad.jax.landed import Landed
 from tapegrad.jax.library import exact, jax, jnp
-from tapegrad.jax.moment import at_once
 from tapegrad.jax.scalars import MOST_INPUTS
+from tapegrad.jax.transactions import at_once
 from tapegrad.jax.unchanged import unchanged
 from tapegrad.nn.param import State, fetched
 from tapegrad.optim.flat import Layout
@@ -27,7 +27,7 @@ from tapegrad.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tapegrad.jax.arguments import Survey
+    from tapegrad.jax.arguments import ArgumentTree
     from tapegrad.jax.program import Program
 
 MISS: Final = object()
@@ -52,7 +52,7 @@ class Binding:
     program: Program
     latest: ClassVar[int] = 0  # number of bindings so far
 
-    def __init__(self, survey: Survey, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, survey: ArgumentTree, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.states: list[State[Any, Any]] = [state for _, state in survey.states.values()]
         self.cells = _cells(survey)
         self.numbers: list[Any] = [*survey.optimizers, *(group for group in survey.groups if group.lr is not None)]
@@ -214,7 +214,7 @@ class Binding:
         """Return whether another tensor can replace one: it has no tape, and is no other argument as well."""
         if type(tensor) not in _PLAIN or tensor.tape is not NONE or any(one is tensor for one in self.tensors):
             return False
-        before, now = self._there[leaf], tensor.node if type(tensor) is Landed else tensor.data
+        before, now = self._there[leaf], tensor.node if type(tensor) is DeviceTensor else tensor.data
         return bool(now.shape == before.shape and now.dtype == before.dtype)
 
     def _take_tensor(self, leaf: int, tensor: Any) -> None:
@@ -281,7 +281,7 @@ class Binding:
             array = jnp.asarray(value) if isinstance(value, int | float) else jnp.array(value, copy=True)
             return array if self.home is None else jax.device_put(array, sharding or self.home)
 
-    def _beside(self, survey: Survey) -> Iterator[tuple[OnDevice, Any]]:
+    def _beside(self, survey: ArgumentTree) -> Iterator[tuple[OnDevice, Any]]:
         """Place the state of an optimizer with the shape of its parameter on the device of the parameter."""
         cells = iter(self.cells)
         for opt in survey.optimizers:
@@ -292,7 +292,7 @@ class Binding:
                     yield cell, parameter.on_device.sharding if is_alike else None
 
 
-def _cells(survey: Survey) -> list[OnDevice]:
+def _cells(survey: ArgumentTree) -> list[OnDevice]:
     """Let the device hold all states of optimizers."""
     found: list[OnDevice] = []
     for opt in survey.optimizers:
@@ -314,7 +314,7 @@ def _home(arrays: list[Any]) -> Any:
 
 
 def _array_of(tensor: Tensor[Any, Any, Any]) -> Any:
-    return tensor.node if isinstance(tensor, Landed) else None
+    return tensor.node if isinstance(tensor, DeviceTensor) else None
 
 
 def _has_data(state: State[Any, Any]) -> bool:
@@ -328,5 +328,5 @@ def _has_data(state: State[Any, Any]) -> bool:
 _ARRAY: Final = attrgetter("array")
 _ON_DEVICE: Final = attrgetter("on_device")
 _VERSION: Final = attrgetter("version")
-_PLAIN: Final = frozenset({Tensor, Landed})
+_PLAIN: Final = frozenset({Tensor, DeviceTensor})
 _DATA: Any = vars(Tensor)["data"]  # the slot itself, because `__getattr__` would fetch a missing attribute

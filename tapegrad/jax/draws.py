@@ -58,7 +58,7 @@ class Draws:
         return drawn
 
 
-class StandIns:
+class Substitutions:
     """The mapping from generators to their replacements while a step is traced.
 
     Args:

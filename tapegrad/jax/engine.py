@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.backend import Axis, Backend, Elementwise, Int, Pairwise, Slide, register
+from tapegrad.backend import Axis, Backend, ConvWindow, Elementwise, Int, Pairwise, register
 from tapegrad.jax.library import jax, jnp
 from tapegrad.jax.traced import Traced, computed
 
@@ -176,14 +176,14 @@ class JAX(Backend[Traced]):
         return self.place(shape, (*(slice(None),) * axis, indices), updates)
 
     @override
-    def superpose(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Traced]) -> Traced:
+    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Traced]) -> Traced:
         total = self.zeros(shape, values[0].dtype)
         for place, value in zip(places, values, strict=True):
             total = self.at_add(total, place, value)
         return total
 
     @override
-    def convolve(self, x: Traced, w: Traced, slide: Slide) -> Traced:
+    def convolve(self, x: Traced, w: Traced, slide: ConvWindow) -> Traced:
         return self._of(_convolved, x, w, slide)
 
     @override
@@ -223,7 +223,7 @@ def _ordered(x: Any, axis: Int, *, descending: bool) -> Any:
     return x.shape[axis] - 1 - jnp.flip(jnp.argsort(jnp.flip(x, axis), axis, stable=True), axis)
 
 
-def _convolved(x: Any, w: Any, slide: Slide) -> Any:
+def _convolved(x: Any, w: Any, slide: ConvWindow) -> Any:
     (n, g, c, *cells), (_, o, _, *kernel) = x.shape, w.shape
     shape = (n, g, o, *slide.sizes)
     if 0 in (*x.shape, *w.shape, *shape):

@@ -13,7 +13,7 @@ from typing_extensions import TypeVar
 from tapegrad import messages
 from tapegrad.errors import DTypeError
 from tapegrad.generator import stand_in
-from tapegrad.jax.arguments import Survey
+from tapegrad.jax.arguments import ArgumentTree
 from tapegrad.jax.binding import MISS, Binding
 from tapegrad.jax.program import Program, traced_program
 from tapegrad.nn import Module
@@ -141,7 +141,7 @@ def _bound(
     static: Collection[str],
 ) -> Binding:
     """Bind the arguments of a call to their program, which is traced if there is none yet."""
-    survey = Survey(step, args, kwargs, static)
+    survey = ArgumentTree(step, args, kwargs, static)
     binding = Binding(survey, args, kwargs)
     key = (survey.key, binding.layout())
     program = programs.find(key, binding.given)

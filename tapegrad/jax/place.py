@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 
 from tapegrad import messages
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.jax.landed import Landed
+from tapegrad.jax.device_tensor import DeviceTensor
 from tapegrad.jax.library import exact, jax
 from tapegrad.nn import Module
 from tapegrad.nn.param import State
@@ -65,7 +65,7 @@ def place(target: P, devices: Any, *axes: Axis) -> P:
         raise TapeError(messages.tape_unwanted("place", "target"))
     placed: Any = _placed(target, "target", sharding)
     if not isinstance(target, State):
-        return Landed.of(placed)  # type: ignore[return-value]  # of the same sizes and dtype
+        return DeviceTensor.of(placed)  # type: ignore[return-value]  # of the same sizes and dtype
     target.on_device = placed
     return target
 
@@ -91,14 +91,14 @@ def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor
         raise TapeError(messages.tape_unwanted("from_local", "x"))
     with exact():
         try:
-            whole: Any = Landed.of(jax.make_array_from_process_local_data(_sharding(devices, axes), x.numpy()))
+            whole: Any = DeviceTensor.of(jax.make_array_from_process_local_data(_sharding(devices, axes), x.numpy()))
         except ValueError as error:
             raise ShapeError(_rejected("from_local", "x", x, error)) from None
     return whole  # type: ignore[no-any-return]  # the dtype is that of the parts, which the stubs of JAX do not express
 
 
 def _placed(x: Tensor[Any, Any, Any], name: str, sharding: Any) -> Any:
-    source = x.node if isinstance(x, Landed) else x.numpy(copy=isinstance(x, State))
+    source = x.node if isinstance(x, DeviceTensor) else x.numpy(copy=isinstance(x, State))
     with exact():
         try:
             return jax.device_put(source, sharding)

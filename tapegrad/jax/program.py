@@ -13,22 +13,22 @@ import numpy as np
 from tapegrad.errors import TapeError
 from tapegrad.generator import stand_in
 from tapegrad.jax.access import Access, NotGivenError, watch
-from tapegrad.jax.arguments import Survey, parts_of, rebuilt
-from tapegrad.jax.draws import Draws, StandIns
+from tapegrad.jax.arguments import ArgumentTree, parts_of, rebuilt
+from tapegrad.jax.draws import Draws, Substitutions
 from tapegrad.jax.keys import key_of
 from tapegrad.jax.library import exact, jax, jnp
-from tapegrad.jax.moment import at_once
-from tapegrad.jax.results import Keeper
+from tapegrad.jax.results import ResultTemplate
 from tapegrad.jax.scalars import NumberPlan, Numbers, TracedNumber
-from tapegrad.jax.stand_ins import as_before, held_before, put_back, put_in
+from tapegrad.jax.substitutions import as_before, held_before, put_back, put_in
 from tapegrad.jax.traced import Traced, UntraceableError
+from tapegrad.jax.transactions import at_once
 from tapegrad.tensor import node, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from tapegrad.jax.binding import Binding
-    from tapegrad.jax.results import Maker
+    from tapegrad.jax.results import ResultBuilder
     from tapegrad.optim import Optimizer
 
 _jaxpr_as_fun: Any = import_module("jax.extend.core").jaxpr_as_fun
@@ -53,7 +53,7 @@ class Program:
     moved: tuple[int, ...]
     seeded: tuple[int, ...]
     numbers: NumberPlan
-    result: Maker
+    result: ResultBuilder
     is_lasting: bool
 
 
@@ -64,14 +64,14 @@ class _Outcome:
     moved: tuple[int, ...]
     seeded: tuple[int, ...]
     numbers: NumberPlan
-    result: Maker
+    result: ResultBuilder
 
 
 def traced_program(
     step: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    survey: Survey,
+    survey: ArgumentTree,
     binding: Binding,
     static: Collection[str],
 ) -> Program:
@@ -81,7 +81,7 @@ def traced_program(
     with exact():
         noted, is_lasting = _unharmed(
             lambda: _noted(lambda *arrays: _run(step, args, kwargs, survey, binding, arrays, outcome), structs),
-            lambda: Survey(step, args, kwargs, static),
+            lambda: ArgumentTree(step, args, kwargs, static),
             survey,
             binding,
         )
@@ -147,7 +147,7 @@ def _same_memory(given: Any, found: Any) -> bool:
 
 
 def _unharmed(
-    note: Callable[[], Any], again: Callable[[], Survey], survey: Survey, binding: Binding
+    note: Callable[[], Any], again: Callable[[], ArgumentTree], survey: ArgumentTree, binding: Binding
 ) -> tuple[Any, bool]:
     """Trace a step, restore everything it changed, and reject a step that sets attributes that cannot be carried.
 
@@ -175,7 +175,7 @@ def _unharmed(
     return noted, after.captured == survey.captured
 
 
-def _reject_tensors(before: Survey, after: Survey) -> None:
+def _reject_tensors(before: ArgumentTree, after: ArgumentTree) -> None:
     known = dict(after.tensors.values())
     for path, tensor in before.tensors.values():
         if known[path] is not tensor:
@@ -183,13 +183,13 @@ def _reject_tensors(before: Survey, after: Survey) -> None:
             raise TapeError(message)
 
 
-def _reject_kinds(before: Survey, after: Survey) -> None:
+def _reject_kinds(before: ArgumentTree, after: ArgumentTree) -> None:
     if after.kinds != before.kinds:
         message = "jit: the step changes what an object or a container holds, which happens but once"
         raise TapeError(message)
 
 
-def _reject_draws(survey: Survey, before: list[Any]) -> None:
+def _reject_draws(survey: ArgumentTree, before: list[Any]) -> None:
     for source, state in zip(survey.generators.values(), before, strict=True):
         if repr(source.bit_generator.state) != repr(state):
             source.bit_generator.state = state
@@ -211,7 +211,7 @@ def _run(
     step: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    survey: Survey,
+    survey: ArgumentTree,
     binding: Binding,
     arrays: tuple[Any, ...],
     outcome: _Outcome,
@@ -245,7 +245,7 @@ def _run(
     places = {place: TracedNumber(numbers, at) for at, (place, _) in enumerate(survey.numbers)}
     by_generator = {id(source): one for source, one in zip(binding.generators, draws, strict=False)}
     access = Access(survey)
-    stand_in.set(StandIns(by_generator, draws[-1], access))
+    stand_in.set(Substitutions(by_generator, draws[-1], access))
     watch()
     put_in(survey, replaced)
 
@@ -267,7 +267,7 @@ def _run(
     outcome.moved = tuple(at for at, (new, old) in enumerate(zip(parts, cells, strict=True)) if new is not old)
     outcome.seeded = tuple(at for at, one in enumerate(draws) if one.is_used)
     outs = [*(values[at] for at in outcome.changed), *(parts[at] for at in outcome.moved)]
-    keeper = Keeper(survey, binding, nodes, outs)
+    keeper = ResultTemplate(survey, binding, nodes, outs)
     outcome.result = keeper.maker(result)
     outcome.numbers = numbers.plan()
     return [_copied(out.array, arrays) if isinstance(out, Traced) else jnp.asarray(out) for out in outs]

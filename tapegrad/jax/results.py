@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad import messages
 from tapegrad.errors import TapeError
 from tapegrad.gradients import Gradients
-from tapegrad.jax.landed import Landed, LandedWithTape
+from tapegrad.jax.device_tensor import DeviceTensor, LandedWithTape
 from tapegrad.jax.scalars import TracedNumber
 from tapegrad.jax.traced import Traced
 from tapegrad.nn import Module
@@ -21,22 +21,22 @@ from tapegrad.tensor import Tensor, values_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tapegrad.jax.arguments import Survey
+    from tapegrad.jax.arguments import ArgumentTree
     from tapegrad.jax.binding import Binding
 
-    Maker = Callable[[Sequence[Any], Binding], Any]
+    ResultBuilder = Callable[[Sequence[Any], Binding], Any]
 
 
-class Keeper:
+class ResultTemplate:
     """Records the arrays of a result, and builds the result from them at each call."""
 
-    def __init__(self, survey: Survey, binding: Binding, nodes: dict[int, Any], outs: list[Any]) -> None:
+    def __init__(self, survey: ArgumentTree, binding: Binding, nodes: dict[int, Any], outs: list[Any]) -> None:
         self.states = {id(state): place for place, state in enumerate(binding.states)}
         self.given = {id(given): place for place, given in enumerate(nodes.values())}
         self.survey = survey
         self.outs = outs
 
-    def maker(self, result: Any) -> Maker:
+    def maker(self, result: Any) -> ResultBuilder:
         """Return a function that builds a result like this one from the arrays of a call."""
         if type(result) is TracedNumber:
             number = result.place
@@ -66,7 +66,7 @@ class Keeper:
         place = next((at for at, one in enumerate(self.survey.objects) if one is result), None)
         return (lambda *_: result) if place is None else lambda _, binding: binding.survey.objects[place]
 
-    def _tensor(self, x: Tensor[Any, Any, Any]) -> Maker:
+    def _tensor(self, x: Tensor[Any, Any, Any]) -> ResultBuilder:
         if id(x) in self.states:
             place = self.states[id(x)]
             return lambda _, binding: binding.states[place]
@@ -77,14 +77,14 @@ class Keeper:
             if not isinstance(x.data, Traced):
                 return lambda *_: x
             out = self._kept(x.data)
-            return lambda outs, _: Landed.of(outs[out])
+            return lambda outs, _: DeviceTensor.of(outs[out])
         if x.tape.tape.consumed_at is None:
             raise TapeError(messages.tape_unwanted("jit", "the result") + ": detach it")
         taped, tape = self._kept(values_of(x)), x.tape
         return lambda outs, _: LandedWithTape.of(outs[taped], tape)
 
-    def _gradients(self, grads: Gradients) -> Maker:
-        found: list[tuple[Maker, int]] = []
+    def _gradients(self, grads: Gradients) -> ResultBuilder:
+        found: list[tuple[ResultBuilder, int]] = []
         for node, value in grads.values_by_node.items():
             if id(node) in self.states or id(node) in self.given:
                 found.append((self._tensor(node), self._kept(value)))

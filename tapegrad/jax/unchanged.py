@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
 
-    from tapegrad.jax.arguments import Survey
+    from tapegrad.jax.arguments import ArgumentTree
 
 
-def unchanged(survey: Survey) -> Callable[[], bool]:
+def unchanged(survey: ArgumentTree) -> Callable[[], bool]:
     """Return a function that returns whether everything that a survey has found is still the same.
 
     Raises:

@@ -32,7 +32,7 @@ from tapegrad.nn._windows import (
 )
 from tapegrad.nn.param import HasBias, Param
 from tapegrad.ops import conv1d, conv2d, conv3d
-from tapegrad.ops._lowering import biased, numbers
+from tapegrad.ops._lowering import add_channel_bias, numbers
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
 
@@ -114,7 +114,7 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
             dilation=self.dilation,
             groups=self.groups,
         )
-        return y if self.bias is None else biased(y, self.bias, 1)
+        return y if self.bias is None else add_channel_bias(y, self.bias, 1)
 
 
 class Conv2d(
@@ -197,7 +197,7 @@ class Conv2d(
             dilation=self.dilation,
             groups=self.groups,
         )
-        return y if self.bias is None else biased(y, self.bias, 2)
+        return y if self.bias is None else add_channel_bias(y, self.bias, 2)
 
 
 class Conv3d(
@@ -298,4 +298,4 @@ class Conv3d(
             dilation=self.dilation,
             groups=self.groups,
         )
-        return y if self.bias is None else biased(y, self.bias, 3)
+        return y if self.bias is None else add_channel_bias(y, self.bias, 3)

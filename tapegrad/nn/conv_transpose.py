@@ -29,7 +29,7 @@ from tapegrad.nn._windows import (
 )
 from tapegrad.nn.param import HasBias, Param
 from tapegrad.ops import conv_transpose1d, conv_transpose2d
-from tapegrad.ops._lowering import biased, numbers
+from tapegrad.ops._lowering import add_channel_bias, numbers
 from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
 
@@ -113,7 +113,7 @@ class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Out
             dilation=self.dilation,
             groups=self.groups,
         )
-        return y if self.bias is None else biased(y, self.bias, 1)
+        return y if self.bias is None else add_channel_bias(y, self.bias, 1)
 
 
 class ConvTranspose2d(
@@ -213,4 +213,4 @@ class ConvTranspose2d(
             dilation=self.dilation,
             groups=self.groups,
         )
-        return y if self.bias is None else biased(y, self.bias, 2)
+        return y if self.bias is None else add_channel_bias(y, self.bias, 2)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import Slide, engine
+from tapegrad.backend import ConvWindow, engine
 from tapegrad.dims import Dims, Size, one_int, show, surely_less
 from tapegrad.errors import ShapeError
 from tapegrad.op import rematerializable
@@ -50,10 +50,10 @@ def at_least_one(number: Size, name: str) -> Size:
 
 
 @rematerializable()
-def convolved(
+def correlate(
     x: Tensor[Any, T1, D],
     w: Tensor[Any, T2, D],
-    slide: Slide,
+    slide: ConvWindow,
     cells: tuple[int, ...],
     kernels: tuple[int, ...],
     shape: tuple[int, ...],
@@ -93,7 +93,7 @@ def convolved(
 
 
 @rematerializable(memory_bound=True)
-def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor[Any, Merge[T1, T2], D]:
+def add_channel_bias(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Add a bias to each channel; the channel axis comes before the last `rank` axes.
 
     $$z_{noi} = y_{noi} + b_o, \quad dy = dz, \quad db_o = \sum_{ni} dz_{noi}$$
@@ -112,14 +112,16 @@ def biased(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor
 
 
 @rematerializable()
-def superposed(values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], places: Sequence[Any]) -> Tensor[Any, T, D]:
+def scatter_sum(
+    values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], places: Sequence[Any]
+) -> Tensor[Any, T, D]:
     r"""Add values to a zero tensor, each at the elements that its index selects: the backward pass of indexing.
 
     $$y_i = \sum_{t, j : p_{tj} = i} v_{tj}, \quad dv_{tj} = dy_{p_{tj}}$$
     """
     parts, tape = unwrap_all(values, "values")
     data: list[Any] = [part.data for part in parts]
-    out = node(engine(*data).superpose(shape, places, data))
+    out = node(engine(*data).scatter_sum(shape, places, data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
@@ -130,13 +132,13 @@ def superposed(values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], plac
     return tape.record(out, tuple(parts), backward)
 
 
-def _to_cells(slide: Slide, cells: tuple[int, ...], kernel: tuple[int, ...]) -> Slide:
+def _to_cells(slide: ConvWindow, cells: tuple[int, ...], kernel: tuple[int, ...]) -> ConvWindow:
     before = tuple((k - 1) * d - b for k, d, b in zip(kernel, slide.dilation, slide.before, strict=True))
-    return Slide(cells, slide.spread, slide.dilation, slide.stride, before)
+    return ConvWindow(cells, slide.spread, slide.dilation, slide.stride, before)
 
 
-def _to_kernels(slide: Slide, kernel: tuple[int, ...]) -> Slide:
-    return Slide(kernel, slide.dilation, slide.stride, slide.spread, slide.before)
+def _to_kernels(slide: ConvWindow, kernel: tuple[int, ...]) -> ConvWindow:
+    return ConvWindow(kernel, slide.dilation, slide.stride, slide.spread, slide.before)
 
 
 def _turned(w: Any) -> Any:

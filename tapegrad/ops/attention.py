@@ -15,7 +15,7 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.op import op
 from tapegrad.operands import limits, on_one_tape, tensor_only, unwrap, unwrap_all
 from tapegrad.ops._broadcast import sum_to_shape
-from tapegrad.ops._rescue import rescued
+from tapegrad.ops._fallback import with_fallback
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
@@ -224,7 +224,7 @@ def _weights(q: Any, k: Any, visible: Any, scale: float) -> Any:
         weights = engine(scores).softmax(scores, -1)
         # All of a row is NaN if its maximum is infinite: every key is masked, or a product overflowed.
         is_whole = np.isfinite(values_of(weights)[..., 0])
-        (rescued_weights,) = rescued(is_whole, (weights,), lambda: (_weights_in_units(q, k, visible, scale),))
+        (rescued_weights,) = with_fallback(is_whole, (weights,), lambda: (_weights_in_units(q, k, visible, scale),))
         return rescued_weights
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from tapegrad.backend import Slide
+from tapegrad.backend import ConvWindow
 from tapegrad.dims import Dims, Size, show, surely_differ, surely_less, window
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import same_dtype, tensor_only
-from tapegrad.ops._lowering import at_least_one, check_rank, convolved, numbers
+from tapegrad.ops._lowering import at_least_one, check_rank, correlate, numbers
 from tapegrad.ops.elementwise import float_only
 
 if TYPE_CHECKING:
@@ -231,6 +231,6 @@ def _correlated(
         if padding == "same"
         else numbers(0 if padding == "valid" else padding, rank, "padding", 0)
     )
-    slide = Slide(shape[-rank:], strides, dilations, (1,) * rank, before)
+    slide = ConvWindow(shape[-rank:], strides, dilations, (1,) * rank, before)
     cells, kernels = (n, groups, c // groups, *x.shape[-rank:]), (groups, o // groups, c_w, *kernel)
-    return convolved(x, w, slide, cells, kernels, shape)
+    return correlate(x, w, slide, cells, kernels, shape)

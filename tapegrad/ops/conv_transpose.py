@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import Slide
+from tapegrad.backend import ConvWindow
 from tapegrad.dims import Dims, Size, at_least, covered, show, surely_differ
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import same_dtype, tensor_only
-from tapegrad.ops._lowering import at_least_one, check_rank, convolved, numbers
+from tapegrad.ops._lowering import at_least_one, check_rank, correlate, numbers
 from tapegrad.ops.elementwise import float_only
 
 if TYPE_CHECKING:
@@ -288,6 +288,6 @@ def _spread(
     dilations: Any = numbers(dilation, rank, "dilation", 1)
     paddings: Any = numbers(padding, rank, "padding", 0)
     before = tuple(d * (k - 1) - p for d, k, p in zip(dilations, w.shape[2:], paddings, strict=True))
-    slide = Slide(shape[-rank:], (1,) * rank, dilations, strides, before)
+    slide = ConvWindow(shape[-rank:], (1,) * rank, dilations, strides, before)
     cells, kernels = (n, groups, c // groups, *x.shape[-rank:]), (groups, c // groups, *w.shape[1:])
-    return convolved(x, w, slide, cells, kernels, shape, turned=True)
+    return correlate(x, w, slide, cells, kernels, shape, turned=True)

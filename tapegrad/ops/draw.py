@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend.underflow import vanishing
+from tapegrad.backend.underflow import ignore_underflow
 from tapegrad.dims import several_ints
 from tapegrad.generator import generator
 from tapegrad.op import op
@@ -222,7 +222,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
         return x
     x, tape = unwrap(x)
     mask = _ones("dropout", x.shape, 1 - rate, x.dtype, rng) / (1 - rate)
-    with vanishing():  # an op that raises is retried, and would sample again
+    with ignore_underflow():  # an op that raises is retried, and would sample again
         out = node(x.data * mask)
 
     def backward(grads: Gradients) -> None:
@@ -256,5 +256,5 @@ def _drawn(rng: RNG, kind: str, *args: Any, dtype: Any) -> Any:
     if not isinstance(source, np.random.Generator):
         return draw(*args, dtype)
     drawn = draw(*args)
-    with vanishing():  # an op that raises is retried, and would sample again
+    with ignore_underflow():  # an op that raises is retried, and would sample again
         return np.asarray(drawn, dtype)

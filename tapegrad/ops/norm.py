@@ -13,7 +13,7 @@ from tapegrad.dims import Dims, Size, at_least, misfit, normal_axes, show, surel
 from tapegrad.errors import ShapeError
 from tapegrad.op import op, rematerializable
 from tapegrad.operands import of_one_dtype, on_one_tape, unwrap, unwrap_all
-from tapegrad.ops._rescue import rescued
+from tapegrad.ops._fallback import with_fallback
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
@@ -340,7 +340,7 @@ def _in_range(
             others = normed(x / unit, (sqrt(eps) / unit) ** 2)
             return tuple(one / unit if power else one for one, power in zip(others, units, strict=True))
 
-        return found if not x.size else rescued(values_of(found[-1]) > 0, found, in_units)
+        return found if not x.size else with_fallback(values_of(found[-1]) > 0, found, in_units)
 
 
 def _as_wide(x: Dims, axis: int, **others: Dims) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad.backend import Value
-from tapegrad.backend.underflow import vanishing
+from tapegrad.backend.underflow import ignore_underflow
 from tapegrad.dims import show
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.gradients import Gradients
@@ -150,7 +150,7 @@ class Optimizer(ABC, Generic[State]):
                 used = self._used(grads, allow_unused=allow_unused)
                 layout = self._layout if self._layout.is_of(used, self.state) else self._laid_out(used)
                 gradients = self._gradients(layout, grads)
-                with vanishing():  # the square of a small gradient may underflow to 0
+                with ignore_underflow():  # the square of a small gradient may underflow to 0
                     if not self._took_over(*self._advanced(layout, gradients)):
                         self._took_over(*self._advanced(layout, gradients, is_in_place=False))
             except Exception as error:

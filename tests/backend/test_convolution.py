@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tapegrad.backend import Slide, convolution
+from tapegrad.backend import ConvWindow, convolution
 from tapegrad.backend.convolution import convolve
 from tapegrad.ops import avg_pool2d, conv2d, max_pool2d, relu, tensor
 
@@ -27,7 +27,7 @@ def at_a_time(request: Any, monkeypatch: Any) -> Iterator[str]:
     convolution._planned.cache_clear()
 
 
-def by_the_formula(x: Any, w: Any, slide: Slide) -> Any:
+def by_the_formula(x: Any, w: Any, slide: ConvWindow) -> Any:
     """Add up x_j w_k wherever r j + b = s i + d k."""
     y = np.zeros((len(x), x.shape[1], w.shape[1], *slide.sizes))
     for i in np.ndindex(*slide.sizes):
@@ -39,7 +39,7 @@ def by_the_formula(x: Any, w: Any, slide: Slide) -> Any:
     return y
 
 
-def drawn(rng: Any, least: int = 1) -> tuple[Any, Any, Slide]:
+def drawn(rng: Any, least: int = 1) -> tuple[Any, Any, ConvWindow]:
     """Draw cells, kernels and a slide; some windows may lie outside."""
     rank, groups = int(rng.integers(least, 4)), int(rng.integers(1, 3))
 
@@ -48,7 +48,7 @@ def drawn(rng: Any, least: int = 1) -> tuple[Any, Any, Slide]:
 
     x = rng.normal(size=(2, groups, 3, *numbers(3, 8)))
     w = rng.normal(size=(groups, 4, 3, *numbers(1, 4)))
-    return x, w, Slide(numbers(1, 6), numbers(1, 4), numbers(1, 3), numbers(1, 4), numbers(-1, 3))
+    return x, w, ConvWindow(numbers(1, 6), numbers(1, 4), numbers(1, 3), numbers(1, 4), numbers(-1, 3))
 
 
 @pytest.mark.usefixtures("at_a_time")
@@ -57,7 +57,7 @@ def test_short_lines_under_short_kernels_are_met_at_every_stride(spread: int) ->
     rng = np.random.default_rng(0)
     for cells, kernel, places, stride, before in np.ndindex(7, 3, 4, 4, 2):
         x, w = rng.normal(size=(2, 1, 3, cells + 1)), rng.normal(size=(1, 4, 3, kernel + 1))
-        slide = Slide((places + 1,), (stride + 1,), (1,), (spread,), (before,))
+        slide = ConvWindow((places + 1,), (stride + 1,), (1,), (spread,), (before,))
 
         np.testing.assert_allclose(convolve(x, w, slide), by_the_formula(x, w, slide), atol=1e-12)
 
@@ -109,7 +109,7 @@ def test_a_long_line_under_a_long_kernel_is_not_laid_out_window_by_window(monkey
     x, w = np.ones((1, 1, 16, 600)), np.ones((1, 64, 16, 101))  # 6 MiB of windows
 
     tracemalloc.start()
-    y = convolve(x, w, Slide((500,), (1,), (1,), (1,), (0,)))
+    y = convolve(x, w, ConvWindow((500,), (1,), (1,), (1,), (0,)))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     convolution._planned.cache_clear()

@@ -17,7 +17,7 @@ pytest.importorskip("jax", reason="the extra `jax` brings it")
 import tapegrad as tg
 from tapegrad import nn, optim
 from tapegrad.generator import state_of
-from tapegrad.jax.moment import at_once
+from tapegrad.jax.transactions import at_once
 from tests.test_interrupts import MANY, Interrupter, bits, moments, struck
 
 jit: Any = tg.jit

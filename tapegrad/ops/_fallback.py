@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def rescued(is_fine: Any, values: tuple[Any, ...], others: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+def with_fallback(is_fine: Any, values: tuple[Any, ...], others: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
     """Return `values` if `is_fine` holds everywhere; otherwise compute and return `others()`.
 
     Under `jit` there is no fallback where gradients are differentiated again.

@@ -15,12 +15,12 @@ from tapegrad.tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.jax.arguments import Survey
+    from tapegrad.jax.arguments import ArgumentTree
     from tapegrad.jax.binding import Binding
     from tapegrad.nn.param import State
 
 
-def as_before(survey: Survey, binding: Binding) -> list[tuple[Any, ...]]:
+def as_before(survey: ArgumentTree, binding: Binding) -> list[tuple[Any, ...]]:
     """Return calls of functions that are not written in Python, that restore the values replaced by traced ones."""
     calls: list[tuple[Any, ...]] = [*unwatch(), (stand_in.set, stand_in.get())]
     for state in binding.states:
@@ -57,7 +57,7 @@ def _slot_before(member: Any, value: Any, held: Any) -> list[tuple[Any, ...]]:
     return [(member.__set__, value, held)]
 
 
-def put_in(survey: Survey, replace: Callable[[Any], Any]) -> None:
+def put_in(survey: ArgumentTree, replace: Callable[[Any], Any]) -> None:
     """Replace tensors in attributes, lists and dictionaries."""
     for container in survey.containers:
         places = range(len(container)) if isinstance(container, list | deque) else list(container)
@@ -69,7 +69,7 @@ def put_in(survey: Survey, replace: Callable[[Any], Any]) -> None:
                 survey.replaced.append((container, place, before, there))
 
 
-def put_back(survey: Survey) -> None:
+def put_back(survey: ArgumentTree) -> None:
     """Restore the tensors, except where the step has assigned another value."""
     for container, place, before, there in survey.replaced:
         with suppress(LookupError):  # the key or index is gone

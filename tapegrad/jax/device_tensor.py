@@ -14,7 +14,7 @@ from tapegrad.tape import NONE, OwnedTape
 from tapegrad.tensor import D_co, S_co, Tensor, as_compute_dtype
 
 
-class Landed(Lazy[S_co, D_co]):
+class DeviceTensor(Lazy[S_co, D_co]):
     """A tensor on a device; its elements are copied to the host when they are first read, and only once."""
 
     __slots__ = ()
@@ -39,7 +39,7 @@ class Landed(Lazy[S_co, D_co]):
 
     @override
     def detach(self) -> Any:
-        return Landed.of(self.node)
+        return DeviceTensor.of(self.node)
 
     @override
     def __reduce__(self) -> Any:
@@ -55,7 +55,7 @@ class LandedWithTape(Lazy[S_co, D_co]):
     def of(cls, array: Any, tape: OwnedTape) -> Self:
         """Return the tensor of a JAX array, with the tape."""
         tensor = _new(cls)
-        tensor.tape, tensor.node = tape, Landed.of(array)
+        tensor.tape, tensor.node = tape, DeviceTensor.of(array)
         return tensor  # type: ignore[no-any-return]  # `object.__new__` returns an instance of its argument
 
     @override
@@ -65,7 +65,7 @@ class LandedWithTape(Lazy[S_co, D_co]):
 
     @override
     def detach(self) -> Any:
-        return Landed.of(self.node.node)
+        return DeviceTensor.of(self.node.node)
 
 
 def here(array: Any) -> Any:
