@@ -147,7 +147,7 @@ def test_the_errors_are_those_of_python_too() -> None:
         unchecked(3) + unchecked(3).astype(np.float64)
 
 
-def test_every_rejection_reads_the_same_without_checked_rules() -> None:
+def test_every_error_reads_the_same_without_checked_rules() -> None:
     # Outside the tests NumPy looks first and the rule only explains: the words, and who is rejected, must not change.
     environment = os.environ | {"TAPEGRAD_CHECK_RULES": ""}
 
