@@ -170,20 +170,20 @@ def test_is_one_step() -> None:
     assert gate.__name__ == "gate"
 
 
-def kept_slopes(z: Any) -> dict[int, Any]:
+def kept_derivatives(z: Any) -> dict[int, Any]:
     _, _, _, backward = z.tape.tape.entries[-1]
-    slopes: dict[int, Any] = inspect.getclosurevars(backward).nonlocals["slopes"]
-    return slopes
+    derivatives: dict[int, Any] = inspect.getclosurevars(backward).nonlocals["derivatives"]
+    return derivatives
 
 
-def test_keeps_the_slopes_of_taped_arguments_where_they_take_long_to_compute() -> None:
+def test_keeps_the_derivatives_of_taped_arguments_where_they_take_long_to_compute() -> None:
     x, y = numbers(3, 5), numbers(3, 5, seed=1)
     cheap: Any = fused(lambda x: x * x / 2)
 
-    assert kept_slopes(gate(x.trace(), y)).keys() == {0}
-    assert kept_slopes(gate(x.trace(), nn.Param(y))).keys() == {0, 1}
-    assert kept_slopes(gate(x.trace(), y.trace())).keys() == {0, 1}
-    assert kept_slopes(cheap(x.trace())) == {}
+    assert kept_derivatives(gate(x.trace(), y)).keys() == {0}
+    assert kept_derivatives(gate(x.trace(), nn.Param(y))).keys() == {0, 1}
+    assert kept_derivatives(gate(x.trace(), y.trace())).keys() == {0, 1}
+    assert kept_derivatives(cheap(x.trace())) == {}
 
 
 def test_a_slope_that_is_kept_and_one_that_is_not_give_the_gradients_of_the_ops() -> None:

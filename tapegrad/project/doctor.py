@@ -202,7 +202,7 @@ def _behaviour(answer: Answer) -> Iterator[Finding]:
     if answer.rejected == message:
         yield Finding(Verdict.OK, f"mypy rejects {mistake}, as Python does: {message}")
     else:
-        yield Finding(Verdict.WRONG, f"mypy does not reject {mistake}, which Python does: {message}")
+        yield Finding(Verdict.WRONG, f"mypy does not report {mistake}, which Python does: {message}")
 
 
 def _message() -> str:
