@@ -446,9 +446,27 @@ def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dil
     """
     padded, span = size + 2 * padding, dilation * (kernel - 1) + 1
     if surely_less(padded, span):
-        message = f"a window of {span} is longer than the {padded} cells it slides over"
+        around = f" with a padding of {padding}" if surely_less(0, padding) else ""
+        message = f"a window of {span} does not fit into {size} cells{around}"
         raise ShapeError(message)
     return (padded - span) // stride + 1
+
+
+def windows(
+    x: Dims, axis: int, kernels: Dims, strides: Dims, paddings: Dims | None = None, dilations: Dims | None = None
+) -> Dims:
+    """Return the number of windows along consecutive axes of `x` from `axis` on, each as in `window`."""
+    still, adjacent = (0,) * len(kernels), (1,) * len(kernels)
+    sizes = x[axis : axis + len(kernels)]
+    each = zip(sizes, kernels, strides, paddings or still, dilations or adjacent, strict=True)
+    counts: list[Size] = []
+    for size, kernel, stride, padding, dilation in each:
+        try:
+            counts.append(window(size, kernel, stride=stride, padding=padding, dilation=dilation))
+        except ShapeError as error:
+            message = f"{error} along axis {axis + len(counts)} of x {show(x)}"
+            raise ShapeError(message) from None
+    return tuple(counts)
 
 
 def covered(

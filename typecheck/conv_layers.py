@@ -63,7 +63,7 @@ def reject_a_wrong_size_inside() -> None:
             self.weight = nn.Param(tg.ones((out, kernel, channels, kernel)))
 
         def forward(self, x: Tensor[Shape[N, C, H, W], NoneTape]) -> Tensor[Any, NoneTape]:
-            return tg.conv2d(x, self.weight)  # E(mypy): conv2d: x has C channels but w expects K [tapegrad-shape]
+            return tg.conv2d(x, self.weight)  # E(mypy): conv2d: axis 1 of x (N, C, H, W) has C channels but w (O, K, C, K) expects K [tapegrad-shape]
 
     Wrong(1, 2, 3)
 
@@ -240,15 +240,15 @@ def reject_a_vector() -> None:
 
 def reject_a_kernel_longer_than_its_image() -> None:
     conv = nn.Conv2d(1, 4, 25)
-    conv(images)  # E: conv Conv2d(1, 4, 25): a window of 25 is longer than the 20 cells it slides over [tapegrad-shape]
+    conv(images)  # E: conv Conv2d(1, 4, 25): a window of 25 does not fit into 20 cells along axis 3 of x (32, 1, 28, 20) [tapegrad-shape]
 
 
 def reject_a_window_longer_than_its_line() -> None:
-    nn.MaxPool1d(7)(tg.ones((3, 5)))  # E: MaxPool1d: a window of 7 is longer than the 5 cells it slides over [tapegrad-shape]
+    nn.MaxPool1d(7)(tg.ones((3, 5)))  # E: MaxPool1d: a window of 7 does not fit into 5 cells along axis 1 of x (3, 5) [tapegrad-shape]
 
 
 def reject_a_window_longer_than_its_image_along_one_axis() -> None:
-    nn.MaxPool2d((2, 21))(images)  # E: MaxPool2d: a window of 21 is longer than the 20 cells it slides over [tapegrad-shape]
+    nn.MaxPool2d((2, 21))(images)  # E: MaxPool2d: a window of 21 does not fit into 20 cells along axis 3 of x (32, 1, 28, 20) [tapegrad-shape]
 
 
 def reject_more_padding_than_half_of_a_window_along_one_axis() -> None:
@@ -262,7 +262,7 @@ def reject_a_linear_behind_a_pool_with_a_number_for_each_axis() -> None:
 
 def reject_a_model_that_shrinks_too_far() -> None:
     model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.MaxPool2d(4), nn.Conv2d(4, 8, 5))
-    model(images)  # E: model[2] Conv2d(4, 8, 5): a window of 5 is longer than the 4 cells it slides over [tapegrad-shape]
+    model(images)  # E: model[2] Conv2d(4, 8, 5): a window of 5 does not fit into 4 cells along axis 3 of x (32, 4, 6, 4) [tapegrad-shape]
 
 
 def reject_more_padding_than_windows_cover() -> None:
@@ -280,19 +280,19 @@ def accept_windows_in_an_image_of_unknown_sizes() -> None:
 
 
 def reject_a_kernel_longer_than_its_image_along_one_axis() -> None:
-    nn.Conv2d(1, 4, (3, 25))(images)  # E: Conv2d(1, 4, 3, 1, 0, 1, 25): a window of 25 is longer than the 20 cells it slides over [tapegrad-shape]
+    nn.Conv2d(1, 4, (3, 25))(images)  # E: Conv2d(1, 4, 3, 1, 0, 1, 25): a window of 25 does not fit into 20 cells along axis 3 of x (32, 1, 28, 20) [tapegrad-shape]
 
 
 def reject_a_dilated_kernel_longer_than_its_image() -> None:
-    nn.Conv2d(1, 4, 5, dilation=5)(images)  # E: Conv2d(1, 4, 5, 1, 0, 5): a window of 21 is longer than the 20 cells it slides over [tapegrad-shape]
+    nn.Conv2d(1, 4, 5, dilation=5)(images)  # E: Conv2d(1, 4, 5, 1, 0, 5): a window of 21 does not fit into 20 cells along axis 3 of x (32, 1, 28, 20) [tapegrad-shape]
 
 
 def reject_a_grouped_kernel_longer_than_its_image() -> None:
-    nn.Conv2d(4, 8, 3, groups=2)(tg.ones((2, 4, 2, 9)))  # E: Conv2d(4, 8, 3): a window of 3 is longer than the 2 cells it slides over [tapegrad-shape]
+    nn.Conv2d(4, 8, 3, groups=2)(tg.ones((2, 4, 2, 9)))  # E: Conv2d(4, 8, 3): a window of 3 does not fit into 2 cells along axis 2 of x (2, 4, 2, 9) [tapegrad-shape]
 
 
 def reject_a_kernel_longer_than_the_middle_axis_of_its_volume() -> None:
-    nn.Conv3d(1, 4, (3, 9, 3))(tg.ones((2, 1, 5, 6, 7)))  # E: Conv3d(1, 4, 3, 1, 0, 1, 9): a window of 9 is longer than the 6 cells it slides over [tapegrad-shape]
+    nn.Conv3d(1, 4, (3, 9, 3))(tg.ones((2, 1, 5, 6, 7)))  # E: Conv3d(1, 4, 3, 1, 0, 1, 9): a window of 9 does not fit into 6 cells along axis 3 of x (2, 1, 5, 6, 7) [tapegrad-shape]
 
 
 def reject_output_padding_as_long_as_a_stride_along_one_axis() -> None:

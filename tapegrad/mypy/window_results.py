@@ -40,11 +40,14 @@ def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | Non
     kernels = _kernels(sizes, axes, transposed="Transpose" in owner.name) if "in" in sizes else {}
 
     def judge(shape: list[Size | Many] | None) -> None:
-        # One image is enough, and the signature has compared its channels.
-        image = [] if shape is None else shape[-axes - 1 :]
-        if len(image) == axes + 1 and not any(isinstance(size, Many) for size in image):
-            channels = [sizes["in"]] if kernels else image[:1]
-            op.rule(x=(*channels, *image[1:]), **kernels, **numbers)
+        # One image is enough where the batch has several axes, or unknown ones.
+        images = [] if shape is None else shape[-axes - 2 :]
+        if images and isinstance(images[0], Many):
+            images = images[1:]
+        if len(images) > axes and not any(isinstance(size, Many) for size in images):
+            *batch, channels = images[:-axes]
+            # The signature has compared the channels.
+            op.rule(x=(*batch, sizes["in"] if kernels else channels, *images[-axes:]), **kernels, **numbers)
 
     return judge
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.backend.windows import Windows
-from tapegrad.dims import Dims, surely_less, window
+from tapegrad.dims import Dims, surely_less, windows
 from tapegrad.errors import ShapeError
 from tapegrad.ops._lowering import check_rank, numbers
 
@@ -19,8 +19,7 @@ def pool_shape(rank: int, x: Dims, kernel: Any, stride: Any, padding: Any) -> Di
         if surely_less(k, p * 2):
             message = f"padding is {p}, more than half of a window of {k}"
             raise ShapeError(message)
-    along = zip(x[-rank:], kernels, strides, paddings, strict=True)
-    return (*x[:-rank], *(window(n, k, stride=s, padding=p) for n, k, s, p in along))
+    return (*x[:-rank], *windows(x, len(x) - rank, kernels, strides, paddings))
 
 
 def windows_over(x: Any, rank: int, kernel: Any, stride: Any, padding: Any) -> Windows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from tapegrad.backend import ConvWindow
-from tapegrad.dims import Dims, Size, show, surely_differ, surely_less, window
+from tapegrad.dims import Dims, Size, show, surely_differ, surely_less, windows
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import same_dtype, tensor_only
@@ -182,7 +182,7 @@ def _shape(rank: int, x: Dims, w: Dims, stride: Any, padding: Any, dilation: Any
     groups = at_least_one(groups, "groups")
     if surely_differ(c, c_w * groups):
         within = f" in {groups} groups" if surely_differ(groups, 1) else ""
-        message = f"x has {c} channels but w expects {c_w * groups}{within}"
+        message = f"axis {len(batch)} of x {show(x)} has {c} channels but w {show(w)} expects {c_w * groups}{within}"
         raise ShapeError(message)
     if isinstance(o, int) and isinstance(groups, int) and o % groups:
         message = f"w has {o} kernels, which do not divide into {groups} groups"
@@ -198,8 +198,7 @@ def _shape(rank: int, x: Dims, w: Dims, stride: Any, padding: Any, dilation: Any
             raise ShapeError(message)
         return (*batch, o, *x[-rank:])
     paddings = numbers(0 if _is(padding, "valid") else padding, rank, "padding", 0)
-    along = zip(x[-rank:], kernel, strides, paddings, dilations, strict=True)
-    return (*batch, o, *(window(n, k, stride=s, padding=p, dilation=d) for n, k, s, p, d in along))
+    return (*batch, o, *windows(x, len(x) - rank, tuple(kernel), strides, paddings, dilations))
 
 
 def _is(padding: Any, word: str) -> bool:

@@ -248,10 +248,10 @@ def _shape(
     c_w, o, *kernel = w
     groups = at_least_one(groups, "groups")
     if surely_differ(c, c_w):
-        message = f"x has {c} channels but w expects {c_w}"
+        message = f"axis {len(batch)} of x {show(x)} has {c} channels but w {show(w)} expects {c_w}"
         raise ShapeError(message)
     if isinstance(c, int) and isinstance(groups, int) and c % groups:
-        message = f"x has {c} channels, which do not divide into {groups} groups"
+        message = f"axis {len(batch)} of x {show(x)} has {c} channels, which do not divide into {groups} groups"
         raise ShapeError(message)
     strides, dilations = numbers(stride, rank, "stride", 1), numbers(dilation, rank, "dilation", 1)
     paddings, beyond = numbers(padding, rank, "padding", 0), numbers(output_padding, rank, "output_padding", 0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, Size, normal_axis, product, several_ints, surely_less, window
+from tapegrad.dims import Dims, Size, normal_axis, product, several_ints, surely_less, windows
 from tapegrad.errors import ShapeError
 from tapegrad.op import op
 from tapegrad.operands import tensor_only, unwrap
@@ -43,7 +43,7 @@ def unfold_shape(x: Dims, axis: Int, *, size: Size, step: Size = 1) -> Dims:
         if surely_less(number, 1):
             message = f"{name} is {number} but at least 1 is expected"
             raise ShapeError(message)
-    return (*x[:axis], window(x[axis], size, stride=step), *x[axis + 1 :], size)
+    return (*x[:axis], *windows(x, axis, (size,), (step,)), *x[axis + 1 :], size)
 
 
 @op(repeat_shape)

@@ -207,22 +207,32 @@ def test_what_is_no_tensor_is_rejected() -> None:
         inspect.unwrap(conv1d)(ones((1, 2, 3)), NUMBER)
 
 
-IMAGE, FILTERS = zeros((2, 3, 7, 8)), zeros((4, 3, 3, 5))
+IMAGE, FILTERS = (2, 3, 7, 8), (4, 3, 3, 5)
 
 
 @pytest.mark.parametrize(
     ("x", "w", "options", "message"),
     [
-        (zeros((7, 8)), FILTERS, {}, "x (7, 8) has rank 2, not 4, or 3 without a batch"),
-        (zeros((1, 2, 3, 7, 8)), FILTERS, {}, "x (1, 2, 3, 7, 8) has rank 5, not 4, or 3 without a batch"),
-        (IMAGE, zeros((3, 3, 5)), {}, "w (3, 3, 5) has rank 3, not 4"),
-        (IMAGE, zeros((4, 5, 3, 5)), {}, "x has 3 channels but w expects 5"),
-        (IMAGE, zeros((4, 3, 3, 5)), {"groups": 2}, "x has 3 channels but w expects 6 in 2 groups"),
-        (IMAGE, zeros((4, 1, 3, 5)), {"groups": 3}, "w has 4 kernels, which do not divide into 3 groups"),
-        (IMAGE, zeros((4, 3, 9, 5)), {}, "a window of 9 is longer than the 7 cells it slides over"),
-        (IMAGE, FILTERS, {"dilation": 4}, "a window of 9 is longer than the 7 cells it slides over"),
-        (IMAGE, zeros((4, 3, 3, 13)), {"padding": (0, 2)}, "a window of 13 is longer than the 12 cells it slides over"),
-        (IMAGE, zeros((4, 3, 0, 5)), {}, "the kernel is 0, below 1"),
+        ((7, 8), FILTERS, {}, "x (7, 8) has rank 2, not 4, or 3 without a batch"),
+        ((1, 2, 3, 7, 8), FILTERS, {}, "x (1, 2, 3, 7, 8) has rank 5, not 4, or 3 without a batch"),
+        (IMAGE, (3, 3, 5), {}, "w (3, 3, 5) has rank 3, not 4"),
+        (IMAGE, (4, 5, 3, 5), {}, "axis 1 of x (2, 3, 7, 8) has 3 channels but w (4, 5, 3, 5) expects 5"),
+        (
+            IMAGE,
+            FILTERS,
+            {"groups": 2},
+            "axis 1 of x (2, 3, 7, 8) has 3 channels but w (4, 3, 3, 5) expects 6 in 2 groups",
+        ),
+        (IMAGE, (4, 1, 3, 5), {"groups": 3}, "w has 4 kernels, which do not divide into 3 groups"),
+        (IMAGE, (4, 3, 9, 5), {}, "a window of 9 does not fit into 7 cells along axis 2 of x (2, 3, 7, 8)"),
+        (IMAGE, FILTERS, {"dilation": 4}, "a window of 9 does not fit into 7 cells along axis 2 of x (2, 3, 7, 8)"),
+        (
+            IMAGE,
+            (4, 3, 3, 13),
+            {"padding": (0, 2)},
+            "a window of 13 does not fit into 8 cells with a padding of 2 along axis 3 of x (2, 3, 7, 8)",
+        ),
+        (IMAGE, (4, 3, 0, 5), {}, "the kernel is 0, below 1"),
         (IMAGE, FILTERS, {"stride": 0}, "stride is 0, below 1"),
         (IMAGE, FILTERS, {"stride": (1, 2, 3)}, "stride (1, 2, 3) has 3 numbers, not 2"),
         (IMAGE, FILTERS, {"padding": (1, -1)}, "padding is -1, below 0"),
@@ -233,16 +243,18 @@ IMAGE, FILTERS = zeros((2, 3, 7, 8)), zeros((4, 3, 3, 5))
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_rejected(x: Any, w: Any, options: dict[str, Any], message: str) -> None:
+def test_what_does_not_fit_is_rejected(
+    x: tuple[int, ...], w: tuple[int, ...], options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ShapeError) as rejected:
-        conv2d(x, w, **options)
+        conv2d(zeros(x), zeros(w), **options)
 
     assert str(rejected.value) == f"conv2d: {message}"
 
 
 @pytest.mark.parametrize("rank", RANKS)
 def test_a_kernel_longer_than_what_it_slides_over_is_rejected(rank: int) -> None:
-    with pytest.raises(ShapeError, match=f"^conv{rank}d: a window of 4 is longer than the 3 cells it slides over$"):
+    with pytest.raises(ShapeError, match=f"^conv{rank}d: a window of 4 does not fit into 3 cells along axis 2 of "):
         CONV[rank](ones((1, 1, *(3,) * rank)), ones((1, 1, *(4,) * rank)))
 
 

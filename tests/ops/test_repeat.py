@@ -88,7 +88,7 @@ def test_a_window_as_long_as_a_named_axis_fits_once() -> None:
         (lambda x: unfold(x, 2, size=1), "unfold: axis 2 is out of range for x (2, 3)"),
         (lambda x: unfold(x, 1, size=0), "unfold: size is 0 but at least 1 is expected"),
         (lambda x: unfold(x, 1, size=2, step=0), "unfold: step is 0 but at least 1 is expected"),
-        (lambda x: unfold(x, 1, size=4), "unfold: a window of 4 is longer than the 3 cells it slides over"),
+        (lambda x: unfold(x, 1, size=4), "unfold: a window of 4 does not fit into 3 cells along axis 1 of x (2, 3)"),
     ],
 )
 def test_what_does_not_fit_is_rejected(call: Callable[[Any], Any], message: str) -> None:

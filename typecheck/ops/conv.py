@@ -85,18 +85,18 @@ def accept_dtypes() -> None:
 
 
 def reject_other_channels() -> None:
-    tg.conv2d(images, tg.ones((6, 1, 5, 5)))  # E: conv2d: x has 3 channels but w expects 1 [tapegrad-shape]
+    tg.conv2d(images, tg.ones((6, 1, 5, 5)))  # E: conv2d: axis 1 of x (2, 3, 28, 20) has 3 channels but w (6, 1, 5, 5) expects 1 [tapegrad-shape]
 
 
 def reject_other_named_channels() -> None:
     def slid(x: Tensor[Shape[C, H], NoneTape], w: Tensor[Shape[O, K, L[1]], NoneTape]) -> None:
-        tg.conv1d(x, w)  # E(mypy): conv1d: x has C channels but w expects K [tapegrad-shape]
+        tg.conv1d(x, w)  # E(mypy): conv1d: axis 0 of x (C, H) has C channels but w (O, K, 1) expects K [tapegrad-shape]
 
     slid(line, tg.ones((2, 3, 1)))
 
 
 def reject_channels_in_other_groups() -> None:
-    tg.conv2d(images, kernels, groups=2)  # E: conv2d: x has 3 channels but w expects 6 in 2 groups [tapegrad-shape]
+    tg.conv2d(images, kernels, groups=2)  # E: conv2d: axis 1 of x (2, 3, 28, 20) has 3 channels but w (6, 3, 5, 3) expects 6 in 2 groups [tapegrad-shape]
 
 
 def reject_kernels_that_groups_do_not_divide() -> None:
@@ -104,11 +104,11 @@ def reject_kernels_that_groups_do_not_divide() -> None:
 
 
 def reject_a_kernel_longer_than_its_image() -> None:
-    tg.conv2d(images, tg.ones((6, 3, 31, 5)), padding=1)  # E: conv2d: a window of 31 is longer than the 30 cells it slides over [tapegrad-shape]
+    tg.conv2d(images, tg.ones((6, 3, 31, 5)), padding=1)  # E: conv2d: a window of 31 does not fit into 28 cells with a padding of 1 along axis 2 of x (2, 3, 28, 20) [tapegrad-shape]
 
 
 def reject_a_kernel_dilated_beyond_its_volume() -> None:
-    tg.conv3d(volume, cubes, dilation=3)  # E: conv3d: a window of 7 is longer than the 5 cells it slides over [tapegrad-shape]
+    tg.conv3d(volume, cubes, dilation=3)  # E: conv3d: a window of 7 does not fit into 5 cells along axis 2 of x (2, 3, 5, 6, 7) [tapegrad-shape]
 
 
 def reject_a_matrix_as_an_image() -> None:

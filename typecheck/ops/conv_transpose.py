@@ -68,11 +68,11 @@ def accept_dtypes() -> None:
 
 
 def reject_other_channels() -> None:
-    tg.conv_transpose2d(images, tg.ones((3, 6, 5, 5)))  # E: conv_transpose2d: x has 6 channels but w expects 3 [tapegrad-shape]
+    tg.conv_transpose2d(images, tg.ones((3, 6, 5, 5)))  # E: conv_transpose2d: axis 1 of x (2, 6, 14, 10) has 6 channels but w (3, 6, 5, 5) expects 3 [tapegrad-shape]
 
 
 def reject_channels_that_groups_do_not_divide() -> None:
-    tg.conv_transpose1d(line, filters, groups=2)  # E: conv_transpose1d: x has 3 channels, which do not divide into 2 groups [tapegrad-shape]
+    tg.conv_transpose1d(line, filters, groups=2)  # E: conv_transpose1d: axis 0 of x (3, 14) has 3 channels, which do not divide into 2 groups [tapegrad-shape]
 
 
 def reject_a_padding_that_leaves_nothing() -> None:

@@ -77,11 +77,11 @@ def accept_unknown_sizes() -> None:
 
 
 def reject_a_window_with_no_room() -> None:
-    tg.max_pool2d(tg.ones((3, 4, 28)), 5)  # E: max_pool2d: a window of 5 is longer than the 4 cells it slides over [tapegrad-shape]
+    tg.max_pool2d(tg.ones((3, 4, 28)), 5)  # E: max_pool2d: a window of 5 does not fit into 4 cells along axis 1 of x (3, 4, 28) [tapegrad-shape]
 
 
 def reject_a_window_longer_than_a_line() -> None:
-    tg.max_pool1d(line, 29)  # E: max_pool1d: a window of 29 is longer than the 28 cells it slides over [tapegrad-shape]
+    tg.max_pool1d(line, 29)  # E: max_pool1d: a window of 29 does not fit into 28 cells along axis 1 of x (3, 28) [tapegrad-shape]
 
 
 def reject_a_pool_of_a_pool_as_a_third() -> None:
@@ -112,7 +112,7 @@ def reject_a_window_of_nothing() -> None:
 
 
 def reject_a_smooth_window_with_no_room() -> None:
-    tg.smooth_max_pool1d(line, 40)  # E: smooth_max_pool1d: a window of 40 is longer than the 28 cells it slides over [tapegrad-shape]
+    tg.smooth_max_pool1d(line, 40)  # E: smooth_max_pool1d: a window of 40 does not fit into 28 cells along axis 1 of x (3, 28) [tapegrad-shape]
 
 
 def reject_no_windows() -> None:

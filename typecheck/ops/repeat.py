@@ -52,7 +52,7 @@ def reject_tile() -> None:
 
 
 def reject_unfold() -> None:
-    tg.unfold(x, 1, size=4)  # E: unfold: a window of 4 is longer than the 3 cells it slides over [tapegrad-shape]
+    tg.unfold(x, 1, size=4)  # E: unfold: a window of 4 does not fit into 3 cells along axis 1 of x (2, 3) [tapegrad-shape]
 
 
 def reject_windows_that_stand_still() -> None:
