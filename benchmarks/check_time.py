@@ -72,7 +72,7 @@ class Program:
     operations: int  # calls, operators, indices and attributes of a tensor or a layer in one function
 
     def write(self, folder: Path) -> int:
-        """Write the files and returns the number of lines."""
+        """Write the files and return the number of lines."""
         (folder / "program").mkdir()
         (folder / "program" / "__init__.py").touch()
         for number in range(self.files):

@@ -26,7 +26,7 @@ x, y = tg.tensor(a), tg.tensor(b)
 
 
 def products() -> None:
-    """Record `LENGTH` products on one tape and runs them back, with the gradients of both operands."""
+    """Record `LENGTH` products on one tape and run them back, with the gradients of both operands."""
     h, w = x.trace(), y.trace()
     for _ in range(LENGTH):
         h = h * w
@@ -45,7 +45,7 @@ def bare_products() -> None:
 
 
 def tanhs() -> None:
-    """Record `LENGTH` times tanh on one tape and runs them back."""
+    """Record `LENGTH` times tanh on one tape and run them back."""
     h = x.trace()
     for _ in range(LENGTH):
         h = tg.tanh(h)

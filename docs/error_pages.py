@@ -271,7 +271,7 @@ def quoted(text: Text, rejection: RejectedProgram, program: str) -> str:
 
 
 def raised_by(program: str, file: str) -> Exception | None:
-    """Run a program and returns what it raises."""
+    """Run a program and return what it raises."""
     module = ModuleType(file.removesuffix(".py"))
     linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
     sys.modules[module.__name__] = module

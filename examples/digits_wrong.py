@@ -28,7 +28,7 @@ class Classifier(nn.Module, Generic[H]):
 
 
 def main() -> None:
-    """Read the digits, makes a model and trains it, each of them wrongly."""
+    """Read the digits, make a model and train it, each of them wrongly."""
     digits = load_digits()
     images = tg.tensor(digits.data).astype(np.float32) / 16.0
     labels = tg.tensor(digits.target)

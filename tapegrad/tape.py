@@ -100,6 +100,8 @@ class NoneTape(Tape):
         *,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, NoneTape, D]:
+        if reads is not None:
+            _renamed(reads)
         for x in inputs:
             if not x.is_of_parameters:
                 return out  # the usual case

@@ -1,4 +1,4 @@
-"""Binding a rule to an op: one sentence for every rejection, whichever side noticed first."""
+"""Binding a rule to an op: one message for every error, whether the rule or NumPy found it first."""
 
 from __future__ import annotations
 

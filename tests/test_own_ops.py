@@ -34,8 +34,8 @@ def squareplus(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
     out = node((operand.data + root()) * 0.5)
 
     def backward(grads: Gradients) -> None:
-        slope = (operand.data / root() + 1.0) * 0.5
-        grads.add(operand, grads.pop_output(out) * slope)
+        derivative = (operand.data / root() + 1.0) * 0.5
+        grads.add(operand, grads.pop_output(out) * derivative)
 
     return tape.record(out, (operand,), backward)
 
@@ -103,16 +103,16 @@ def by_segment(x: Any) -> Any:
     return checkpoint(ruled)(x.trace()).sum().backward()[x].numpy()
 
 
-@pytest.mark.parametrize("slope", [by_tape, by_level, by_program, by_strategy, by_segment])
-def test_its_slope_is_the_same_on_every_tape(slope: Callable[[Any], Any]) -> None:
-    np.testing.assert_allclose(slope(X), first(X.numpy()), rtol=1e-14)
+@pytest.mark.parametrize("derivative", [by_tape, by_level, by_program, by_strategy, by_segment])
+def test_its_derivative_is_the_same_on_every_tape(derivative: Callable[[Any], Any]) -> None:
+    np.testing.assert_allclose(derivative(X), first(X.numpy()), rtol=1e-14)
 
 
 def twice_by_levels(x: Any) -> Any:
     level = Autodiff()
     leaf = level.from_inner(x.trace())
-    slope: Any = level.inner(squareplus(leaf.trace()).sum().backward()[leaf])
-    return slope.sum().backward()[x].numpy()
+    derivative: Any = level.inner(squareplus(leaf.trace()).sum().backward()[leaf])
+    return derivative.sum().backward()[x].numpy()
 
 
 def twice_by_hessian(x: Any) -> Any:

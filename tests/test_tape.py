@@ -427,8 +427,8 @@ def test_an_empty_tape_starts_a_branch_of_the_same_tensor() -> None:
     assert branch.node is h.node
     assert (len(h.tape.tape), len(branch.tape.tape)) == (1, 1)
     grads = (product * h).sum().backward()
-    y, slope = np.tanh(x.numpy()), 1 - np.tanh(x.numpy()) ** 2
-    np.testing.assert_allclose(grads[x].numpy(), np.exp(y) * (1 + y) * slope)
+    y, derivative = np.tanh(x.numpy()), 1 - np.tanh(x.numpy()) ** 2
+    np.testing.assert_allclose(grads[x].numpy(), np.exp(y) * (1 + y) * derivative)
     assert len(grads) == 1
     assert x.with_empty_tape() is x
 

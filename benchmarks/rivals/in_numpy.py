@@ -100,8 +100,8 @@ def _gelu(x: Any) -> tuple[Any, Callable[[Any], Any]]:
     t = np.tanh(_ROOT * (x + _CUBIC * (square * x)))
 
     def backward(dy: Any) -> Any:
-        slope = _ROOT * (1 + 3 * _CUBIC * square)
-        return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
+        derivative = _ROOT * (1 + 3 * _CUBIC * square)
+        return dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * derivative)
 
     return 0.5 * x * (1 + t), backward
 

@@ -148,10 +148,10 @@ def test_gradients_of_large_tensors_are_those_of_the_formulas() -> None:
     grads = (tg.tanh(a * c) / b + tg.exp(-b) - tg.log(b) * a).sum().backward()
 
     bent = np.tanh(x * w)
-    slope = (1 - bent * bent) / y
-    np.testing.assert_allclose(grads[a].numpy(), slope * w - np.log(y), rtol=1e-4, atol=1e-5)
+    derivative = (1 - bent * bent) / y
+    np.testing.assert_allclose(grads[a].numpy(), derivative * w - np.log(y), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(grads[b].numpy(), -bent / y**2 - np.exp(-y) - x / y, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(grads[c].numpy(), (slope * x).sum(0, keepdims=True), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(grads[c].numpy(), (derivative * x).sum(0, keepdims=True), rtol=1e-4, atol=1e-4)
 
 
 def test_the_gradient_of_a_large_square_is_twice_its_root() -> None:

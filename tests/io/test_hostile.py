@@ -70,7 +70,7 @@ class Trained:
 
 
 def attempt(content: bytes, suffix: str, kept: Trained, folder: Path) -> str:
-    """Load a file and returns what it is rejected with, if it is; whatever it holds, all promises are kept."""
+    """Load a file and return the error that rejects it, if any; for any content, all guarantees hold."""
     path = folder / f"model.{suffix}"
     path.write_bytes(content)
     before = kept.bits()

@@ -199,7 +199,7 @@ def test_the_gradient_and_the_operands_may_be_of_two_engines(name: str) -> None:
     is_near(plain_operands(seed), expected)
 
 
-# A way back that knows its slope from elsewhere than its operand; it is NumPy's where all else is JAX's.
+# A backward pass whose derivative is a NumPy value from elsewhere, where all else is JAX's.
 def given_slope(x: Any) -> Any:
     operand, tape = unwrap(x)
     out = node(operand.data * 2.0)
@@ -211,8 +211,8 @@ def given_slope(x: Any) -> Any:
     return tape.record(out, (operand,), backward)
 
 
-def slope_of(f: Any, x: Any) -> Any:
-    """Return the slope at a level above `x`, on the tape of `x`."""
+def derivative_of(f: Any, x: Any) -> Any:
+    """Return the derivative at a level above `x`, on the tape of `x`."""
     level: Any = Autodiff()
     leaf = level.from_inner(x)
     return level.inner(f(leaf.trace()).backward(wrt=leaf)[leaf])
@@ -222,20 +222,20 @@ def slope_of(f: Any, x: Any) -> Any:
 def test_a_gradient_of_numpys_meets_operands_of_a_level_and_of_jax(name: str) -> None:
     x, f = tg.normal((2, 3), rng=0), MIXED[name]
 
-    def slope(x: Any) -> Any:
-        return slope_of(lambda x: given_slope(f(x)).sum(), x)
+    def derivative(x: Any) -> Any:
+        return derivative_of(lambda x: given_slope(f(x)).sum(), x)
 
-    is_near(tg.jit(slope)(x), slope(x))
+    is_near(tg.jit(derivative)(x), derivative(x))
 
 
 @pytest.mark.parametrize("multiply", [ops.matmul, lambda x, w: ops.linear(x, w, w[0])], ids=["matmul", "linear"])
 def test_gradients_of_numpys_pass_through_weights_of_jax(multiply: Any) -> None:
     x, weight = tg.normal((2, 3), rng=0), tg.normal((3, 4), rng=1)
 
-    def slope(weight: Any) -> Any:
+    def derivative(weight: Any) -> Any:
         return given_slope(multiply(x.trace(), weight)).sum().backward(wrt=x)[x]
 
-    is_near(tg.jit(slope)(weight), slope(weight))
+    is_near(tg.jit(derivative)(weight), derivative(weight))
 
 
 @pytest.mark.parametrize("name", MIXED)
@@ -247,13 +247,13 @@ def test_a_gradient_of_a_level_meets_operands_below_it(name: str) -> None:
         return f(x.trace()).backward(wrt=x, seed=seed)[x]
 
     level: Any = Autodiff()
-    slope = level.inner(gradient(level.from_inner(seed.trace())))
+    derivative = level.inner(gradient(level.from_inner(seed.trace())))
     towards = tg.normal((2, 3), rng=2)
-    back = (slope * towards).sum().backward(wrt=seed)[seed]
+    back = (derivative * towards).sum().backward(wrt=seed)[seed]
 
     expected = gradient(seed)
-    is_near(slope, expected)
-    # A gradient is linear in its seed, and so is what comes back from it the seed's own slope.
+    is_near(derivative, expected)
+    # A gradient is linear in its seed, and so is what comes back from it the seed's own derivative.
     np.testing.assert_allclose((back * seed).sum().item(), (expected * towards).sum().item(), rtol=1e-4)
 
 
@@ -278,14 +278,14 @@ def test_what_selects_may_be_of_another_engine_than_what_it_selects_from(name: s
     def value(x: Any, indices: Any, mask: Any) -> Any:
         return f(x, indices, mask)
 
-    def slope(x: Any, indices: Any, mask: Any) -> Any:
+    def derivative(x: Any, indices: Any, mask: Any) -> Any:
         return given_slope(f(x.trace(), indices, mask)).sum().backward(wrt=x)[x]
 
     def second(x: Any, indices: Any, mask: Any) -> Any:
-        slope = slope_of(lambda x: (f(x, indices, mask) ** 2).sum(), x.trace())
-        return (slope * slope).sum().backward(wrt=x)[x]
+        derivative = derivative_of(lambda x: (f(x, indices, mask) ** 2).sum(), x.trace())
+        return (derivative * derivative).sum().backward(wrt=x)[x]
 
-    for compute in (value, slope, second):
+    for compute in (value, derivative, second):
         expected = compute(x, indices, mask)
         all_given = tg.jit(compute)(x, indices, mask)
         selection_given = tg.jit(lambda indices, mask: compute(x, indices, mask))(indices, mask)  # noqa: B023  # it runs here

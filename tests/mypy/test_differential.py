@@ -191,7 +191,7 @@ class Drawn:
         return f"({', '.join(parts)},)" if self.chance(0.5) else f"[{', '.join(parts)}]"
 
     def subscripts(self) -> str:
-        """Return subscripts of `einsum` and draws the shapes they are for; axes of one size mostly share a letter."""
+        """Return subscripts of `einsum` and draw the shapes they are for; axes of one size mostly share a letter."""
         self.beside = [self.like, *(self.relative() for _ in range(self.dice.randint(0, 2)))]
         dots = "..." if self.chance(0.2) else ""
 
