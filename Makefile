@@ -58,7 +58,7 @@ fire: $(VENV)/.ready ## check programs broken at 10,000 places, with each size h
 
 fuzz: $(VENV)/.ready ## draw programs, tapes, sizes and shapes at random for some minutes
 	@$(BIN)/pytest --hypothesis-profile=fuzz tests/test_programs.py tests/test_beside_numpy.py \
-		tests/test_tape_machine.py tests/test_dims.py tests/tapem/test_tape.py tests/oracle/test_programs.py
+		tests/autograd/test_tape_machine.py tests/sizes/test_algebra.py tests/tapem/test_tape.py tests/oracle/test_programs.py
 
 mutants: $(VENV)/.ready ## break the library in small ways for an hour, and write what no test notices to build/mutants.md
 	@$(BIN)/python -m pip install --quiet mutmut==3.8.1

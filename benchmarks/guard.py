@@ -11,9 +11,9 @@ import numpy as np
 from beartype import beartype
 from jaxtyping import Float, jaxtyped
 
-from tapegrad.dims import Add
+from tapegrad.autograd.tape import NoneTape, Tape
 from tapegrad.guard import guarded
-from tapegrad.tape import NoneTape, Tape
+from tapegrad.sizes import Add
 from tapegrad.tensor import Tensor
 
 N = TypeVar("N", bound=int)

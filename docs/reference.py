@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 API = Path(__file__).parent / "api"
 PACKAGE = "tapegrad"
-OUTSIDE_THE_PACKAGE = ("tapegrad.autodiff", "tapegrad.backend")  # public modules that `import tapegrad` does not export
+OUTSIDE_THE_PACKAGE = ("tapegrad.autodiff", "tapegrad.engines")  # public modules that `import tapegrad` does not export
 
-MEANS_WHAT_NUMPY_MEANS = ("tapegrad.backend.value",)
+MEANS_WHAT_NUMPY_MEANS = ("tapegrad.engines.interface",)
 
 Definition: TypeAlias = ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.Assign | ast.ImportFrom
 

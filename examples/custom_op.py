@@ -19,7 +19,7 @@ from typing_extensions import TypeVar, override
 import tapegrad as tg
 from shared import Images, Labels, accuracy, digits, options, save
 from tapegrad import Gradients, Merge, Shape, ShapeError, Tape, Tensor, data, nn, optim, progress
-from tapegrad.dims import Dims, show, surely_differ
+from tapegrad.sizes import Dims, show, surely_differ
 from tapegrad.testing import check_gradients, check_shape_rule
 
 N = TypeVar("N", bound=int)  # images

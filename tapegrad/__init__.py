@@ -10,13 +10,15 @@ import sys
 from types import ModuleType
 from typing import Any
 
-_FACE = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
+from tapegrad._moved import MovedModules
+
+_EXPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 with open(f"{__file__.removesuffix('.py')}.pyi", encoding="utf-8") as _file:  # noqa: PTH123  # pathlib takes 3 ms
-    _modules = {name: module for module, name in _FACE.findall(_file.read())}
+    _modules = {name: module for module, name in _EXPORT.findall(_file.read())}
 _PACKAGES = {"bfloat16": "ml_dtypes", "jax": "jax", "jit": "jax"}  # packages of extras that a name needs
 
 
-class _Face(ModuleType):
+class _PublicApi(ModuleType):
     """A module type that keeps a submodule, once imported, from hiding the public function of its name, as `op`."""
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -24,7 +26,8 @@ class _Face(ModuleType):
             super().__setattr__(name, value)
 
 
-sys.modules[__name__].__class__ = _Face
+sys.modules[__name__].__class__ = _PublicApi
+sys.meta_path.insert(0, MovedModules)  # first: the packages have submodules at the same relative paths
 
 
 def __getattr__(name: str) -> Any:
@@ -34,7 +37,7 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
     if name not in _modules:
-        from tapegrad.tracebacks import trim_on_exit
+        from tapegrad.errors.tracebacks import trim_on_exit
 
         message = f"module 'tapegrad' has no attribute {name!r}"
         with trim_on_exit:

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, overload
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import messages, ops
-from tapegrad.backend import Backend, engine, register
-from tapegrad.backend.numpy import NumPy
+from tapegrad import ops
+from tapegrad.autograd.op import IMPLEMENTATIONS
+from tapegrad.autograd.tape import Checkpointing
 from tapegrad.checkpoint import NoCheckpointing
-from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.op import IMPLEMENTATIONS
-from tapegrad.operands import tensor_only
+from tapegrad.engines import Backend, engine, register
+from tapegrad.engines.numpy.engine import NumPy
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.tracebacks import public_api, trim_on_exit
 from tapegrad.ops._lowering import correlate, scatter_sum
 from tapegrad.quantized import Quantized
-from tapegrad.tape import Checkpointing
 from tapegrad.tensor import Tensor, described, node
-from tapegrad.tracebacks import public_api, trim_on_exit
+from tapegrad.tensor.operands import tensor_only
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.backend import Axis, ConvWindow, Elementwise, Int, Pairwise
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import NoneTape, OwnedTape
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import NoneTape, OwnedTape
+    from tapegrad.engines import Axis, ConvWindow, Elementwise, Int, Pairwise
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound=np.generic, default=np.float32)

@@ -18,19 +18,19 @@ from weakref import ref
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.dims import show
+from tapegrad.autograd.tape import Checkpointing, OwnedTape, strongest
 from tapegrad.errors import DTypeError, TapeError
-from tapegrad.messages import with_article
-from tapegrad.nodes import Lazy
-from tapegrad.tape import Checkpointing, OwnedTape, strongest
+from tapegrad.errors.messages import with_article
+from tapegrad.errors.tracebacks import public_api
+from tapegrad.sizes import show
 from tapegrad.tensor import Tensor
-from tapegrad.tracebacks import public_api
+from tapegrad.tensor.nodes import Lazy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import GradientTape, Pullback
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import GradientTape, Pullback
 
 F = TypeVar("F")  # a function or a module; no bound tells every checker that both can be called
 

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 import numpy as np
 
-from tapegrad import messages
 from tapegrad.autodiff import Autodiff
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.autograd.tape_repr import op_named
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.ops import reshape, stack, zeros, zeros_like
-from tapegrad.tape_repr import op_named
 from tapegrad.tensor import Float, S, Tensor, node
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.shapes import N0, N1, N2
-    from tapegrad.tape import NoneTape, OwnedTape
+    from tapegrad.autograd.tape import NoneTape, OwnedTape
+    from tapegrad.tensor.aliases import N0, N1, N2
 
 Scalar: TypeAlias = Tensor[tuple[()], Any, Any]
 

@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.backend.program import program
-from tapegrad.backend.steps import Step, Trace
-from tapegrad.backend.underflow import ignore_underflow
-from tapegrad.backend.value import HALF
-from tapegrad.dims import broadcast
-from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.op import rematerializable
-from tapegrad.operands import unwrap_all
+from tapegrad.autograd.op import rematerializable
+from tapegrad.autograd.tape import OwnedTape
+from tapegrad.engines import engine
+from tapegrad.engines.interface import HALF
+from tapegrad.engines.numpy.program import program
+from tapegrad.engines.trace import Step, Trace
+from tapegrad.engines.underflow import ignore_underflow
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.ops._broadcast import sum_to_shape
-from tapegrad.tape import OwnedTape
+from tapegrad.sizes import broadcast
 from tapegrad.tensor import Tensor, node
+from tapegrad.tensor.operands import unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
 
 F = TypeVar("F", bound="Callable[..., Any]")
 

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from typing_extensions import override
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError
-from tapegrad.nodes import Lazy
-from tapegrad.operands import tensor_only
-from tapegrad.tape import NONE
+from tapegrad.autograd.tape import NONE
+from tapegrad.errors import DTypeError, messages
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.tensor import D_co, Float, S, S_co, Tensor
-from tapegrad.tracebacks import public_api
+from tapegrad.tensor.nodes import Lazy
+from tapegrad.tensor.operands import tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.tape import NoneTape
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 

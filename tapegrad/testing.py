@@ -10,8 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tapegrad.autodiff import Autodiff
+from tapegrad.autograd.op import IMPLEMENTATIONS, OPS
 from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
-from tapegrad.dims import (
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors.tracebacks import public_api
+from tapegrad.sizes import (
     UNKNOWN,
     Dim,
     Dims,
@@ -24,10 +27,7 @@ from tapegrad.dims import (
     show,
     value_of,
 )
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import IMPLEMENTATIONS, OPS
 from tapegrad.tensor import Tensor, node
-from tapegrad.tracebacks import public_api
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Function: TypeAlias = Callable[..., Tensor[Any, Any, Any]]

@@ -23,7 +23,7 @@ from hypothesis import settings
 os.environ.setdefault("TAPEGRAD_CHECK_RULES", "1")
 
 from tapegrad import errors, ops, testing
-from tapegrad.op import IMPLEMENTATIONS, OPS, Op
+from tapegrad.autograd.op import IMPLEMENTATIONS, OPS, Op
 from tapegrad.project.reports import DROPPED
 from tapegrad.tensor import Tensor
 
@@ -181,7 +181,7 @@ def lawful(check: Callable[..., None]) -> Callable[..., None]:
 
 
 if os.environ["TAPEGRAD_CHECK_RULES"]:
-    binding = sys.modules["tapegrad.op"]  # the face has the decorator under this name
+    binding = sys.modules["tapegrad.autograd.op"]  # the face has the decorator under this name
     binding._checked = observed(binding._checked)  # type: ignore[attr-defined]  # private to it
     Tensor.numpy = read  # type: ignore[method-assign, assignment]  # seen, and passed on
     Tensor._only = read_only_one  # type: ignore[method-assign, assignment]  # the same for item() and float()

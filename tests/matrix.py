@@ -19,7 +19,12 @@ ROOT = Path(__file__).parent.parent
 PYTHONS = ("3.11", "3.12", "3.13")
 TOOLS = ("pytest>=9", "hypothesis>=6.130")
 EXTRAS = "demo,half,mypy,notebook"
-CORE = ("tests/test_tape.py", "tests/test_tensor.py", "tests/test_guard.py", "tests/optim/test_adam.py")
+CORE = (
+    "tests/autograd/test_tape.py",
+    "tests/tensor/test_tensor.py",
+    "tests/guard/test_guard.py",
+    "tests/optim/test_adam.py",
+)
 CORE += tuple(f"tests/ops/test_{family}.py" for family in ("conv", "create", "index", "loss", "matmul", "reduce"))
 WITH_EXTRAS = ("tests/io/test_checkpoint.py", "tests/progress/test_curves.py", "tests/progress/test_display.py")
 WITH_EXTRAS += ("tests/project/test_check.py", "tests/notebook/test_display.py")

@@ -104,7 +104,8 @@ def everywhere(_: list[Any]) -> bool:
 OPS = sorted(
     str(file.relative_to(HOUSE)) for file in (HOUSE / "tapegrad" / "ops").glob("*.py") if file.stem != "__init__"
 )
-TAPES = ["tape", "gradients", "clipping", "tape_repr", "copying", "checkpoint", "own_ops", "tape_memory", "errors"]
+TAPES = ["tests/autograd", "tests/errors/test_errors.py"]
+TAPES += [f"tests/test_{name}.py" for name in ("clipping", "copying", "checkpoint", "own_ops")]
 CLIPPED = "tests/jax/test_jit.py::test_gradients_are_clipped_as_without"  # where no number can be asked for
 TWO_ENGINES = [
     "tests/jax/test_ops.py::test_the_gradient_and_the_operands_may_be_of_two_engines",
@@ -114,21 +115,25 @@ TWO_ENGINES = [
     "tests/jax/test_ops.py::test_what_selects_may_be_of_another_engine_than_what_it_selects_from",
 ]
 ANY_LEVEL = ["tests/test_autodiff.py", *TWO_ENGINES]
-LEVELS = {"_mapped": [*ANY_LEVEL, "tests/test_checkpoint.py"]}  # what a slope reads is read as late as may be
+LEVELS = {"_mapped": [*ANY_LEVEL, "tests/test_checkpoint.py"]}  # a closure reads a value as late as possible
 PARTS = {
-    "dims": Part(["tapegrad/dims.py"], everywhere, lambda _: ["tests/test_dims.py", "tests/test_axes.py"]),
-    "constraints": Part(["tapegrad/constraints.py"], everywhere, lambda _: ["tests/test_constraints.py"]),
-    "tape": Part(
-        ["tapegrad/tape.py", "tapegrad/gradients.py"],
+    "sizes": Part(
+        ["tapegrad/sizes/algebra.py", "tapegrad/sizes/rules.py"],
         everywhere,
-        lambda _: [*(f"tests/test_{name}.py" for name in TAPES), CLIPPED],
+        lambda _: ["tests/sizes/test_algebra.py", "tests/test_axes.py"],
+    ),
+    "constraints": Part(["tapegrad/sizes/constraints.py"], everywhere, lambda _: ["tests/sizes/test_constraints.py"]),
+    "tape": Part(
+        ["tapegrad/autograd/tape.py", "tapegrad/autograd/gradients.py"],
+        everywhere,
+        lambda _: [*TAPES, CLIPPED],
     ),
     "updates": Part(
-        ["tapegrad/optim/flat.py", "tapegrad/optim/large.py", "tapegrad/backend/in_place.py"],
+        ["tapegrad/optim/flat.py", "tapegrad/optim/large.py", "tapegrad/engines/numba/in_place.py"],
         everywhere,
         lambda _: [
             *(f"tests/optim/test_{name}.py" for name in ("flat", "large", "optimizer")),
-            "tests/backend/test_in_place.py",
+            "tests/engines/test_in_place.py",
         ],
     ),
     "rules": Part(OPS, is_rule, tests_of),

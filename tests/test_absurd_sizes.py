@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import tapegrad as tg
+from tapegrad.autograd.op import OPS
 from tapegrad.errors import TapegradError
-from tapegrad.op import OPS
 
 resource: Any = pytest.importorskip("resource", reason="limits memory as POSIX does")
 

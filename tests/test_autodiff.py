@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tapegrad.autodiff import Autodiff, AutodiffBackend
-from tapegrad.backend.numpy import NumPy
 from tapegrad.checkpoint import BalancedCheckpointing, NoCheckpointing
+from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import (
     clamp,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tapegrad import ops
+from tapegrad.autograd.op import OPS, _calling
 from tapegrad.errors import DTypeError
-from tapegrad.op import OPS, _calling
 
 X = ops.normal((2, 3), rng=0)
 # What else an op needs beside a matrix and its axes.

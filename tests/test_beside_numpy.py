@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tapegrad.autograd.op import OPS
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import OPS
 from tests.mypy.test_differential import Drawn
 from tests.test_programs import FEW, HALF, NAMES, Program, flat, plain, programs
 

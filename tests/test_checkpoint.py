@@ -13,14 +13,12 @@ import numpy as np
 import pytest
 
 from tapegrad import random
-from tapegrad.backend.buffers import BUFFERS
+from tapegrad.autograd.op import op
 from tapegrad.checkpoint import BalancedCheckpointing, NoCheckpointing, checkpoint
-from tapegrad.dims import Dims
+from tapegrad.engines.numpy.buffers import BUFFERS
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.generator import generator
 from tapegrad.nn import Dropout, Linear, Module, Param, ReLU, Sequential
-from tapegrad.op import op
-from tapegrad.operands import split_tape
 from tapegrad.ops import (
     conv2d,
     exp,
@@ -46,7 +44,9 @@ from tapegrad.ops import (
 )
 from tapegrad.ops._lowering import add_channel_bias
 from tapegrad.ops._mapped import mapped
+from tapegrad.sizes import Dims
 from tapegrad.tensor import S, T, Tensor, node
+from tapegrad.tensor.operands import split_tape
 from tapegrad.testing import check_gradients
 
 BALANCED = BalancedCheckpointing()

@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from tapegrad.dims import (
+from tapegrad.errors import ShapeError
+from tapegrad.ops.axes import flatten_shape, squeeze_shape
+from tapegrad.ops.einsum import einsum_shape, tensordot_shape
+from tapegrad.ops.elementwise import broadcast_shape
+from tapegrad.ops.index import gather_shape
+from tapegrad.ops.join import chunk_shape, concat_shape
+from tapegrad.ops.matmul import bmm_shape, matmul_shape
+from tapegrad.ops.move import broadcast_to_shape, reshape_shape
+from tapegrad.ops.ranges import arange_shape
+from tapegrad.ops.reduce import extremum_shape
+from tapegrad.ops.repeat import repeat_shape
+from tapegrad.sizes import (
     UNKNOWN,
     Dim,
     Name,
@@ -25,17 +36,6 @@ from tapegrad.dims import (
     surely_same,
     value_of,
 )
-from tapegrad.errors import ShapeError
-from tapegrad.ops.axes import flatten_shape, squeeze_shape
-from tapegrad.ops.einsum import einsum_shape, tensordot_shape
-from tapegrad.ops.elementwise import broadcast_shape
-from tapegrad.ops.index import gather_shape
-from tapegrad.ops.join import chunk_shape, concat_shape
-from tapegrad.ops.matmul import bmm_shape, matmul_shape
-from tapegrad.ops.move import broadcast_to_shape, reshape_shape
-from tapegrad.ops.ranges import arange_shape
-from tapegrad.ops.reduce import extremum_shape
-from tapegrad.ops.repeat import repeat_shape
 
 N, M = named("N"), named("M")
 P = size_of_name(Name("P", least=0))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.autograd.gradients import Gradients
 from tapegrad.errors import DTypeError
-from tapegrad.gradients import Gradients
 from tapegrad.nn import Linear, Param
 from tapegrad.ops import ones, tensor, zeros
 

@@ -20,7 +20,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import io, nn, optim, tapem
-from tapegrad.backend import program
+from tapegrad.engines.numpy import program
 from tapegrad.errors import TapeError
 from tapegrad.slot_tape import SlotTape
 from tapegrad.tapem import Tape

@@ -33,7 +33,7 @@ from typing_extensions import override
 import tapegrad
 from benchmarks import comparison, scale, speed_page, workloads
 from docs import error_pages
-from tapegrad import autodiff, backend, errors
+from tapegrad import autodiff, engines, errors
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -270,8 +270,10 @@ def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 
 def test_every_public_name_is_on_a_page(site: Path) -> None:
     written = "".join(page.read_text("utf-8") for page in (site / "api").rglob("*.html"))
-    rooms = [value for name in dir(tapegrad) if isinstance(value := getattr(tapegrad, name), ModuleType)]
-    names = {f"{face.__name__}.{name}" for face in (tapegrad, *rooms, autodiff, backend) for name in public(face)}
+    modules = [value for name in dir(tapegrad) if isinstance(value := getattr(tapegrad, name), ModuleType)]
+    names = {
+        f"{module.__name__}.{name}" for module in (tapegrad, *modules, autodiff, engines) for name in public(module)
+    }
 
     shown = set(re.findall(r'<h2 id="[^"]*" class="doc doc-heading">\s*(tapegrad[\w.]+)', written))
     shown |= set(re.findall(r"<td><code>(tapegrad[\w.]+)</code></td>", written))
@@ -279,14 +281,16 @@ def test_every_public_name_is_on_a_page(site: Path) -> None:
     assert sorted(names - shown) == []
 
 
-def public(face: ModuleType) -> list[str]:
-    """Return the names a face hands on; a room without one shows what it defines."""
-    is_face = str(face.__file__).endswith("__init__.py")
+def public(module: ModuleType) -> list[str]:
+    """Return the names that a package exports and `tapegrad` itself does not; of a module, those that it defines."""
+    is_package = str(module.__file__).endswith("__init__.py")
     return [
         name
-        for name in (dir(face) if face is tapegrad else vars(face))
-        if not name.startswith("_") and not isinstance(value := getattr(face, name), ModuleType)
-        if is_face or (getattr(value, "__module__", None) == face.__name__ and isinstance(value, type | FunctionType))
+        for name in (dir(module) if module is tapegrad else vars(module))
+        if not name.startswith("_") and not isinstance(value := getattr(module, name), ModuleType)
+        if module is tapegrad or getattr(tapegrad, name, None) is not value
+        if is_package
+        or (getattr(value, "__module__", None) == module.__name__ and isinstance(value, type | FunctionType))
     ]
 
 
@@ -431,7 +435,8 @@ def test_the_architecture_page_lists_every_module_with_its_summary() -> None:
     heights = {row[1].strip("`"): int(row[0].removeprefix("| ")) for row in rows}
     for row in rows:
         below = [name.strip("` |") for name in row[3].split(", ")]
-        assert all(heights[name] < heights[row[1].strip("`")] for name in below if name)
+        assert all(heights[name] <= heights[row[1].strip("`")] for name in below if name)
+    assert layers.overview() in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
 
 def test_the_page_on_scale_shows_the_numbers_in_the_tree() -> None:

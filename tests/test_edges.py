@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad.autograd.op import OPS
 from tapegrad.errors import DTypeError, ShapeError, SingularError
-from tapegrad.op import OPS
 
 NAMES = sorted(name for name, entry in OPS.items() if entry.function.__module__.startswith("tapegrad.ops."))
 TINY, HUGE = np.finfo(np.float32).smallest_subnormal, np.finfo(np.float32).max

@@ -13,11 +13,11 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import OwnedTape, Tensor, fused, nn, tapem
-from tapegrad.backend import engine
-from tapegrad.backend.fast import use_fast
-from tapegrad.backend.steps import Trace
-from tapegrad.op import OPS
-from tapegrad.shape_engine import Outline
+from tapegrad.autograd.op import OPS
+from tapegrad.engines import engine
+from tapegrad.engines.numba.engine import use_fast
+from tapegrad.engines.trace import Trace
+from tapegrad.nn.shape_engine import Outline
 from tapegrad.tensor import node
 from tapegrad.testing import check_gradients
 
@@ -496,7 +496,7 @@ def test_rejects_a_tensor_that_left_another_call() -> None:
 
 
 def test_many_numbers_do_not_pile_up_programs() -> None:
-    from tapegrad.backend import program
+    from tapegrad.engines.numpy import program
 
     scaled: Any = fused(lambda x, factor: x * factor)
 

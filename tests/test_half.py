@@ -20,11 +20,12 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad import half, nn, ops, optim, tapem  # noqa: F401  # the ops enter themselves in their table
-from tapegrad.backend.half import Half, Halves
-from tapegrad.backend.value import Backend, Elementwise, Pairwise
+from tapegrad import nn, optim, tapem
+from tapegrad.autograd.op import OPS
+from tapegrad.engines import bfloat16 as half  # the ops enter themselves in their table
+from tapegrad.engines.interface import Backend, Elementwise, Pairwise
+from tapegrad.engines.numpy.half import Half, Halves
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import OPS
 from tapegrad.quantized import Symmetric
 from tapegrad.slot_tape import SlotTape
 from tapegrad.tapem import Tape

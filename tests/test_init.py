@@ -15,10 +15,10 @@ import pytest
 import tapegrad
 
 
-def test_a_function_is_not_hidden_by_the_room_of_the_same_name() -> None:
-    # Whichever room had been imported first once decided what `tapegrad.tensor` was.
+def test_a_function_is_not_hidden_by_the_module_of_the_same_name() -> None:
+    # Whichever module had been imported first once decided what `tapegrad.tensor` was.
     program = (
-        "import tapegrad.tensor, tapegrad.op, tapegrad, types\n"
+        "import tapegrad.tensor, tapegrad.autograd.op, tapegrad, types\n"
         "from tapegrad import tensor, op\n"
         "assert isinstance(tensor, types.FunctionType) and isinstance(op, types.FunctionType)\n"
         "assert tapegrad.tensor is tensor and tapegrad.op is op\n"

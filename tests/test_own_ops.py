@@ -10,14 +10,14 @@ import pytest
 
 from tapegrad import nn, op, summary, tapem
 from tapegrad.autodiff import Autodiff
-from tapegrad.backend import engine
+from tapegrad.autograd.gradients import Gradients
 from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
 from tapegrad.curvature import hessian, hvp
-from tapegrad.dims import Dims
-from tapegrad.gradients import Gradients
-from tapegrad.operands import split_tape
+from tapegrad.engines import engine
 from tapegrad.ops import normal, tensor
+from tapegrad.sizes import Dims
 from tapegrad.tensor import S, T, Tensor, node
+from tapegrad.tensor.operands import split_tape
 from tapegrad.testing import check_gradients
 
 X: Any = tensor([-3.0, 0.0, 0.5], np.float64)

@@ -20,9 +20,9 @@ from hypothesis import HealthCheck, Phase, assume, event, given, settings
 from hypothesis import strategies as st
 
 import tapegrad as tg
+from tapegrad.autograd.op import OPS, Op
 from tapegrad.checkpoint import BalancedCheckpointing
 from tapegrad.errors import SingularError
-from tapegrad.op import OPS, Op
 from tapegrad.tensor import Tensor, node
 from tests.mypy.test_differential import Drawn
 

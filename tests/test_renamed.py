@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
+from tapegrad._moved import MOVED
 
 X = tg.tensor([1.0, 2.0, 3.0])
 
@@ -52,3 +55,21 @@ def test_a_tape_that_records_nothing_says_the_new_name_too() -> None:
 
     with pytest.warns(DeprecationWarning, match="record: reads is called saved now"):
         assert X.tape.record(out, (X,), lambda _: None, reads=()) is out
+
+
+@pytest.mark.parametrize(("old", "new"), MOVED.items())
+def test_an_old_module_path_is_the_moved_module(old: str, new: str) -> None:
+    program = (
+        "import sys, warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        f"    import {old}\n"
+        f"import {new}\n"
+        f"assert sys.modules['{old}'] is sys.modules['{new}']\n"
+        f"assert '{old} is called {new} now' in [str(one.message) for one in caught], caught\n"
+        "assert {one.filename for one in caught} == {'<string>'}, caught\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert done.stderr == ""

@@ -14,9 +14,9 @@ import pytest
 
 from tapegrad import ops, tapem
 from tapegrad.autodiff import Autodiff
-from tapegrad.op import OPS
+from tapegrad.autograd.op import OPS
+from tapegrad.autograd.tape import GradientTape
 from tapegrad.slot_tape import SlotTape
-from tapegrad.tape import GradientTape
 from tapegrad.tensor import node
 
 LONG = 100_000

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.backend import engine
-from tapegrad.dims import UNKNOWN, Dims, Size, UnknownDims, is_unknown, show, surely_differ
+from tapegrad.autograd.gradients import Gradients
+from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.gradients import Gradients
-from tapegrad.operands import unwrap
 from tapegrad.ops import exp, matmul, mean, mul, normal, ones, softmax, sum, tanh, tensor
+from tapegrad.sizes import UNKNOWN, Dims, Size, UnknownDims, is_unknown, show, surely_differ
 from tapegrad.tensor import Tensor, node
+from tapegrad.tensor.operands import unwrap
 from tapegrad.testing import check_gradients, check_shape_rule
 
 

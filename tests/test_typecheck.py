@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, get_args, ge
 import pytest
 import typing_extensions
 
-from tapegrad.dims import Add, FloorDiv, Mul, Sub
+from tapegrad.autograd.tape import NoneTape, OwnedTape
 from tapegrad.errors import TapegradError
-from tapegrad.tape import NoneTape, OwnedTape
+from tapegrad.sizes import Add, FloorDiv, Mul, Sub
 from tapegrad.tapem import Node
 from tapegrad.tensor import Tensor
 

@@ -9,9 +9,9 @@ from typing_extensions import TypeVar
 import tapegrad as tg
 from tapegrad import Gradients, NoneTape, OwnedTape, Shape, Tensor, nn, optim
 from tapegrad.autodiff import Autodiff
-from tapegrad.backend import Backend
-from tapegrad.backend.numpy import NumPy
 from tapegrad.checkpoint import BalancedCheckpointing
+from tapegrad.engines import Backend
+from tapegrad.engines.numpy.engine import NumPy
 
 V = TypeVar("V")
 I = TypeVar("I")

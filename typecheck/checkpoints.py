@@ -7,7 +7,7 @@ from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import BalancedCheckpointing, NoCheckpointing, OwnedTape, Shape, Tensor, nn
-from tapegrad.tape import Tape
+from tapegrad.autograd.tape import Tape
 
 N = TypeVar("N", bound=int)
 T = TypeVar("T", bound=Tape)

@@ -8,7 +8,7 @@ from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import NoneTape, Shape, Tensor
-from tapegrad.tape import Tape
+from tapegrad.autograd.tape import Tape
 
 N = TypeVar("N", bound=int)
 S = TypeVar("S", bound=tuple[Any, ...])

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, ov
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple
 
-from tapegrad import messages
-from tapegrad.dims import Add
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.options import check_whole
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import generator, state_of
 from tapegrad.generator import restore as restore_generator
 from tapegrad.ops import stack, take
-from tapegrad.options import check_whole
+from tapegrad.sizes import Add
 from tapegrad.tensor import D1, D2, D, Tensor, node
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from tapegrad.autograd.tape import NoneTape
     from tapegrad.generator import RNG
-    from tapegrad.shapes import Shape
-    from tapegrad.tape import NoneTape
+    from tapegrad.tensor.aliases import Shape
 
 B = TypeVar("B", bound=int, default=Any)
 N = TypeVar("N", bound=int, default=Any)

@@ -25,8 +25,9 @@ import numpy as np
 import typing_extensions
 from typing_extensions import get_original_bases
 
-from tapegrad.dims import UNKNOWN, Add, FloorDiv, Mul, Size, Sub, size_of_name
+from tapegrad.autograd.tape import Merge, NoneTape, OwnedTape, Tape
 from tapegrad.errors import ShapeError
+from tapegrad.errors.messages import with_article
 from tapegrad.guard._checks import (
     Anything,
     Check,
@@ -41,10 +42,9 @@ from tapegrad.guard._checks import (
 from tapegrad.guard._containers import EachCheck, FieldsCheck, TupleCheck, UnionCheck
 from tapegrad.guard._names import name_of
 from tapegrad.guard._parts import DTypes, Sizes, Tapes
-from tapegrad.messages import with_article
-from tapegrad.shapes import N0, N1, N2, N3, N4, N5
-from tapegrad.tape import Merge, NoneTape, OwnedTape, Tape
+from tapegrad.sizes import UNKNOWN, Add, FloorDiv, Mul, Size, Sub, size_of_name
 from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor3D, Tensor4D, Tensor5D, Tensor6D
+from tapegrad.tensor.aliases import N0, N1, N2, N3, N4, N5
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.dims import Dim
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors.messages import with_article, wrong_number
 from tapegrad.guard._names import NoShortFormError
-from tapegrad.messages import with_article, wrong_number
-from tapegrad.operands import is_concrete
+from tapegrad.sizes import Dim
 from tapegrad.tensor import Tensor
+from tapegrad.tensor.operands import is_concrete
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Size
     from tapegrad.guard._names import Bindings, Scope
     from tapegrad.guard._parts import DTypes, Sizes, Tapes
+    from tapegrad.sizes import Size
 
 
 class Check(ABC):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors.messages import with_article
 from tapegrad.guard._checks import Check, ClassCheck
 from tapegrad.guard._names import NoShortFormError
-from tapegrad.messages import with_article
 
 if TYPE_CHECKING:
     from tapegrad.guard._names import Bindings, Scope

@@ -6,8 +6,8 @@ from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.diagram import AxisTracker, annotate_axes, draw
 from tapegrad.errors import ShapeError, TapegradError
+from tapegrad.errors.diagram import AxisTracker, annotate_axes, draw
 from tapegrad.guard._names import Bindings
 from tapegrad.tensor import Tensor
 

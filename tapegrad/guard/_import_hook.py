@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from typing_extensions import override
 
+from tapegrad.errors.tracebacks import trim_on_exit
 from tapegrad.guard._loader import is_guarding, with_guard
-from tapegrad.tracebacks import trim_on_exit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

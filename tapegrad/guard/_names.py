@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVarTuple, get_args
 
-from tapegrad.dims import Dim, Floor, Name, Size, is_unknown, size_of_name
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.messages import conflict, mixed_dtypes, too_small, wrong_dtype
+from tapegrad.errors.messages import conflict, mixed_dtypes, too_small, wrong_dtype
+from tapegrad.sizes import Dim, Floor, Name, Size, is_unknown, size_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors.messages import ANY_NUMBER, tape_missing, tape_unwanted, wrong_dtype, wrong_rank, wrong_size
 from tapegrad.guard._names import NoShortFormError
-from tapegrad.messages import ANY_NUMBER, tape_missing, tape_unwanted, wrong_dtype, wrong_rank, wrong_size
-from tapegrad.operands import is_concrete
+from tapegrad.tensor.operands import is_concrete
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Name, Size
     from tapegrad.guard._names import Bindings, Scope
+    from tapegrad.sizes import Name, Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from dataclasses import InitVar
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
-from tapegrad.dims import UNKNOWN
 from tapegrad.errors import TapegradError
+from tapegrad.errors.messages import RESULT, callee
+from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
 from tapegrad.guard._annotations import UnreadableError, read
 from tapegrad.guard._checks import Anything, Check, kind_of
 from tapegrad.guard._containers import DefaultCheck
@@ -23,14 +24,13 @@ from tapegrad.guard._memory import class_of, recalling, store_sizes, stored_size
 from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
-from tapegrad.messages import RESULT, callee
-from tapegrad.tracebacks import trim_on_exit, trim_traceback
+from tapegrad.sizes import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from tapegrad.dims import Name
+    from tapegrad.sizes import Name
 
 F = TypeVar("F", bound=Callable[..., Any])
 

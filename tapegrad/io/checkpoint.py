@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, Typ
 
 import numpy as np
 
-from tapegrad.dims import show
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import restore as restore_generator
 from tapegrad.generator import state_of
 from tapegrad.io import torch_layout
 from tapegrad.io.formats import Array, FileError, Header, format_of, legible, read, write
 from tapegrad.nn import Module
-from tapegrad.tracebacks import public_api
+from tapegrad.sizes import show
 
 if TYPE_CHECKING:
     import os

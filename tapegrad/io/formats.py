@@ -14,9 +14,9 @@ from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tapegrad import half
-from tapegrad.dims import show
+from tapegrad.engines import bfloat16 as half
 from tapegrad.io.atomic import write_atomically
+from tapegrad.sizes import show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from tapegrad import messages
-from tapegrad.dims import show
+from tapegrad.errors import messages
 from tapegrad.generator import stand_in
 from tapegrad.nn.param import Buffer, State
 from tapegrad.optim import Optimizer
+from tapegrad.sizes import show
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError, TapeError
+from tapegrad.errors import DTypeError, TapeError, messages
 from tapegrad.guard._memory import Memory
 from tapegrad.jax.captured import Captured, contents_of, module_of
 from tapegrad.jax.keys import Same, content_of, counts_by_value, key_of

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from tapegrad.autograd.tape import NONE
 from tapegrad.generator import generator
 from tapegrad.jax.arguments import parts_of
 from tapegrad.jax.device_tensor import DeviceTensor
@@ -21,7 +22,6 @@ from tapegrad.jax.unchanged import unchanged
 from tapegrad.nn.param import State, fetched
 from tapegrad.optim.flat import Layout
 from tapegrad.optim.optimizer import OnDevice
-from tapegrad.tape import NONE
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:

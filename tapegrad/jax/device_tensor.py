@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.autograd.tape import NONE, OwnedTape
 from tapegrad.errors import TapeError
 from tapegrad.jax.library import jax
-from tapegrad.nodes import Lazy
-from tapegrad.tape import NONE, OwnedTape
 from tapegrad.tensor import D_co, S_co, Tensor, as_compute_dtype
+from tapegrad.tensor.nodes import Lazy
 
 
 class DeviceTensor(Lazy[S_co, D_co]):

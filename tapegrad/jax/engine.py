@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.backend import Axis, Backend, ConvWindow, Elementwise, Int, Pairwise, register
+from tapegrad.engines import Axis, Backend, ConvWindow, Elementwise, Int, Pairwise, register
 from tapegrad.jax.library import jax, jnp
 from tapegrad.jax.traced import Traced, computed
 

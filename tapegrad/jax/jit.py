@@ -10,14 +10,13 @@ from typing import Any, Final, overload
 
 from typing_extensions import TypeVar
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError
+from tapegrad.errors import DTypeError, messages
+from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
 from tapegrad.generator import stand_in
 from tapegrad.jax.arguments import ArgumentTree
 from tapegrad.jax.binding import MISS, Binding
 from tapegrad.jax.program import Program, traced_program
 from tapegrad.nn import Module
-from tapegrad.tracebacks import trim_on_exit, trim_traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
 

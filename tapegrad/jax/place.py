@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from typing_extensions import TypeVar
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.jax.device_tensor import DeviceTensor
 from tapegrad.jax.library import exact, jax
 from tapegrad.nn import Module
 from tapegrad.nn.param import State
 from tapegrad.tensor import Tensor
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.tape import NoneTape
 
 Axis: TypeAlias = str | tuple[str, ...] | None
 D = TypeVar("D", bound=np.generic)

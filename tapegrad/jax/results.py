@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.errors import TapeError
-from tapegrad.gradients import Gradients
+from tapegrad.autograd.gradients import Gradients
+from tapegrad.errors import TapeError, messages
 from tapegrad.jax.device_tensor import DeviceTensor, LandedWithTape
 from tapegrad.jax.scalars import TracedNumber
 from tapegrad.jax.traced import Traced

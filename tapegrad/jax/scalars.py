@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.backend.value import HALF
+from tapegrad.engines.interface import HALF
 from tapegrad.jax.keys import key_of
 from tapegrad.jax.library import jax, jnp
 from tapegrad.jax.traced import Number, Traced

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from typing_extensions import override
 
-from tapegrad import messages
-from tapegrad.backend import Value
-from tapegrad.errors import TapeError
+from tapegrad.autograd.op import NoNumbersError, Op
+from tapegrad.engines import Value
+from tapegrad.errors import TapeError, messages
 from tapegrad.jax.library import jax, jnp
-from tapegrad.op import NoNumbersError, Op
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

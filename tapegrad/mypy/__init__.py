@@ -94,11 +94,11 @@ _MODULE, _TENSOR = "tapegrad.nn.module.Module", "tapegrad.tensor.Tensor"
 SPELLED = frozenset(
     f"tapegrad.{name}"
     for name in [
-        "dims.Add",
-        "dims.Sub",
-        "dims.Mul",
-        "dims.FloorDiv",
-        "tape.Merge",
+        "sizes.arithmetic.Add",
+        "sizes.arithmetic.Sub",
+        "sizes.arithmetic.Mul",
+        "sizes.arithmetic.FloorDiv",
+        "autograd.tape.Merge",
         "tensor.Tensor",
         "tensor.Untaped",
         "tensor.Taped",
@@ -114,9 +114,9 @@ ARITHMETIC = frozenset({"builtins.len"}) | frozenset(
     for place in [
         "__{}__ of int",
         "builtins.int.__{}__",
-        "tapegrad.dims.Sum.__{}__",
-        "tapegrad.dims.Product.__{}__",
-        "tapegrad.dims.Quotient.__{}__",
+        "tapegrad.sizes.arithmetic.Sum.__{}__",
+        "tapegrad.sizes.arithmetic.Product.__{}__",
+        "tapegrad.sizes.arithmetic.Quotient.__{}__",
     ]
     for name in ["add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "mod", "rmod"]
 )
@@ -129,9 +129,9 @@ POWERS = {
         "{} of int",
         "builtins.int.{}",
         "builtins.float.{}",
-        "tapegrad.dims.Sum.{}",
-        "tapegrad.dims.Product.{}",
-        "tapegrad.dims.Quotient.{}",
+        "tapegrad.sizes.arithmetic.Sum.{}",
+        "tapegrad.sizes.arithmetic.Product.{}",
+        "tapegrad.sizes.arithmetic.Quotient.{}",
     ]
 } | {
     "numpy._typing._ufunc._UFunc_Nin1_Nout1.__call__": "ufunc_result",
@@ -162,7 +162,7 @@ class Tapegrad(Plugin):
             self._register_rules(options)
 
     def _register_rules(self, options: Options) -> None:
-        from tapegrad.mypy import own_rules
+        from tapegrad.mypy.rules import own as own_rules
 
         try:
             _rule_files[:] = own_rules.register(options)
@@ -204,7 +204,7 @@ class Tapegrad(Plugin):
 
     @override
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
-        if fullname.startswith("tapegrad.assertions."):
+        if fullname.startswith("tapegrad.guard.assertions."):
             return _claims.get(fullname)
         return self._chained("get_function_hook", fullname, _function)
 
@@ -238,7 +238,7 @@ class Tapegrad(Plugin):
 
         def hook(ctx: Any) -> Any:
             if self._others is None:
-                from tapegrad.mypy.internals import plugins_behind
+                from tapegrad.mypy.mypy_api import plugins_behind
 
                 self._others = plugins_behind(self, ctx.api)
             for other in self._others:
@@ -312,7 +312,7 @@ def _lazy(name: str) -> Callable[[Any], Any]:
 
 def _lazy_claim(name: str) -> Callable[[Any], Any]:
     def hook(ctx: FunctionContext) -> Type:
-        from tapegrad.mypy import facts
+        from tapegrad.mypy.calls import assertions as facts
 
         return facts.HOOKS[name](ctx)
 
@@ -321,7 +321,7 @@ def _lazy_claim(name: str) -> Callable[[Any], Any]:
 
 def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
     def hook(ctx: AnalyzeTypeContext) -> Type:
-        from tapegrad.mypy import type_annotations
+        from tapegrad.mypy.features import type_annotations
 
         return type_annotations.analyzed_type(ctx, fullname)
 
@@ -336,7 +336,7 @@ def _unless_known(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _lazy_note_defaults(ctx: ClassDefContext) -> None:
-    from tapegrad.mypy import size_defaults
+    from tapegrad.mypy.calls import size_defaults
 
     size_defaults.note_defaults(ctx)
 
@@ -353,13 +353,13 @@ def _tensor_sum(ctx: FunctionContext) -> Type:
     parts = iterable.items if isinstance(iterable, TupleType) else getattr(iterable, "args", ())
     if not any(isinstance(one, Instance) and one.type.has_base(_TENSOR) for one in map(get_proper_type, parts)):
         return ctx.default_return_type
-    from tapegrad.mypy import sums
+    from tapegrad.mypy.features import sums
 
     return sums.sum_result(ctx)
 
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
-_claims = {f"tapegrad.assertions.{name}": _lazy_claim(name) for name in CLAIMS}
+_claims = {f"tapegrad.guard.assertions.{name}": _lazy_claim(name) for name in CLAIMS}
 _signature = _guard(_lazy("loosened_signature"), lambda ctx: ctx.default_signature)
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)

@@ -26,7 +26,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.dims import (
+from tapegrad.sizes import (
     UNKNOWN,
     Dim,
     Dims,
@@ -44,15 +44,19 @@ if TYPE_CHECKING:
     from mypy.nodes import Context
 
 TENSOR = "tapegrad.tensor.Tensor"
-VALUE = "tapegrad.backend.value.Value"
+VALUE = "tapegrad.engines.interface.Value"
 NODE = "tapegrad.tapem.tape.Node"
-GRADIENTS = "tapegrad.gradients.Gradients"
-NONE_TAPE = "tapegrad.tape.NoneTape"
-OWNED_TAPE = "tapegrad.tape.OwnedTape"
-CONSUMED_TAPE = "tapegrad.tape.ConsumedTape"
-GIVEN_UP_TAPE = "tapegrad.tape.GivenUpTape"
-MERGED = "tapegrad.tape.Merged"
-SUM, PRODUCT, QUOTIENT = "tapegrad.dims.Sum", "tapegrad.dims.Product", "tapegrad.dims.Quotient"
+GRADIENTS = "tapegrad.autograd.gradients.Gradients"
+NONE_TAPE = "tapegrad.autograd.tape.NoneTape"
+OWNED_TAPE = "tapegrad.autograd.tape.OwnedTape"
+CONSUMED_TAPE = "tapegrad.autograd.tape.ConsumedTape"
+GIVEN_UP_TAPE = "tapegrad.autograd.tape.GivenUpTape"
+MERGED = "tapegrad.autograd.tape.Merged"
+SUM, PRODUCT, QUOTIENT = (
+    "tapegrad.sizes.arithmetic.Sum",
+    "tapegrad.sizes.arithmetic.Product",
+    "tapegrad.sizes.arithmetic.Quotient",
+)
 ARRAY = "numpy.ndarray"
 MODULE = "tapegrad.nn.module.Module"
 
@@ -270,7 +274,7 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
     if any(name in (OWNED_TAPE, CONSUMED_TAPE) for name in names):
         return make(OWNED_TAPE, [])
     if any(
-        isinstance(get_proper_type(part), AnyType) or name == "tapegrad.tape.Tape"
+        isinstance(get_proper_type(part), AnyType) or name == "tapegrad.autograd.tape.Tape"
         for part, name in zip(parts, names, strict=True)
     ):
         return unknown()
@@ -335,7 +339,7 @@ def kind_of(variable: TypeVarLikeType) -> str:
             return "size"
         if bound.type.fullname == "builtins.bool":
             return "flag"
-        if bound.type.fullname == "tapegrad.tape.Tape":
+        if bound.type.fullname == "tapegrad.autograd.tape.Tape":
             return "tape"
         if bound.type.has_base("numpy.generic"):
             return "dtype"

@@ -18,15 +18,16 @@ from mypy.types import (
 )
 from mypy.types_utils import remove_optional
 
-from tapegrad.dims import assuming, is_unknown
-from tapegrad.mypy import calls, flow, layers, numbers, pure_tape
+from tapegrad.mypy.calls import check as calls
+from tapegrad.mypy.calls.assertions import facts_for
 from tapegrad.mypy.conversion import GRADIENTS, TENSOR, VALUE, is_size, settled, size_type, tensor_parts, unknown
-from tapegrad.mypy.facts import facts_for
-from tapegrad.mypy.internals import depend_on, drop_union_context, make, returned_type
-from tapegrad.mypy.lambdas import with_lambdas
-from tapegrad.mypy.name_resolution import is_given_back
-from tapegrad.mypy.named_tuples import is_replace, replace_signature
-from tapegrad.mypy.rebinding import newest, open_targets, with_newest
+from tapegrad.mypy.features import layers, numbers, pure_tape
+from tapegrad.mypy.features.lambdas import with_lambdas
+from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, returned_type
+from tapegrad.mypy.ownership import flow
+from tapegrad.mypy.scopes.names import is_given_back
+from tapegrad.mypy.scopes.rebinding import newest, open_targets, with_newest
+from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.signatures import (
     declared_for,
     forget,
@@ -37,8 +38,9 @@ from tapegrad.mypy.signatures import (
     remember,
     with_numbers,
 )
-from tapegrad.mypy.starred_shapes import with_starred_shapes
-from tapegrad.mypy.values import size_value
+from tapegrad.mypy.unify.named_tuples import is_replace, replace_signature
+from tapegrad.mypy.unify.starred_shapes import with_starred_shapes
+from tapegrad.sizes import assuming, is_unknown
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext
     from mypy.types import FunctionLike
 
-    from tapegrad.mypy.internals import Checker
+    from tapegrad.mypy.mypy_api import Checker
 
 
 def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from mypy.errorcodes import ErrorCode
+from mypy.errorcodes import ErrorCode, error_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 CODES = {
     kind: ErrorCode(f"tapegrad-{kind}", f"A {kind} does not fit", "tapegrad") for kind in ("shape", "tape", "dtype")
 }
+INTERNAL: Final = error_codes["tapegrad-internal"]  # which the entry module defines: mypy reads it before any file
 
 
-class Thread:
+class CurrentLayer:
     """The layer that is being checked: the function that adds its path to each message, if any."""
 
-    retold: Callable[[str], str] | None = None
+    add_path: Callable[[str], str] | None = None
 
 
 def report(api: Any, message: str, context: Context, kind: str) -> None:
     """Report an error at the user's line."""
-    api.fail(message if Thread.retold is None else Thread.retold(message), context, code=CODES[kind])
+    api.fail(message if CurrentLayer.add_path is None else CurrentLayer.add_path(message), context, code=CODES[kind])

@@ -24,6 +24,7 @@ from mypy.types import (
     has_type_vars,
 )
 
+from tapegrad.mypy.cache import Answers
 from tapegrad.mypy.conversion import (
     MERGED,
     MODULE,
@@ -41,8 +42,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.internals import accepts, called, is_of_library
-from tapegrad.mypy.memory import Answers
+from tapegrad.mypy.mypy_api import accepts, called, is_of_library
 
 if TYPE_CHECKING:
     from mypy.nodes import Context, Expression

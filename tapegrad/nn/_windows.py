@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, override
 
-from tapegrad.constraints import check_groups, check_same
-from tapegrad.dims import Add, FloorDiv, Mul, Sub
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.ops import uniform
+from tapegrad.sizes import Add, FloorDiv, Mul, Sub
+from tapegrad.sizes.constraints import check_groups, check_same
 
 In = TypeVar("In", bound=int, default=Any, covariant=True)
 Out = TypeVar("Out", bound=int, default=Any, covariant=True)
@@ -52,7 +52,7 @@ Windows = TypeAliasType(
     Add[FloorDiv[Sub[Add[_N, Mul[Literal[2], _P]], Span[_K, _D]], _S], Literal[1]],
     type_params=(_N, _K, _S, _P, _D),
 )
-"""`Windows[N, Kernel, Stride, Padding, Dilation]` is the number of windows in N cells: `tapegrad.dims.window`."""
+"""`Windows[N, Kernel, Stride, Padding, Dilation]` is the number of windows in N cells: `tapegrad.sizes.window`."""
 Covered = TypeAliasType(
     "Covered",
     Add[Sub[Add[Mul[Sub[_N, Literal[1]], _S], Span[_K, _D]], Mul[Literal[2], _P]], _O],

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import override
 
+from tapegrad.errors.options import check_number
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.ops import (
@@ -24,8 +26,6 @@ from tapegrad.ops import (
     softplus,
     tanh,
 )
-from tapegrad.options import check_number
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Float, Real, S, T, Tensor

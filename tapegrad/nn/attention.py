@@ -7,17 +7,17 @@ from typing import Any, Generic
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
 
-from tapegrad.assertions import assert_divides
-from tapegrad.constraints import check_heads
+from tapegrad.autograd.tape import Merge
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
+from tapegrad.guard.assertions import assert_divides
 from tapegrad.nn.linear import Linear
 from tapegrad.nn.module import Module
-from tapegrad.operands import both_on_one_tape
 from tapegrad.ops import multi_head_attention
-from tapegrad.shapes import Shape
-from tapegrad.tape import Merge
+from tapegrad.sizes.constraints import check_heads
 from tapegrad.tensor import T1, T2, Tensor
+from tapegrad.tensor.aliases import Shape
+from tapegrad.tensor.operands import both_on_one_tape
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

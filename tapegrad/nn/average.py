@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import ShapeError
+from tapegrad.errors.options import check_range
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.container import check_module
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import replace_all
-from tapegrad.options import check_range
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.nn.param import State

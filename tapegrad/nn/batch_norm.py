@@ -6,17 +6,17 @@ from typing import Any, Generic
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
-from tapegrad.dims import show
+from tapegrad.autograd.tape import OwnedTape
 from tapegrad.errors import ShapeError
+from tapegrad.errors.options import check_range
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Buffer, Param, replace_all
 from tapegrad.ops import add, batch_norm, mul, ones, rsqrt, sub, zeros
 from tapegrad.ops.norm import scaled_and_shifted
-from tapegrad.options import check_range
-from tapegrad.shapes import Shape
-from tapegrad.tape import OwnedTape
+from tapegrad.sizes import show
 from tapegrad.tensor import T, Tensor, node, values_of
+from tapegrad.tensor.aliases import Shape
 
 N = TypeVar("N", bound=int)
 H = TypeVar("H", bound=int)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVarTuple, Unpack, override
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.container import Container, check_modules
 from tapegrad.ops import add
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Tensor

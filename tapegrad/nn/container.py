@@ -6,8 +6,7 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError, ShapeError, TapegradError
+from tapegrad.errors import DTypeError, ShapeError, TapegradError, messages
 from tapegrad.nn.module import Module
 from tapegrad.nn.places import called, shown
 

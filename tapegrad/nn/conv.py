@@ -33,8 +33,8 @@ from tapegrad.nn._windows import (
 from tapegrad.nn.param import HasBias, Param
 from tapegrad.ops import conv1d, conv2d, conv3d
 from tapegrad.ops._lowering import add_channel_bias, numbers
-from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
+from tapegrad.tensor.aliases import Shape
 
 
 class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, HasBias]):

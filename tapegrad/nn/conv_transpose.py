@@ -30,8 +30,8 @@ from tapegrad.nn._windows import (
 from tapegrad.nn.param import HasBias, Param
 from tapegrad.ops import conv_transpose1d, conv_transpose2d
 from tapegrad.ops._lowering import add_channel_bias, numbers
-from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
+from tapegrad.tensor.aliases import Shape
 
 
 class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, OutputPadding, Dilation, HasBias]):

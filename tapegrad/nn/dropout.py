@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.errors.options import check_fraction
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
 from tapegrad.ops import dropout
-from tapegrad.options import check_fraction
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Float, S, T, Tensor

@@ -8,16 +8,16 @@ from typing import Any, Generic
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
 
+from tapegrad.autograd.op import NoNumbersError
 from tapegrad.generator import RNG
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.nn.places import shown
-from tapegrad.op import NoNumbersError
-from tapegrad.operands import known
 from tapegrad.ops import expand_dims, normal, take, where
-from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
+from tapegrad.tensor.aliases import Shape
+from tapegrad.tensor.operands import known
 
 Count = TypeVar("Count", bound=int, default=Any, covariant=True)
 Width = TypeVar("Width", bound=int, default=Any, covariant=True)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from tapegrad.dims import show
 from tapegrad.errors import ShapeError
+from tapegrad.errors.options import check_at_least_zero, check_number
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import RNG, generator
-from tapegrad.options import check_at_least_zero, check_number
+from tapegrad.sizes import show
 from tapegrad.tensor import node
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.nn.param import Param

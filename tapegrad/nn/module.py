@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError, TapegradError
+from tapegrad.errors import DTypeError, TapegradError, messages
+from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
 from tapegrad.guard._memory import Memory
 from tapegrad.nn.param import Buffer, Param, State
 from tapegrad.nn.places import called, called_as, held_by, shown
-from tapegrad.tracebacks import trim_on_exit, trim_traceback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from typing_extensions import TypeVar, override
 
-from tapegrad.dims import is_int, show
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.module import Module
 from tapegrad.ops import flatten, reshape
-from tapegrad.tracebacks import public_api
+from tapegrad.sizes import is_int, show
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Mul
-    from tapegrad.shapes import Shape
+    from tapegrad.sizes import Mul
     from tapegrad.tensor import D, T, Tensor
+    from tapegrad.tensor.aliases import Shape
 
 BehindTheBatch = TypeVar("BehindTheBatch", bound=bool, default=Any)
 Behind = TypeVar("Behind", bound=tuple[Any, ...], default=Any)

@@ -6,14 +6,14 @@ from typing import Any, Generic
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
-from tapegrad.assertions import assert_divides
-from tapegrad.constraints import check_groups
 from tapegrad.guard import guarded
+from tapegrad.guard.assertions import assert_divides
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.ops import group_norm, instance_norm, layer_norm, ones, rms_norm, zeros
-from tapegrad.shapes import Shape
+from tapegrad.sizes.constraints import check_groups
 from tapegrad.tensor import T, Tensor
+from tapegrad.tensor.aliases import Shape
 
 N = TypeVar("N", bound=int)
 Channels = TypeVar("Channels", bound=int, covariant=True, default=Any)

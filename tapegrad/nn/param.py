@@ -11,17 +11,16 @@ from weakref import ref
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.operands import tensor_only
-from tapegrad.tape import NONE, NoneTape
+from tapegrad.autograd.tape import NONE, NoneTape
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.tracebacks import public_api, trim_on_exit
 from tapegrad.tensor import D, D_co, S, S_co, Tensor, as_compute_dtype, values_of
-from tapegrad.tracebacks import public_api, trim_on_exit
+from tapegrad.tensor.operands import tensor_only
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.backend import Value
+    from tapegrad.engines import Value
 
 HasBias = TypeVar("HasBias", bound=bool, default=Any, covariant=True)
 """Whether a layer has a bias, so that mypy infers whether `layer.bias` is a parameter or None."""

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from tapegrad.errors import TapeError
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.quantized import Quantized
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

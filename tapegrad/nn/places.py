@@ -7,9 +7,9 @@ import inspect
 import linecache
 from typing import TYPE_CHECKING, Any, get_args
 
-from tapegrad import messages
-from tapegrad.dims import UNKNOWN
+from tapegrad.errors import messages
 from tapegrad.guard import stored_sizes
+from tapegrad.sizes import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

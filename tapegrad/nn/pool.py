@@ -24,8 +24,8 @@ from tapegrad.ops import (
 
 if TYPE_CHECKING:
     from tapegrad.nn._windows import Windows
-    from tapegrad.shapes import Shape
     from tapegrad.tensor import Float, T, Tensor
+    from tapegrad.tensor.aliases import Shape
 
 Kernel = TypeVar("Kernel", bound=int, default=Any, covariant=True)
 Stride = TypeVar("Stride", bound=int, default=Kernel, covariant=True)

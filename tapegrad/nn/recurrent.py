@@ -13,11 +13,11 @@ from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import HasBias, Param
 from tapegrad.ops import gru, lstm, rnn, uniform, zeros
-from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor
+from tapegrad.tensor.aliases import Shape
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Mul
+    from tapegrad.sizes import Mul
 
 In = TypeVar("In", bound=int, default=Any, covariant=True)
 Hidden = TypeVar("Hidden", bound=int, default=Any, covariant=True)

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar, override
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError
+from tapegrad.errors import DTypeError, messages
+from tapegrad.errors.options import check_count
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.container import Container, check_module, check_modules
 from tapegrad.nn.module import Module
 from tapegrad.ops import add, mul
-from tapegrad.options import check_count
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Callable

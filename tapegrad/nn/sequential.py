@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic
 from typing_extensions import TypeVarTuple, Unpack, override
 
 from tapegrad.errors import TapegradError
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.container import Container, check_modules
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.tensor import T, Tensor

@@ -13,11 +13,11 @@ from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.ops import broadcast_to, exp, expand_dims, normal, ones, ssm_scan, sum, uniform
-from tapegrad.shapes import Shape
 from tapegrad.tensor import T, Tensor, node
+from tapegrad.tensor.aliases import Shape
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Tape
+    from tapegrad.autograd.tape import Tape
 
 Width = TypeVar("Width", bound=int, default=Any, covariant=True)
 States = TypeVar("States", bound=int, default=Any, covariant=True)

@@ -6,7 +6,6 @@ from typing import Any, Generic, Literal
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
-from tapegrad.dims import Mul
 from tapegrad.errors import ShapeError
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
@@ -14,8 +13,9 @@ from tapegrad.nn.dropout import Dropout
 from tapegrad.nn.module import Module
 from tapegrad.nn.recurrent import GRU, LSTM, RNN
 from tapegrad.ops import concat, flip, stack, zeros_like
-from tapegrad.shapes import Shape
+from tapegrad.sizes import Mul
 from tapegrad.tensor import T, Tensor
+from tapegrad.tensor.aliases import Shape
 
 In = TypeVar("In", bound=int, default=Any, covariant=True)
 Hidden = TypeVar("Hidden", bound=int, default=Any, covariant=True)

@@ -7,6 +7,7 @@ from typing import Any, Generic
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
 
+from tapegrad.autograd.tape import Merge
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.attention import MultiHeadAttention
@@ -15,11 +16,10 @@ from tapegrad.nn.linear import Linear
 from tapegrad.nn.module import Module
 from tapegrad.nn.norm import LayerNorm
 from tapegrad.nn.residual import Repeated
-from tapegrad.operands import both_on_one_tape
 from tapegrad.ops import relu
-from tapegrad.shapes import Shape
-from tapegrad.tape import Merge
 from tapegrad.tensor import T1, T2, T, Tensor
+from tapegrad.tensor.aliases import Shape
+from tapegrad.tensor.operands import both_on_one_tape
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

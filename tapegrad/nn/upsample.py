@@ -10,9 +10,9 @@ from tapegrad.nn.module import Module
 from tapegrad.ops import upsample2d
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Mul
-    from tapegrad.shapes import Shape
+    from tapegrad.sizes import Mul
     from tapegrad.tensor import Float, T, Tensor
+    from tapegrad.tensor.aliases import Shape
 
 Scale = TypeVar("Scale", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import TapeError
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.places import shown
 from tapegrad.tensor import Tensor
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from tapegrad.nn.module import HasForward

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from typing_extensions import override
 
-from tapegrad import messages, tape_repr
-from tapegrad.dims import show
-from tapegrad.gradients import Gradients
+from tapegrad.autograd import tape_repr
+from tapegrad.autograd.gradients import Gradients
+from tapegrad.autograd.tape import GradientTape, OwnedTape
+from tapegrad.errors import messages
 from tapegrad.nn import Module, Param
 from tapegrad.nn.module import children
 from tapegrad.nn.places import shown
 from tapegrad.notebook.drawing import drawing
 from tapegrad.notebook.heat import heat_map
-from tapegrad.tape import GradientTape, OwnedTape
+from tapegrad.sizes import show
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:

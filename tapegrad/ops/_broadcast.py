@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
-from tapegrad.backend.thresholds import ACCUMULATE_MIN_ELEMENTS
+from tapegrad.engines import engine
+from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
 
 
 def sum_to_shape(gradient: Any, x: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tapegrad.backend.value import HALF
+from tapegrad.engines.interface import HALF
 from tapegrad.errors import TapegradError
 from tapegrad.ops.elementwise import astype
 from tapegrad.tensor import Tensor

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.dims import UNKNOWN, Dim, Dims, Size, show, surely_differ, surely_less
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.operands import known, unwrap_all
+from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.sizes import UNKNOWN, Dim, Dims, Size, show, surely_differ, surely_less
 from tapegrad.tensor import T2, Tensor
+from tapegrad.tensor.operands import known, unwrap_all
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
+from tapegrad.engines import engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable

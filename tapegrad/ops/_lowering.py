@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import ConvWindow, engine
-from tapegrad.dims import Dims, Size, one_int, show, surely_less
+from tapegrad.autograd.op import rematerializable
+from tapegrad.engines import ConvWindow, engine
 from tapegrad.errors import ShapeError
-from tapegrad.op import rematerializable
-from tapegrad.operands import unwrap, unwrap_all
 from tapegrad.ops._broadcast import sum_to_shape
+from tapegrad.sizes import Dims, Size, one_int, show, surely_less
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
+from tapegrad.tensor.operands import unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
 
 
 def check_rank(x: Dims, rank: int, name: str = "x") -> Dims:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
-from tapegrad.operands import unwrap
+from tapegrad.engines import engine
 from tapegrad.ops._broadcast import accumulate_like
 from tapegrad.ops.elementwise import float_only
 from tapegrad.tensor import D, S, T, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.backend import Elementwise
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.engines import Elementwise
 
 
 def mapped(

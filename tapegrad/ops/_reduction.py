@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.dims import Dims, RankUnknownError, is_unknown, show, surely_differ
-from tapegrad.errors import ShapeError, TapeError
-from tapegrad.operands import same_dtype, tensor_only, unwrap
+from tapegrad.engines import engine
+from tapegrad.errors import ShapeError, TapeError, messages
 from tapegrad.ops.elementwise import float_only
+from tapegrad.sizes import Dims, RankUnknownError, is_unknown, show, surely_differ
 from tapegrad.tensor import Tensor, node
+from tapegrad.tensor.operands import same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 """How the losses of all elements, or of all rows, are reduced: to their mean, to their sum, or not at all."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tapegrad.backend.windows import Windows
-from tapegrad.dims import Dims, surely_less, windows
+from tapegrad.engines.windows import Windows
 from tapegrad.errors import ShapeError
 from tapegrad.ops._lowering import check_rank, numbers
+from tapegrad.sizes import Dims, surely_less, windows
 
 
 def pool_shape(rank: int, x: Dims, kernel: Any, stride: Any, padding: Any) -> Dims:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tapegrad.backend import engine
-from tapegrad.dims import Dims, broadcast
-from tapegrad.op import op
-from tapegrad.operands import same_dtype, tensor_only, unwrap, unwrap_mixed
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
 from tapegrad.ops._broadcast import accumulate_broadcast, accumulate_like
 from tapegrad.ops._large import elementwise
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
+from tapegrad.sizes import Dims, broadcast
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
+from tapegrad.tensor.operands import same_dtype, tensor_only, unwrap, unwrap_mixed
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
 
 _CUBIC: Final = 0.044715  # Hendrycks & Gimpel, §2
 

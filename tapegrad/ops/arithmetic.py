@@ -8,17 +8,17 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend.thresholds import FUSE_MIN_ELEMENTS
-from tapegrad.op import op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines.thresholds import FUSE_MIN_ELEMENTS
 from tapegrad.ops._broadcast import accumulate_broadcast, accumulate_like, adder
 from tapegrad.ops._large import elementwise
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
 from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
     from tapegrad.tensor import Number
 
 

@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypeVar
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.dims import Dims, Size, UnknownDims, at_least, broadcast, misfit, show, surely_differ, surely_less
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import op
-from tapegrad.operands import limits, on_one_tape, tensor_only, unwrap, unwrap_all
+from tapegrad.autograd.op import op
+from tapegrad.autograd.tape import Tape
+from tapegrad.engines import engine
+from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops._fallback import with_fallback
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
-from tapegrad.tape import Tape
+from tapegrad.sizes import Dims, Size, UnknownDims, at_least, broadcast, misfit, show, surely_differ, surely_less
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node, values_of
+from tapegrad.tensor.operands import limits, on_one_tape, tensor_only, unwrap, unwrap_all
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
 
 T3 = TypeVar("T3", bound=Tape, default=Any)
 

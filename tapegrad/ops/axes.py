@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.dims import (
+from tapegrad.autograd.op import op
+from tapegrad.errors import ShapeError
+from tapegrad.ops.move import ordered, reshape_shape, transpose
+from tapegrad.sizes import (
     Dim,
     Dims,
     RankUnknownError,
@@ -17,15 +20,12 @@ from tapegrad.dims import (
     show,
     surely_differ,
 )
-from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import unwrap
-from tapegrad.ops.move import ordered, reshape_shape, transpose
 from tapegrad.tensor import D, T, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.backend import Axis, Int
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.engines import Axis, Int
     from tapegrad.tensor import Sizes
 
 

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypeVar
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError
-from tapegrad.op import op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import op
+from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, place
 from tapegrad.tensor import S, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.backend import Elementwise
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.tape import NoneTape
+    from tapegrad.engines import Elementwise
     from tapegrad.tensor import Number
 
 Bits = TypeVar("Bits", bound=np.integer[Any] | np.bool_, default=np.int64)

@@ -5,23 +5,22 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.dims import Dims, broadcast
-from tapegrad.errors import DTypeError
-from tapegrad.op import op
-from tapegrad.operands import tensor_only, unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
+from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops.elementwise import broadcast_shape
+from tapegrad.sizes import Dims, broadcast
 from tapegrad.tensor import T1, T2, D, Tensor, node
+from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
 
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge, NoneTape
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.tensor import Number
 
 

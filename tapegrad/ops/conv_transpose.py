@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import ConvWindow
-from tapegrad.dims import Dims, Size, at_least, covered, show, surely_differ
+from tapegrad.autograd.op import op
+from tapegrad.engines import ConvWindow
 from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import same_dtype, tensor_only
 from tapegrad.ops._lowering import at_least_one, check_rank, correlate, numbers
 from tapegrad.ops.elementwise import float_only
+from tapegrad.sizes import Dims, Size, at_least, covered, show, surely_differ
+from tapegrad.tensor.operands import same_dtype, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.tape import Merge
     from tapegrad.tensor import T1, T2, Float, Tensor
 
 

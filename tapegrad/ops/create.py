@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.dims import Dims, Size, several_ints, show, surely_differ, surely_less
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import op
+from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._conversion import array_from
 from tapegrad.ops.elementwise import scalar_type
+from tapegrad.sizes import Dims, Size, several_ints, show, surely_differ, surely_less
 from tapegrad.tensor import D, S, Tensor, from_array
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.backend import Int
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.tape import NoneTape
+    from tapegrad.engines import Int
     from tapegrad.tensor import Scalar, Sizes
 
 Empty: TypeAlias = "Sequence[Empty]"

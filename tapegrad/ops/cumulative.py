@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, normal_axis, product
-from tapegrad.op import op
-from tapegrad.operands import tensor_only, unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
 from tapegrad.ops.scatter import getitem
+from tapegrad.sizes import Dims, normal_axis, product
 from tapegrad.tensor import D, Real, T, Tensor, node
+from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
 
 
 def cumsum_shape(x: Dims, axis: Int | None = None) -> Dims:

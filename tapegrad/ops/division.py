@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from tapegrad.backend import engine
-from tapegrad.op import op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.bitwise import Whole, whole_only
 from tapegrad.ops.elementwise import broadcast_shape, number_only
 from tapegrad.tensor import T1, T2, Real, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Dims
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge, NoneTape
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge, NoneTape
+    from tapegrad.sizes import Dims
     from tapegrad.tensor import Number
 
 

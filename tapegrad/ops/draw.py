@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend.underflow import ignore_underflow
-from tapegrad.dims import several_ints
+from tapegrad.autograd.op import op
+from tapegrad.engines.underflow import ignore_underflow
+from tapegrad.errors.options import check_at_least_zero, check_fraction, check_number, check_range
 from tapegrad.generator import generator
-from tapegrad.op import op
-from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
-from tapegrad.options import check_at_least_zero, check_fraction, check_number, check_range
+from tapegrad.sizes import several_ints
 from tapegrad.tensor import D, Float, S, T, Tensor, from_array, node
+from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.backend import Int
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import NoneTape
+    from tapegrad.engines import Int
     from tapegrad.generator import RNG
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import NoneTape
     from tapegrad.tensor import Sizes
 
 

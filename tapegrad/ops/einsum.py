@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tapegrad.backend import Int, engine
-from tapegrad.dims import (
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
+from tapegrad.errors import ShapeError
+from tapegrad.sizes import (
     UNKNOWN,
     Dims,
     Size,
@@ -22,14 +24,12 @@ from tapegrad.dims import (
     surely_differ,
     surely_same,
 )
-from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import same_dtypes, unwrap, unwrap_all
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
+from tapegrad.tensor.operands import same_dtypes, unwrap, unwrap_all
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
     from tapegrad.tensor import Number
 
 Paired: TypeAlias = "tuple[Int | tuple[Int, ...], Int | tuple[Int, ...]]"

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.backend.thresholds import FUSE_MIN_ELEMENTS
-from tapegrad.dims import Dims, broadcast
-from tapegrad.errors import DTypeError
-from tapegrad.op import op
-from tapegrad.operands import is_concrete, unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
+from tapegrad.engines.thresholds import FUSE_MIN_ELEMENTS
+from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_like
 from tapegrad.ops._large import elementwise
+from tapegrad.sizes import Dims, broadcast
 from tapegrad.tensor import Float, G, Real, S, T, Tensor, node
+from tapegrad.tensor.operands import is_concrete, unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
 
 
 def elementwise_shape(x: Dims) -> Dims:

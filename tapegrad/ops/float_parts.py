@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.errors import DTypeError
-from tapegrad.op import op
-from tapegrad.operands import tensor_only, unwrap, unwrap_mixed
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
+from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
+from tapegrad.tensor.operands import tensor_only, unwrap, unwrap_mixed
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Dims
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.ops.bitwise import Whole
-    from tapegrad.tape import Merge, NoneTape
+    from tapegrad.sizes import Dims
     from tapegrad.tensor import Number
 
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import messages
-from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, Size, is_unknown, normal_axis, product, several_ints, show, surely_differ, surely_less
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import op
-from tapegrad.operands import known, tensor_only, unwrap_mixed
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
+from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._index import OutOfRangeError, along, check_range
 from tapegrad.ops.scatter import getitem
+from tapegrad.sizes import Dims, Size, is_unknown, normal_axis, product, several_ints, show, surely_differ, surely_less
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
+from tapegrad.tensor.operands import known, tensor_only, unwrap_mixed
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
     from tapegrad.tensor import Sizes
 
 

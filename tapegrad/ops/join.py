@@ -5,8 +5,11 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from tapegrad.backend import Int, engine
-from tapegrad.dims import (
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
+from tapegrad.errors import ShapeError
+from tapegrad.ops.scatter import getitem
+from tapegrad.sizes import (
     Dims,
     RankUnknownError,
     Size,
@@ -20,16 +23,13 @@ from tapegrad.dims import (
     surely_divides,
     surely_less,
 )
-from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import same_dtypes, unwrap_all
-from tapegrad.ops.scatter import getitem
 from tapegrad.tensor import D, T, Tensor, node
+from tapegrad.tensor.operands import same_dtypes, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
 
 _MOST_PARTS: Final = 2**20  # tensors returned by one call: even empty ones take half a GiB
 

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.dims import Dims, at_least, show, surely_differ, surely_same
-from tapegrad.errors import DTypeError
-from tapegrad.op import Typed, op
-from tapegrad.operands import known, same_dtype, unwrap
+from tapegrad.autograd.op import Typed, op
+from tapegrad.engines import engine
+from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
@@ -29,13 +26,15 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
 from tapegrad.ops.softmax import log_normalized
 from tapegrad.ops.statistics import not_zero
+from tapegrad.sizes import Dims, at_least, show, surely_differ, surely_same
 from tapegrad.tensor import Float, T, Tensor, node, values_of
+from tapegrad.tensor.operands import known, same_dtype, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import NoneTape
 
 
 def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
-from tapegrad.errors import DTypeError, ShapeError, SingularError
-from tapegrad.op import op
-from tapegrad.operands import tensor_only, unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
+from tapegrad.errors import DTypeError, ShapeError, SingularError, messages
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops.elementwise import float_only
+from tapegrad.sizes import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
+from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
 
 
 def inv_shape(x: Dims) -> Dims:

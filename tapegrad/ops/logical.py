@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypeVar
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.errors import DTypeError
-from tapegrad.op import op
-from tapegrad.operands import limits, unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
+from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensor import Float, S, T, Tensor, node
+from tapegrad.tensor.operands import limits, unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.backend import Elementwise
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import NoneTape
+    from tapegrad.engines import Elementwise
     from tapegrad.tensor import Number
 
 Truth = TypeVar("Truth", bound=np.bool_, default=np.bool_)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
-from tapegrad.dims import Dims, at_least
-from tapegrad.op import op
-from tapegrad.operands import same_dtype, unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
@@ -23,11 +21,13 @@ from tapegrad.ops._reduction import (
 )
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.statistics import not_zero
+from tapegrad.sizes import Dims, at_least
 from tapegrad.tensor import Float, T, Tensor, node
+from tapegrad.tensor.operands import same_dtype, unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import NoneTape
 
 
 def elementwise_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.dims import UNKNOWN, Dims, broadcast, show, surely_differ
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import op
-from tapegrad.operands import constant, same_dtype, tensor_only, unwrap
+from tapegrad.autograd.op import op
+from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops.compare import where
 from tapegrad.ops.move import broadcast_to
 from tapegrad.ops.scatter import getitem
+from tapegrad.sizes import UNKNOWN, Dims, broadcast, show, surely_differ
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
+from tapegrad.tensor.operands import constant, same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.tape import Merge, NoneTape
+    from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.tensor import Number
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
-from tapegrad.dims import Dims, at_least, broadcast, is_unknown, of_rank, show, surely_differ
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
 from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import of_one_dtype, unwrap, unwrap_all
 from tapegrad.ops._broadcast import accumulate_like, sum_to_shape
+from tapegrad.sizes import Dims, at_least, broadcast, is_unknown, of_rank, show, surely_differ
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
+from tapegrad.tensor.operands import of_one_dtype, unwrap, unwrap_all
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
     from tapegrad.tensor import Number
 
 

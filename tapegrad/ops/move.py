@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import Int, engine
-from tapegrad.dims import (
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops._broadcast import accumulate_broadcast
+from tapegrad.sizes import (
     Dims,
     misfit,
     normal_axes,
@@ -16,14 +19,11 @@ from tapegrad.dims import (
     surely_less,
     surely_same,
 )
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import op
-from tapegrad.operands import unwrap
-from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.tensor import D, T, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
     from tapegrad.tensor import Sizes
 
 

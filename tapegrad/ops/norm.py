@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend import Axis, engine
-from tapegrad.dims import Dims, Size, at_least, misfit, normal_axes, show, surely_differ, surely_less
+from tapegrad.autograd.op import op, rematerializable
+from tapegrad.engines import Axis, engine
 from tapegrad.errors import ShapeError
-from tapegrad.op import op, rematerializable
-from tapegrad.operands import of_one_dtype, on_one_tape, unwrap, unwrap_all
 from tapegrad.ops._fallback import with_fallback
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
+from tapegrad.sizes import Dims, Size, at_least, misfit, normal_axes, show, surely_differ, surely_less
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node, values_of
+from tapegrad.tensor.operands import of_one_dtype, on_one_tape, unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
 
 
 def normalize_shape(x: Dims, axis: Axis = -1) -> Dims:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tapegrad.backend import engine
-from tapegrad.op import op
-from tapegrad.operands import tensor_only, unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
 from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops._windows import pool_shape, windows_over
 from tapegrad.ops.elementwise import float_only
@@ -20,10 +19,11 @@ from tapegrad.ops.ranges import countable
 from tapegrad.ops.reduce import mean
 from tapegrad.ops.scatter import getitem
 from tapegrad.tensor import Float, T, Tensor, node, values_of
+from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Dims
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.sizes import Dims
 
 
 def pool1d_shape(

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypeVar
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.errors import DTypeError
-from tapegrad.op import op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
+from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
 from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
     from tapegrad.tensor import Number
 
 OtherReal = TypeVar("OtherReal", bound=np.number[Any], default=np.float32)

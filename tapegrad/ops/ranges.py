@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.backend import Int, engine
-from tapegrad.dims import UNKNOWN, Dims, Size, one_int, surely_less, surely_same
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import op
-from tapegrad.operands import known, unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
+from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops.create import filled_shape, float_dtype_only
 from tapegrad.ops.elementwise import scalar_type
+from tapegrad.sizes import UNKNOWN, Dims, Size, one_int, surely_less, surely_same
 from tapegrad.tensor import D, Float, Tensor, from_array, node
+from tapegrad.tensor.operands import known, unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.tape import NoneTape
     from tapegrad.tensor import Scalar
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tapegrad.backend import engine
-from tapegrad.dims import Dims, at_least, show, surely_differ, surely_less
+from tapegrad.autograd.op import op, rematerializable
+from tapegrad.engines import engine
 from tapegrad.errors import ShapeError
-from tapegrad.op import op, rematerializable
-from tapegrad.operands import on_one_tape, same_dtype, tensor_only, unwrap_all
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.arithmetic import add
 from tapegrad.ops.axes import expand_dims
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.matmul import matmul
 from tapegrad.ops.scatter import getitem
+from tapegrad.sizes import Dims, at_least, show, surely_differ, surely_less
 from tapegrad.tensor import Float, T, Tensor, node
+from tapegrad.tensor.operands import on_one_tape, same_dtype, tensor_only, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
 
 # Maps the projected input, the projected hidden state and the old states to new states and a backward function.
 Step: TypeAlias = "Callable[..., tuple[tuple[Any, ...], Callable[..., tuple[Any, Any, tuple[Any, ...]]]]]"

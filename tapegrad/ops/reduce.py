@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import Axis, engine
-from tapegrad.dims import Dims, normal_axes, show, surely_same
+from tapegrad.autograd.op import op
+from tapegrad.engines import Axis, engine
 from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import unwrap
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops.elementwise import float_only, number_only
+from tapegrad.sizes import Dims, normal_axes, show, surely_same
 from tapegrad.tensor import D, Float, Real, T, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
 
 
 def reduce_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:

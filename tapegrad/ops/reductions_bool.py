@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend import Axis, Int, engine
-from tapegrad.op import op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import Axis, Int, engine
 from tapegrad.ops.reduce import check_axis, extremum_shape, reduce_shape
 from tapegrad.tensor import Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Dims
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.tape import NoneTape
+    from tapegrad.sizes import Dims
 
 
 def position_shape(x: Dims, axis: Int | None = None, *, keepdims: bool = False) -> Dims:

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, Size, normal_axis, product, several_ints, surely_less, windows
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.scatter import getitem
+from tapegrad.sizes import Dims, Size, normal_axis, product, several_ints, surely_less, windows
 from tapegrad.tensor import D, T, Tensor, node
+from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
 
 
 def repeat_shape(x: Dims, repeats: Size, axis: Int | None = None) -> Dims:

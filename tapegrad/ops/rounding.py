@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.errors import DTypeError
-from tapegrad.op import Typed, op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import Typed, op
+from tapegrad.engines import engine
+from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, is_fraction, number_only
 from tapegrad.tensor import T1, T2, Real, S, T, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.backend import Elementwise
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge, NoneTape
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge, NoneTape
+    from tapegrad.engines import Elementwise
     from tapegrad.tensor import Number, Scalar
 
 

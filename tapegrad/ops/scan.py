@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import messages
-from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, normal_axis, show, surely_differ
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import op
-from tapegrad.operands import tensor_only, unwrap_all
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
+from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.sizes import Dims, normal_axis, show, surely_differ
 from tapegrad.tensor import T1, T2, Float, T, Tensor, node
+from tapegrad.tensor.operands import tensor_only, unwrap_all
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
 
 
 def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: Int = 0) -> Dims:

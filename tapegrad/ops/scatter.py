@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
-from tapegrad.dims import Dim, Dims, Size, broadcast, show, surely_differ
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
 from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import constant, same_dtype, tensor_only, unwrap, unwrap_mixed
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._index import (
     arrays_of,
@@ -20,11 +18,13 @@ from tapegrad.ops._index import (
     sliced_size,
     untaped,
 )
+from tapegrad.sizes import Dim, Dims, Size, broadcast, show, surely_differ
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
+from tapegrad.tensor.operands import constant, same_dtype, tensor_only, unwrap, unwrap_mixed
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge, NoneTape
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.tensor import Index, Number
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import messages
-from tapegrad.backend import Axis, Int, engine
-from tapegrad.dims import Dims, normal_axes, one_int, show
-from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.op import Typed, op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import Typed, op
+from tapegrad.engines import Axis, Int, engine
+from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._lowering import numbers
 from tapegrad.ops.elementwise import is_fraction
+from tapegrad.sizes import Dims, normal_axes, one_int, show
 from tapegrad.tensor import D, S, T, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
     from tapegrad.tensor import Scalar
 
 

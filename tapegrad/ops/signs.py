@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import engine
-from tapegrad.op import op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import engine
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensor import T1, T2, Float, S, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge, NoneTape
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.tensor import Number
 
 

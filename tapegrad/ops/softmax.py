@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, normal_axis
-from tapegrad.op import op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis
+from tapegrad.sizes import Dims, normal_axis
 from tapegrad.tensor import Float, S, T, Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
 
 
 def softmax_shape(x: Dims, axis: Int = -1) -> Dims:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.backend import Int, engine
-from tapegrad.dims import Dims, Size, normal_axis, show, surely_less
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.scatter import getitem
+from tapegrad.sizes import Dims, Size, normal_axis, show, surely_less
 from tapegrad.tensor import D, S, T, Tensor, node
+from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.tape import NoneTape
 
 
 def sort_shape(x: Dims, axis: Int = -1) -> Dims:

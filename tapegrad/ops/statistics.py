@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend import Axis, engine
-from tapegrad.op import op
-from tapegrad.operands import unwrap
+from tapegrad.autograd.op import op
+from tapegrad.engines import Axis, engine
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis, extremum_shape, max, reduce_shape, spread_over
 from tapegrad.ops.rounding import abs
 from tapegrad.tensor import Float, T, Tensor, node, values_of
+from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Dims
-    from tapegrad.gradients import Gradients
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.sizes import Dims
 
 
 def spread_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.backend import Int, engine
-from tapegrad.dims import UNKNOWN, Dims, Size, at_least, show, surely_less
+from tapegrad.autograd.op import op
+from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import tensor_only, unwrap
 from tapegrad.ops.create import zeros
 from tapegrad.ops.ranges import countable, eye_shape
 from tapegrad.ops.scatter import at_set, getitem
+from tapegrad.sizes import UNKNOWN, Dims, Size, at_least, show, surely_less
 from tapegrad.tensor import D, S, T, Tensor, from_array, node
+from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import NoneTape
 
 
 def tri_shape(n: Size | Int, m: Size | Int | None = None) -> Dims:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from tapegrad import messages
-from tapegrad.dims import Dims, broadcast
-from tapegrad.errors import DTypeError
-from tapegrad.op import op
-from tapegrad.operands import unwrap_mixed
+from tapegrad.autograd.op import op
+from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
+from tapegrad.sizes import Dims, broadcast
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
+from tapegrad.tensor.operands import unwrap_mixed
 
 if TYPE_CHECKING:
-    from tapegrad.gradients import Gradients
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge
     from tapegrad.tensor import Number
 
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tapegrad.op import op
-from tapegrad.operands import tensor_only
+from tapegrad.autograd.op import op
 from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
 from tapegrad.tensor import Float, T, Tensor, node
+from tapegrad.tensor.operands import tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.dims import Dims
+    from tapegrad.sizes import Dims
 
 
 def upsample2d_shape(x: Dims, scale: int | tuple[int, int]) -> Dims:

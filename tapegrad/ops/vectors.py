@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.dims import Dims, at_least, broadcast, show, surely_differ
+from tapegrad.autograd.op import op
 from tapegrad.errors import ShapeError
-from tapegrad.op import op
-from tapegrad.operands import both_on_one_tape, unwrap
 from tapegrad.ops.arithmetic import mul
 from tapegrad.ops.axes import expand_dims, squeeze
 from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.matmul import matmul
 from tapegrad.ops.reduce import sum
+from tapegrad.sizes import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.tensor import Tensor
+from tapegrad.tensor.operands import both_on_one_tape, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.tape import Merge
+    from tapegrad.autograd.tape import Merge
     from tapegrad.tensor import T1, T2, D, Number, Real
 
 

@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from tapegrad.backend import engine
-from tapegrad.backend.buffers import unseen
+from tapegrad.engines import engine
+from tapegrad.engines.numpy.buffers import unseen
 from tapegrad.optim.flat import names_of
 
 if TYPE_CHECKING:

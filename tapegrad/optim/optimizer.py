@@ -14,21 +14,21 @@ from typing import Any, Final, Generic, TypeAlias
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad.backend import Value
-from tapegrad.backend.underflow import ignore_underflow
-from tapegrad.dims import show
+from tapegrad.autograd.gradients import Gradients
+from tapegrad.autograd.locks import open_in_children
+from tapegrad.engines import Value
+from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, TapeError
-from tapegrad.gradients import Gradients
-from tapegrad.locks import open_in_children
-from tapegrad.messages import with_article, wrong_dtype
+from tapegrad.errors.messages import with_article, wrong_dtype
+from tapegrad.errors.options import check_at_least_zero
+from tapegrad.errors.tracebacks import public_api, trim_traceback
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.optim.flat import Layout, kind_of, laid_out, names_of
 from tapegrad.optim.large import Call, in_one_pass
-from tapegrad.options import check_at_least_zero
+from tapegrad.sizes import show
 from tapegrad.tensor import Tensor
-from tapegrad.tracebacks import public_api, trim_traceback
 
 State = TypeVar("State", default=Any)
 

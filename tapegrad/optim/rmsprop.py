@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.errors.options import check_at_least_zero, check_fraction
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.optim.flat import elementwise
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
-from tapegrad.options import check_at_least_zero, check_fraction
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
-    from tapegrad.backend import Value
+    from tapegrad.engines import Value
 
 
 @dataclass(frozen=True, slots=True)

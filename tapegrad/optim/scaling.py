@@ -9,18 +9,18 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from tapegrad import ops
-from tapegrad.backend import engine
+from tapegrad.autograd.gradients import Gradients
+from tapegrad.engines import engine
 from tapegrad.errors import TapeError
-from tapegrad.gradients import Gradients
-from tapegrad.operands import known
-from tapegrad.options import check_count, check_range
-from tapegrad.tracebacks import public_api
+from tapegrad.errors.options import check_count, check_range
+from tapegrad.errors.tracebacks import public_api
+from tapegrad.tensor.operands import known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tapegrad.autograd.tape import OwnedTape
     from tapegrad.optim.optimizer import Optimizer
-    from tapegrad.tape import OwnedTape
     from tapegrad.tensor import Tensor
 
 Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)

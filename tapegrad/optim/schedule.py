@@ -10,8 +10,8 @@ from collections.abc import Callable
 from math import cos, pi
 from typing import TypeAlias
 
-from tapegrad.options import check_at_least_zero, check_count
-from tapegrad.tracebacks import public_api
+from tapegrad.errors.options import check_at_least_zero, check_count
+from tapegrad.errors.tracebacks import public_api
 
 Schedule: TypeAlias = Callable[[int], float]
 

@@ -6,9 +6,9 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.io.atomic import write_atomically
 from tapegrad.progress.log import OF_THE_LOG, read
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     import os

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, SupportsFloat
 import numpy as np
 from typing_extensions import TypeVar
 
+from tapegrad.errors.options import check_at_least_zero, check_count
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.io import load, save
 from tapegrad.io.atomic import check_folder, remove_leftovers
 from tapegrad.io.formats import format_of, headers
-from tapegrad.options import check_at_least_zero, check_count
 from tapegrad.progress.display import Display, display, written
 from tapegrad.progress.log import OF_THE_LOG, Log
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     import os

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tapegrad.options import check_at_least_zero, check_count
-from tapegrad.tracebacks import public_api
+from tapegrad.errors.options import check_at_least_zero, check_count
+from tapegrad.errors.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

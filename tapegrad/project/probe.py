@@ -22,7 +22,9 @@ x = tg.zeros((2, 3))
 reveal_type(x @ tg.zeros((3, 4)))
 x @ x
 """
-REVEALED: Final = 'Revealed type is "tapegrad.tensor.Tensor[tuple[Literal[2], Literal[4]], tapegrad.tape.NoneTape,'
+REVEALED: Final = (
+    'Revealed type is "tapegrad.tensor.Tensor[tuple[Literal[2], Literal[4]], tapegrad.autograd.tape.NoneTape,'
+)
 CODE: Final = "tapegrad-shape"
 
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from tapegrad import messages
-from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.tape_repr import counted
+from tapegrad.autograd.tape_repr import counted
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from tapegrad.autograd.tape import Entry, GradientTape, OwnedTape
 from tapegrad.ops.elementwise import broadcast_shape
 from tapegrad.ops.matmul import matmul_shape
-from tapegrad.tape import Entry, GradientTape, OwnedTape
 from tapegrad.tensor import Tensor, node
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tapegrad.dims import Dims
+    from tapegrad.sizes import Dims
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Function: TypeAlias = "Callable[..., Tensor[Any, Any, Any]]"

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from typing_extensions import override
 
-from tapegrad import messages, ops
-from tapegrad.dims import show
-from tapegrad.errors import ShapeError, TapeError
-from tapegrad.locks import open_in_children
-from tapegrad.mermaid import bundle, flow
+from tapegrad import ops
+from tapegrad.autograd.locks import open_in_children
+from tapegrad.autograd.mermaid import bundle, flow
+from tapegrad.autograd.tape_repr import counted, listed
+from tapegrad.errors import ShapeError, TapeError, messages
+from tapegrad.errors.tracebacks import public_api
+from tapegrad.sizes import show
 from tapegrad.slot_tape.checks import (
     Array,
     Slot,
@@ -25,8 +27,6 @@ from tapegrad.slot_tape.checks import (
     floats,
 )
 from tapegrad.slot_tape.pullback import Pullback, Unseen, of_function, of_op
-from tapegrad.tape_repr import counted, listed
-from tapegrad.tracebacks import public_api
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

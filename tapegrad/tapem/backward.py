@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import messages
-from tapegrad.backend import engine
-from tapegrad.errors import ShapeError, TapeError
-from tapegrad.gradients import Gradients, MissingGradientError
-from tapegrad.tape import GradientTape
-from tapegrad.tape_repr import listed
+from tapegrad.autograd.gradients import Gradients, MissingGradientError
+from tapegrad.autograd.tape import GradientTape
+from tapegrad.autograd.tape_repr import listed
+from tapegrad.engines import engine
+from tapegrad.errors import ShapeError, TapeError, messages
 from tapegrad.tapem.lift import check_on
 from tapegrad.tapem.program import Question
 
 if TYPE_CHECKING:
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.tape import NoneTape
     from tapegrad.tapem.program import TapeM
     from tapegrad.tapem.tape import Node, Tape
     from tapegrad.tensor import Tensor

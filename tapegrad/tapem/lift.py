@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad import messages
-from tapegrad.dims import show
-from tapegrad.errors import TapeError
-from tapegrad.tape import OwnedTape
+from tapegrad.autograd.tape import OwnedTape
+from tapegrad.errors import TapeError, messages
+from tapegrad.sizes import show
 from tapegrad.tapem.program import Action, TapeM
 from tapegrad.tapem.result import ERRORS, Err
 from tapegrad.tapem.tape import Node, Tape
 from tapegrad.tensor import Tensor, from_array, node
 
 if TYPE_CHECKING:
-    from tapegrad.tape import NoneTape
+    from tapegrad.autograd.tape import NoneTape
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)

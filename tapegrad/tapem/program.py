@@ -10,7 +10,7 @@ from typing import Any, Generic, Never, ParamSpec, TypeAlias, overload
 
 from typing_extensions import TypeVar, override
 
-from tapegrad import messages
+from tapegrad.errors import messages
 from tapegrad.tapem.result import ERRORS, Err, Ok, Result
 from tapegrad.tapem.tape import Tape
 

@@ -7,9 +7,9 @@ from typing import Final, Generic, Literal, NoReturn, TypeAlias
 
 from typing_extensions import TypeVar, override
 
+from tapegrad.autograd.gradients import MissingGradientError
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.gradients import MissingGradientError
-from tapegrad.tracebacks import public_api
+from tapegrad.errors.tracebacks import public_api
 
 A_co = TypeVar("A_co", covariant=True)
 Code: TypeAlias = Literal["shape", "dtype", "tape", "missing", "index", "domain"]

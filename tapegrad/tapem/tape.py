@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, Self
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad.dims import show
+from tapegrad.autograd.mermaid import bundle, flow
+from tapegrad.autograd.tape_repr import listed
 from tapegrad.errors import TapeError
-from tapegrad.mermaid import bundle, flow
-from tapegrad.tape_repr import listed
+from tapegrad.sizes import show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tapegrad.tape import Entry, NoneTape
+    from tapegrad.autograd.tape import Entry, NoneTape
     from tapegrad.tensor import Tensor
 
 S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tapegrad.gradients import Gradients
+from tapegrad.autograd.gradients import Gradients
+from tapegrad.autograd.tape import NoneTape
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn import Param
 from tapegrad.optim import SGD
-from tapegrad.tape import NoneTape
 from tapegrad.tapem.backward import backward, item
 from tapegrad.tapem.lift import leaf
 from tapegrad.tapem.program import Do, TapeM, do
 from tapegrad.tapem.result import Err, Ok, Result
 from tapegrad.tapem.tape import Node, Tape
 from tapegrad.tensor import Tensor
-from tapegrad.tracebacks import public_api
 
 Loss = Callable[..., TapeM[Node[tuple[()], Any]]]
 Plain = Tensor[Any, NoneTape, Any]

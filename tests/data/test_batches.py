@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from tapegrad import io
+from tapegrad.autograd.tape import NoneTape
 from tapegrad.data import batches
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.generator import random
 from tapegrad.ops import ones, tensor
-from tapegrad.tape import NoneTape
 from tapegrad.tensor import Tensor
 
 X: Any = tensor(np.arange(14, dtype=np.float32).reshape(7, 2))

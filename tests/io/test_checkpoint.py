@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tapegrad import half
+from tapegrad.engines import bfloat16 as half
+from tapegrad.engines.bfloat16 import bfloat16
 from tapegrad.errors import TapeError
-from tapegrad.half import bfloat16
 from tapegrad.io import FileError, load, save
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import normal, ones, zeros

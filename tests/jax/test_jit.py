@@ -23,8 +23,8 @@ import jax
 
 import tapegrad as tg
 from tapegrad import nn, optim
+from tapegrad.autograd.gradients import Gradients
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.gradients import Gradients
 from tapegrad.tensor import Tensor
 
 jit: Any = tg.jit  # most of the steps here are untyped; typecheck/jitted.py has typed ones

@@ -17,10 +17,10 @@ pytest.importorskip("jax", reason="the extra `jax` brings it")
 import tapegrad as tg
 from tapegrad import ops
 from tapegrad.autodiff import Autodiff
+from tapegrad.autograd.op import OPS
 from tapegrad.errors import TapeError
-from tapegrad.op import OPS
-from tapegrad.operands import unwrap
 from tapegrad.tensor import Tensor, node
+from tapegrad.tensor.operands import unwrap
 
 FILE = Path(__file__).parents[1] / "oracle" / "test_torch.py"
 

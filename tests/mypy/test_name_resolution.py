@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mypy.nodes import Block, FuncDef, MypyFile, PassStmt
 
-from tapegrad.mypy.name_resolution import OfScope
+from tapegrad.mypy.scopes.names import OfScope
 
 
 def test_an_edited_function_is_read_again_by_a_daemon_which_keeps_its_node() -> None:

@@ -38,8 +38,8 @@ from typing_extensions import TypeVar
 
 import tapegrad as tg
 from tapegrad import Gradients, NoneTape, Shape, Tape, Tensor
-from tapegrad.backend import engine
-from tapegrad.dims import Dims, Size, show, surely_differ
+from tapegrad.engines import engine
+from tapegrad.sizes import Dims, Size, show, surely_differ
 
 K = TypeVar("K", bound=int)
 M = TypeVar("M", bound=int)

@@ -67,7 +67,7 @@ def test_a_mistake_is_seen_behind_each_spelling_after_each_other(tmp_path: Path)
         program += PAIR.format(position=position)
         for use, number in product(USES, pair):
             program += f"    reveal_type({use.format(number)} @ tg.ones((3, 5)))\n"
-            shapes.append(f"Tensor[tuple[Literal[{position}], Literal[5]], tapegrad.tape.OwnedTape")
+            shapes.append(f"Tensor[tuple[Literal[{position}], Literal[5]], tapegrad.autograd.tape.OwnedTape")
 
     revealed = reports(tmp_path, program)[:-1]
 

@@ -34,7 +34,7 @@ CLAIMS = frozenset(["assert-type", "unused-ignore", "redundant-cast", "no-any-re
 # What mypy itself says of annotations that say less, or of an int where one is declared by its value or computed.
 OWN = re.compile(
     r"A function returning TypeVar should receive"
-    r'|incompatible type "int"; expected "Literal\['
+    r'|incompatible type "int"; expected "(Literal\[|[A-Z]")'
     r'|Incompatible return value type \(got "(tuple\[.*, )?int\]?", expected "(tuple\[.*, )?Sum\['
 )
 HIDDEN = "from typing import Any as AnySize\ndef any_int(n: int) -> int: return n\n"

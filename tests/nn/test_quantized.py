@@ -14,10 +14,10 @@ from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
 from tapegrad.data import batches
 from tapegrad.errors import TapeError
 from tapegrad.nn import Embedding, Linear, Module, Param, ReLU, Sequential, freeze, quantized, unfreeze
+from tapegrad.nn.summary import summary
 from tapegrad.ops import cross_entropy, mse, normal, ones, tensor, zeros
 from tapegrad.optim import SGD, Adam
 from tapegrad.quantized import Affine, BlockSymmetric, Quantized, Symmetric
-from tapegrad.summary import summary
 
 SCHEMES = [Symmetric(), Affine(), BlockSymmetric()]
 any_scheme = pytest.mark.parametrize("scheme", SCHEMES, ids=str)

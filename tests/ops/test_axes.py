@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.dims import RankUnknownError, named, show
 from tapegrad.errors import ShapeError
 from tapegrad.ops import (
     expand_dims,
@@ -24,6 +23,7 @@ from tapegrad.ops import (
     zeros,
 )
 from tapegrad.ops.axes import expand_dims_shape, flatten_shape, unflatten_shape
+from tapegrad.sizes import RankUnknownError, named, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 

@@ -94,8 +94,8 @@ def test_the_law_of_rules_of_every_form() -> None:
 
 
 def test_letters_name_a_rank_where_none_is_known() -> None:
-    from tapegrad.dims import UNKNOWN, UnknownDims, is_unknown
     from tapegrad.ops.einsum import einsum_shape
+    from tapegrad.sizes import UNKNOWN, UnknownDims, is_unknown
 
     n, m = einsum_shape("ij,jk->ik", (UnknownDims(), (3, 5)))
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from tapegrad.dims import UNKNOWN, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import gather, normal, scatter_add, select, take, tensor, zeros
 from tapegrad.ops.index import gather_shape
+from tapegrad.sizes import UNKNOWN, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 PLACES: list[tuple[Any, int]] = [

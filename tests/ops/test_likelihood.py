@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tapegrad.autodiff import Autodiff
+from tapegrad.engines.bfloat16 import bfloat16
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.half import bfloat16
 from tapegrad.ops import (
     at_set,
     bce,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.dims import UNKNOWN, show
 from tapegrad.errors import DTypeError, ShapeError, SingularError
 from tapegrad.ops import det, inv, normal, ones, solve, tensor, zeros
 from tapegrad.ops.linalg import solve_shape
+from tapegrad.sizes import UNKNOWN, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 SQUARES = [(3, 3), (1, 1), (2, 3, 3), (2, 1, 5, 5), (0, 0), (0, 2, 2)]

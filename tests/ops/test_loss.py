@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.dims import UNKNOWN, show
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import cosine, hinge, huber, mae, mse, normal, ones, rmse, sign, smooth_l1, tensor, zeros
 from tapegrad.ops.loss import elementwise_loss_shape
+from tapegrad.sizes import UNKNOWN, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 LOSSES: dict[str, Callable[..., Any]] = {

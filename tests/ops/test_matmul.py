@@ -9,10 +9,10 @@ import pytest
 
 from tapegrad import ops
 from tapegrad.autodiff import Autodiff
-from tapegrad.dims import UNKNOWN, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import bmm, dot, linear, matmul, normal, ones, outer, tensor
 from tapegrad.ops.matmul import bmm_shape, linear_shape
+from tapegrad.sizes import UNKNOWN, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 OPERANDS = [

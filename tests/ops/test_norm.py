@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.autograd.op import OPS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn import Param
-from tapegrad.op import OPS
 from tapegrad.ops import (
     batch_norm,
     group_norm,

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.dims import named, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import arange, eye, linspace, one_hot, tensor, tri, zeros
 from tapegrad.ops.ranges import arange_shape, one_hot_shape
+from tapegrad.sizes import named, show
 from tapegrad.testing import check_shape_rule
 
 

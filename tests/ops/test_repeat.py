@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tapegrad.dims import named, show
 from tapegrad.errors import ShapeError
 from tapegrad.ops import normal, repeat, tensor, tile, unfold, zeros
 from tapegrad.ops.repeat import repeat_shape, unfold_shape
+from tapegrad.sizes import named, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 COPIES: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.dims import Size, named, show
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import at_add, at_set, getitem, normal, ones, tensor, zeros
 from tapegrad.ops.scatter import at_shape, getitem_shape
+from tapegrad.sizes import Size, named, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 N, M = named("N"), named("M")

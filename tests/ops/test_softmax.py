@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.backend import engine as engine_of
-from tapegrad.backend.fast import Fast, use_fast
+from tapegrad.engines import engine as engine_of
+from tapegrad.engines.numba.engine import Fast, use_fast
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import exp, log_softmax, normal, softmax, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.dims import named, show
 from tapegrad.errors import ShapeError
 from tapegrad.ops import diag, normal, tensor, tri, tril, triu, zeros
 from tapegrad.ops.triangles import diag_shape
+from tapegrad.sizes import named, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 TRIANGLES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {"tril": (tril, np.tril), "triu": (triu, np.triu)}

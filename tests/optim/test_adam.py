@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.gradients import Gradients
+from tapegrad.autograd.gradients import Gradients
 from tapegrad.nn import Param
 from tapegrad.ops import tensor
 from tapegrad.optim import Adam

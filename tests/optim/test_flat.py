@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from typing_extensions import override
 
-from tapegrad.backend import engine
-from tapegrad.backend.fast import Fast, use_fast
+from tapegrad.autograd.gradients import Gradients
+from tapegrad.engines import engine
+from tapegrad.engines.numba.engine import Fast, use_fast
 from tapegrad.errors import ShapeError
-from tapegrad.gradients import Gradients
 from tapegrad.nn import Param
 from tapegrad.ops import tensor
 from tapegrad.optim import SGD, Adam, AdamW, Group, Optimizer, RMSprop, elementwise

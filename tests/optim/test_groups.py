@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tapegrad.gradients import Gradients
+from tapegrad.autograd.gradients import Gradients
 from tapegrad.nn import Linear, Module, Param, Sequential
 from tapegrad.ops import ones
 from tapegrad.optim import SGD, AdamW, Group

@@ -16,11 +16,11 @@ from typing_extensions import override
 
 import tapegrad as tg
 from tapegrad import nn, optim
-from tapegrad.backend import engine
-from tapegrad.backend.fast import use_fast
-from tapegrad.backend.threads import set_threads
-from tapegrad.gradients import Gradients
-from tests.backend.test_buffers import LOOKS, place_of
+from tapegrad.autograd.gradients import Gradients
+from tapegrad.engines import engine
+from tapegrad.engines.numba.engine import use_fast
+from tapegrad.engines.numpy.threads import set_threads
+from tests.engines.test_buffers import LOOKS, place_of
 from tests.optim.test_flat import any_optimizer, of_one_number
 from tests.optim.test_flat import gradients as gradients_of
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.autograd.gradients import Gradients
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.gradients import Gradients
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import mse, ones, tensor, zeros
 from tapegrad.optim import SGD, Adam, AdamW, Group, Optimizer, RMSprop

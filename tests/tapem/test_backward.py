@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tapegrad import ops, tapem
+from tapegrad.autograd.gradients import MissingGradientError
 from tapegrad.errors import TapeError
-from tapegrad.gradients import MissingGradientError
 from tapegrad.tapem import Err, Node, Tape
 
 EMPTY = Tape.empty()

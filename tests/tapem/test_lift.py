@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from tapegrad import ops, tapem
+from tapegrad.autograd.op import OPS
 from tapegrad.nn import Param
-from tapegrad.op import OPS
-from tapegrad.operands import unwrap
 from tapegrad.tapem import Err, Node, Ok, Tape, TapeM
 from tapegrad.tapem.lift import Lifted
 from tapegrad.tensor import Tensor, node
+from tapegrad.tensor.operands import unwrap
 from tapegrad.testing import check_gradients
 
 EMPTY = Tape.empty()

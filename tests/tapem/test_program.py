@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tapegrad import ops, tapem
+from tapegrad.autograd.gradients import MissingGradientError
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.gradients import MissingGradientError
 from tapegrad.tapem import Err, Node, Ok, Tape, TapeM
 
 EMPTY = Tape.empty()

@@ -1,6 +1,6 @@
-"""Sizes with a default in a constructor of one's own: pyright and plain mypy refuse a number for a type variable."""
+"""Sizes with a default in a constructor of one's own: pyright and plain mypy reject a number for a type variable."""
 
-from typing import Generic, assert_type
+from typing import Any, Final, Generic, assert_type
 from typing import Literal as L
 
 from typing_extensions import TypeVar
@@ -13,6 +13,8 @@ N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
 T = TypeVar("T", bound=Tape)
 
+WIDTH: Final = 6
+COMPUTED = len("ten") * WIDTH
 x = tg.ones((2, 6))
 
 
@@ -45,6 +47,13 @@ class Twice(nn.Module, Generic[N]):
         self.weight = nn.Param(tg.zeros((rows, columns)))
 
 
+class Named(nn.Module, Generic[M, N]):
+    """A default that is a constant, and one that is computed."""
+
+    def __init__(self, width: M = WIDTH, classes: N = COMPUTED) -> None:
+        self.fall = nn.Linear(width, classes)
+
+
 class Inherits(Reader[N]):
     """The constructor of another class."""
 
@@ -61,6 +70,11 @@ def accept_a_size_that_is_left_out() -> None:
     assert_type(Reader()(x.trace()), Tensor[Shape[L[2], L[10]], OwnedTape])
     assert_type(Guarded(6), Guarded[L[6], L[10]])
     assert_type(Guarded(6)(x), Tensor[Shape[L[2], L[10]], NoneTape])
+
+
+def accept_a_default_that_is_no_number_in_the_source() -> None:
+    assert_type(Named(), Named[L[6], Any])
+    assert_type(Named(classes=4), Named[L[6], L[4]])
 
 
 def accept_a_size_that_is_given() -> None:

@@ -7,7 +7,7 @@ from typing_extensions import TypeVar, TypeVarTuple
 
 import tapegrad as tg
 from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor
-from tapegrad.dims import Product
+from tapegrad.sizes import Product
 
 Batch = TypeVarTuple("Batch")
 H = TypeVar("H", bound=int)
@@ -32,6 +32,16 @@ def accept_one_axis_made_two() -> None:
         return a.reshape(*a.shape[:-1], 4, -1)
 
     assert_type(split(tg.ones((2, 3, 20))), Tensor[Shape[L[2], L[3], L[4], L[5]], NoneTape])
+
+
+def accept_a_slice_up_to_an_axis_that_is_not_known() -> None:
+    def rows(a: Tensor[Shape[*Batch, K], T], axis: int) -> Tensor[Any, T]:
+        ahead = a.shape[:axis]
+        assert_type(tg.zeros((*ahead, 5)), Tensor[Any, NoneTape])
+        assert_type(a.reshape(*a.shape[:axis], -1), Tensor[Any, T])
+        return a.reshape((*a.shape[:axis], -1))
+
+    assert_type(rows(x, 2), Tensor[Any, NoneTape])
 
 
 def accept_all_axes_but_the_last_made_one() -> None:

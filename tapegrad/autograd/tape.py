@@ -1,0 +1,598 @@
+"""Gradient tapes: they record operations and run the backward pass.
+
+The type of a tensor includes its tape. `NoneTape` records nothing; `OwnedTape` holds a `GradientTape`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from itertools import count
+from operator import itemgetter
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
+
+from numpy import ndarray
+from typing_extensions import TypeAliasType, TypeVar, override
+
+from tapegrad.autograd import tape_repr
+from tapegrad.autograd.gradients import Gradients
+from tapegrad.autograd.locks import open_in_children
+from tapegrad.autograd.mermaid import bundle
+from tapegrad.engines.underflow import ignore_underflow
+from tapegrad.errors import DTypeError, SingularError, TapeError, TapegradError
+from tapegrad.errors.messages import with_article
+from tapegrad.sizes import show
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tapegrad.tensor import Tensor
+
+S = TypeVar("S", bound=tuple[Any, ...], default=Any)
+D = TypeVar("D", bound="np.generic", default=Any)
+
+
+Node: TypeAlias = "Tensor[Any, NoneTape, Any]"  # a tensor without its tape, the key of its gradient
+Pullback: TypeAlias = Callable[["Gradients"], None]
+Entry: TypeAlias = "tuple[int, Node | None, tuple[Node, ...], Pullback]"
+
+_AT_ONCE: Final = 16  # entries released per batch in the backward pass; one at a time costs 0.05 µs more per op
+# Bytes from which on an unsaved value is released; 0 under test, so that tests find a closure that reads such a value.
+_LARGE: Final = 0 if os.environ.get("TAPEGRAD_CHECK_RULES") else 1 << 16
+_now = count().__next__  # one clock for all tapes and threads, so that entries keep their order when tapes merge
+
+
+class Tape:
+    """The base class of both kinds of tapes."""
+
+    __slots__ = ()
+
+    owns: ClassVar[bool]
+
+    def record(
+        self,
+        out: Tensor[S, NoneTape, D],
+        inputs: tuple[Node, ...],
+        backward: Pullback,
+        saved: tuple[Node, ...] | None = None,
+        *,
+        reads: tuple[Node, ...] | None = None,
+    ) -> Tensor[S, Self, D]:
+        """Record an op and return its result `out` with this tape.
+
+        Args:
+            out: The result.
+            inputs: The operands.
+            backward: The backward closure: it takes the gradient of the result and adds to those of the operands.
+            saved: The result and operands whose values `backward` reads, by default all. The value of a large tensor
+                that no closure saves is freed together with the tensor.
+            reads: Deprecated: the old name of `saved`.
+        """
+        raise NotImplementedError
+
+
+T1 = TypeVar("T1", bound=Tape, default=Any)
+T2 = TypeVar("T2", bound=Tape, default=Any)
+
+# Other checkers see Any; the plugin reads the name before the alias expands and replaces it by a `Merged`.
+Merge = TypeAliasType("Merge", Any, type_params=(T1, T2))
+"""`Merge[T1, T2]` is the tape of the result of two operands: `NoneTape` if both tapes are, otherwise `OwnedTape`."""
+
+
+class NoneTape(Tape):
+    """The tape of an untraced tensor: it records nothing."""
+
+    __slots__ = ()
+
+    owns = False
+
+    @override
+    def record(
+        self,
+        out: Tensor[S, NoneTape, D],
+        inputs: tuple[Node, ...],
+        backward: Pullback,
+        saved: tuple[Node, ...] | None = None,
+        *,
+        reads: tuple[Node, ...] | None = None,
+    ) -> Tensor[S, NoneTape, D]:
+        if reads is not None:
+            _renamed(reads)
+        for x in inputs:
+            if not x.is_of_parameters:
+                return out  # the usual case
+        out.derive(inputs)
+        return out
+
+    @override
+    def __reduce__(self) -> str:
+        return "NONE"  # a copied or unpickled tensor has the same instance
+
+    @override
+    def __repr__(self) -> str:
+        return "NoneTape()"
+
+
+class Merged(Tape, Generic[T1, T2]):
+    """The type by which the plugin represents the tape of a result until both tapes are known; never instantiated."""
+
+
+class Checkpointing(ABC):
+    """A checkpointing strategy: which values a tape saves for the backward pass, and which it computes again."""
+
+    extent: ClassVar[int]  # if two tapes merge, the result has the strategy with the larger extent
+
+    @abstractmethod
+    def register(
+        self,
+        result: Tensor[Any, OwnedTape, Any],
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        memory_bound: bool,
+    ) -> None:
+        """Register the call that computed a result, after it was recorded."""
+
+
+class OwnedTape(Tape):
+    """The tape of a traced tensor; all tensors computed from it share it."""
+
+    __slots__ = ("_tape",)
+
+    owns = True
+
+    def __init__(self, tape: GradientTape | None = None) -> None:
+        self._tape = GradientTape() if tape is None else tape
+
+    @property
+    def tape(self) -> GradientTape:
+        """The `GradientTape` with the operations recorded so far."""
+        while self._tape.merged_into is not None:
+            self._tape = self._tape.merged_into
+        return self._tape
+
+    @property
+    def checkpoint(self) -> Checkpointing | None:
+        """The checkpointing strategy, or None if all values are saved."""
+        return self.tape.checkpoint
+
+    def join(self, other: OwnedTape) -> OwnedTape:
+        """Return a tape for the result of operands on both tapes; the two merge when the result is recorded."""
+        return self if self._tape is other._tape else JointTape((self, other))
+
+    def merge(self, other: OwnedTape) -> OwnedTape:
+        """Merge two tapes into one, which both share from then on, and return it."""
+        if self._tape is not other._tape:
+            with _MERGING:
+                into, away = self.tape, other.tape
+                if len(into) < len(away):
+                    into, away = away, into
+                into._absorb(away)
+                other._tape = self._tape = into
+        return self
+
+    @override
+    def record(
+        self,
+        out: Tensor[S, NoneTape, D],
+        inputs: tuple[Node, ...],
+        backward: Pullback,
+        saved: tuple[Node, ...] | None = None,
+        *,
+        reads: tuple[Node, ...] | None = None,
+    ) -> Tensor[S, OwnedTape, D]:
+        if reads is not None:
+            saved = _renamed(reads)
+        tape = self._tape
+        if not tape.is_open:
+            tape = self._opened()
+        for x in inputs:
+            if not x.has_plain_state:
+                if x.version is None:
+                    tape.take_note(x, saved)
+                else:  # checked here: most operands that are not plain are parameters
+                    tape.watched.setdefault(x, x.version)
+        entry = (_now(), out, inputs, backward)
+        tape.entries.append(entry)
+        if not tape.is_open:  # another thread has consumed or merged it meanwhile
+            self._record_again(entry, saved)
+        taped: Tensor[S, OwnedTape, D] = _new(type(out))  # like `Tensor._carrying`, without the call
+        data: Any = out.data
+        taped.data, taped.tape, taped.node = data, self, out
+        if saved is not None and type(data) is ndarray and data.nbytes >= _LARGE:
+            tape.release_unsaved(out, saved)
+        return taped
+
+    def _record_again(self, entry: Entry, saved: tuple[Node, ...] | None) -> None:
+        """Record an entry on the tape that another thread has merged this one into; its time reveals duplicates."""
+        with _MERGING:
+            tape = self._opened()
+            for x in entry[2]:
+                if not x.has_plain_state:
+                    tape.take_note(x, saved)
+            tape.entries.append(entry)
+            tape._shuffled = True
+
+    def _opened(self) -> GradientTape:
+        """Return the tape that this one was merged into, or raise a TapeError if it was consumed."""
+        tape = self.tape
+        if not tape.is_open:
+            tape._reject()
+        return tape
+
+    @override
+    def __reduce__(self) -> NoReturn:
+        message = "a tensor with a tape cannot be copied or pickled; detach it first"
+        raise TapeError(message)
+
+    @override
+    def __repr__(self) -> str:
+        return f"OwnedTape({self.tape!r})"
+
+
+class JointTape(OwnedTape):
+    """The tape of operands on several tapes, which merge when an op is recorded or the tape itself is read.
+
+    So an op that raises, or whose result has no tape, such as a comparison, does not merge the tapes of its operands.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: tuple[OwnedTape, ...]) -> None:
+        self._parts = parts
+
+    @property
+    def _tape(self) -> GradientTape:
+        return self._merged()._tape
+
+    @_tape.setter
+    def _tape(self, tape: GradientTape) -> None:
+        self._merged()._tape = tape
+
+    @property
+    @override
+    def checkpoint(self) -> Checkpointing | None:
+        return strongest(*(part.checkpoint for part in self._parts))
+
+    @override
+    def join(self, other: OwnedTape) -> OwnedTape:
+        return JointTape((*self._parts, other))
+
+    @override
+    def record(
+        self,
+        out: Tensor[S, NoneTape, D],
+        inputs: tuple[Node, ...],
+        backward: Pullback,
+        saved: tuple[Node, ...] | None = None,
+        *,
+        reads: tuple[Node, ...] | None = None,
+    ) -> Tensor[S, Self, D]:
+        if reads is not None:
+            saved = _renamed(reads)
+        for x in inputs:
+            if not x.has_plain_state and x.version is None:
+                self._parts[0].tape.take_note(x, saved)  # rejects a lost gradient before anything merges
+        recorded: Any = self._merged().record(out, inputs, backward, saved)
+        taped: Tensor[S, Self, D] = recorded  # with the merged tape
+        return taped
+
+    def _merged(self) -> OwnedTape:
+        first, *others = self._parts
+        if others:
+            for part in self._parts:
+                part._opened()  # rejects a consumed tape before anything merges
+            for other in others:
+                first.merge(other)
+            self._parts = (first,)
+        return first
+
+    @override
+    def __repr__(self) -> str:
+        count = len(self._parts)
+        return f"OwnedTape({count} tapes that become one when an op is recorded)" if count > 1 else super().__repr__()
+
+
+class ConsumedTape(OwnedTape):
+    """The type to which the plugin narrows a tape after `backward`; at run time `consumed_at` is set instead."""
+
+
+class GivenUpTape(ConsumedTape):
+    """The type to which the plugin narrows the tape of `x` after `x.traced()`; it is not enforced at run time."""
+
+
+class GradientTape:
+    """The recorded operations of one forward pass, in the order in which they ran.
+
+    `trace` creates one. A tape created directly is filled with `add_backward_op` and run with `execute`.
+
+    Args:
+        wrt: Tensors that get a gradient unless `backward` names others. By default those added by `trace`, and the
+            parameters that are used.
+        grads: Gradients to accumulate into.
+        checkpoint: The checkpointing strategy; by default the tape saves all values.
+
+    Raises:
+        DTypeError: `grads` is not of type `Gradients`, or `checkpoint` is not a strategy.
+    """
+
+    __slots__ = (
+        "_asks_parameters",
+        "_claims",
+        "_count",
+        "_gradients",
+        "_has_opaque",
+        "_shuffled",
+        "checkpoint",
+        "consumed_at",
+        "entries",
+        "is_open",
+        "leaves",
+        "merged_into",
+        "watched",
+    )
+
+    def __init__(
+        self,
+        wrt: Iterable[Node] | None = None,
+        grads: Gradients | None = None,
+        checkpoint: Checkpointing | None = None,
+    ) -> None:
+        if grads is not None:
+            _check("grads", grads, Gradients, "Gradients are")
+        if checkpoint is not None:
+            _check("checkpoint", checkpoint, Checkpointing, "a strategy is")
+        self.entries: list[Entry] = []
+        self.leaves: dict[Node, None] = dict.fromkeys(wrt or ())
+        self.watched: dict[Node, int] = {}  # parameters used, and the version each had at its first use
+        self.checkpoint = checkpoint
+        self.is_open = True  # until it is consumed or merged away
+        self.consumed_at: str | None = None
+        self.merged_into: GradientTape | None = None
+        self._asks_parameters = wrt is None
+        self._gradients: tuple[Gradients, ...] = () if grads is None else (grads,)
+        self._claims: list[str] = []  # the calls that try to consume it; of several threads the first one continues
+        self._count = 0  # the number of ops when it was consumed
+        self._shuffled = False
+        self._has_opaque = False  # whether it has steps of `add_backward_op`, whose inputs and outputs are unknown
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def add_backward_op(self, op: Pullback) -> None:
+        """Record a custom backward step, which is never pruned, since the tape does not know its operands.
+
+        Args:
+            op: A function of the gradients: it takes the gradient of a result and adds to those of the operands.
+
+        Raises:
+            TapeError: The tape has been consumed.
+        """
+        if self.consumed_at is not None:
+            self._reject()
+        self._has_opaque = True
+        self.entries.append((_now(), None, (), op))
+
+    def release_unsaved(self, out: Node, saved: tuple[Node, ...]) -> None:
+        """Release the node's reference to the value of a result, unless the backward pass reads or recomputes it."""
+        if self.checkpoint is None and not _is_among(out, saved):
+            out.release_value()
+
+    def take_note(self, x: Node, saved: tuple[Node, ...] | None) -> None:
+        """Store the version of a parameter that is used, or save a value that the backward pass reads.
+
+        Raises:
+            TapeError: `x` was computed from parameters alone without a tape, so that their gradients would be lost.
+        """
+        if x.version is not None:
+            self.watched.setdefault(x, x.version)
+        elif x.is_of_parameters:
+            message = (
+                f"a tensor {show(x.shape)} was computed of parameters alone, before they met a tape: "
+                "no gradient would reach them; give them the tape with put_tape, or detach what needs none"
+            )
+            raise TapeError(message)
+        # An op that is run again reads all of its operands.
+        elif saved is None or self.checkpoint is not None or _is_among(x, saved):
+            x.save_value()
+
+    def append(self, other: GradientTape) -> None:
+        """Move all entries and settings of `other` to this tape; the entries' times keep the order.
+
+        Raises:
+            TapeError: One of the tapes has been consumed.
+        """
+        if other is self:
+            return
+        for tape in (self, other):
+            if tape.consumed_at is not None:
+                tape._reject()
+        self._shuffled = self._shuffled or other._shuffled or bool(self.entries and other.entries)
+        self._has_opaque = self._has_opaque or other._has_opaque
+        self.entries += other.entries
+        self.leaves |= other.leaves
+        for node, version in dict(other.watched).items():  # a copy: other threads may be recording
+            self.watched.setdefault(node, version)
+        self._asks_parameters = self._asks_parameters or other._asks_parameters
+        self._gradients += tuple(grads for grads in other._gradients if grads not in self._gradients)
+        if other.checkpoint is not None:
+            self.checkpoint = strongest(self.checkpoint, other.checkpoint)
+        other.entries, other.leaves, other.watched, other._gradients = [], {}, {}, ()
+
+    def execute(self, grads: Gradients | None = None) -> Gradients:
+        """Run all recorded backward steps, newest first, and consume the tape.
+
+        Args:
+            grads: The initial gradients, at least that of a result. By default empty: then only the steps of
+                `add_backward_op` run.
+
+        Returns:
+            The gradients given to `trace`, otherwise `grads`, with the gradient of every traced float tensor and
+            parameter that was reached added to them.
+
+        Raises:
+            TapeError: The tape has been consumed, or a parameter has changed since it was recorded.
+        """
+        grads = Gradients() if grads is None else grads
+        return self._run(grads, self._default_targets(), tuple(grads.values_by_node))
+
+    def backward(self, x: Node, seed: Any, wrt: Iterable[Node] | None) -> Gradients:
+        """Run the backward pass from `x` with the upstream gradient `seed`, and return the gradients of `wrt`."""
+        grads = Gradients()
+        grads.add(x, seed)
+        return self._run(grads, self._default_targets() if wrt is None else wrt, ())
+
+    def graph(self) -> str:
+        """Return the tape as a Mermaid graph: each op with the shape of its result, and arrows from its operands.
+
+        A leaf is a tensor, or a number, that no op on the tape has computed. A step of `add_backward_op` has no arrows,
+        since its operands are unknown.
+
+        Raises:
+            TapeError: The tape has been consumed.
+        """
+        if self.consumed_at is not None:
+            self._reject()
+        return tape_repr.graph(self.entries)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Return the text and the Mermaid graph for display in notebooks."""
+        return {"text/plain": repr(self)} if self.consumed_at is not None else bundle(repr(self), self.graph())
+
+    def _absorb(self, other: GradientTape) -> None:
+        """Move all entries of `other` to this tape, and redirect what is recorded on it later."""
+        if other is not self:
+            if self.consumed_at is None is other.consumed_at:
+                other.merged_into, other.is_open = self, False  # first, so that `record` in another thread notices
+            self.append(other)
+
+    def _reject(self) -> NoReturn:
+        message = f"the tape was consumed by backward at {self.consumed_at}; trace again for another gradient"
+        raise TapeError(message, consumed_at=self.consumed_at)
+
+    def _default_targets(self) -> list[Node]:
+        parameters = self.watched if self._asks_parameters else ()
+        return [*self.leaves, *(node for node in parameters if not node.frozen)]
+
+    def _run(self, grads: Gradients, targets: Iterable[Node], kept: Iterable[Node]) -> Gradients:
+        if self.consumed_at is not None:
+            self._reject()
+        self._check_versions()
+        here = where_called()
+        self._claims.append(here)
+        self.is_open, self.consumed_at = False, self._claims[0]
+        if self._claims[0] is not here:
+            self._reject()
+        if self._shuffled:
+            self.entries.sort(key=_time)
+            self.entries = [*{entry[0]: entry for entry in self.entries}.values()]
+        self._count = len(self.entries)
+        grads._want(targets, kept, self.entries, has_opaque=self._has_opaque)
+        with ignore_underflow():
+            self._run_back(grads)
+        grads._finish()
+        return self._accumulated(grads)
+
+    def _run_back(self, grads: Gradients) -> None:
+        """Run the entries, newest first, and release each op's saved values after its step."""
+        values, entries, wanted = grads.values_by_node, self.entries, grads.wanted
+        at_once = 1 if _extent(self.checkpoint) else _AT_ONCE  # checkpointing trades time for memory
+        self.leaves, self.watched = {}, {}
+        out, backward = None, _nothing
+        try:
+            while entries:
+                newest = entries[-at_once:]
+                del entries[-at_once:]
+                for _, out, _, backward in reversed(newest):
+                    if out in values or out is None:
+                        backward(grads)
+                    else:
+                        out.discard_value()
+                wanted.difference_update([out for _, out, _, _ in newest])
+        except SingularError:
+            raise  # its message names the op already
+        except TapegradError as error:
+            raise error.with_message(f"backward of {tape_repr.name_of(out, backward)}: {error}") from error
+        finally:
+            entries.clear()
+
+    def _accumulated(self, grads: Gradients) -> Gradients:
+        """Add the computed gradients to those given by `trace(grads=...)` to this tape and to tapes merged into it."""
+        if not self._gradients:
+            return grads
+        (total, *others), self._gradients = self._gradients, ()
+        together = Gradients()
+        together.values_by_node = dict(total.values_by_node)
+        for part in (*others, grads):
+            for node, value in part.values_by_node.items():
+                together.add(node, value)
+        total.values_by_node = together.values_by_node  # in one assignment: an interrupt adds all or nothing
+        return total
+
+    def _check_versions(self) -> None:
+        for node, version in self.watched.items():
+            if node.version != version:
+                message = (
+                    f"a parameter of shape {node.shape} was assigned after the forward pass used it: "
+                    f"version {version} was recorded, version {node.version} is there"
+                )
+                raise TapeError(message)
+
+    @override
+    def __repr__(self) -> str:
+        if self.consumed_at is not None:
+            return f"GradientTape({tape_repr.counted(self._count, 'op')}, consumed at {self.consumed_at})"
+        steps = f": {tape_repr.listed(self.entries, tape_repr.step)}" if self.entries else ""
+        return f"GradientTape({tape_repr.counted(len(self), 'op')}{steps})"
+
+
+NONE: Final = NoneTape()
+_MERGING: Final = open_in_children(Lock())  # only one thread merges tapes at a time
+
+
+def where_called() -> str:
+    """Return file and line of the innermost caller outside tapegrad."""
+    frame = sys._getframe(3)  # skips `GradientTape._run` and its caller, which is inside tapegrad as well
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"
+
+
+def strongest(*strategies: Checkpointing | None) -> Checkpointing | None:
+    """Return the strategy that recomputes the most, which merged tapes use."""
+    return max(strategies, key=_extent)
+
+
+def _check(option: str, given: object, kind: type, expected: str) -> None:
+    if not isinstance(given, kind):
+        message = f"{option} is {with_article(type(given).__name__)} but {expected} expected"
+        raise DTypeError(message)
+
+
+def _renamed(reads: tuple[Node, ...]) -> tuple[Node, ...]:
+    warnings.warn("record: reads is called saved now", DeprecationWarning, stacklevel=3)
+    return reads
+
+
+def _is_among(x: Node, nodes: tuple[Node, ...]) -> bool:
+    return any(x is node for node in nodes)  # `==` compares elements
+
+
+def _extent(checkpoint: Checkpointing | None) -> int:
+    return 0 if checkpoint is None else checkpoint.extent
+
+
+_PACKAGE_FOLDER: Final = __file__.removesuffix(f"autograd{os.sep}tape.py")
+_new: Any = object.__new__  # Any: the caller annotates the result
+
+
+def _nothing(_: Gradients) -> None:
+    """Do nothing, as the backward closure of a tape that has no ops."""
+
+
+_time = itemgetter(0)  # the time of an entry

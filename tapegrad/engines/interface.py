@@ -1,0 +1,493 @@
+"""The interface of arrays of any engine, and the primitives that an engine implements.
+
+A backward closure uses only the operators of `Value` and the primitives of `Backend`, so it works with every engine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import partial, reduce
+from math import inf, nan
+from operator import add
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias
+
+from typing_extensions import TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+
+    from tapegrad.engines.windows import Windows
+
+S = TypeVar("S", bound=tuple[Any, ...], covariant=True, default=Any)
+D = TypeVar("D", covariant=True, default=Any)
+V = TypeVar("V", default=Any)
+I = TypeVar("I", default=V)
+B = TypeVar("B", default=V)
+Q = TypeVar("Q", default=Any)
+
+Int: TypeAlias = "int | np.integer[Any]"
+Axis: TypeAlias = "Int | tuple[Int, ...] | None"
+Elementwise: TypeAlias = Literal[
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitwise_and",
+    "bitwise_count",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "erf",
+    "exp2",
+    "expm1",
+    "floor",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "gcd",
+    "heaviside",
+    "hypot",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "lcm",
+    "ldexp",
+    "log10",
+    "log1p",
+    "log2",
+    "logaddexp",
+    "logaddexp2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "nextafter",
+    "pow",
+    "remainder",
+    "round",
+    "sigmoid",
+    "sign",
+    "signbit",
+    "sin",
+    "sinh",
+    "softplus",
+    "spacing",
+    "sqrt",
+    "tan",
+    "trunc",
+]
+Pairwise: TypeAlias = Literal["divmod", "frexp", "modf"]
+HALF: Final = ("e", "E")  # the letters of float16, and of bfloat16 in ml_dtypes: computed in float32
+Pooling: TypeAlias = Literal["add", "maximum", "minimum"]
+
+
+class Value(ABC, Generic[S, D]):
+    """An array of any engine, with its shape and dtype in its type.
+
+    NumPy's and JAX's arrays are values, and so is a tensor, which allows differentiating a backward pass again.
+    An ABC and not a protocol: a type checker would compare the members of each result recursively without end.
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> S: ...
+    @property
+    @abstractmethod
+    def dtype(self) -> Any: ...
+    @property
+    @abstractmethod
+    def T(self) -> Value[Any, D]: ...  # noqa: N802  # NumPy's name
+    @property
+    @abstractmethod
+    def ndim(self) -> int: ...
+    @property
+    @abstractmethod
+    def size(self) -> int: ...
+    @abstractmethod
+    def __neg__(self) -> Value[S, D]: ...
+    @abstractmethod
+    def __add__(self, y: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def __radd__(self, y: float, /) -> Value[S, D]: ...
+    @abstractmethod
+    def __sub__(self, y: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def __rsub__(self, y: float, /) -> Value[S, D]: ...
+    @abstractmethod
+    def __mul__(self, y: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def __rmul__(self, y: float, /) -> Value[S, D]: ...
+    @abstractmethod
+    def __truediv__(self, y: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def __rtruediv__(self, y: float, /) -> Value[S, D]: ...
+    @abstractmethod
+    def __matmul__(self, y: Any, /) -> Value[Any, D]: ...
+    @abstractmethod
+    def reshape(self, shape: Any) -> Value[Any, D]: ...
+    @abstractmethod
+    def transpose(self, axes: Any) -> Value[Any, D]: ...
+
+
+class ConvWindow(NamedTuple):
+    """The geometry of a correlation of cells with kernels: a number for each axis.
+
+    `spread` is the dilation of the cells, `dilation` that of the kernels, and `before` the number of leading zeros.
+    """
+
+    sizes: tuple[int, ...]  # of the result
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    spread: tuple[int, ...]
+    before: tuple[int, ...]
+
+
+class Backend(ABC, Generic[V, I, B, Q]):
+    """The primitives of an engine over its own values; operators, `reshape` and `transpose` belong to the values.
+
+    `V` is the type of its float arrays, `I` of integer arrays, `B` of bool arrays and `Q` of quantized tensors; they
+    may be the same type. A primitive that takes values of any dtype, for example `concat`, is typed with `V`.
+    """
+
+    name: str
+
+    @abstractmethod
+    def exp(self, x: V) -> V:
+        """Compute `e ** x`."""
+
+    @abstractmethod
+    def log(self, x: V) -> V:
+        """Compute the natural logarithm."""
+
+    @abstractmethod
+    def tanh(self, x: V) -> V:
+        """Compute the hyperbolic tangent."""
+
+    @abstractmethod
+    def relu(self, x: V) -> V:
+        """Compute `max(x, 0)`."""
+
+    @abstractmethod
+    def map(self, name: Elementwise, *operands: V) -> V:
+        """Apply the elementwise function with the name of its op, which is NumPy's if NumPy has it."""
+
+    @abstractmethod
+    def pair(self, name: Pairwise, *operands: V) -> tuple[V, V]:
+        """Apply the elementwise function of two results with the name of its op, which is NumPy's."""
+
+    @abstractmethod
+    def sum(self, x: V, axis: Axis, *, keepdims: bool) -> V:
+        """Add up along axes."""
+
+    @abstractmethod
+    def max(self, x: V, axis: Axis, *, keepdims: bool) -> V:
+        """Return the maximum along axes; NaN propagates."""
+
+    @abstractmethod
+    def min(self, x: V, axis: Axis, *, keepdims: bool) -> V:
+        """Return the minimum along axes; NaN propagates."""
+
+    @abstractmethod
+    def prod(self, x: V, axis: Axis, *, keepdims: bool) -> V:
+        """Multiply along axes."""
+
+    @abstractmethod
+    def argmax(self, x: V, axis: Int | None, *, keepdims: bool) -> I:
+        """Return the index of the first maximum along an axis, or among all elements."""
+
+    @abstractmethod
+    def argmin(self, x: V, axis: Int | None, *, keepdims: bool) -> I:
+        """Return the index of the first minimum along an axis, or among all elements."""
+
+    @abstractmethod
+    def all(self, x: V, axis: Axis, *, keepdims: bool) -> B:
+        """Return whether all elements along axes are true, or not zero."""
+
+    @abstractmethod
+    def any(self, x: V, axis: Axis, *, keepdims: bool) -> B:
+        """Return whether any element along axes is true, or not zero."""
+
+    @abstractmethod
+    def cumsum(self, x: V, axis: Int) -> V:
+        """Return the cumulative sum along an axis."""
+
+    @abstractmethod
+    def cumprod(self, x: V, axis: Int) -> V:
+        """Return the cumulative product along an axis."""
+
+    @abstractmethod
+    def argcummax(self, x: V, axis: Int) -> I:
+        """Return the index of the last maximum among the elements up to each one along an axis; NaN propagates."""
+
+    @abstractmethod
+    def argcummin(self, x: V, axis: Int) -> I:
+        """Return the index of the last minimum among the elements up to each one along an axis; NaN propagates."""
+
+    @abstractmethod
+    def argsort(self, x: V, axis: Int, *, descending: bool) -> I:
+        """Return the indices that sort an axis stably; NaN counts as largest."""
+
+    @abstractmethod
+    def concat(self, values: Sequence[V], axis: Int) -> V:
+        """Concatenate values along an axis."""
+
+    @abstractmethod
+    def pad(self, x: V, pad_width: Sequence[tuple[int, int]], value: float) -> V:
+        """Pad `x` with a constant, with the given numbers of elements before and after along each axis."""
+
+    @abstractmethod
+    def getitem(self, x: V, index: Any) -> V:
+        """Return the elements at an index of numbers, slices and NumPy arrays."""
+
+    @abstractmethod
+    def at_set(self, x: V, index: Any, value: V | float) -> V:
+        """Return a copy of `x` with the elements at an index replaced."""
+
+    @abstractmethod
+    def at_add(self, x: V, index: Any, value: V | float) -> V:
+        """Return a copy of `x` with values added at an index; repeated indices accumulate."""
+
+    @abstractmethod
+    def place(self, shape: Sequence[int], index: Any, value: V) -> V:
+        """Add values to a zero array at an index: the backward pass of `getitem`."""
+
+    @abstractmethod
+    def softmax(self, x: V, axis: Int) -> V:
+        """Compute the softmax along an axis that has elements."""
+
+    @abstractmethod
+    def equal(self, x: V, y: V) -> B:
+        """Return `x == y`, element by element."""
+
+    @abstractmethod
+    def greater(self, x: V, y: V | float) -> B:
+        """Return `x > y`, element by element."""
+
+    @abstractmethod
+    def where(self, condition: B, x: V, y: V | float) -> V:
+        """Choose elements of `x` where the condition is true, else of `y`."""
+
+    @abstractmethod
+    def broadcast_to(self, x: V, shape: Sequence[int]) -> V:
+        """Repeat `x` along new axes and axes of size one."""
+
+    @abstractmethod
+    def swap_last_axes(self, x: V) -> V:
+        """Transpose the matrices of a stack; a vector is returned unchanged."""
+
+    @abstractmethod
+    def einsum(self, subscripts: str, *values: V) -> V:
+        """Sum products over subscripts: one letter for each axis, one size for each letter, and an explicit arrow."""
+
+    @abstractmethod
+    def inv(self, x: V) -> V:
+        """Invert the matrices of a stack; a singular one raises a `SingularError`."""
+
+    @abstractmethod
+    def solve(self, x: V, y: V) -> V:
+        """Solve systems of linear equations, whose stacks broadcast; a singular matrix raises a `SingularError`."""
+
+    @abstractmethod
+    def det(self, x: V) -> V:
+        """Compute the determinants of the matrices of a stack."""
+
+    @abstractmethod
+    def cast(self, x: V, dtype: Any) -> V:
+        """Convert to another dtype."""
+
+    @abstractmethod
+    def take(self, x: V, indices: I, axis: Int) -> V:
+        """Return slices by index along an axis."""
+
+    @abstractmethod
+    def scatter_add(self, shape: Sequence[int], indices: I, updates: V, axis: Int) -> V:
+        """Add each update to the slice of a zero array at its index: the backward pass of `take`."""
+
+    @abstractmethod
+    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[V]) -> V:
+        """Add each value to a zero array at its index of numbers and slices."""
+
+    @abstractmethod
+    def convolve(self, x: V, w: V, slide: ConvWindow) -> V:
+        """Correlate cells `x`, `(N, G, C, *S)`, with kernels `w`, `(G, O, C, *K)`, to `(N, G, O, *slide.sizes)`."""
+
+    @abstractmethod
+    def one_hot(self, indices: I, size: int, dtype: Any) -> V:
+        """Return a one-hot row for each index."""
+
+    @abstractmethod
+    def ones(self, shape: Sequence[int], dtype: Any) -> V:
+        """Return an array of ones."""
+
+    @abstractmethod
+    def zeros(self, shape: Sequence[int], dtype: Any) -> V:
+        """Return an array of zeros."""
+
+    # The following are composed of the primitives above; an engine with a faster implementation overrides them.
+    # Any: values have operators, which the bound of V does not express.
+
+    def fuse(self, function: Callable[..., Any], *values: Any) -> Any:
+        """Compute an elementwise function of values of one shape, fused if they are large.
+
+        Args:
+            function: Returns a value or a tuple of several, using only operators and elementwise primitives; a sum, a
+                difference, a product or a quotient of two values by its name in `operator`, and these may broadcast.
+            values: Its arguments.
+        """
+        return function(*values)
+
+    def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Any]]) -> list[Any]:
+        """Compute an elementwise function, see `fuse`, of many sets of values with the same dtypes."""
+        return [function(*values) for values in rows]
+
+    def changes(
+        self,
+        function: Callable[..., Any],  # noqa: ARG002  # used by engines that overwrite their values
+        rows: Sequence[Sequence[Any]],  # noqa: ARG002
+        places: Sequence[int],  # noqa: ARG002
+    ) -> list[tuple[Any, ...]] | None:
+        """Return calls that run an elementwise function in place, or None if that is not possible.
+
+        Args:
+            function: As `update` takes it, with a result for each of `places`.
+            rows: The sets of values.
+            places: The positions in a set of the values that the results overwrite.
+
+        Returns:
+            For each set a function that is not written in Python and keeps the GIL, with its arguments, which hold
+            one reference to each value of the set; None where values cannot be changed.
+        """
+        return None
+
+    def add_to(self, total: Any, x: Any) -> Any:
+        """Return `total + x`; may reuse the memory of `total`, which must have no other reference.
+
+        Args:
+            total: A value of the result's shape and dtype.
+            x: The value to add, broadcast.
+        """
+        return total + x
+
+    def is_free(self, values: dict[Any, Any], key: Any) -> bool:  # noqa: ARG002  # used by engines that count references
+        """Return whether `values[key]` has no other reference, so that its memory may be overwritten."""
+        return False
+
+    def accumulate(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        """Return the sum of `values[key]` and `x`, in place if `values[key]` has no other reference."""
+        return values[key] + x
+
+    def scale_in_place(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        """Return the product of `values[key]` and `x`, in place if `values[key]` has no other reference."""
+        return values[key] * x
+
+    def dot(self, x: Any, y: Any) -> Any:
+        """Multiply two matrices."""
+        return x @ y
+
+    def relu_back(self, x: Any, dy: Any) -> Any:
+        """Compute the gradient of the input `x` of `relu` from that of its result: `[x > 0] dy`."""
+        is_above: Any = self.greater(x, 0)
+        return self.where(is_above, dy, 0)
+
+    def mean(self, x: Any, axis: Axis) -> Any:
+        """Average along axes, which are kept with size one."""
+        total: Any = self.sum(x, axis, keepdims=True)
+        return total * (total.size / x.size if x.size else nan)
+
+    def softmax_back(self, y: Any, dy: Any, axis: Int, *, is_free: bool = False) -> Any:  # noqa: ARG002  # as above
+        """Compute the gradient of the scores of a softmax from that of its result `y`: `y (dy - sum(y dy))`.
+
+        The result may overwrite `dy` if `is_free`.
+        """
+        return (dy - self.sum(dy * y, axis, keepdims=True)) * y
+
+    def log_softmax(self, x: Any, axis: Int) -> Any:
+        """Compute the log-softmax along an axis that has elements."""
+        # Shift by the max first: exp(89) overflows float32.
+        shifted: Any = x - self.max(x, axis, keepdims=True)
+        return shifted - self.log(self.sum(self.exp(shifted), axis, keepdims=True))
+
+    def log_softmax_back(self, y: Any, dy: Any, axis: Int, *, is_free: bool = False) -> Any:  # noqa: ARG002  # as above
+        """Compute the gradient of the scores of a log-softmax from that of its result `y`: `dy - exp(y) sum(dy)`.
+
+        The result may overwrite `dy` if `is_free`.
+        """
+        powers: Any = self.exp(y)
+        return dy - powers * self.sum(dy, axis, keepdims=True)
+
+    def standardize(self, x: Any, axis: Axis, eps: Any, *, centred: bool) -> tuple[Any, Any]:
+        """Return `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` subtracts the mean of `x` first."""
+        if centred:
+            x = x - self.mean(x, axis)
+        root: Any = self.map("sqrt", self.mean(x * x, axis) + eps)
+        factor = 1 / root
+        return x * factor, factor
+
+    def standardize_back(self, y: Any, factor: Any, dy: Any, axis: Axis, *, centred: bool) -> Any:
+        """Compute the gradient of the input of `standardize` from that of its result, `y` and `factor`."""
+        dx = dy - y * self.mean(dy * y, axis)
+        return (dx - self.mean(dy, axis) if centred else dx) * factor
+
+    def firsts(self, values: Sequence[Any], inside: Sequence[Any], y: Any) -> list[Any]:
+        """Return for each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN."""
+        found: list[Any] = []
+        still_open: Any = None
+        for x, may_be in zip(values, inside, strict=True):
+            is_equal: Any = self.equal(x, y)
+            is_equal = self.map("logical_or", is_equal, self.map("isnan", x))
+            is_met: Any = self.map("logical_and", is_equal, may_be)
+            is_other: Any = self.map("logical_not", is_met)
+            found.append(is_met if still_open is None else self.map("logical_and", is_met, still_open))
+            still_open = is_other if still_open is None else self.map("logical_and", is_other, still_open)
+        return found
+
+    def pool(self, x: Any, windows: Windows, name: Pooling) -> Any:
+        """Reduce each window to the sum, the maximum or the minimum of its cells; NaN propagates."""
+        if name == "add":
+            return reduce(add, windows.of(x, 0))
+        return reduce(partial(self.map, name), windows.of(x, -inf if name == "maximum" else inf))
+
+    def pool_sum_back(self, dy: Any, windows: Windows) -> Any:
+        """Add each gradient to all cells of its window: the backward pass of sums."""
+        return windows.back([dy] * len(windows.places))
+
+    def pool_extreme_back(self, x: Any, y: Any, dy: Any, windows: Windows) -> Any:
+        """Add each gradient to the first cell of its window that equals `y`: the backward pass of extremes."""
+        cells = windows.of(x, nan)
+        firsts = self.firsts(cells, windows.inside(), y)
+        return windows.back([self.where(is_first, dy, 0) for is_first in firsts])
+
+    def layer_norm(self, x: Any, w: Any, b: Any, eps: Any) -> tuple[Any, Any]:
+        """Return `z w + b` and `1 / s`, where `z` and `1 / s` are the results of the centred `standardize` of rows."""
+        z, factor = self.standardize(x, -1, eps, centred=True)
+        return z * w + b, factor
+
+    def layer_norm_back(self, x: Any, w: Any, dy: Any, eps: Any, wanted: Sequence[bool]) -> tuple[Any, Any, Any, Any]:
+        """Compute the gradients of `x`, `w` and `b` from that of the result of `layer_norm`; return `1 / s` as well.
+
+        A gradient that is not in `wanted` is None.
+        """
+        z, factor = self.standardize(x, -1, eps, centred=True)
+        rows = tuple(range(dy.ndim - 1))
+        return (
+            self.standardize_back(z, factor, dy * w, -1, centred=True) if wanted[0] else None,
+            self.sum(dy * z, rows, keepdims=False) if wanted[1] else None,
+            self.sum(dy, rows, keepdims=False) if wanted[2] else None,
+            factor,
+        )

@@ -1,0 +1,1 @@
+"""The engine of the extra `fast`: NumPy, with kernels that Numba compiles."""

@@ -1,0 +1,61 @@
+"""In-place elementwise updates of large arrays: one pass over their memory, without temporaries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tapegrad.engines.numba.codegen import kernel
+from tapegrad.engines.numpy.buffers import is_of_its_own
+from tapegrad.engines.numpy.large import is_one, one_number
+from tapegrad.engines.numpy.program import program_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+
+    from tapegrad.engines.numpy.program import Program
+    from tapegrad.engines.trace import Number, Place
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+def changes(
+    function: Callable[..., Any], rows: Sequence[Sequence[Array]], places: Sequence[int]
+) -> list[tuple[Any, ...]] | None:
+    """Return the calls that overwrite the arguments of a function with its results, see `Backend.changes`."""
+    if not all(is_of_its_own(row[place]) for row in rows for place in places):
+        return None
+    written, numbers, _ = program_of(function, rows[0])
+    if len(written.values) != len(places):
+        return None
+    moves = [(value, place) for value, place in zip(written.values, places, strict=True) if value != place]
+    into = dict(moves)
+    if len(into) < len(moves) or not all(_fits(written, value, rows[0][place], place) for value, place in moves):
+        return None
+    calls = []
+    for row in rows:
+        one = _call(written, into, [row[place] for place in written.arguments], numbers)
+        if one is None:
+            return None
+        calls.append(one)
+    return calls
+
+
+def _fits(written: Program, value: Place, array: Array, place: int) -> bool:
+    """Return whether a value of a program can overwrite one of its arguments."""
+    return value in written.computed and written.computed[value] == array.dtype and place in written.arguments
+
+
+def _call(
+    written: Program, into: Mapping[Place, int], arrays: Sequence[Array], numbers: Sequence[Number]
+) -> tuple[Any, ...] | None:
+    if not all(is_one(array) or array.flags.c_contiguous for array in arrays):
+        return None
+    given = [one_number(array) if is_one(array) else array.reshape(-1) for array in arrays]
+    found = kernel(written, given, into)
+    if found is None:
+        return None
+    operands = *(array if array.ndim else array[()] for array in given), *found.taken(numbers)
+    found.function(0, *operands)  # compiles it, if needed, before anything is changed
+    return found.function, arrays[0].size, *operands

@@ -1,0 +1,369 @@
+"""Numba kernels: each processes some rows of matrices, in one thread and without the GIL.
+
+Exponentials are written out, because a loop that calls the C library is not vectorized.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from tapegrad.engines.formulas import P, Q, T, U
+from tapegrad.engines.numba import kernel_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Decorator: TypeAlias = "Callable[[Callable[..., Any]], Any]"
+
+numba: Final[Any] = import_module("numba")  # Any: mypy has no types for it
+F: Final = np.float32
+
+OPTIONS: Final[dict[str, Any]] = {"nogil": True, "error_model": "numpy"}
+
+
+def _compiler(**options: Any) -> Decorator:
+    """Return a decorator that compiles functions, and caches the result where a folder can be used."""
+
+    def compile_function(function: Callable[..., Any]) -> Any:
+        kept = function if numba.config.CACHE_DIR else kernel_cache.kept_in_folder(function)
+        if kept is not None:
+            try:
+                return numba.njit(kept, cache=True, **options)
+            except RuntimeError:  # Numba found no folder either
+                pass
+        return numba.njit(function, **options)
+
+    return compile_function
+
+
+# A product may be added without rounding, in one instruction (FMA). The flags are explicit, because a function without
+# flags would be compiled with those of its caller.
+compiled: Final[Decorator] = _compiler(fastmath={"contract"}, **OPTIONS)
+# In-place updates keep the GIL, so that no other thread reads half-updated arrays.
+locked: Final[Decorator] = _compiler(fastmath={"contract"}, **OPTIONS | {"nogil": False})
+# Each product is rounded; an empty set of flags would be replaced by those of the caller.
+unfused: Final[Decorator] = _compiler(fastmath={"nsz"}, **OPTIONS)
+# Sums may be taken in any order, which lets a row be vectorized; NaN and infinity keep their meaning.
+summed: Final[Decorator] = _compiler(fastmath={"reassoc", "contract", "nsz"}, **OPTIONS)
+
+
+@compiled
+def power32(x: Any) -> Any:
+    """Return n and q, where `e ** x = 2 ** n * (1 + q)` and n is whole.
+
+    Source:
+        Moshier, Cephes 2.8, single/expf.c.
+    """
+    n = np.floor(x * F(1.44269504088896341) + F(0.5))
+    r = x - n * F(0.693359375) - n * F(-2.12194440e-4)
+    p = F(1.9875691500e-4)
+    p = p * r + F(1.3981999507e-3)
+    p = p * r + F(8.3334519073e-3)
+    p = p * r + F(4.1665795894e-2)
+    p = p * r + F(1.6666665459e-1)
+    p = p * r + F(5.0000001201e-1)
+    return n, p * (r * r) + r
+
+
+@compiled
+def power64(x: Any) -> Any:
+    """Return n, p and q, where `e ** x = 2 ** n * (q + p) / (q - p)` and n is whole.
+
+    Source:
+        Moshier, Cephes 2.8, double/exp.c.
+    """
+    n = np.floor(x * 1.4426950408889634073599 + 0.5)
+    r = x - n * 6.93145751953125e-1 - n * 1.42860682030941723212e-6
+    z = r * r
+    p = r * ((1.26177193074810590878e-4 * z + 3.02994407707441961300e-2) * z + 9.99999999999999999910e-1)
+    q = ((3.00198505138664455042e-6 * z + 2.52448340349684104192e-3) * z + 2.27265548208155028766e-1) * z + 2.0
+    return n, p, q
+
+
+@compiled
+def two32(n: Any) -> Any:
+    """Return 2 to an integer power, from -126 to 128, where the result is infinite."""
+    return np.int32((np.int32(n) + 127) << 23).view(np.float32)
+
+
+@compiled
+def two64(n: Any) -> Any:
+    """Return 2 to an integer power, from -1022 to 1024, where the result is infinite."""
+    return np.int64((np.int64(n) + 1023) << 52).view(np.float64)
+
+
+@compiled
+def exp32(x: Any) -> Any:
+    """Compute e to the power `x`, to one unit in the last place."""
+    # Outside, e ** x is 0 or infinite.
+    x = F(-104) if x < F(-104) else x  # noqa: FURB136  # NaN stays one
+    x = F(89) if x > F(89) else x  # noqa: FURB136  # NaN stays one
+    n, q = power32(x)
+    # Two factors, because 2 to the power n may overflow where the product does not.
+    half = np.floor(n * F(0.5))
+    return (F(1) + q) * two32(half) * two32(n - half)
+
+
+@compiled
+def exp64(x: Any) -> Any:
+    """Compute e to the power `x`, to one unit in the last place."""
+    # Outside, e ** x is 0 or infinite.
+    x = -746.0 if x < -746.0 else x  # noqa: FURB136  # NaN stays one
+    x = 710.0 if x > 710.0 else x  # noqa: FURB136  # NaN stays one
+    n, p, q = power64(x)
+    half = np.floor(n * 0.5)
+    return (1.0 + 2.0 * (p / (q - p))) * two64(half) * two64(n - half)
+
+
+@compiled
+def sigmoid32(x: Any) -> Any:
+    """Compute `1 / (1 + e ** -x)`, to three units in the last place."""
+    # Above 87 it rounds to 1, and below -88.4 it is 0 or subnormal.
+    x = F(87) if x > F(87) else x  # noqa: FURB136  # NaN stays one
+    x = F(-89) if x < F(-89) else x  # noqa: FURB136  # NaN stays one
+    n, q = power32(-x)
+    return F(1) / (F(1) + (F(1) + q) * two32(n))
+
+
+@compiled
+def sigmoid64(x: Any) -> Any:
+    """Compute `1 / (1 + e ** -x)`, to three units in the last place."""
+    # Above 708 it rounds to 1, and below -709.4 it is 0 or subnormal.
+    x = 708.0 if x > 708.0 else x  # noqa: FURB136  # NaN stays one
+    x = -710.0 if x < -710.0 else x  # noqa: FURB136  # NaN stays one
+    n, p, q = power64(-x)
+    return (q - p) / (q - p + two64(n) * (q + p))
+
+
+@compiled
+def tanh32(x: Any) -> Any:
+    """Compute the hyperbolic tangent, `e / (e + 2)` of `e = e ** 2x - 1`, to three units in the last place."""
+    a = abs(x) + abs(x)
+    n, q = power32(F(20) if a > F(20) else a)  # noqa: FURB136  # NaN stays one; tanh(10) rounds to 1
+    e = two32(n) * q + (two32(n) - F(1))  # near 0, e is q
+    y = e / (e + F(2))
+    return y if x > F(0) else (-y if x < F(0) else x)  # -0 and NaN stay themselves
+
+
+@compiled
+def tanh64(x: Any) -> Any:
+    """Compute the hyperbolic tangent, `(e - 1) / (e + 1)` of `e = e ** 2x`, to four units in the last place."""
+    a = abs(x) + abs(x)
+    n, p, q = power64(40.0 if a > 40.0 else a)  # noqa: FURB136  # NaN stays one; tanh(20) rounds to 1
+    less, more = two64(n) - 1.0, two64(n) + 1.0
+    # Near 1 the difference from 1 is exact; near 0 the result is p / q.
+    y = (2.0 * (q - p) if n > 1.0 else q * less + p * more) / (q * more + p * less)
+    y = 1.0 - y if n > 1.0 else y
+    return y if x > 0.0 else (-y if x < 0.0 else x)  # -0 and NaN stay themselves
+
+
+@compiled
+def erf32(x: Any) -> Any:
+    """Compute the error function, see `formulas.erf`."""
+    a = min(abs(x), F(6))
+    z = a * a
+    t, u, p, q = F(0), F(0), F(0), F(0)
+    for one in T:
+        t = t * z + F(one)
+    for one in U:
+        u = u * z + F(one)
+    for one in P:
+        p = p * a + F(one)
+    for one in Q:
+        q = q * a + F(one)
+    far = F(1) - exp32(-z) * p / q
+    found = a * t / u if a < F(1) else far
+    return found if x > F(0) else (-found if x < F(0) else x)  # -0 and NaN stay themselves
+
+
+@compiled
+def erf64(x: Any) -> Any:
+    """Compute the error function, see `formulas.erf`."""
+    a = min(abs(x), 6.0)
+    z = a * a
+    t, u, p, q = 0.0, 0.0, 0.0, 0.0
+    for one in T:
+        t = t * z + one
+    for one in U:
+        u = u * z + one
+    for one in P:
+        p = p * a + one
+    for one in Q:
+        q = q * a + one
+    far = 1.0 - exp64(-z) * p / q
+    found = a * t / u if a < 1.0 else far
+    return found if x > 0.0 else (-found if x < 0.0 else x)  # -0 and NaN stay themselves
+
+
+def exp(x: Any) -> Any:
+    """Compute e to the power of a float of either width; for kernels, where the width is known."""
+    raise NotImplementedError
+
+
+@numba.extending.overload(exp, jit_options=OPTIONS)
+def _of_width(x):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Numba requires the same signature as that of the functions it returns
+    return (lambda x: exp32(x)) if x == numba.float32 else (lambda x: exp64(x))  # noqa: PLW0108  # compiled, not called
+
+
+@compiled
+def highest(bits: Any, row: Any) -> Any:
+    """Return the bits of the largest of a row of floats, with a defined order even if there is a NaN.
+
+    The bits as integers are ordered as the floats from 0 up are, and in reverse below 0. If there is a NaN, the result
+    is one of the floats, or that NaN.
+    """
+    most = least = bits[row, 0]
+    for column in range(bits.shape[1]):
+        most, least = max(most, bits[row, column]), min(least, bits[row, column])
+    return most if most >= 0 else least
+
+
+def largest(bits: Any, row: Any) -> Any:
+    """Return the largest of a row of floats, given by their bits."""
+    raise NotImplementedError
+
+
+@numba.extending.overload(largest, jit_options=OPTIONS)
+def _of_bits(bits, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001  # as above
+    if bits.dtype == numba.int32:
+        return lambda bits, row: np.int32(highest(bits, row)).view(np.float32)
+    return lambda bits, row: np.int64(highest(bits, row)).view(np.float64)
+
+
+@summed
+def softmax(x: Any, bits: Any, y: Any) -> None:
+    """Compute the softmax of rows of scores; `bits` are those of the scores."""
+    one = x.dtype.type(1)
+    for row in range(x.shape[0]):
+        total, peak = one - one, largest(bits, row)
+        for column in range(x.shape[1]):
+            power = exp(x[row, column] - peak)
+            y[row, column] = power
+            total += power
+        share = one / total
+        for column in range(x.shape[1]):
+            y[row, column] *= share
+
+
+@summed
+def softmax_back(y: Any, derivative: Any) -> None:
+    """Compute the gradients of scores from those of the rows of their softmax, in place."""
+    for row in range(y.shape[0]):
+        total = y.dtype.type(0)
+        for column in range(y.shape[1]):
+            total += y[row, column] * derivative[row, column]
+        for column in range(y.shape[1]):
+            derivative[row, column] = y[row, column] * (derivative[row, column] - total)
+
+
+@compiled
+def _less(x: Any, peak: Any, total: Any) -> Any:
+    """Subtract the larger number first: added to it, the smaller would lose its digits."""
+    return (x - peak) - total
+
+
+@summed
+def log_softmax(x: Any, bits: Any, y: Any) -> None:
+    """Compute the log-softmax of rows of scores; `bits` are those of the scores."""
+    for row in range(x.shape[0]):
+        total, peak = x.dtype.type(0), largest(bits, row)
+        for column in range(x.shape[1]):
+            total += exp(x[row, column] - peak)
+        total = np.log(total)
+        for column in range(x.shape[1]):
+            y[row, column] = _less(x[row, column], peak, total)
+
+
+@summed
+def log_softmax_back(y: Any, derivative: Any) -> None:
+    """Compute the gradients of scores from those of the rows of their log-softmax, in place."""
+    for row in range(y.shape[0]):
+        total = y.dtype.type(0)
+        for column in range(y.shape[1]):
+            total += derivative[row, column]
+        for column in range(y.shape[1]):
+            derivative[row, column] -= exp(y[row, column]) * total
+
+
+@summed
+def standardize(x: Any, y: Any, factor: Any, eps: Any, centred: Any) -> None:
+    """Divide rows by the root of their mean square, after subtracting the mean if `centred`."""
+    n, one = x.dtype.type(x.shape[1]), x.dtype.type(1)
+    for row in range(x.shape[0]):
+        mean = one - one
+        if centred:
+            for column in range(x.shape[1]):
+                mean += x[row, column]
+            mean /= n
+        total = one - one
+        for column in range(x.shape[1]):
+            total += (x[row, column] - mean) * (x[row, column] - mean)
+        share = one / np.sqrt(total / n + eps)
+        factor[row, 0] = share
+        for column in range(x.shape[1]):
+            y[row, column] = (x[row, column] - mean) * share
+
+
+@summed
+def standardize_back(y: Any, factor: Any, dy: Any, dx: Any, centred: Any) -> None:
+    """Compute the gradients of rows from those of the standardized rows."""
+    n, zero = y.dtype.type(y.shape[1]), y.dtype.type(0)
+    for row in range(y.shape[0]):
+        along, total = zero, zero
+        for column in range(y.shape[1]):
+            along += y[row, column] * dy[row, column]
+            total += dy[row, column]
+        along, total = along / n, total / n if centred else zero
+        for column in range(y.shape[1]):
+            dx[row, column] = (dy[row, column] - y[row, column] * along - total) * factor[row, 0]
+
+
+@summed
+def _mean_and_factor(x: Any, row: Any, eps: Any) -> Any:
+    """Return the mean of a row, and one over the root of its variance."""
+    n, one = x.dtype.type(x.shape[1]), x.dtype.type(1)
+    mean, total = one - one, one - one
+    for column in range(x.shape[1]):
+        mean += x[row, column]
+    mean /= n
+    for column in range(x.shape[1]):
+        total += (x[row, column] - mean) * (x[row, column] - mean)
+    return mean, one / np.sqrt(total / n + eps)
+
+
+@summed
+def layer_norm(x: Any, y: Any, factor: Any, w: Any, b: Any, eps: Any) -> None:
+    """Standardize rows, then scale and shift columns."""
+    for row in range(x.shape[0]):
+        mean, share = _mean_and_factor(x, row, eps)
+        factor[row, 0] = share
+        for column in range(x.shape[1]):
+            y[row, column] = (x[row, column] - mean) * share * w[column] + b[column]
+
+
+@unfused
+def _rounded(x: Any, y: Any) -> Any:
+    """Multiply, and round before the sum: the product is computed twice and must be equal both times."""
+    return x * y
+
+
+@summed
+def layer_norm_back(x: Any, dy: Any, dx: Any, factor: Any, w: Any, eps: Any, sums: Any) -> None:
+    """Compute the gradients of the rows, and add up those of the scales and the shifts."""
+    n, zero = x.dtype.type(x.shape[1]), x.dtype.type(0)
+    for row in range(x.shape[0]):
+        mean, share = _mean_and_factor(x, row, eps)
+        factor[row, 0], along, total = share, zero, zero
+        for column in range(x.shape[1]):
+            z, derivative = (x[row, column] - mean) * share, _rounded(dy[row, column], w[column])
+            along += z * derivative
+            total += derivative
+        along, total = along / n, total / n
+        for column in range(x.shape[1]):
+            z, derivative = (x[row, column] - mean) * share, dy[row, column]
+            dx[row, column] = (_rounded(derivative, w[column]) - z * along - total) * share
+            sums[0, column] += derivative * z
+            sums[1, column] += derivative

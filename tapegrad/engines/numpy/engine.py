@@ -1,0 +1,457 @@
+"""The default engine: NumPy, without a compiler or a download."""
+
+from __future__ import annotations
+
+import operator
+from functools import lru_cache
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad.engines.formulas import ELEMENTWISE, PAIRWISE
+from tapegrad.engines.interface import HALF, Axis, Backend, Elementwise, Int, Pairwise
+from tapegrad.engines.numpy import rows
+from tapegrad.engines.numpy.buffers import BUFFERS, accumulate, is_free
+from tapegrad.engines.numpy.convolution import convolve
+from tapegrad.engines.numpy.large import added, applied, converted, scale_in_place
+from tapegrad.engines.thresholds import PARALLEL_MIN_ELEMENTS
+from tapegrad.errors import SingularError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.engines.interface import ConvWindow
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.floating[Any]]]"
+Whole: TypeAlias = "np.ndarray[Any, np.dtype[np.integer[Any]]]"
+Truths: TypeAlias = "np.ndarray[Any, np.dtype[np.bool_]]"
+
+_OPERATORS: Final = {
+    operator.add: np.add,
+    operator.mul: np.multiply,
+    operator.sub: np.subtract,
+    operator.truediv: np.true_divide,
+}
+
+_TILED: Final = 1 << 19  # elements that no longer fit the caches when the next step of a function reads them
+_SMALL: Final = 1024  # elements; below, the overhead of a call dominates
+
+
+class NumPy(Backend[Floats, Whole, Truths]):
+    """The primitives over `numpy.ndarray`; results may be NumPy scalars, which serve as arrays of rank 0."""
+
+    name = "numpy"
+    compiler: Any = None  # of the programs of elementwise functions, see `Program.run`
+    fused_from = 1 << 18  # elements; intermediate results of fewer stay in cache without fusion
+
+    # Any: mypy compares only the first overload of a ufunc with the primitive's signature.
+    equal: Any = staticmethod(np.equal)
+    greater: Any = staticmethod(np.greater)
+    broadcast_to: Any = staticmethod(np.broadcast_to)
+    ones: Any = staticmethod(np.ones)
+
+    @override
+    def exp(self, x: Array) -> Array:
+        return np.exp(x) if x.size < PARALLEL_MIN_ELEMENTS else applied(np.exp, x)
+
+    @override
+    def log(self, x: Array) -> Array:
+        return np.log(x) if x.size < PARALLEL_MIN_ELEMENTS else applied(np.log, x)
+
+    @override
+    def tanh(self, x: Array) -> Array:
+        return np.tanh(x) if x.size < PARALLEL_MIN_ELEMENTS else applied(np.tanh, x)
+
+    @override
+    def relu(self, x: Array) -> Array:
+        if x.size < _SMALL or x.dtype.kind != "f":
+            return np.maximum(x, _zero(x.dtype))
+        # A third of the time, with 2 µs more overhead.
+        return x.clip(0, np.inf, out=BUFFERS.empty_like(x))
+
+    @override
+    def relu_back(self, x: Array, dy: Array) -> Array:
+        if x.size < _SMALL and x.dtype.kind == "f":
+            zero = _zero(x.dtype)
+            return np.where(np.greater(x, zero), dy, zero)
+        dx: Array = super().relu_back(x, dy)
+        return dx
+
+    @override
+    def where(self, condition: Array, x: Array, y: Array | float) -> Array:
+        if type(y) is int and y == 0 and x.size >= _SMALL and x.shape == condition.shape and x.dtype.kind == "f":
+            return _kept(condition, x)
+        return np.where(condition, x, y)
+
+    @override
+    def map(self, name: Elementwise, *operands: Array) -> Array:
+        function = ELEMENTWISE[name]
+        if operands[0].size >= PARALLEL_MIN_ELEMENTS and isinstance(function, np.ufunc):
+            return applied(function, *operands)
+        result: Array = function(*operands)
+        return result
+
+    @override
+    def add_to(self, total: Array, x: Array) -> Array:
+        return (
+            np.add(total, x, out=total) if total.size < PARALLEL_MIN_ELEMENTS else applied(np.add, total, x, out=total)
+        )
+
+    @override
+    def fuse(self, function: Callable[..., Any], *values: Array) -> Any:
+        if function in _OPERATORS and any(one.size >= PARALLEL_MIN_ELEMENTS for one in values):
+            return applied(_OPERATORS[function], *values)
+        first, *others = values
+        if first.size < self.fused_from or any(one.shape != first.shape for one in others):
+            return function(*values)
+        from tapegrad.engines.numpy.program import computed  # imported here, because it imports this module
+
+        return computed(function, [values], self.compiler)[0]
+
+    @override
+    def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Array]]) -> list[Any]:
+        are_large = [row[0].size >= _TILED and all(one.shape == row[0].shape for one in row) for row in rows]
+        if not any(are_large):
+            return super().update(function, rows)
+        from tapegrad.engines.numpy.program import computed  # imported here, because it imports this module
+
+        found = iter(computed(function, [*compress(rows, are_large)], self.compiler))
+        return [next(found) if is_large else function(*row) for row, is_large in zip(rows, are_large, strict=True)]
+
+    @override
+    def pair(self, name: Pairwise, *operands: Array) -> tuple[Array, Array]:
+        first, second = PAIRWISE[name](*operands)
+        return first, second
+
+    @override
+    def sum(self, x: Array, axis: Axis, *, keepdims: bool) -> Array:
+        if (
+            axis is None
+            and not keepdims
+            and x.size >= PARALLEL_MIN_ELEMENTS
+            and x.dtype.char in "fd"
+            and x.flags.c_contiguous
+        ):
+            return added(x)
+        # Half the cost of np.sum on small arrays; the dtype is that of `x`, while NumPy would widen small ints.
+        if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL and x.dtype.char in "fd":
+            sums: Array = _ones(len(x), x.dtype).dot(x)
+            return sums
+        total: Array = np.add.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
+        return total
+
+    @override
+    def is_free(self, values: dict[Any, Any], key: Any) -> bool:
+        return is_free(values, key)
+
+    @override
+    def accumulate(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        return accumulate(values, key, x)
+
+    @override
+    def scale_in_place(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
+        return scale_in_place(values, key, x)
+
+    @override
+    def dot(self, x: Array, y: Array) -> Array:
+        product: Array = x.dot(y)  # has half the overhead of `@`
+        return product
+
+    @override
+    def max(self, x: Array, axis: Axis, *, keepdims: bool) -> Array:
+        largest: Array = np.maximum.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
+        return largest
+
+    @override
+    def min(self, x: Array, axis: Axis, *, keepdims: bool) -> Array:
+        smallest: Array = np.minimum.reduce(x, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
+        return smallest
+
+    @override
+    def prod(self, x: Array, axis: Axis, *, keepdims: bool) -> Array:
+        total: Array = np.multiply.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
+        return total
+
+    @override
+    def argmax(self, x: Array, axis: Int | None, *, keepdims: bool) -> Whole:
+        return np.asarray(np.argmax(x, axis, keepdims=keepdims))
+
+    @override
+    def argmin(self, x: Array, axis: Int | None, *, keepdims: bool) -> Whole:
+        return np.asarray(np.argmin(x, axis, keepdims=keepdims))
+
+    @override
+    def all(self, x: Array, axis: Axis, *, keepdims: bool) -> Truths:
+        return np.asarray(np.logical_and.reduce(x, axis=axis, keepdims=keepdims))  # type: ignore[call-overload]  # asks for a literal
+
+    @override
+    def any(self, x: Array, axis: Axis, *, keepdims: bool) -> Truths:
+        return np.asarray(np.logical_or.reduce(x, axis=axis, keepdims=keepdims))  # type: ignore[call-overload]  # asks for a literal
+
+    @override
+    def cumsum(self, x: Array, axis: Int) -> Array:
+        return np.cumsum(x, axis, dtype=x.dtype)
+
+    @override
+    def cumprod(self, x: Array, axis: Int) -> Array:
+        return np.cumprod(x, axis, dtype=x.dtype)
+
+    @override
+    def argcummax(self, x: Array, axis: Int) -> Whole:
+        return _last_equal(x, np.maximum.accumulate(x, axis), axis)
+
+    @override
+    def argcummin(self, x: Array, axis: Int) -> Whole:
+        return _last_equal(x, np.minimum.accumulate(x, axis), axis)
+
+    @override
+    def argsort(self, x: Array, axis: Int, *, descending: bool) -> Whole:
+        if not descending:
+            return np.argsort(x, axis, kind="stable")
+        # Flipped before and after, so that equal elements keep their order.
+        turned = np.flip(np.argsort(np.flip(x, int(axis)), axis, kind="stable"), int(axis))
+        return np.asarray(x.shape[axis] - 1 - turned)
+
+    @override
+    def concat(self, values: Sequence[Array], axis: Int) -> Array:
+        return np.concatenate(values, axis)
+
+    @override
+    def pad(self, x: Array, pad_width: Sequence[tuple[int, int]], value: float) -> Array:
+        widths = list(zip(pad_width, np.shape(x), strict=True))
+        # np.pad would change the memory order of the axes.
+        out = BUFFERS.empty_like(np.asarray(x), shape=[before + n + behind for (before, behind), n in widths])
+        out.fill(value)
+        out[tuple(slice(before, before + n) for (before, _), n in widths)] = x
+        return out
+
+    @override
+    def getitem(self, x: Array, index: Any) -> Array:
+        picked: Array = x[index]
+        return picked
+
+    @override
+    def at_set(self, x: Array, index: Any, value: Array | float) -> Array:
+        out = np.array(x)
+        out[index] = value
+        return out
+
+    @override
+    def at_add(self, x: Array, index: Any, value: Array | float) -> Array:
+        out = np.array(x)
+        if _is_basic(index):
+            out[index] += value  # ten times as fast as `add.at`, which is needed only for repeated indices
+        else:
+            np.add.at(out, index, value)
+        return out
+
+    @override
+    def place(self, shape: Sequence[int], index: Any, value: Array) -> Array:
+        out = BUFFERS.empty(shape, value.dtype)
+        out.fill(0)
+        if _is_basic(index):
+            out[index] = value
+        else:
+            np.add.at(out, index, value)
+        return out
+
+    @override
+    def softmax(self, x: Array, axis: Int) -> Array:
+        return rows.softmax(x, axis)
+
+    @override
+    def softmax_back(self, y: Array, dy: Array, axis: Int, *, is_free: bool = False) -> Array:
+        return rows.softmax_back(y, dy, axis, is_free=is_free)
+
+    @override
+    def log_softmax(self, x: Array, axis: Int) -> Array:
+        return rows.log_softmax(x, axis)
+
+    @override
+    def log_softmax_back(self, y: Array, dy: Array, axis: Int, *, is_free: bool = False) -> Array:
+        return rows.log_softmax_back(y, dy, axis, is_free=is_free)
+
+    @override
+    def standardize(self, x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
+        return rows.standardize(x, axis, eps, centred=centred)
+
+    @override
+    def standardize_back(self, y: Array, factor: Array, dy: Array, axis: Axis, *, centred: bool) -> Array:
+        return rows.standardize_back(y, factor, dy, axis, centred=centred)
+
+    @override
+    def layer_norm(self, x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
+        return rows.layer_norm(x, w, b, eps)
+
+    @override
+    def layer_norm_back(
+        self, x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bool]
+    ) -> tuple[Any, Any, Any, Array]:
+        return rows.layer_norm_back(x, w, dy, eps, wanted)
+
+    @override
+    def zeros(self, shape: Sequence[int], dtype: Any) -> Array:
+        return np.zeros(shape, dtype)
+
+    @override
+    def swap_last_axes(self, x: Array) -> Array:
+        return x.T if x.ndim <= 2 else x.swapaxes(-1, -2)  # a matrix has two axes
+
+    @override
+    def einsum(self, subscripts: str, *values: Array) -> Array:
+        total: Array = np.einsum(subscripts, *values, optimize=_planned(subscripts, *map(np.shape, values)))
+        return total
+
+    @override
+    def inv(self, x: Array) -> Array:
+        try:
+            return np.linalg.inv(x)
+        except np.linalg.LinAlgError:
+            raise SingularError(_singular(x)) from None
+
+    @override
+    def solve(self, x: Array, y: Array) -> Array:
+        try:
+            return np.linalg.solve(x, y)
+        except np.linalg.LinAlgError:
+            raise SingularError(_singular(x)) from None
+
+    @override
+    def det(self, x: Array) -> Array:
+        return np.asarray(np.linalg.det(x))
+
+    @override
+    def cast(self, x: Array, dtype: Any) -> Array:
+        dtype = np.dtype(dtype)
+        if dtype.char not in HALF:
+            return converted(x, dtype)
+        from tapegrad.engines.numpy.half import halves, rounded  # imported here, because it imports this module
+
+        halved: Array = halves(rounded(x, dtype))
+        return halved
+
+    @override
+    def take(self, x: Array, indices: Array, axis: Int) -> Array:
+        return np.take(x, indices, axis=axis)
+
+    @override
+    def scatter_add(self, shape: Sequence[int], indices: Array, updates: Array, axis: Int) -> Array:
+        out = np.zeros(shape, updates.dtype)
+        index: Any = (*(slice(None),) * axis, indices)  # NumPy's stubs of `at` do not accept slices
+        np.add.at(out, index, updates)
+        return out
+
+    @override
+    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Array]) -> Array:
+        out = BUFFERS.empty_like(values[0], shape=shape)
+        are_apart = _are_apart(places)
+        if not are_apart or sum(value.size for value in values) < out.size:
+            out.fill(0)
+        for place, value in zip(places, values, strict=True):
+            if are_apart:
+                out[place] = value
+            else:
+                out[place] += value
+        return out
+
+    @override
+    def firsts(self, values: Sequence[Array], inside: Sequence[Truths], y: Array) -> list[Truths]:
+        found, still_open = [], np.ones_like(y, np.bool_)
+        has_nan = np.isnan(y).any()
+        for x, may_be in zip(values, inside, strict=True):
+            is_first = np.equal(x, y)
+            if has_nan:
+                is_first |= np.isnan(x)
+            if not may_be.all():
+                is_first &= may_be
+            is_first &= still_open
+            still_open ^= is_first
+            found.append(is_first)
+        return found
+
+    @override
+    def convolve(self, x: Array, w: Array, slide: ConvWindow) -> Array:
+        return convolve(x, w, slide)
+
+    @override
+    def one_hot(self, indices: Array, size: int, dtype: Any) -> Array:
+        return np.asarray(np.equal.outer(indices, np.arange(size)), dtype)
+
+
+@lru_cache(maxsize=16)
+def _zero(dtype: Any) -> Array:
+    """Return a zero array for a ufunc; converting a Python number takes as long as a small ufunc itself."""
+    return _fixed(np.zeros((), dtype))
+
+
+@lru_cache(maxsize=64)
+def _ones(count: int, dtype: Any) -> Array:
+    """Return ones, whose product with a matrix is the sum of its rows, in half the time of a sum."""
+    return _fixed(np.ones(count, dtype))
+
+
+def _fixed(array: Array) -> Array:
+    """Make a shared array read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def _last_equal(x: Array, running: Array, axis: Int) -> Array:
+    """Return for each running extreme the last index where it occurs."""
+    met = (x == running) | np.isnan(x)
+    indices: Array = np.indices(x.shape, sparse=True)[axis]
+    found: Array = np.maximum.accumulate(np.where(met, indices, 0), axis)
+    return found
+
+
+def _singular(x: Array) -> str:
+    """Return the message that names the singular matrices of a stack."""
+    if x.ndim == 2:
+        return f"x {x.shape} is singular"
+    place = next(index for index in np.ndindex(x.shape[:-2]) if not _is_invertible(x[index]))
+    return f"x {x.shape} is singular at {place}"
+
+
+def _is_invertible(x: Array) -> bool:
+    try:
+        np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _planned(subscripts: str, *shapes: tuple[int, ...]) -> Any:
+    """Return the contraction order with the fewest multiplications; a single value needs none."""
+    if len(shapes) == 1:
+        return False
+    stand_ins = [np.broadcast_to(np.float32(0), shape) for shape in shapes]
+    # Trying all orders takes a number of steps that grows with the factorial of the number of values.
+    return np.einsum_path(subscripts, *stand_ins, optimize="optimal" if len(shapes) <= 4 else "greedy")[0]
+
+
+def _kept(condition: Array, x: Array) -> Array:
+    """Zero the elements where a condition is false, with bit masks: `np.where` branches at each, ten times as long.
+
+    A product with the condition would be as fast, but turn an infinity into NaN.
+    """
+    kept = BUFFERS.empty_like(condition, f"i{x.itemsize}")
+    np.copyto(kept, np.negative(condition.view(np.int8)))  # all bits are set where the condition is true
+    kept &= x.view(kept.dtype)
+    return kept.view(x.dtype)
+
+
+def _is_basic(index: Any) -> bool:
+    """Return whether an index selects no element twice, because it contains no arrays."""
+    return not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))
+
+
+def _are_apart(places: Sequence[Any]) -> bool:
+    """Return whether strided indices of the last axes surely have no element in common."""
+    slices = [[one for one in place if isinstance(one, slice)] for place in places]
+    steps = {tuple(one.step for one in each) for each in slices}
+    starts = {tuple(one.start % one.step for one in each) for each in slices}
+    return len(steps) == 1 and len(starts) == len(places)

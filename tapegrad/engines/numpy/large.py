@@ -1,0 +1,122 @@
+"""Multithreaded elementwise operations on large arrays; results come from the buffer pool."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from tapegrad.engines.numpy.buffers import BUFFERS, may_become
+from tapegrad.engines.numpy.threads import shared_out
+from tapegrad.engines.thresholds import PARALLEL_MIN_ELEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+_BLOCK: Final = 1 << 18  # elements that are added up at a time, independent of the number of threads
+
+
+def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> Array:
+    """Return the result of a ufunc with one output: `function(*operands, out=out)`.
+
+    Args:
+        function: The ufunc.
+        operands: Arrays that broadcast, some of them large.
+        out: The array for the result, which may be one of the operands.
+    """
+    shape = np.broadcast(*operands).shape
+    given = [one_number(one) if is_one(one) else one for one in operands]
+    whole = [one for one in given if one.shape == shape]
+    written = whole if out is None else [*whole, out]
+    if not whole or not all(one.flags.c_contiguous for one in written):
+        return np.asarray(function(*operands, out=out))  # in the memory order that NumPy chooses
+    if out is None:
+        out = BUFFERS.empty(shape, _result(function, *(one.dtype for one in operands)))
+    if all(one.ndim == 0 or one.shape == shape for one in given):
+        _fill(function, [one.reshape(-1) if one.ndim else one for one in given], out.reshape(-1))
+    else:
+        _fill(function, [np.broadcast_to(one, shape) if one.ndim else one for one in given], out)
+    return out
+
+
+def converted(x: Array, dtype: Any) -> Array:
+    """Return an array converted to another dtype: `x.astype(dtype)`."""
+    if x.size < PARALLEL_MIN_ELEMENTS or not x.flags.c_contiguous:
+        return x.astype(dtype)
+    return written(x, dtype, _convert, least=PARALLEL_MIN_ELEMENTS)
+
+
+def written(x: Array, dtype: Any, write: Callable[[Array, Array], None], *, least: int) -> Array:
+    """Return an array of another dtype, filled by a function that converts parts of a contiguous array.
+
+    Args:
+        x: The source.
+        dtype: Of the result.
+        write: Takes a part of `x` and the same part of the result, both of rank 1.
+        least: The number of elements for which a second thread pays.
+    """
+    out = BUFFERS.empty(x.shape, dtype)
+    flat, result = x.reshape(-1), out.reshape(-1)
+
+    def work(first: int, last: int) -> None:
+        write(flat[first:last], result[first:last])
+
+    shared_out(work, x.size, is_worth_it=x.size >= least)
+    return out
+
+
+def _convert(x: Array, out: Array) -> None:
+    np.copyto(out, x, casting="unsafe")
+
+
+def added(x: Array) -> Array:
+    """Add up all elements of an array, block by block: the sum does not depend on the number of threads."""
+    flat = x.reshape(-1)
+    sums = np.empty(-(-x.size // _BLOCK), x.dtype)
+
+    def work(first: int, last: int) -> None:
+        for block in range(first, last):
+            np.add.reduce(flat[block * _BLOCK : (block + 1) * _BLOCK], out=sums[block : block + 1].reshape(()))
+
+    shared_out(work, sums.size, is_worth_it=True)
+    return np.asarray(np.add.reduce(sums))
+
+
+def scale_in_place(values: dict[Any, Any], key: Any, x: Any) -> Any:
+    """Return the product of `values[key]` and `x`, in place if `values[key]` has no other reference."""
+    if isinstance(x, np.ndarray) and is_one(x) and one_number(x) == 1 and x.dtype == values[key].dtype:
+        return values[key]  # the gradient of a sum is 1
+    out = values[key] if may_become(values, key, x) else None
+    return (
+        np.multiply(values[key], x, out=out)
+        if x.size < PARALLEL_MIN_ELEMENTS
+        else applied(np.multiply, values[key], x, out=out)
+    )
+
+
+def is_one(x: Array) -> bool:
+    """Return whether all elements are the same scalar by layout (size 1, or all strides 0)."""
+    return x.size == 1 or not (x.size == 0 or any(x.strides))
+
+
+def one_number(x: Array) -> Array:
+    """Return that scalar as an array of rank 0."""
+    return x[(slice(1),) * x.ndim].reshape(())
+
+
+def _fill(function: np.ufunc, operands: Sequence[Array], out: Array) -> None:
+    """Write the results of a ufunc, a part of the first axis on each thread."""
+
+    def work(first: int, last: int) -> None:
+        function(*(one[first:last] if one.ndim else one for one in operands), out=out[first:last])
+
+    shared_out(work, len(out), is_worth_it=out.size >= PARALLEL_MIN_ELEMENTS)
+
+
+@lru_cache(maxsize=1024)
+def _result(function: np.ufunc, *dtypes: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of the result of a ufunc for some dtypes."""
+    return function.resolve_dtypes((*dtypes, None))[-1]

@@ -1,0 +1,310 @@
+"""Programs of elementwise steps, run tile by tile, so that intermediate results stay in cache."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+from math import prod
+from operator import itemgetter
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from tapegrad.engines.numpy.buffers import BUFFERS
+from tapegrad.engines.numpy.large import is_one, one_number
+from tapegrad.engines.numpy.threads import shared_out
+from tapegrad.engines.thresholds import PROGRAM_PARALLEL_MIN_ELEMENTS
+from tapegrad.engines.trace import Place, Trace, can_write, chosen, number_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.engines.numba.codegen import Kernel
+    from tapegrad.engines.trace import Line, Number, Step
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+Tile: TypeAlias = "tuple[int | slice, ...]"
+Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
+
+_TILE: Final = 1 << 21, 1 << 22  # bytes of a tile of all arrays and buffers, at least and at most
+_TILES: Final = 16  # tiles of the largest size that pay for the calls
+_LINE: Final = 64  # bytes of a cache line, and of the widest vectors
+_MANY_COMPILED: Final = 1 << 18  # elements for which a second thread pays in a kernel, which has little overhead
+_KEPT: Final = 256  # programs: an exponent that differs at each call makes a program each time
+_CHEAP: Final = frozenset(
+    {
+        chosen,
+        np.absolute,
+        np.add,
+        np.equal,
+        np.greater,
+        np.less,
+        np.maximum,
+        np.minimum,
+        np.multiply,
+        np.negative,
+        np.positive,
+        np.square,
+        np.subtract,
+        np.true_divide,
+    }
+)
+_programs: dict[Any, Program] = {}
+_keeping = Lock()  # dropping the oldest program must happen in one thread at a time
+
+
+class Instruction(NamedTuple):
+    """A function of values, by index, or of numbers; its result goes into a buffer or is a result of the program."""
+
+    function: Any  # callable
+    operands: tuple[Any, ...]
+    place: Place
+    dtype: np.dtype[Any]
+    buffer: int | None
+
+
+class Call(NamedTuple):
+    """A function that writes into its last operand, and a getter of its operands from all arrays of a tile."""
+
+    function: Any  # callable
+    operands: Callable[[list[Array]], tuple[Array, ...]]
+
+
+class Program:
+    """The lines that some values need, in order; values whose lifetimes do not overlap share a buffer.
+
+    Its numbers are stored in slots, and passed when it runs.
+    """
+
+    __slots__ = (
+        "_calls",
+        "_lines",
+        "_places",
+        "arguments",
+        "buffers",
+        "computed",
+        "instructions",
+        "kernels",
+        "values",
+    )
+
+    def __init__(self, lines: Sequence[Line], values: Sequence[Place]) -> None:
+        self.values = values
+        self.computed = {one: lines[one].dtype for one in self.values if lines[one].function is not None}
+        needed = _needed(lines, self.values)
+        self.arguments = [place for place in needed if lines[place].function is None]
+        self.buffers: list[np.dtype[Any]] = []
+        self.instructions = self._arranged(lines, [place for place in needed if lines[place].function is not None])
+        self._calls: list[Call] = []
+        self._places: list[tuple[Instruction, Any]] = []  # of the numbers: the instruction and the operand
+        self._lines = lines
+        self.kernels: dict[Any, Kernel | None] = {}  # by the key that `compiler` uses
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether recomputing it takes hardly longer than writing its result to memory and reading it."""
+        return all(one.function in _CHEAP for one in self.instructions)
+
+    def run(
+        self,
+        arrays: Sequence[Any],
+        numbers: Sequence[Number],
+        shape: tuple[int, ...],
+        compiler: Compiler | None = None,
+    ) -> list[Array]:
+        """Return the values for some arguments.
+
+        Args:
+            arrays: The arguments of the program, in order; they broadcast to `shape`.
+            numbers: Those of the sheet.
+            shape: Of the values.
+            compiler: Returns an equivalent kernel for arrays of rank 1 and 0, or None.
+        """
+        given = [one_number(array) if is_one(array) else _whole(array, shape) for array in arrays]
+        results = {place: BUFFERS.empty(shape, dtype) for place, dtype in self.computed.items()}
+        if results:
+            self._fill([*results.values()], given, numbers, compiler)
+        arguments = dict(zip(self.arguments, arrays, strict=True))
+        return [results[place] if place in results else _whole(arguments[place], shape) for place in self.values]
+
+    def _fill(
+        self, results: list[Array], given: list[Array], numbers: Sequence[Number], compiler: Compiler | None
+    ) -> None:
+        size, kernel = results[0].size, None
+        if all(array.flags.c_contiguous for array in given):
+            given = [array.reshape(-1) if array.ndim else array for array in given]
+            results = [result.reshape(-1) for result in results]
+            kernel = compiler(self, given) if compiler else None
+        if kernel is None:
+            self._run_tiles(given, results, numbers)
+        else:
+            work = partial(kernel.run, given, kernel.taken(numbers), results)
+            shared_out(work, size, is_worth_it=size >= _MANY_COMPILED)
+
+    def _run_tiles(self, given: list[Array], results: list[Array], numbers: Sequence[Number]) -> None:
+        self._calls = self._calls or self._linked()  # not needed by a kernel
+        taken = [_beside(number_of(operand, numbers), one, self._lines) for one, operand in self._places]
+        size = results[0].size
+        count = self._in_tile([array for array in given if array.ndim], size)
+        tiles = _tiles(results[0].shape, count)
+
+        tile_buffers: list[list[Array]] = []  # at most one for each thread
+
+        def work(first: int, last: int) -> None:
+            tile_buffer = (
+                tile_buffers.pop() if tile_buffers else [_buffer(min(count, size), dtype) for dtype in self.buffers]
+            )
+            for tile in tiles[first:last]:
+                parts = [array[tile] if array.ndim else array for array in given]
+                self._run_tile(parts, [result[tile] for result in results], tile_buffer, taken)
+            tile_buffers.append(tile_buffer)
+
+        shared_out(work, len(tiles), is_worth_it=size >= PROGRAM_PARALLEL_MIN_ELEMENTS)
+
+    def _in_tile(self, given: list[Array], size: int) -> int:
+        """Return the number of elements of a tile, which should stay in cache and be worth its calls."""
+        dtypes = [*(array.dtype for array in given), *self.computed.values(), *self.buffers]
+        each, (least, most) = sum(dtype.itemsize for dtype in dtypes), _TILE
+        return max(1, min(max(least, size * each // _TILES), most) // each)
+
+    def _run_tile(self, given: list[Array], results: list[Array], tile_buffer: list[Array], numbers: list[Any]) -> None:
+        shape, size = results[0].shape, results[0].size
+        if tile_buffer and tile_buffer[0].shape != shape:
+            tile_buffer = [buffer[:size].reshape(shape) for buffer in tile_buffer]
+        arrays = [*given, *results, *tile_buffer, *numbers]
+        for function, operands in self._calls:
+            function(*operands(arrays))
+
+    def _arranged(self, lines: Sequence[Line], places: Sequence[Place]) -> list[Instruction]:
+        """Assign each result a buffer, which is free again after its last reader."""
+        last_read = {one: place for place in places for one in lines[place].operands if isinstance(one, Place)}
+        held: dict[Place, int] = {}
+        free: list[int] = []
+        arranged = []
+        for place in places:
+            function, operands, dtype = lines[place]
+            read = {one for one in operands if isinstance(one, Place) and last_read[one] == place}
+            done = [held.pop(one) for one in read & held.keys()]
+            can_reuse = can_write(function)
+            if can_reuse:
+                free += done
+            buffer = None if place in self.computed else self._buffer(dtype, free)
+            if not can_reuse:
+                free += done
+            if buffer is not None:
+                held[place] = buffer
+            arranged.append(Instruction(function, operands, place, dtype, buffer))
+        return arranged
+
+    def _linked(self) -> list[Call]:
+        """Resolve the operands of each instruction: among arguments, results, buffers and numbers."""
+        stand = {place: index for index, place in enumerate((*self.arguments, *self.computed))}
+        first = len(stand)
+        stand |= {one.place: first + one.buffer for one in self.instructions if one.buffer is not None}
+        first += len(self.buffers)
+        linked: list[Call] = []
+        numbers: list[tuple[Instruction, Any]] = []
+        for one in self.instructions:
+            places = []
+            for operand in one.operands:
+                if isinstance(operand, Place):
+                    places.append(stand[operand])
+                else:
+                    places.append(first + len(numbers))
+                    numbers.append((one, operand))
+            linked.append(Call(_writing(one.function), itemgetter(*places, stand[one.place])))
+        self._places = numbers  # assigned once, and before the calls: another thread may do the same
+        return linked
+
+    def _buffer(self, dtype: np.dtype[Any], free: list[int]) -> int:
+        for buffer in reversed(free):
+            if self.buffers[buffer] == dtype:
+                free.remove(buffer)
+                return buffer
+        self.buffers.append(dtype)
+        return len(self.buffers) - 1
+
+
+def _whole(array: Array, shape: tuple[int, ...]) -> Array:
+    return array if array.shape == shape else np.broadcast_to(array, shape)
+
+
+def program(values: Sequence[Step]) -> Program:
+    """Return the program of some steps of one sheet; sheets that differ only in their numbers share it."""
+    sheet, places = values[0].sheet, tuple(value.place for value in values)
+    key = (places, sheet.key)
+    found = _programs.get(key)
+    if found is None:
+        with _keeping:
+            if len(_programs) >= _KEPT:
+                del _programs[next(iter(_programs))]
+            found = _programs[key] = Program(sheet.lines, places)
+    return found
+
+
+def computed(
+    function: Callable[..., Any], rows: Sequence[Sequence[Array]], compiler: Compiler | None = None
+) -> list[Any]:
+    """Return the results of an elementwise function for sets of arrays, each of one shape: one result or a tuple."""
+    written, numbers, is_tuple = program_of(function, rows[0])
+    each = [
+        written.run([values[place] for place in written.arguments], numbers, values[0].shape, compiler)
+        for values in rows
+    ]
+    return [tuple(results) if is_tuple else results[0] for results in each]
+
+
+def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[Program, list[Number], bool]:
+    """Return the program of an elementwise function for such arrays, its numbers, and whether it returns a tuple.
+
+    Its arguments have the order of the arrays.
+    """
+    sheet = Trace(values[0].shape)
+    with np.errstate(all="ignore"):  # placeholder numbers may overflow
+        found = function(*(sheet.argument(value.dtype) for value in values))
+        is_tuple = isinstance(found, tuple)
+        return program(found if is_tuple else [found]), sheet.numbers, is_tuple
+
+
+def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
+    """Return an uninitialized array aligned to a cache line, which saves a tenth of the time."""
+    memory = BUFFERS.empty((size * dtype.itemsize + _LINE,), np.uint8)
+    first = -memory.ctypes.data % _LINE
+    return memory[first : first + size * dtype.itemsize].view(dtype)
+
+
+def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:
+    """Return in order the lines that some values depend on."""
+    needed = {*places}
+    for place in range(len(lines) - 1, -1, -1):
+        if place in needed:
+            needed.update(one for one in lines[place].operands if isinstance(one, Place))
+    return sorted(needed)
+
+
+def _writing(function: Any) -> Any:
+    """Return a function that writes the result of another into its last operand."""
+    if not can_write(function):
+        return lambda *operands: np.copyto(operands[-1], function(*operands[:-1]))
+    if function in (np.maximum, np.minimum):  # which take `out` only by name
+        return lambda *operands: function(*operands[:-1], out=operands[-1])
+    return function
+
+
+def _beside(number: Any, one: Instruction, lines: Sequence[Line]) -> Any:
+    """Return a number as an array of the dtype that it has beside floats; NumPy would convert it at each call."""
+    kinds = {lines[operand].dtype for operand in one.operands if isinstance(operand, Place)}
+    is_like_them = isinstance(one.function, np.ufunc) and type(number) in (int, float) and len(kinds) == 1
+    return np.asarray(number, kinds.pop()) if is_like_them and {*"efdg"} >= {kind.char for kind in kinds} else number
+
+
+def _tiles(shape: tuple[int, ...], count: int) -> list[Tile]:
+    """Cut an array into tiles of at most `count` elements: rows of the first axis whose rows are small enough."""
+    axis = next(axis for axis in range(len(shape)) if prod(shape[axis + 1 :]) <= count)
+    rows = max(1, count // max(1, prod(shape[axis + 1 :])))
+    return [
+        (*index, slice(start, start + rows))
+        for index in product(*map(range, shape[:axis]))
+        for start in range(0, shape[axis], rows)
+    ]

@@ -1,0 +1,116 @@
+"""Threads for work on large arrays: NumPy and compiled kernels release the GIL while they compute."""
+
+from __future__ import annotations
+
+import os
+from _thread import start_new_thread
+from contextvars import copy_context
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from tapegrad.errors.options import check_count
+from tapegrad.errors.tracebacks import public_api
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PARTS: Final = 4  # for each thread
+
+_limit: int | None = None
+
+
+def threads() -> int:
+    """Return how many threads tapegrad uses for large arrays: as many as there are cores, unless set."""
+    if _limit is not None:
+        return _limit
+    has_affinity = hasattr(os, "sched_getaffinity")  # only on Linux
+    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+
+
+@public_api
+def set_threads(count: int | None) -> None:
+    """Set how many threads tapegrad uses for large arrays.
+
+    Matrix products run in BLAS, which has threads of its own and reads its variables when the process starts.
+
+    Args:
+        count: At least 1, which runs everything in the calling thread; None for as many as there are cores.
+
+    Raises:
+        ValueError: `count` is less than 1.
+        DTypeError: `count` is not an integer.
+    """
+    global _limit  # noqa: PLW0603  # the number of threads is global to the process
+    if count is not None:
+        check_count("set_threads", "count", count)
+    _limit = count
+
+
+def shared_out(work: Callable[[int, int], None], count: int, *, is_worth_it: bool) -> None:
+    """Run `work` on the range below `count`, part by part on several threads, and raise its first error.
+
+    Each thread takes the next part when it has finished one, so that a delayed thread does not hold up the others.
+    Threads are created for each call, in a fiftieth of a millisecond: a pool would not survive a fork.
+
+    Args:
+        work: Takes the first index of a part, and the one after its last.
+        count: The size of the range.
+        is_worth_it: Whether it is enough for more than one thread.
+    """
+    crew = min(threads(), count) if is_worth_it else 1
+    if crew <= 1:
+        work(0, count)
+        return
+    parts = _Parts(work, count, min(count, crew * _PARTS))
+    for _ in range(crew - 1):
+        # In the caller's context, which holds NumPy's settings for overflow. `threading.Thread.start` would wait
+        # until the thread runs, which takes longer than many calls of `work`.
+        try:
+            start_new_thread(copy_context().run, (parts.work_on,))
+        except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
+            break
+    parts.work_on()
+    parts.wait()
+
+
+class _Parts:
+    """The remaining parts of some work, shared by all threads that run it."""
+
+    def __init__(self, work: Callable[[int, int], None], count: int, parts: int) -> None:
+        self._work = work
+        self._left = [(count * part // parts, count * (part + 1) // parts) for part in reversed(range(parts))]
+        self._undone = parts
+        self._lock = Lock()
+        self._all_done = Lock()
+        self._all_done.acquire()
+        self._failures: list[BaseException] = []
+
+    def work_on(self) -> None:
+        """Run one part after the other until none is left, or one has failed."""
+        while (bounds := self._next()) is not None:
+            try:
+                self._work(*bounds)
+            except BaseException as failure:  # noqa: BLE001  # raised again in the calling thread
+                self._failures.append(failure)
+            self._note()
+
+    def wait(self) -> None:
+        """Wait until all parts are done, and raise the first error."""
+        self._all_done.acquire()
+        del self._work  # a thread that ends, or has not begun, must not add to the counted references to the arrays
+        if self._failures:
+            raise self._failures[0]
+
+    def _next(self) -> tuple[int, int] | None:
+        with self._lock:
+            return self._left.pop() if self._left else None
+
+    def _note(self) -> None:
+        """Count a part as done; after a failure the remaining parts are skipped."""
+        with self._lock:
+            self._undone -= 1
+            if self._failures:
+                self._undone -= len(self._left)
+                self._left.clear()
+            if not self._undone:
+                self._all_done.release()

@@ -1,0 +1,91 @@
+"""Assertions about sizes: they are checked when the program runs, and mypy takes them as true from there on."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors.tracebacks import public_api
+from tapegrad.sizes import show
+from tapegrad.tensor.operands import tensor_only
+
+if TYPE_CHECKING:
+    from tapegrad.tensor import D, S, T, Tensor
+
+
+@public_api
+def assert_divides(divisor: int, number: int) -> None:
+    """Assert that one size divides another without remainder.
+
+    For mypy `divisor * (number // divisor)` is equal to `number` from here to the end of the block.
+
+    Args:
+        divisor: A size, not 0.
+        number: The size it divides.
+
+    Raises:
+        ShapeError: There is a remainder, or `divisor` is 0.
+    """
+    if divisor == 0 or number % divisor:
+        raise ShapeError(messages.not_divided(divisor, number))
+
+
+@public_api
+def assert_same(n: int, m: int) -> None:
+    """Assert that two sizes are equal.
+
+    For mypy the name of the first denotes the second from here to the end of the block.
+
+    Args:
+        n: A size.
+        m: The size that `n` should be equal to.
+
+    Raises:
+        ShapeError: The sizes differ.
+    """
+    if n != m:
+        raise ShapeError(messages.not_same(n, m))
+
+
+@public_api
+def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
+    """Assert the shape of a tensor where its static type has none; a variable `x` has that shape from here on.
+
+    Args:
+        x: Any shape.
+        shape: The expected sizes.
+
+    Returns:
+        `x` itself.
+
+    Raises:
+        ShapeError: `x` has another shape.
+        DTypeError: `x` is not a tensor, or `shape` is not a tuple.
+    """
+    tensor_only(x, "assert_shape: x")
+    if not isinstance(shape, tuple):
+        kind = messages.with_article(type(shape).__name__)
+        message = f"assert_shape: shape is {kind} but a tuple of ints is expected"
+        raise DTypeError(message)
+    if x.shape != shape:
+        raise ShapeError(messages.other_sizes("assert_shape", "x", x.shape, shape))
+    return x
+
+
+@public_api
+def reveal_shape(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
+    """Print the shape, dtype and tape of a tensor: mypy as a note, Python on stderr.
+
+    Args:
+        x: Any shape.
+
+    Returns:
+        `x` itself.
+
+    Raises:
+        DTypeError: `x` is not a tensor.
+    """
+    tensor_only(x, "reveal_shape: x")
+    sys.stderr.write(f"Runtime shape is {messages.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)}\n")
+    return x

@@ -1,0 +1,1 @@
+"""Check one call: bind its arguments, check them, apply the rule, compute the result, report."""

@@ -1,0 +1,234 @@
+"""The effects of `assert_divides`, `assert_same`, `assert_shape` and `reveal_shape` in mypy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mypy.nodes import Block, ExpressionStmt, FuncItem, MemberExpr, MypyFile, NameExpr, Node, Var
+from mypy.types import AnyType, Instance, Type, get_proper_type
+
+from tapegrad.errors import messages
+from tapegrad.mypy.conversion import (
+    CONSUMED_TAPE,
+    NONE_TAPE,
+    OWNED_TAPE,
+    Many,
+    TensorParts,
+    dtype_name,
+    is_tape,
+    joined,
+    shape_items,
+    shape_type,
+    size_of,
+    tensor_parts,
+    unknown,
+)
+from tapegrad.mypy.mypy_api import enclosing_function, make, narrow, note, outermost_scope
+from tapegrad.mypy.reports import report
+from tapegrad.mypy.scopes.names import bound_in, bound_once, inside
+from tapegrad.mypy.scopes.rebinding import with_newest
+from tapegrad.mypy.scopes.values import ValueUnknownError, size_value, value_of
+from tapegrad.sizes import (
+    UNKNOWN,
+    Dim,
+    Dims,
+    Divides,
+    Fact,
+    Name,
+    Same,
+    Size,
+    UndecidedError,
+    UnknownDims,
+    assuming,
+    is_unknown,
+    show,
+    simplest,
+    surely_divides,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mypy.plugin import AttributeContext, FunctionContext, MethodContext
+
+    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.unify.arguments import Argument
+
+
+class Known(NamedTuple):
+    """A fact, and the lines where it holds: from the assertion to the end of its block."""
+
+    fact: Fact
+    first: int
+    last: int
+
+
+_MOST = 100  # functions with assertions; those of one are noted and used before the next is checked
+_known: dict[Node, dict[int, Known]] = {}  # by function, and by the line of the assertion
+
+
+def facts_for(ctx: FunctionContext | MethodContext | AttributeContext) -> list[Fact]:
+    """Return the asserted facts that hold at a call."""
+    if not _known:
+        return []
+    line, claims = ctx.context.line, _known.get(outermost_scope(ctx.api), {})
+    return [known.fact for known in claims.values() if known.first < line <= known.last]
+
+
+def assert_divides(ctx: FunctionContext) -> Type:
+    """Check an asserted divisibility, and assume it from here on."""
+    divisor, number = (_size(ctx, position) for position in range(2))
+    if isinstance(divisor, int) and isinstance(number, int) and not surely_divides(divisor, number):
+        report(ctx.api, messages.not_divided(divisor, number), ctx.context, "shape")
+    elif not is_unknown(divisor) and not is_unknown(number) and not surely_divides(divisor, number):
+        _believe(ctx, Divides(divisor, number))
+    return ctx.default_return_type
+
+
+def assert_same(ctx: FunctionContext) -> Type:
+    """Check an asserted equality, and assume it from here on."""
+    n, m = (_size(ctx, position) for position in range(2))
+    if isinstance(n, int) and isinstance(m, int) and n != m:
+        report(ctx.api, messages.not_same(n, m), ctx.context, "shape")
+    for size, other in ((n, m), (m, n)):
+        name = _only_name(size)
+        if name is not None and not is_unknown(other) and not _mentions(other, name):
+            _believe(ctx, Same(name, other))
+            break
+    return ctx.default_return_type
+
+
+def assert_shape(ctx: FunctionContext) -> Type:
+    """Narrow a tensor to its asserted shape."""
+    ctx = with_newest(ctx)
+    parts, claimed = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None, _claimed(ctx)
+    result = get_proper_type(ctx.default_return_type)
+    if parts is None and all(ctx.arg_types) and isinstance(get_proper_type(ctx.arg_types[0][0]), AnyType):
+        parts = TensorParts(unknown(), unknown(), unknown())
+    if parts is None or claimed is None or not isinstance(result, Instance):
+        return result
+    sizes = _sizes(parts.shape)
+    if sizes is not None and _contradict(sizes, claimed):
+        report(ctx.api, messages.other_sizes("assert_shape", "x", sizes, claimed), ctx.context, "shape")
+        return result
+    shape = [known if is_unknown(n) else n for known, n in zip(sizes or claimed, claimed, strict=True)]
+    result = result.copy_modified(args=[shape_type(tuple(shape), make(ctx.api)), parts.tape, parts.dtype])
+    if isinstance(ctx.args[0][0], NameExpr | MemberExpr):
+        narrow(ctx.api, ctx.args[0][0], result)
+    return result
+
+
+def reveal_shape(ctx: FunctionContext) -> Type:
+    """Report the shape, the dtype and the tape of a tensor as a note."""
+    ctx = with_newest(ctx)
+    parts = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None
+    if parts is not None:
+        items = shape_items(parts.shape)
+        tapes = {NONE_TAPE: False, OWNED_TAPE: True, CONSUMED_TAPE: True}
+        owns = next((owns for tape, owns in tapes.items() if is_tape(parts.tape, tape)), None)
+        words = messages.revealed(
+            show(UnknownDims()) if items is None else messages.shown(items), dtype_name(parts.dtype), owns_tape=owns
+        )
+        note(ctx.api, f"Revealed shape is {words}", ctx.context)
+    return ctx.default_return_type
+
+
+def in_words(error: Exception, arguments: Iterable[Argument], ctx: FunctionContext | MethodContext) -> str:
+    """Return the message of an error; assertions that it suggests use expressions of the program."""
+    if not isinstance(error, UndecidedError):
+        return str(error)
+    expressions: dict[Name, str] = {}
+    for size, expression in (*_variables_above(ctx.context.line, ctx.api), *_sizes_of(arguments)):
+        name = _only_name(size)
+        if name is not None:
+            expressions.setdefault(name, expression)
+    return error.with_expressions(expressions)
+
+
+def _variables_above(line: int, api: Checker) -> Iterator[tuple[Size, str]]:
+    """Yield the sizes in variables of the current function that are bound once, above a line."""
+    function = enclosing_function(api)
+    if function is None:
+        return
+    within = [node for node in inside(function) if isinstance(node, FuncItem) and node is not function]
+    bound = bound_in(function).difference(*map(bound_in, within))
+    variables = [one for one in bound if isinstance(one, Var) and 0 < one.line < line and one.name != "_"]
+    for variable in sorted(variables, key=lambda variable: variable.line):
+        if variable.type is not None and bound_once(variable, api)[1]:
+            yield size_of(variable.type), variable.name
+
+
+def _sizes_of(arguments: Iterable[Argument]) -> Iterator[tuple[Size, str]]:
+    """Yield the sizes of tensors that are variables, up to the first axis of unknown position."""
+    for argument in arguments:
+        if argument.tensor is None or not isinstance(argument.expression, NameExpr):
+            continue
+        for axis, size in enumerate(shape_items(argument.tensor.shape) or ()):
+            if isinstance(size, Many):
+                break
+            yield size, f"{argument.expression.name}.shape[{axis}]"
+
+
+HOOKS: dict[str, Callable[[FunctionContext], Type]] = {
+    "assert_divides": assert_divides,
+    "assert_same": assert_same,
+    "assert_shape": assert_shape,
+    "reveal_shape": reveal_shape,
+}
+
+
+def _size(ctx: FunctionContext, position: int) -> Size:
+    types, expressions = ctx.arg_types[position], ctx.args[position]
+    with assuming(facts_for(ctx)):
+        return simplest(size_value(types[0], expressions[0], ctx.api) + 0) if types else UNKNOWN
+
+
+def _claimed(ctx: FunctionContext) -> Dims | None:
+    try:
+        claimed = value_of(ctx.arg_types[1][0], ctx.args[1][0], ctx.api) if all(ctx.arg_types) else None
+    except ValueUnknownError:
+        return None
+    if isinstance(claimed, UnknownDims) or not isinstance(claimed, tuple):
+        return None
+    return claimed if all(isinstance(n, int | Dim) for n in claimed) else None  # Python rejects anything else
+
+
+def _sizes(shape: Type) -> Dims | None:
+    items = shape_items(shape)
+    sizes = tuple(item for item in items or () if not isinstance(item, Many))
+    return sizes if items is not None and len(sizes) == len(items) else None
+
+
+def _contradict(sizes: Dims, claimed: Dims) -> bool:
+    """Return whether no values of the names make the two shapes equal."""
+    return len(sizes) != len(claimed) or any(
+        isinstance(n, int) and isinstance(m, int) and n != m for n, m in zip(sizes, claimed, strict=True)
+    )
+
+
+def _only_name(size: Size) -> Name | None:
+    match tuple(size.terms or ()) if isinstance(size, Dim) else ():
+        case ((((Name() as name),), 1),):
+            return name
+    return None
+
+
+def _mentions(size: Size, name: Name) -> bool:
+    return isinstance(size, Dim) and f"{name!r}" in repr(size)
+
+
+def _believe(ctx: FunctionContext, fact: Fact) -> None:
+    scope, first = outermost_scope(ctx.api), ctx.context.end_line or ctx.context.line
+    last = max((node.end_line or 0 for node in _block_of(scope, ctx.context)), default=0)
+    _known.setdefault(scope, {})[first] = Known(fact, first, last)
+    if len(_known) > _MOST:
+        del _known[next(iter(_known))]
+
+
+def _block_of(scope: Node, call: Any) -> list[Any]:
+    """Return the statement list that contains a call as a statement; empty if it is part of an expression."""
+    for node in inside(scope):
+        statements = node.body if isinstance(node, Block) else node.defs if isinstance(node, MypyFile) else []
+        if any(isinstance(one, ExpressionStmt) and one.expr is call for one in statements):
+            return statements
+    return []

@@ -1,0 +1,310 @@
+"""Check one call: arguments against the signature, sizes by the op's rule; compute the result type from both."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from mypy.nodes import (
+    CallExpr,
+    ComparisonExpr,
+    Expression,
+    OperatorAssignmentStmt,
+    OpExpr,
+)
+from mypy.types import (
+    CallableType,
+    Instance,
+    TupleType,
+    Type,
+    get_proper_type,
+)
+
+from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.mypy.cache import Answers, Call, answers_of, call_of
+from tapegrad.mypy.calls.assertions import in_words
+from tapegrad.mypy.calls.binding import CheckedCall, bind_arguments
+from tapegrad.mypy.calls.checks import Rule, check_numbers, check_operands
+from tapegrad.mypy.calls.results import raw_receiver, result_of, unknown_result, with_shape
+from tapegrad.mypy.conversion import (
+    TENSOR,
+    Many,
+    TensorParts,
+    shape_items,
+    shape_type,
+    tensor_parts,
+)
+from tapegrad.mypy.mypy_api import declared_function, make, past_trial
+from tapegrad.mypy.ownership.paths import consumed_in
+from tapegrad.mypy.reports import INTERNAL, report
+from tapegrad.mypy.rules.calls import is_several, reject_dtypes, ruled, shaped
+from tapegrad.mypy.rules.library import op_in, op_named, op_of_method
+from tapegrad.mypy.rules.own import RulesError, op_at
+from tapegrad.mypy.scopes.names import receiver_of, targets_of
+from tapegrad.mypy.signatures import (
+    Signature,
+    is_op,
+    is_overload,
+    method_of_tensor,
+    parameter_names,
+    signature_of,
+)
+from tapegrad.mypy.unify.arguments import (
+    Argument,
+    arguments_of,
+    together,
+)
+from tapegrad.mypy.unify.bindings import Bindings, CallError
+from tapegrad.mypy.unify.named_tuples import replaced_fields
+from tapegrad.sizes import assumed, surely_differ
+
+if TYPE_CHECKING:
+    from mypy.nodes import Context
+    from mypy.plugin import AttributeContext, FunctionContext, MethodContext
+
+    from tapegrad.autograd.op import Op
+
+
+def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
+    """Compute the result type of a function call: an op by its rule, any other function by its signature."""
+    signature = signature_of(declared)
+    return check_call(ctx, signature, arguments_of(ctx, signature.names), _op_named(ctx, declared))
+
+
+def method_call(
+    ctx: MethodContext, declared: CallableType, rule: Rule | None = None, cacheable: Call | None = None
+) -> Type:
+    """Compute the result type of a method call by its signature; a rule also checks the first tensor's shape."""
+    signature = Signature(declared)
+    return check_call(ctx, signature, arguments_of(ctx, signature.names), None, rule, cacheable)
+
+
+def signed_call(ctx: MethodContext, declared: CallableType) -> Type:
+    """Compute the result type of a call by the signature of the op behind it."""
+    signature = Signature(declared)
+    return check_call(ctx, signature, arguments_of(ctx, signature.names), _op_named(ctx, declared))
+
+
+def replaced(ctx: MethodContext, declared: CallableType) -> Type:
+    """Compute the type of `_replace` of a generic named tuple as a call of its class."""
+    signature = Signature(declared)
+    fields = replaced_fields(ctx, arguments_of(ctx, signature.names), signature.names)
+    return check_call(ctx, signature, fields, None)
+
+
+def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: TensorParts) -> Type:
+    """Compute the type of an operator or method by the op that implements it."""
+    if name == "__iter__":
+        return rows(ctx, declared)
+    found = op_of_method(name)
+    if found is None:
+        return method_call(ctx, declared)
+    op, reflected = found
+    function = declared_function(ctx.api, f"{op.function.__module__}.{op.name}")
+    if function is None:
+        return ctx.default_return_type
+    signature, method = signature_of(function), method_of_tensor(declared)
+    given = arguments_of(ctx, parameter_names(declared) if method is None else method.names)
+    if declared.arg_kinds and declared.arg_kinds[0].is_star() and (sizes := together(ctx)) is not None:
+        given = {parameter: [sizes] for parameter in given}
+    receiver = [Argument(ctx.type, receiver_of(ctx.context, reflected=reflected), tensor)]
+    first, second = [*signature.names[:2], ""][:2]
+    if reflected:
+        arguments = {second: receiver, first: next(iter(given.values()))}
+    elif name.startswith("__") and given:
+        arguments = {first: receiver, second: next(iter(given.values()))}
+    else:
+        arguments = {first: receiver, **given}
+    return check_call(ctx, signature, arguments, op)
+
+
+def rows(ctx: MethodContext, declared: CallableType) -> Type:
+    """Compute the type of `iter(x)`; report a tensor of shape (), and a number of rows that unpacking cannot match."""
+    parts = tensor_parts(ctx.type)
+    items = shape_items(parts.shape) if parts is not None else None
+    if items == []:
+        report(ctx.api, "len: a tensor of shape () has no length", ctx.context, "shape")
+    elif items and isinstance(ctx.context, Expression):
+        count = targets_of(ctx.context, ctx.api)
+        if count is not None and not isinstance(items[0], Many) and surely_differ(items[0], count):
+            report(ctx.api, messages.other_count(items, count), ctx.context, "shape")
+    return method_call(ctx, declared)
+
+
+def transposed(ctx: AttributeContext, receiver: Instance) -> Type:
+    """Compute the type of `x.T` or `x.mT`."""
+    op = op_named("matrix_transpose" if getattr(ctx.context, "name", "") == "mT" else "transpose")
+    if op is None:
+        return ctx.default_attr_type
+    parts = tensor_parts(receiver)
+    try:
+        items = shaped(op, {"x": shape_items(parts.shape) if parts is not None else None}, {})
+    except ShapeError as error:
+        report(ctx.api, f"{op.name}: {error}", ctx.context, "shape")
+        items = None
+    if items is None:
+        return ctx.default_attr_type
+    return with_shape(ctx.default_attr_type, shape_type(items, make(ctx.api)))
+
+
+def is_reflected(declared: CallableType) -> bool:
+    """Return whether a method is a reflected operator, such as `__rmatmul__`."""
+    found = op_of_method(method_name(declared))
+    return found is not None and found[1]
+
+
+def method_name(declared: CallableType) -> str:
+    """Return the name under which a method was defined."""
+    return getattr(declared.definition, "name", "")
+
+
+def check_call(
+    ctx: FunctionContext | MethodContext,
+    signature: Signature,
+    arguments: dict[str, list[Argument]],
+    op: Op | None,
+    rule: Rule | None = None,
+    cacheable: Call | None = None,
+) -> Type:
+    """Return the result type of a call: from the cache, or after binding, checks and the op's rule; report errors."""
+    cacheable = cacheable or _cacheable(ctx, signature, arguments, op)
+    known = cacheable.answer() if cacheable is not None else None
+    if known is not None:
+        return known
+    bindings = Bindings(_call_name(signature.declared, op, ctx.context), signature, make(ctx.api))
+    call = CheckedCall(ctx, signature, arguments, op, bindings)
+    try:
+        bind_arguments(call)
+        check_operands(call)
+        bindings.finish(raw=raw_receiver(ctx) is not None)
+        check_numbers(call, rule)
+        items = _apply_rule(call)
+        result = result_of(call, items)
+    except CallError as error:
+        _report_mismatch(call, error)
+        return unknown_result(ctx, signature, bindings.make)
+    except (ShapeError, DTypeError) as error:
+        _report_rule(call, error)
+        return unknown_result(ctx, signature, bindings.make)
+    if cacheable is None or (op is not None and (items is None or is_several(items))):
+        return result
+    return cacheable.kept(result)
+
+
+def _apply_rule(call: CheckedCall) -> list[Any] | None:
+    """Return the shape of an op's result, or several of them; None if it is unknown, or without an op.
+
+    Raises:
+        ShapeError: The sizes do not fit.
+        DTypeError: The dtypes do not.
+    """
+    if call.op is None:
+        return None
+    items = ruled(call.op, call.signature, call.arguments, call.ctx.api)
+    if call.op.dtypes is not None and items is not None:
+        reject_dtypes(call.op, call.op.dtypes, call.arguments, call.ctx.api)
+    return items
+
+
+def _report_mismatch(call: CheckedCall, error: CallError) -> None:
+    """Report that the arguments do not match the declaration, by the message of the op's rule if it has one."""
+    ctx = call.ctx
+    message = _ruled_out(call.op, call.signature, call.arguments, ctx.api) if error.kind == "shape" else None
+    with past_trial(ctx.api) if _is_operation(ctx, call.op) else nullcontext():
+        report(ctx.api, message or str(error), ctx.context, error.kind)
+
+
+def _report_rule(call: CheckedCall, error: ShapeError | DTypeError) -> None:
+    """Report what the op's rule rejects."""
+    ctx = call.ctx
+    # All overloads of an op share one rule: without `past_trial`, mypy would list the overloads instead.
+    all_overloads = is_overload(call.signature.declared) or _is_operation(ctx, call.op)
+    with past_trial(ctx.api) if all_overloads else nullcontext():
+        kind = "shape" if isinstance(error, ShapeError) else "dtype"
+        given = [argument for actuals in call.arguments.values() for argument in actuals]
+        report(ctx.api, f"{call.bindings.name}: {in_words(error, given, ctx)}", ctx.context, kind)
+
+
+def _cacheable(
+    ctx: FunctionContext | MethodContext, signature: Signature, arguments: dict[str, list[Argument]], op: Op | None
+) -> Call | None:
+    """Return a call of an op, or of a class of the library, whose answer may be cached."""
+    if op is not None:
+        return _cacheable_with(signature.answers, arguments, op.sequences, ctx.api) if signature.is_open else None
+    definition = signature.declared.definition
+    if definition is None or not definition.fullname.startswith("tapegrad.nn.") or not signature.declared.is_type_obj():
+        return None
+    return _cacheable_with(signature.answers, arguments, frozenset(), ctx.api, default=ctx.default_return_type)
+
+
+def cacheable_layer_call(ctx: MethodContext, declared: CallableType, layer: Instance) -> Call | None:
+    """Return a call of a layer of the library whose answer may be cached."""
+    answers = answers_of(declared.definition) if layer.type.fullname.startswith("tapegrad.nn.") else None
+    if answers is None:
+        return None
+    arguments = arguments_of(ctx, parameter_names(declared))
+    return _cacheable_with(answers, arguments, frozenset(), ctx.api, layer=layer, default=ctx.default_return_type)
+
+
+def _cacheable_with(
+    answers: Answers,
+    arguments: dict[str, list[Argument]],
+    sequences: frozenset[str],
+    api: Any,
+    layer: Instance | None = None,
+    default: Type | None = None,
+) -> Call | None:
+    """Return a call that can be cached; None if its answer depends on more than the types."""
+    if assumed():
+        return None
+    consumed = consumed_in(api)
+    read: list[tuple[str, Type, Expression | None]] = []
+    for name, actuals in arguments.items():
+        argument = actuals[0]
+        if len(actuals) > 1 or argument.starred or argument.expression in consumed:
+            return None
+        if name in sequences and not isinstance(get_proper_type(argument.type), TupleType):
+            return None
+        read.append((name, argument.type, argument.expression))
+    return call_of(answers, read, layer, default)
+
+
+def _ruled_out(op: Op | None, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> str | None:
+    """Return the message of an op's rule for sizes that its signature rejects, because Python raises that message."""
+    try:
+        if op is not None:
+            ruled(op, signature, arguments, api)
+    except ShapeError as error:
+        return f"{op.name}: {error}" if op is not None else None
+    return None
+
+
+def _call_name(declared: CallableType, op: Op | None, call: Context) -> str:
+    if op is not None:
+        return op.name
+    definition = declared.definition
+    if definition is None:
+        # A function that another one returned has the name by which it is called.
+        written = getattr(call.callee, "name", None) if isinstance(call, CallExpr) else None
+        return (declared.name or written or "the call").partition(" of ")[0].strip('"')
+    owner = getattr(definition, "info", None)
+    qualname = f"{owner.name}.{definition.name}" if owner and owner.fullname != TENSOR else definition.name
+    return messages.callee(qualname)
+
+
+def _is_operation(ctx: FunctionContext | MethodContext, op: Op | None) -> bool:
+    """Return whether mypy is trying an operator: for `1 + x` it would report `int`'s error, not the tensor's."""
+    return op is not None and isinstance(ctx.context, OpExpr | ComparisonExpr | OperatorAssignmentStmt)
+
+
+def _op_named(ctx: FunctionContext | MethodContext, declared: CallableType) -> Op | None:
+    definition = declared.definition
+    if definition is None:
+        return None
+    if is_op(declared):
+        return op_in(definition.fullname.rpartition(".")[0], definition.name)
+    try:
+        return op_at(definition.fullname)
+    except RulesError as error:
+        ctx.api.fail(f"tapegrad failed here: {error}", ctx.context, code=INTERNAL)
+        return None

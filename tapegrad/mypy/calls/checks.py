@@ -1,0 +1,148 @@
+"""Check the arguments of a call: what their types allow, but the op or the constructor rejects."""
+
+from __future__ import annotations
+
+from inspect import signature as parameters_of
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from mypy.nodes import (
+    Decorator,
+)
+from mypy.types import (
+    Instance,
+    LiteralType,
+    NoneType,
+    TupleType,
+    TypeVarType,
+    UnionType,
+    get_proper_type,
+)
+
+from tapegrad.errors import ShapeError, messages
+from tapegrad.mypy.calls.binding import CheckedCall, owner_of_init
+from tapegrad.mypy.conversion import (
+    ARRAY,
+    Many,
+    shape_items,
+    tensor_parts,
+)
+from tapegrad.mypy.mypy_api import accepts
+from tapegrad.mypy.scopes.values import ValueUnknownError
+from tapegrad.mypy.unify.arguments import (
+    Argument,
+    class_name,
+    known_value,
+    numbers_in,
+)
+from tapegrad.mypy.unify.bindings import Bindings, CallError
+from tapegrad.sizes.constraints import CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tapegrad.autograd.op import Op
+    from tapegrad.mypy.signatures import (
+        Signature,
+    )
+    from tapegrad.sizes import Size
+
+
+Rule: TypeAlias = "Callable[[list[Size | Many] | None], None]"
+
+_NO_OPERANDS: Final = frozenset(
+    f"builtins.{name}" for name in ("bytes", "complex", "dict", "frozenset", "list", "range", "set", "str", "tuple")
+)
+
+
+def check_operands(call: CheckedCall) -> None:
+    """Reject operands of an op that cannot be any.
+
+    Raises:
+        CallError: One is no operand, or none of them is a tensor.
+    """
+    if call.op is not None:
+        _reject_no_operand(call.op, call.arguments)
+        _reject_no_tensor(call.op, call.signature, call.arguments)
+
+
+def check_numbers(call: CheckedCall, rule: Rule | None) -> None:
+    """Check the first tensor by the rule of a layer, and the numbers by which a constructor was called.
+
+    Raises:
+        CallError: A number is rejected.
+        ShapeError: The rule rejects the tensor.
+    """
+    if rule is not None:
+        _reject_by_rule(rule, call.arguments)
+    if call.signature.declared.is_type_obj():
+        _reject_numbers(call.signature, call.bindings, call.arguments, call.ctx.api)
+
+
+def _reject_by_rule(rule: Rule, arguments: dict[str, list[Argument]]) -> None:
+    first = next(iter(arguments.values()), [])
+    if first and first[0].tensor is not None:
+        rule(shape_items(first[0].tensor.shape))
+
+
+def _reject_numbers(signature: Signature, bindings: Bindings, arguments: dict[str, list[Argument]], api: Any) -> None:
+    """Reject numbers that a layer's constructor rejects: below a minimum, if it is guarded, or not divisible.
+
+    Raises:
+        CallError: A number is rejected.
+    """
+    owner = owner_of_init(signature.result)
+    if owner is None:
+        return
+    if isinstance(owner.names["__init__"].node, Decorator):
+        bindings.reject_too_small(signature.declared.variables)
+    for check in CHECKS.get(owner.fullname, ()):
+        try:
+            check(**{name: _number(signature, arguments, name, api) for name in parameters_of(check).parameters})
+        except ShapeError as error:
+            raise CallError(str(error)) from None
+        except ValueUnknownError:
+            continue
+
+
+def _number(signature: Signature, arguments: dict[str, list[Argument]], name: str, api: Any) -> Any:
+    """Return the value given for a parameter of a layer's constructor.
+
+    Raises:
+        ValueUnknownError: The argument is left out, has a type that mypy itself rejects, or is unknown.
+    """
+    actuals, formal = arguments.get(name, []), get_proper_type(signature.formals[name])
+    expected = formal.upper_bound if isinstance(formal, TypeVarType) else formal
+    if actuals and not accepts(expected, actuals[0].type):
+        raise ValueUnknownError
+    return known_value(actuals, api)
+
+
+def _reject_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
+    """Reject an operand that cannot be one, such as a list, which mypy accepts because `==` takes any object."""
+    if op.operator not in ("__eq__", "__ne__"):
+        return
+    for name in op.operands & arguments.keys():
+        p = get_proper_type(arguments[name][0].type)
+        p = p.partial_fallback if isinstance(p, TupleType) else p.fallback if isinstance(p, LiteralType) else p
+        if isinstance(p, NoneType) or (isinstance(p, Instance) and p.type.fullname in _NO_OPERANDS):
+            kind = p.type.name if isinstance(p, Instance) else "NoneType"
+            raise CallError(messages.no_operand(op.name, messages.with_article(kind)), "dtype")
+
+
+def _reject_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
+    """Reject a call whose operands are all numbers or arrays, although each alone may be one."""
+    if (
+        len(op.operands) < 2
+        or len([name for name in arguments if name in op.operands and arguments[name][0].tensor is None]) < 2
+    ):
+        return
+    either = [
+        name
+        for name, formal in signature.formals.items()
+        if name in arguments and isinstance(p := get_proper_type(formal), UnionType) and any(map(tensor_parts, p.items))
+    ]
+    given = [get_proper_type(arguments[name][0].type) for name in either]
+    classes = [[t] if isinstance(t, Instance) and t.type.fullname == ARRAY else numbers_in(t) for t in given]
+    if len(either) > 1 and all(classes):
+        x, y = (messages.with_article(class_name(one)) for one, *_ in classes)
+        raise CallError(messages.no_tensor(op.name, x, y), "dtype")

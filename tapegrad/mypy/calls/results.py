@@ -1,0 +1,120 @@
+"""Compute the result type of a call from its bindings and from the shape that the rule returned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mypy.plugin import MethodContext
+from mypy.types import (
+    Instance,
+    TupleType,
+    Type,
+    get_proper_type,
+    has_type_vars,
+)
+
+from tapegrad.mypy.conversion import (
+    MODULE,
+    VALUE,
+    Make,
+    kind_of,
+    shape_type,
+    tensor_parts,
+)
+from tapegrad.mypy.rules.calls import is_several
+from tapegrad.mypy.rules.windows import stepped
+from tapegrad.mypy.unify.bindings import Bindings
+
+if TYPE_CHECKING:
+    from mypy.plugin import FunctionContext
+
+    from tapegrad.mypy.calls.binding import CheckedCall
+    from tapegrad.mypy.signatures import (
+        Signature,
+    )
+    from tapegrad.sizes import Dims
+
+
+_MOST_LISTED: Final = 4096  # a tuple type lists up to this many parts; above, it has their common type
+
+
+def result_of(call: CheckedCall, items: list[Any] | None) -> Type:
+    """Return the type of the result; `items` is the shape by the op's rule, None if it is unknown."""
+    ctx, signature, bindings = call.ctx, call.signature, call.bindings
+    if call.op is not None:
+        return _op_result(ctx, signature, bindings, items)
+    if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
+        made = _constructed(signature, signature.result, bindings, ctx.default_return_type)
+        return stepped(made, [argument.type for argument in call.arguments.get("stride", [])])
+    return bindings.applied(signature.result, ctx.default_return_type)
+
+
+def unknown_result(ctx: FunctionContext | MethodContext, signature: Signature, make: Make) -> Type:
+    """Return the result type of a rejected call, so that one mistake gives one message."""
+    bindings = Bindings("", signature, make)
+    bindings.given = list(signature.formals.values())  # so that every dtype counts as given
+    return _raw(ctx, bindings.applied(signature.result, ctx.default_return_type))
+
+
+def raw_receiver(ctx: FunctionContext | MethodContext) -> Instance | None:
+    """Return the type of the raw value on which an operator was called, None if it is no raw value."""
+    receiver = get_proper_type(ctx.type) if isinstance(ctx, MethodContext) else None
+    return receiver if isinstance(receiver, Instance) and receiver.type.fullname == VALUE else None
+
+
+def with_shape(t: Type, shape: Type) -> Type:
+    """Return a tensor type with another shape."""
+    p = get_proper_type(t)
+    return p.copy_modified(args=[shape, *p.args[1:]]) if isinstance(p, Instance) and p.args else t
+
+
+def _op_result(
+    ctx: FunctionContext | MethodContext, signature: Signature, bindings: Bindings, items: list[Any] | None
+) -> Type:
+    declared = signature.result
+    # A result of several tensors may be empty.
+    if items is not None and (is_several(items) or not (items or tensor_parts(declared))):
+        return _several(bindings.applied(declared, ctx.default_return_type), items, bindings.make)
+    if items is not None and signature.is_open:
+        return _raw(ctx, bindings.applied_beside(shape_type(items, bindings.make), declared))
+    return _raw(ctx, bindings.applied(declared, ctx.default_return_type))
+
+
+def _several(result: Type, items: list[Dims], make: Make) -> Type:
+    """Compute the type of a tuple of tensors, each with its own shape."""
+    p = get_proper_type(result)
+    if isinstance(p, TupleType) and len(p.items) == len(items):
+        shapes = (shape_type(dims, make) for dims in items)
+        return p.copy_modified(items=list(map(with_shape, p.items, shapes)))
+    if not isinstance(p, Instance) or p.type.fullname != "builtins.tuple":
+        return result
+    if len(items) > _MOST_LISTED:
+        is_one = all(isinstance(n, int) for dims in items for n in dims) and len({*items}) == 1
+        return p.copy_modified(args=[with_shape(p.args[0], shape_type(items[0] if is_one else None, make))])
+    return TupleType([with_shape(p.args[0], shape_type(dims, make)) for dims in items], p)
+
+
+def _raw(ctx: FunctionContext | MethodContext, result: Type) -> Type:
+    """Return a tensor type as that of a raw value, if the operator was called on one."""
+    receiver = raw_receiver(ctx)
+    if receiver is None:
+        return result
+    parts = tensor_parts(result)
+    return receiver.copy_modified(args=[parts.shape, parts.dtype]) if parts else result
+
+
+def _constructed(signature: Signature, declared: Instance, bindings: Bindings, default: Type) -> Type:
+    """Return the type of a new object, with the sizes that its constructor was called with."""
+    if not declared.type.has_base(MODULE) and not any(map(has_type_vars, signature.formals.values())):
+        return default  # also for a class whose fields another plugin has typed
+    answer = get_proper_type(default)
+    others = answer.args if isinstance(answer, Instance) and len(answer.args) == len(declared.args) else None
+    variables = declared.type.defn.type_vars
+    if len(variables) != len(declared.args) or any(kind_of(variable) == "sizes" for variable in variables):
+        return default
+    return declared.copy_modified(
+        args=[
+            bindings.applied(variable, others[position] if others is not None else None)
+            for position, variable in enumerate(variables)
+        ]
+    )

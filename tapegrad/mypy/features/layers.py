@@ -1,0 +1,204 @@
+"""Calls of layers, whose errors name the layer, and checks of models where they are made and called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mypy.expandtype import expand_type
+from mypy.maptype import map_instance_to_supertype
+from mypy.types import (
+    CallableType,
+    FunctionLike,
+    Instance,
+    LiteralType,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypeVarTupleType,
+    UnpackType,
+    get_proper_type,
+)
+
+from tapegrad.errors import messages
+from tapegrad.mypy.calls.check import cacheable_layer_call, method_call
+from tapegrad.mypy.conversion import (
+    MODULE,
+    TENSOR,
+    joined,
+    kind_of,
+    shape_items,
+    shape_type,
+    size_of,
+    tensor_parts,
+    unknown,
+)
+from tapegrad.mypy.features.models import WAYS, Passage, RejectedError, container, with_path
+from tapegrad.mypy.features.places import called_as, is_forward, shown
+from tapegrad.mypy.mypy_api import Argument, accepts, make, method_signature
+from tapegrad.mypy.reports import CurrentLayer, report
+from tapegrad.mypy.rules.windows import rule_of
+
+if TYPE_CHECKING:
+    from mypy.nodes import Context
+    from mypy.plugin import FunctionContext, MethodContext
+
+
+def called(ctx: MethodContext, declared: CallableType) -> Type:
+    """Compute the type of a call of a `forward` method, or of a module, which calls its `forward`."""
+    receiver = get_proper_type(ctx.type)
+    if not isinstance(receiver, Instance) or not receiver.type.has_base(MODULE):
+        return method_call(ctx, declared)
+    if container(receiver) is not None:
+        return _threaded(ctx, declared, receiver)
+    asked = cacheable_layer_call(ctx, declared, receiver)
+    known = asked.answer() if asked is not None else None
+    if known is not None:
+        return _without_int(known, ctx.api)
+    rule = rule_of(receiver)
+    if CurrentLayer.add_path is not None or is_forward(ctx.context):
+        return _without_int(method_call(ctx, declared, rule, asked), ctx.api)
+    with with_path(lambda message: messages.of_layer(called_as(ctx), shown(receiver), message)):
+        return _without_int(method_call(ctx, declared, rule, asked), ctx.api)
+
+
+def wired(ctx: FunctionContext, result: Type) -> Type:
+    """Check a model where it is made: the output of each layer must match the input of the next."""
+    made = get_proper_type(result)
+    if not isinstance(made, Instance) or made.type.name not in WAYS:
+        return result
+    # For a single layer, mypy reports the error itself.
+    several = made.args if made.type.has_type_var_tuple_type and container(made) is not None else ()
+    for position, layer in enumerate(map(get_proper_type, several)):
+        if given := _no_module(layer):
+            message = messages.no_module(f"{made.type.name}: layer {position}", given)
+            report(ctx.api, message, ctx.context, "dtype")
+            return result
+    if not any(_is_miswired(layer, ctx.api, ctx.context) for layer in made.args):
+        _report(_miswiring(made, ctx.api, ctx.context), ctx)
+    return result
+
+
+def _no_module(p: ProperType) -> str:
+    """Return the description of an argument that cannot be a layer; empty if it may be one."""
+    if isinstance(p, FunctionLike):
+        return f"the class {p.type_object().name}" if p.is_type_obj() else "a function"
+    if isinstance(p, NoneType):
+        return "a NoneType"
+    if isinstance(p, Instance) and not p.type.is_protocol and not p.type.has_base(MODULE):
+        return messages.with_article(p.type.name)
+    return ""
+
+
+def item(ctx: MethodContext) -> Type:
+    """Return the type of `model[1]`, the layer at that index."""
+    model, arguments = container(ctx.type), [t for types in ctx.arg_types for t in types]
+    if model is None or model.type.name == "Repeated" or len(arguments) != 1:
+        return ctx.default_return_type
+    index, count = size_of(arguments[0]), len(model.args)
+    if any(isinstance(layer, UnpackType) for layer in model.args) or not isinstance(index, int):
+        return ctx.default_return_type
+    return model.args[index] if -count <= index < count else ctx.default_return_type
+
+
+def flag(layer: Type) -> bool | None:
+    """Return whether a layer has a bias; None if that is unknown."""
+    p = get_proper_type(layer)
+    if not isinstance(p, Instance) or not p.type.has_base(MODULE):
+        return None
+    for owner in p.type.mro:
+        for position, variable in enumerate(owner.defn.type_vars):
+            if kind_of(variable) == "flag" and owner.module_name.startswith("tapegrad.nn."):
+                value = get_proper_type(map_instance_to_supertype(p, owner).args[position])
+                return bool(value.value) if isinstance(value, LiteralType) else None
+    return None
+
+
+def _without_int(result: Type, api: Any) -> Type:
+    """Make `int` sizes unknown: mypy infers `int` for layers of different sizes in a list."""
+    p, parts = get_proper_type(result), tensor_parts(result)
+    shape = get_proper_type(parts.shape) if parts is not None else None
+    if not isinstance(p, Instance) or not isinstance(shape, TupleType):
+        return result
+    items = [get_proper_type(item) for item in shape.items]
+    if not any(isinstance(item, Instance) and item.type.fullname == "builtins.int" for item in items):
+        return result
+    return p.copy_modified(args=[shape_type(shape_items(shape), make(api)), *p.args[1:]])
+
+
+def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Type:
+    """Compute the type of a call of a model, by passing the arguments through its layers."""
+    arguments = [
+        Argument(joined(t), kind, name)
+        for types, kinds, names in zip(ctx.arg_types, ctx.arg_kinds, ctx.arg_names, strict=True)
+        for t, kind, name in zip(types, kinds, names, strict=True)
+    ]
+    if not arguments or not accepts(declared.arg_types[0], arguments[0].given):
+        return ctx.default_return_type  # mypy has reported the error itself
+    place = "" if is_forward(ctx.context) else called_as(ctx)
+    try:
+        return Passage(ctx.api, ctx.context, arguments[1:]).through(model, arguments[0].given, place or model.type.name)
+    except RejectedError as rejected:
+        if not _is_miswired(model, ctx.api, ctx.context):  # otherwise reported where the model was made
+            _report(rejected, ctx)
+        return ctx.default_return_type
+
+
+def _report(rejected: RejectedError | None, ctx: FunctionContext | MethodContext) -> None:
+    for message, code in rejected.errors if rejected is not None else []:
+        ctx.api.fail(message, ctx.context, code=code)
+
+
+def _is_miswired(layer: Type, api: Any, context: Context) -> bool:
+    """Return whether a model fails for every input."""
+    p = get_proper_type(layer)
+    return isinstance(p, Instance) and container(p) is not None and _miswiring(p, api, context) is not None
+
+
+def _miswiring(model: Instance, api: Any, context: Context) -> RejectedError | None:
+    """Return the error of a model that fails for every input of any rank; None if some input may pass."""
+    x = _first_input(model, api)
+    failures: list[RejectedError] = []
+    for one in [x, *_of_each_rank(x)] if x is not None else []:
+        try:
+            Passage(api, context).through(model, one, model.type.name)
+        except RejectedError as rejected:
+            failures.append(rejected)
+        else:
+            return None
+    # A rank that the first layers reject says little, so report the error that occurs after the most layers.
+    return max(failures, key=lambda rejected: rejected.passed, default=None)
+
+
+def _first_input(layer: Type, api: Any) -> Type | None:
+    p, holder = get_proper_type(layer), container(layer)
+    if holder is not None:
+        if holder.type.name != "AddInto":
+            return _first_input(holder.args[0], api) if holder.args else None
+        inputs = [_first_input(one, api) or unknown() for one in holder.args]
+        return TupleType(inputs, make(api)("builtins.tuple", [unknown()]))
+    if not isinstance(p, Instance) or not p.type.has_base(MODULE):
+        return None
+    signature = method_signature(api, p, "forward")
+    if not isinstance(signature, CallableType) or not signature.arg_types:
+        return None
+    # The type variables of `forward` itself accept any input.
+    own = {one.id: unknown() for one in signature.variables if not isinstance(one, TypeVarTupleType)}
+    x = get_proper_type(expand_type(signature.arg_types[0], own))
+    if not isinstance(x, Instance) or x.type.fullname != TENSOR:
+        return None
+    return x.copy_modified(args=[x.args[0], unknown(), x.args[2]])
+
+
+def _of_each_rank(x: Type) -> list[Type]:
+    """Return tensors with zero to seven unknown sizes in place of `...`; none if the shape has no `...`."""
+    p = get_proper_type(x)
+    shape = get_proper_type(p.args[0]) if isinstance(p, Instance) and p.args else None
+    if not isinstance(p, Instance) or not isinstance(shape, TupleType):
+        return []
+    many = next((position for position, item in enumerate(shape.items) if isinstance(item, UnpackType)), None)
+    if many is None:
+        return []
+    before, after = shape.items[:many], shape.items[many + 1 :]
+    shapes = [shape.copy_modified(items=[*before, *[unknown()] * count, *after]) for count in range(8)]
+    return [p.copy_modified(args=[one, *p.args[1:]]) for one in shapes]

@@ -1,0 +1,296 @@
+"""Pass the type of an argument through the layers of a model; errors name the layer that rejects it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mypy.maptype import map_instance_to_supertype
+from mypy.nodes import TypeInfo
+from mypy.types import AnyType, Instance, TupleType, Type, UnpackType, get_proper_type
+
+from tapegrad.errors import messages
+from tapegrad.mypy.conversion import (
+    MODULE,
+    TENSOR,
+    Many,
+    TensorParts,
+    dtype_name,
+    merged_tape,
+    shape_items,
+    shape_type,
+    size_of,
+    tensor_parts,
+    unknown,
+)
+from tapegrad.mypy.features.places import shown
+from tapegrad.mypy.mypy_api import Argument, accepts, make, needs_others, tried_method
+from tapegrad.mypy.reports import CODES, CurrentLayer
+from tapegrad.sizes import UNKNOWN, is_unknown, surely_differ, surely_same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mypy.errorcodes import ErrorCode
+    from mypy.nodes import Context
+
+    from tapegrad.sizes import Size
+
+
+class RejectedError(Exception):
+    """A layer of a model rejects its input; has mypy's errors, and the number of layers passed before."""
+
+    def __init__(self, errors: list[tuple[str, ErrorCode | None]], passed: int) -> None:
+        super().__init__()
+        self.errors = errors
+        self.passed = passed
+
+
+class Passage:
+    """Passes the type of an argument through the layers of a model.
+
+    The `others` are further arguments, for each layer of a `Repeated`; None while the model is made, when they are
+    unknown.
+    """
+
+    def __init__(self, api: Any, context: Context, others: list[Argument] | None = None) -> None:
+        self.api = api
+        self.others = others
+        self.make = make(api)
+        self._context = context
+        self._passed = 0
+
+    def through(self, layer: Type, x: Type, place: str, others: Sequence[Argument] = ()) -> Type:
+        """Return what a layer returns for `x` and the other arguments.
+
+        Raises:
+            RejectedError: The layer rejects them.
+        """
+        p, holder = get_proper_type(layer), container(layer)
+        if not isinstance(p, Instance) or not p.type.has_base(MODULE):
+            return unknown()
+        if holder is not None:
+            is_taken = not others or holder.type.name == "Repeated"
+            return WAYS[holder.type.name](self, holder, x, place) if is_taken else unknown()
+        with with_path(partial(messages.of_layer, place, shown(p))):
+            trial = tried_method(self.api, p, "forward", [Argument(x), *others], self._context)
+        if trial.errors:
+            raise RejectedError(trial.errors, self._passed)
+        self._passed += 1
+        return trial.result
+
+    def reject(self, place: str, layer: Type, message: str, kind: str) -> NoReturn:
+        """Raise an error about the input or output of a layer, with its path in the message.
+
+        Raises:
+            RejectedError: Always.
+        """
+        p = get_proper_type(layer)
+        written = shown(p) if isinstance(p, Instance) else "?"
+        raise RejectedError([(messages.of_layer(place, written, message), CODES[kind])], self._passed)
+
+
+def container(t: Type) -> Instance | None:
+    """Return a layer that calls other layers as the class that defines how; None for any other layer."""
+    p = get_proper_type(t)
+    symbol = p.type.get("forward") if isinstance(p, Instance) else None
+    owner = getattr(symbol.node, "info", None) if symbol is not None else None
+    if not isinstance(p, Instance) or not isinstance(owner, TypeInfo) or owner.name not in WAYS:
+        return None
+    return map_instance_to_supertype(p, owner) if owner.module_name.startswith("tapegrad.nn.") else None
+
+
+@contextmanager
+def with_path(told: Callable[[str], str]) -> Iterator[None]:
+    """Pass every message about a call through a function that adds the path of the layer."""
+    outer, CurrentLayer.add_path = CurrentLayer.add_path, told
+    try:
+        yield
+    finally:
+        CurrentLayer.add_path = outer
+
+
+def _in_turn(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    for index, layer in enumerate(model.args):
+        if isinstance(layer, UnpackType):
+            return unknown()
+        x = passage.through(layer, x, f"{place}[{index}]")
+    return x
+
+
+def _beside(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    return _both(passage, x, _kept(passage, model.args[0], x, f"{place}.layer"))
+
+
+def _both_ways(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    first, second = model.args
+    y, where = passage.through(first, x, f"{place}.first"), f"{place}.second"
+    z = passage.through(second, x, where)
+    change = _change(z, y)
+    if change is not None:
+        passage.reject(where, second, *change)
+    return _both(passage, y, z)
+
+
+def _again(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    layer, times = model.args[0], size_of(model.args[1])
+    if passage.others is None and needs_others(passage.api, layer):
+        return unknown()
+    others = passage.others or ()
+    if not isinstance(times, int):
+        try:
+            y = passage.through(layer, x, f"{place}[0]", others)
+        except RejectedError:
+            if is_unknown(times):  # `times` may be 0
+                return unknown()
+            raise
+        return _common(passage, y, x)
+    if not times:
+        return x
+    through = partial(_kept, passage) if times > 1 else passage.through
+    return through(layer, x, f"{place}[0]", others)
+
+
+def _each(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    if any(isinstance(layer, UnpackType) for layer in model.args):
+        return unknown()
+    results = [passage.through(layer, x, f"{place}[{index}]") for index, layer in enumerate(model.args)]
+    return TupleType(results, passage.make("builtins.tuple", [unknown()]))
+
+
+def _summed(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+    if any(isinstance(layer, UnpackType) for layer in model.args):
+        return unknown()
+    results: list[Type] = []
+    for index, (layer, one) in enumerate(zip(model.args, _inputs(passage, model, x, place), strict=True)):
+        y = passage.through(layer, one, f"{place}[{index}]")
+        change = _change(y, results[0]) if results else None
+        if change is not None:
+            passage.reject(f"{place}[{index}]", layer, *change)
+        results.append(y)
+    return reduce(partial(_both, passage), results)
+
+
+def _inputs(passage: Passage, model: Instance, x: Type, place: str) -> list[Type]:
+    """Return the input of each layer of an `AddInto`."""
+    p, count = get_proper_type(x), len(model.args)
+    given, kind = "a Tensor" if tensor_parts(x) is not None else "", "dtype"
+    if isinstance(p, TupleType) and not any(isinstance(one, UnpackType) for one in p.items):
+        if len(p.items) == count:
+            return p.items
+        given, kind = f"a tuple of {len(p.items)}", "shape"
+    if given:
+        message = messages.wrong_number("forward", "inputs", given, f"a tuple of {count}")
+        passage.reject(place, model, message, kind)
+    return [unknown()] * count
+
+
+WAYS: dict[str, Callable[[Passage, Instance, Type, str], Type]] = {
+    "Sequential": _in_turn,
+    "GeneralizedAdd": _both_ways,
+    "GeneralizedMul": _both_ways,
+    "Residual": _beside,
+    "ResidualMul": _beside,
+    "Repeated": _again,
+    "SplitInto": _each,
+    "AddInto": _summed,
+}
+
+
+def _kept(passage: Passage, layer: Type, x: Type, place: str, others: Sequence[Argument] = ()) -> Type:
+    """Return the output of a layer that must keep the shape and dtype of `x`."""
+    y = passage.through(layer, x, place, others)
+    change = _change(y, x)
+    if change is not None:
+        passage.reject(place, layer, *change)
+    return _known(passage, y, x)
+
+
+def _change(y: Type, x: Type) -> tuple[str, str] | None:
+    """Return the message and its kind if `y` surely differs from `x` in shape or dtype, else None."""
+    before, after = tensor_parts(x), tensor_parts(y)
+    if before is None or after is None:
+        return None
+    expected, shape = shape_items(before.shape), shape_items(after.shape)
+    if expected is not None and shape is not None:
+        message = _other_sizes(shape, expected)
+        if message:
+            return message, "shape"
+    ours, theirs = get_proper_type(after.dtype), get_proper_type(before.dtype)
+    if not isinstance(ours, Instance) or not isinstance(theirs, Instance):
+        return None
+    if accepts(ours, theirs) or accepts(theirs, ours):
+        return None
+    return messages.wrong_dtype("forward", messages.RESULT, dtype_name(ours), dtype_name(theirs)), "dtype"
+
+
+def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
+    """Return the message for two shapes that surely differ; after a `...`, axes are counted from the end."""
+    ours, theirs = _behind(shape), _behind(expected)
+    whole = len(ours) == len(shape) and len(theirs) == len(expected)
+    if whole and len(shape) != len(expected):
+        return messages.wrong_rank("forward", messages.RESULT, shape, expected)
+    common = min(len(ours), len(theirs))
+    for axis in range(common) if whole else range(-common, 0):
+        if surely_differ(ours[axis], theirs[axis]):
+            return messages.wrong_size("forward", messages.RESULT, shape, expected, axis)
+    return ""
+
+
+def _behind(shape: list[Size | Many]) -> list[Size]:
+    """Return the sizes after the last `...`, or all sizes if there is none."""
+    behind: list[Size] = []
+    for n in shape:
+        behind = [] if isinstance(n, Many) else [*behind, n]
+    return behind
+
+
+def _both(passage: Passage, x: Type, y: Type) -> Type:
+    """Return the type of the sum or the product of two tensors of one shape."""
+    known = _known(passage, x, y)
+    tape = merged_tape([_parts(x).tape, _parts(y).tape], passage.make)
+    return known.copy_modified(args=[known.args[0], tape, known.args[2]])
+
+
+def _known(passage: Passage, y: Type, x: Type) -> Instance:
+    """Return `y`, which has the shape and dtype of `x`, with everything known of either."""
+    ours, theirs = _parts(y), _parts(x)
+    shape, other = shape_items(ours.shape), shape_items(theirs.shape)
+    if shape is None or other is None or len(shape) != len(other):
+        shape = other if shape is None else shape
+    else:
+        shape = [m if not isinstance(n, Many) and is_unknown(n) else n for n, m in zip(shape, other, strict=True)]
+    dtype = theirs.dtype if isinstance(get_proper_type(ours.dtype), AnyType) else ours.dtype
+    return passage.make(TENSOR, [shape_type(shape, passage.make), ours.tape, dtype])
+
+
+def _common(passage: Passage, y: Type, x: Type) -> Type:
+    """Return the type of a tensor that is either `y` or `x`: the parts that both share."""
+    if tensor_parts(y) is None or tensor_parts(x) is None or _change(y, x) is not None:
+        return unknown()
+    ours, theirs = _parts(y), _parts(x)
+    shape = _common_sizes(shape_items(ours.shape), shape_items(theirs.shape))
+    tape, dtype = (
+        one if get_proper_type(one) == get_proper_type(other) else unknown()
+        for one, other in ((ours.tape, theirs.tape), (ours.dtype, theirs.dtype))
+    )
+    return passage.make(TENSOR, [shape_type(shape, passage.make), tape, dtype])
+
+
+def _common_sizes(shape: list[Size | Many] | None, other: list[Size | Many] | None) -> list[Size | Many] | None:
+    if shape is None or other is None or len(shape) != len(other):
+        return None
+    common: list[Size | Many] = []
+    for n, m in zip(shape, other, strict=True):
+        if isinstance(n, Many) and isinstance(m, Many) and n == m:
+            common.append(n)
+        elif isinstance(n, Many) or isinstance(m, Many):
+            return None
+        else:
+            common.append(n if surely_same(n, m) else UNKNOWN)
+    return common
+
+
+def _parts(t: Type) -> TensorParts:
+    return tensor_parts(t) or TensorParts(unknown(), unknown(), unknown())

@@ -1,0 +1,89 @@
+"""Types of powers and roots of numbers: the Any of typeshed and NumPy's stubs would hide the tensor beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mypy.nodes import Import
+from mypy.types import Instance, LiteralType, Type, get_proper_type
+
+from tapegrad.mypy.conversion import size_of
+from tapegrad.mypy.mypy_api import checked_file, make, scalar_type
+from tapegrad.mypy.unify.arguments import numbers_in
+from tapegrad.sizes import is_unknown, surely_less
+
+if TYPE_CHECKING:
+    from mypy.plugin import MethodContext
+
+    from tapegrad.mypy.mypy_api import Checker
+
+_PLAIN = ("builtins.int", "builtins.float")
+# The functions that return a float for an integer.
+_UFUNCS = frozenset(
+    [
+        "cbrt",
+        "cos",
+        "cosh",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "sin",
+        "sinh",
+        "sqrt",
+        "tan",
+        "tanh",
+    ]
+)
+
+
+def power(ctx: MethodContext, base: Type, exponent: Type) -> Type:
+    """Compute the type of a power: a float if either operand is one, an int for two sizes.
+
+    A negative number may have a complex root. If the sign is unknown, the root is assumed to be real, as it must be
+    beside a tensor, but only in a file that imports tapegrad.
+    """
+    classes = [*numbers_in(base), *numbers_in(exponent)]
+    if not all(one.type.has_base("builtins.int") or one.type.has_base("builtins.float") for one in classes):
+        return ctx.default_return_type
+    is_float = any(one.type.has_base("builtins.float") for one in classes)
+    if is_float and (_is_size(base) or (not surely_less(size_of(base), 0) and _imports_tapegrad(ctx.api))):
+        return make(ctx.api)("builtins.float", [])
+    if not is_float and _is_size(base) and _is_size(exponent):
+        return make(ctx.api)("builtins.int", [])
+    return ctx.default_return_type
+
+
+def ufunc(ctx: MethodContext) -> Type:
+    """Compute the type of a NumPy function that returns a float, called with a single number."""
+    function = get_proper_type(ctx.type)
+    name = get_proper_type(function.args[0]) if isinstance(function, Instance) and function.args else None
+    given = [t for types in ctx.arg_types for t in types]
+    if not isinstance(name, LiteralType) or name.value not in _UFUNCS or len(given) != 1:
+        return ctx.default_return_type
+    classes = numbers_in(given[0])
+    if len(classes) != 1 or not _imports_tapegrad(ctx.api):
+        return ctx.default_return_type
+    (number,) = classes
+    if number.type.has_base("numpy.floating"):
+        return number
+    is_plain = any(map(number.type.has_base, _PLAIN)) and not number.type.has_base("builtins.bool")
+    return (scalar_type(ctx.api, "float64") if is_plain else None) or ctx.default_return_type
+
+
+def _is_size(t: Type) -> bool:
+    """Return whether a number is known to be at least 0, by value or by name."""
+    size = size_of(t)
+    return not is_unknown(size) and surely_less(-1, size)
+
+
+def _imports_tapegrad(api: Checker) -> bool:
+    modules = [
+        name
+        for one in checked_file(api).imports
+        for name in ([name for name, _ in one.ids] if isinstance(one, Import) else [getattr(one, "id", "")])
+    ]
+    return any(name.partition(".")[0] == "tapegrad" for name in modules)

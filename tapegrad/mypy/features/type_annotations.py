@@ -1,0 +1,81 @@
+"""The meaning of annotations: omitted type arguments, computed sizes and merged tapes."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from mypy.types import AnyType, Instance, LiteralType, RawExpressionType, Type, TypeOfAny, UnboundType
+
+from tapegrad.errors import ShapeError
+from tapegrad.mypy.conversion import NONE_TAPE, TENSOR, expanded, merged_tape, size_of, size_type, unknown
+from tapegrad.mypy.mypy_api import NotReadyError, default_argument, is_complete, named_in, wait_for
+
+if TYPE_CHECKING:
+    from mypy.plugin import AnalyzeTypeContext
+
+    from tapegrad.mypy.conversion import Make
+
+
+def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
+    """Return the type of an annotation that the plugin defines, such as `Tensor[...]`."""
+
+    def make(name: str, arguments: list[Type]) -> Instance:
+        return wait_for(ctx.api, name, arguments)
+
+    try:
+        arguments = [_analyzed(argument, ctx.api, make) for argument in ctx.type.args]
+        return _read(fullname.rpartition(".")[2], arguments, ctx, make)
+    except NotReadyError:
+        return unknown()
+
+
+def _analyzed(t: Type, api: Any, make: Make) -> Type:
+    """Return a type argument without aliases: when one changes, the daemon reuses subtype checks of the old one."""
+    read: Type = api.analyze_type(_with_literals(t, api, make))
+    return expanded(read) if is_complete(read) else read
+
+
+def _with_literals(t: Type, api: Any, make: Make) -> Type:
+    """Return a type with each number in place of a size, as in `Shape[3, N]`, turned into a literal."""
+    if isinstance(t, RawExpressionType) and t.base_type_name == "builtins.int" and isinstance(t.literal_value, int):
+        return LiteralType(t.literal_value, make("builtins.int", []), t.line, t.column)
+    if not isinstance(t, UnboundType) or not t.args or not named_in(api, t).startswith(("builtins.tuple", "tapegrad.")):
+        return t
+    args = [_with_literals(argument, api, make) for argument in t.args]
+    return t if all(map(operator.is_, args, t.args)) else t.copy_modified(args=args)
+
+
+def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:
+    if name == "Tensor":
+        return _tensor(arguments, ctx, make)
+    if name in ("Untaped", "Taped"):
+        shape, dtype = arguments
+        return make(TENSOR, [shape, unknown(), dtype])
+    if len(arguments) != 2:
+        ctx.api.fail(f"{name} takes two arguments, not {len(arguments)}", ctx.context)
+        return AnyType(TypeOfAny.from_error)
+    if name == "Merge":
+        return merged_tape(arguments, make)
+    left, right = map(size_of, arguments)
+    operations = {"Add": lambda: left + right, "Sub": lambda: left - right, "Mul": lambda: left * right}
+    try:
+        return size_type(operations.get(name, lambda: left // right)(), make)
+    except ShapeError as error:
+        ctx.api.fail(f"{name}: {error}", ctx.context)
+        return AnyType(TypeOfAny.from_error)
+
+
+def _tensor(arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:
+    """Return the type of `Tensor`: alone any tensor, with only a shape one without a tape and of the default dtype."""
+    if len(arguments) > 3:
+        ctx.api.fail(f"Tensor takes a shape, a tape and a dtype, not {len(arguments)} arguments", ctx.context)
+        return AnyType(TypeOfAny.from_error)
+    bare = make(TENSOR, [])
+    if not arguments:
+        return bare.copy_modified(args=[unknown(), unknown(), unknown()])
+    if len(arguments) == 1:
+        arguments.append(make(NONE_TAPE, []))
+    if len(arguments) == 2:
+        arguments.append(default_argument(bare, 2, ctx.api))
+    return bare.copy_modified(args=arguments)

@@ -1,0 +1,1 @@
+"""Which tapes are consumed, and on which path."""

@@ -1,0 +1,237 @@
+"""Apply the shape and dtype rules of an op to one call, also for unknown ranks and unknown numbers of tensors."""
+
+from __future__ import annotations
+
+import re
+from inspect import signature as parameters_of
+from typing import TYPE_CHECKING, Any
+
+from mypy.state import state
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.mypy.conversion import Many, dtype_name, tensor_parts
+from tapegrad.mypy.mypy_api import accepts
+from tapegrad.mypy.scopes.values import StarredDims, ValueUnknownError, index_of, is_whole, value_of
+from tapegrad.mypy.unify.arguments import Argument, listed, operand_shape
+from tapegrad.mypy.unify.bindings import CallError
+from tapegrad.mypy.unify.starred_shapes import without_stars
+from tapegrad.sizes import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, named, surely_differ, surely_same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mypy.types import Type
+
+    from tapegrad.autograd.op import Op
+    from tapegrad.mypy.signatures import Signature
+
+# Substitutes for unknown values, by the annotation in the rule. No rule asks for the value of a Scalar.
+_OPEN = {"Size": UNKNOWN, "Size | Int": UNKNOWN, Size: UNKNOWN, "Dims | Size": UNKNOWN, "Scalar": 0.0}
+_CONCRETE = re.compile(r"bool|b?float\d+|u?int\d+")
+
+
+def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], api: Any) -> list[Any] | None:
+    """Return the sizes that the op's rule computes; None if an argument is unknown or mypy itself reports an error.
+
+    Raises:
+        ShapeError: The rule rejects the sizes.
+    """
+    shapes: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    uncounted = ""
+    if not signature.required <= arguments.keys():
+        return None
+    annotations = op.rule.__annotations__
+    for name in op.parameters:
+        if name not in arguments:
+            continue
+        argument, *more = arguments[name]
+        if name == op.star and any(one.starred for one in arguments[name]):
+            return None
+        if name in op.sequences:
+            (parts,) = listed(op, name, arguments[name], api)
+            shapes[name] = tuple(operand_shape(part, tensor_parts(part)) for part in parts.types)
+            uncounted = uncounted if parts.counted else name
+            continue
+        if name in op.operands:
+            shapes[name] = operand_shape(argument.type, argument.tensor)
+            continue
+        if more or not _takes(signature.formals[name], argument.type):
+            return None
+        try:
+            read = index_of if annotations.get(name) == "Index" else value_of
+            values[name] = read(argument.type, argument.expression, api)
+        except ValueUnknownError:
+            kind = annotations.get(name)
+            if kind not in _OPEN or (kind == "Dims | Size" and not is_whole(argument.type)):
+                return None
+            values[name] = _OPEN[kind]
+    if uncounted:
+        return _for_any_count(op, shapes, values, uncounted)
+    return shaped(op, shapes, values)
+
+
+def _takes(formal: Type, actual: Type) -> bool:
+    """Return whether an argument has the type that a rule expects; strict optionals always apply here."""
+    actual = without_stars(actual)
+    if state.strict_optional:
+        return accepts(formal, actual)
+    with state.strict_optional_set(value=True):
+        return accepts(formal, actual)
+
+
+def reject_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:
+    """Apply the dtype rule of an op, unless an argument of the rule is unknown."""
+    from tapegrad.autograd.op import Typed
+
+    given: dict[str, Any] = {}
+    for name in parameters_of(rule).parameters:
+        if name not in arguments:
+            continue
+        (argument,) = arguments[name]
+        if name not in op.operands:
+            try:
+                given[name] = value_of(argument.type, argument.expression, api)
+            except ValueUnknownError:
+                return
+            continue
+        shape = operand_shape(argument.type, argument.tensor)
+        dtype = dtype_name(argument.tensor.dtype) if argument.tensor is not None else "?"
+        if shape is None or any(isinstance(item, Many) for item in shape) or not _CONCRETE.fullmatch(dtype):
+            return
+        given[name] = Typed(len(shape), dtype)
+    try:
+        rule(**given)
+    except DTypeError as error:
+        raise CallError(f"{op.name}: {error}", "dtype") from None
+
+
+def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] | None:
+    """Apply the shape rule of an op; return None if an argument that it needs is unknown.
+
+    Raises:
+        ShapeError: The rule rejects the sizes.
+    """
+    many: dict[Many, None] = {}
+    starred = [value.items for value in values.values() if isinstance(value, StarredDims)]
+    for shape in (*shapes.values(), *starred):
+        for one in shape if isinstance(shape, tuple) else (shape,):
+            for item in one or ():
+                if isinstance(item, Many):
+                    many[item] = None
+    if many:
+        return _for_any_rank(op, shapes, values, many)
+    dims = {name: tuple(shape) if isinstance(shape, list) else _as_dims(shape) for name, shape in shapes.items()}
+    return _answer(op, dims | values if values else dims)
+
+
+def _answer(op: Op, arguments: dict[str, Any]) -> list[Any] | None:
+    try:
+        return list(op.rule(**arguments))
+    except RankUnknownError:
+        return None
+
+
+def _for_any_count(op: Op, shapes: dict[str, Any], values: dict[str, Any], name: str) -> list[Any] | None:
+    """Apply the rule to one, two and three tensors, and keep the sizes that do not depend on their number."""
+    answers: list[list[Any] | None] = []
+    errors: list[ShapeError] = []
+    for count in range(1, 4):
+        try:
+            answers.append(shaped(op, shapes | {name: shapes[name] * count}, values))
+        except ShapeError as error:
+            errors.append(error)
+    if len(errors) == 3:
+        raise errors[0]
+    known = [answer for answer in answers if answer is not None]
+    if len(known) < 3 or any(len(answer) != len(known[0]) or is_several(answer) for answer in known):
+        return None
+    return [sizes[0] if all(_is_one(sizes[0], n) for n in sizes) else UNKNOWN for sizes in zip(*known, strict=True)]
+
+
+def _is_one(n: Size | Many, m: Size | Many) -> bool:
+    if isinstance(n, Many) or isinstance(m, Many):
+        return n is m
+    return surely_same(n, m)
+
+
+def _for_any_rank(
+    op: Op, shapes: dict[str, Any], values: dict[str, Any], many: dict[Many, None]
+) -> list[Size | Many] | None:
+    """Apply the rule with zero, one and two sizes for each `*Sizes`, and fold the results back to `*Sizes`."""
+    answers: list[Dims | None] = []
+    errors: list[ShapeError] = []
+    spelled: list[dict[Many, Dims]] = []
+    for count in range(3):
+        stand_ins: dict[Many, Dims] = {
+            one: tuple(named("...", f"{one.variable.id}.{position}") for position in range(count)) for one in many
+        }
+        spelled.append(stand_ins)
+        arguments = {name: _as_dims(shape, stand_ins) for name, shape in shapes.items()}
+        starred = {
+            name: _as_dims(value.items, stand_ins) for name, value in values.items() if isinstance(value, StarredDims)
+        }
+        try:
+            answer = _answer(op, arguments | values | starred)
+        except ShapeError as error:
+            errors.append(error)
+            answer = None
+        if answer is not None and is_several(answer):
+            return None
+        answers.append(None if answer is None else tuple(one for one in answer if not isinstance(one, Many)))
+    if len(errors) == len(answers):
+        raise errors[1]
+    if any(answer is None for answer in answers):
+        return None
+    folded: list[Size | Many] | None = _folded(answers[1] or (), spelled[1])
+    for stand_ins, answer in zip(spelled, answers, strict=True):
+        folded = _agreed(folded or [], stand_ins, answer or ())
+        if folded is None:
+            return None
+    return folded
+
+
+def _folded(dims: Dims, stand_ins: dict[Many, Dims]) -> list[Size | Many]:
+    by_size = {one[0]: many for many, one in stand_ins.items()}
+    return [next((many for one, many in by_size.items() if surely_same(one, n)), n) for n in dims]
+
+
+def _agreed(folded: list[Size | Many], stand_ins: dict[Many, Dims], answer: Dims) -> list[Size | Many] | None:
+    """Return a shape, unknown where an answer differs; None if the answer cannot be aligned with it."""
+    agreed: list[Size | Many] = []
+    rest = list(answer)
+    is_spread = any(isinstance(item, Many) for item in folded)  # then a size that differs may be that of another axis
+    for item in folded:
+        expected = stand_ins[item] if isinstance(item, Many) else (item,)
+        sizes = rest[: len(expected)]
+        del rest[: len(expected)]
+        if len(sizes) < len(expected) or (is_spread and any(map(surely_differ, sizes, expected))):
+            return None
+        if all(map(surely_same, sizes, expected)):
+            agreed.append(item)
+        elif isinstance(item, Many):
+            return None
+        else:
+            agreed.append(UNKNOWN)
+    return None if rest else agreed
+
+
+def _as_dims(shape: Any, stand_ins: dict[Many, Dims] | None = None) -> Any:
+    if isinstance(shape, tuple):
+        return tuple(_as_dims(part, stand_ins) for part in shape)
+    if shape is None:
+        return UnknownDims()
+    if stand_ins is None:
+        return tuple(shape)
+    dims: list[Size] = []
+    for item in shape:
+        if isinstance(item, Many):
+            dims += stand_ins[item]
+        else:
+            dims.append(item)
+    return tuple(dims)
+
+
+def is_several(answer: Sequence[Any]) -> bool:
+    """Return whether a rule returned the shapes of several tensors."""
+    return any(isinstance(one, tuple) and not isinstance(one, Many) for one in answer)

@@ -1,0 +1,342 @@
+"""The values that the names of a function or a module are bound to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+
+from mypy.nodes import (
+    AssignmentExpr,
+    AssignmentStmt,
+    Block,
+    BytesExpr,
+    CallExpr,
+    ComplexExpr,
+    ConditionalExpr,
+    DictExpr,
+    Expression,
+    FloatExpr,
+    FuncItem,
+    IfStmt,
+    IndexExpr,
+    IntExpr,
+    ListExpr,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    Node,
+    OperatorAssignmentStmt,
+    OpExpr,
+    ReturnStmt,
+    SetExpr,
+    StarExpr,
+    StrExpr,
+    TupleExpr,
+    UnaryExpr,
+    Var,
+)
+from typing_extensions import TypeVar
+
+from tapegrad.mypy.mypy_api import enclosing_function, module_tree, outermost_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tapegrad.mypy.mypy_api import Checker
+
+Bindings: TypeAlias = dict[Node | None, list[Expression | None]]
+
+# Nodes other than assignments and parameters that bind names, and the attribute with the names.
+_BINDERS = {
+    "AsPattern": "name",
+    "AssignmentExpr": "target",
+    "DelStmt": "expr",
+    "ForStmt": "index",
+    "MappingPattern": "rest",
+    "OperatorAssignmentStmt": "lvalue",
+    "StarredPattern": "capture",
+    "TryStmt": "vars",
+    "WithStmt": "target",
+}
+# The attributes with the child nodes of a node. A plugin cannot subclass mypy's visitors.
+_PARTS = (
+    *("defs", "func", "body", "else_body", "finally_body", "handlers", "bodies", "guards", "patterns", "subject"),
+    *("expr", "rvalue", "items", "args", "callee", "left", "right", "operands", "base", "index", "value", "values"),
+    *("begin_index", "end_index", "stride", "if_expr", "cond", "else_expr", "left_expr", "sequences", "condlists"),
+    *("generator", "pattern", "keys", "positionals", "keyword_values", "from_expr", "msg"),
+)
+_VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
+
+V = TypeVar("V")
+
+
+class OfScope(Generic[V]):
+    """A cache of a value computed from a scope, for the last file and the last function: both are read repeatedly."""
+
+    def __init__(self, read: Callable[[Node | None], V]) -> None:
+        self._read = read
+        self._kept: dict[bool, tuple[Node | None, object, V]] = {}
+
+    def of(self, scope: Node | None, *, again: bool = False) -> V:
+        """Return the value for a scope, computed again if `again` is set or the scope has changed."""
+        place = isinstance(scope, MypyFile)
+        # After an edit, the daemon keeps the node of a function or file and replaces its statements.
+        statements = getattr(scope, "defs" if place else "body", None)
+        kept = self._kept.get(place)
+        if kept is None or kept[0] is not scope or kept[1] is not statements or again:
+            kept = self._kept[place] = (scope, statements, self._read(scope))
+        return kept[2]
+
+
+def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
+    """Return the value of a name (None if a statement computes it), and whether it is bound exactly once."""
+    scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
+    bindings = _bound.of(scope)
+    if variable not in bindings:  # a tree that is analysed again has new names
+        bindings = _bound.of(scope, again=True)
+    values = bindings.get(variable, [])
+    return (values[0], True) if len(values) == 1 else (None, False)
+
+
+def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
+    """Return the possible values, at one use, of a name bound more than once; an empty list if that is unclear.
+
+    Follows statements backwards, and every branch of an `if`; a name that a loop binds again is unclear.
+    """
+    scope = enclosing_function(api) or outermost_scope(api)
+    if not isinstance(scope, MypyFile) and getattr(use.node, "fullname", "") != use.name:
+        return []
+    if any(_binds(node, use.node) for node in inside(scope) if isinstance(node, FuncItem) and node is not scope):
+        return []  # the inner function may bind it at any call
+    for block, position in reversed(_blocks_around(use, scope)):
+        if _binds_around(block[position], use.node):
+            return []
+        found, is_settled = _last_in(block[:position], use.node)
+        if is_settled:
+            return found
+    return []
+
+
+def _binds_around(statement: Any, name: Node | None) -> bool:
+    """Return whether a statement may bind a name before the use inside it, or in another iteration."""
+    match statement:
+        case IfStmt(expr=conditions):
+            return _binds(conditions, name)
+        case AssignmentStmt(rvalue=value) | OperatorAssignmentStmt(rvalue=value):
+            return _binds(value, name)
+    return _binds(statement, name)
+
+
+def _blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any], int]]:
+    """Return the statement lists around an expression, outermost first, with the index in each."""
+    pending: list[tuple[Any, list[tuple[list[Any], int]]]] = [(scope, [])]
+    while pending:
+        node, chain = pending.pop()
+        if node is use:
+            return chain
+        if isinstance(node, Block | MypyFile):
+            body = node.body if isinstance(node, Block) else node.defs
+            pending += [(one, [*chain, (body, position)]) for position, one in enumerate(body)]
+        elif isinstance(node, list | tuple):
+            pending += [(one, chain) for one in node]
+        elif node is not None:
+            pending += [(one, chain) for one in parts_of(node)]
+    return []
+
+
+def _last_in(statements: list[Any], name: Node | None) -> tuple[list[Expression], bool]:
+    """Return the values from the last statement that binds a name, and whether such a statement exists."""
+    for statement in reversed(statements):
+        if isinstance(statement, AssignmentStmt):
+            for target, value in _assigned(statement):
+                if value is not None and target.node is name:
+                    return [value], True
+        if isinstance(statement, IfStmt) and statement.else_body is not None and _binds(statement, name):
+            ends = [_last_in(block.body, name) for block in (*statement.body, statement.else_body)]
+            each = all(values for values, _ in ends)
+            return [value for values, _ in ends for value in values] if each else [], True
+        if _binds(statement, name):
+            return [], True
+    return [], False
+
+
+def _binds(statement: Any, name: Node | None) -> bool:
+    return any(bound is name for node in inside(statement) for bound, _ in _bound_by(node))
+
+
+def inside(scope: Node | None) -> Iterator[Any]:
+    """Yield a function or a file, then every statement and expression in it."""
+    pending: list[Any] = [scope]
+    while pending:
+        node = pending.pop()
+        kind: Any = type(node)
+        if kind is list or kind is tuple:
+            pending += node
+        elif node is not None:
+            yield node
+            for name in _parts_in(kind):
+                pending.append(getattr(node, name, None))
+
+
+def parts_of(node: Any) -> list[Any]:
+    """Return the child statements and expressions of a node, or lists of them, roughly in execution order."""
+    return [part for name in _parts_in(node.__class__) if (part := getattr(node, name, None)) is not None]
+
+
+def _parts_in(kind: type) -> list[str]:
+    """Return the attributes with child nodes that a kind of node has; numbers and strings have none."""
+    known = _parts_of_kinds.get(kind)
+    if known is None:
+        known = [] if issubclass(kind, _VALUES) else [name for name in _PARTS if hasattr(kind, name)]
+        _parts_of_kinds[kind] = known
+    return known
+
+
+_parts_of_kinds: dict[type, list[str]] = {}
+
+
+def bound_in(scope: Node) -> set[Node | None]:
+    """Return the names that a function or a file binds, including those of inner functions."""
+    return set(_bindings(scope))
+
+
+def targets_in(target: Any) -> list[Expression]:
+    """Return the targets of an assignment: names, attributes and items, also inside tuples and lists."""
+    if isinstance(target, TupleExpr | ListExpr):
+        return targets_in(target.items)
+    if isinstance(target, StarExpr):
+        return targets_in(target.expr)
+    if isinstance(target, list | tuple):
+        return [found for one in target for found in targets_in(one)]
+    return [] if target is None else [target]
+
+
+def receiver_of(call: Any, *, reflected: bool) -> Expression | None:
+    """Return the receiver of a method or operator call; for a reflected operator it is the right operand."""
+    match call:
+        case OpExpr(left=left, right=right):
+            return right if reflected else left
+        case UnaryExpr(expr=operand) | IndexExpr(base=operand) | CallExpr(callee=MemberExpr(expr=operand)):
+            return operand
+    return None
+
+
+def targets_of(value: Expression, api: Checker) -> int | None:
+    """Return the number of targets that an assignment unpacks a value to; None if it unpacks none or has `*rest`."""
+    return _shared.of(enclosing_function(api) or outermost_scope(api)).get(value)
+
+
+def _shared_out(scope: Node | None) -> dict[Expression, int]:
+    return {
+        node.rvalue: len(target.items)
+        for node in inside(scope)
+        if isinstance(node, AssignmentStmt)
+        for target in node.lvalues
+        if isinstance(target, TupleExpr | ListExpr) and not any(isinstance(one, StarExpr) for one in target.items)
+    }
+
+
+_shared = OfScope(_shared_out)
+
+
+def targets_bound_to(value: Any, api: Checker) -> list[NameExpr]:
+    """Return the names that an expression, alone or as a branch of a conditional expression, is assigned to."""
+    targets = _targets.of(enclosing_function(api) or outermost_scope(api))
+    # For `x += y` mypy makes a new node `x + y`.
+    return targets.get(value) or (targets.get(value.left, []) if isinstance(value, OpExpr) else [])
+
+
+def _targets_by_value(scope: Node | None) -> dict[Any, list[NameExpr]]:
+    found: dict[Any, list[NameExpr]] = {}
+    for node in inside(scope):
+        if isinstance(node, OperatorAssignmentStmt):
+            if isinstance(node.lvalue, NameExpr):
+                found[node.lvalue] = [node.lvalue]
+            continue
+        pairs = _assigned(node) if isinstance(node, AssignmentStmt) else []
+        if isinstance(node, AssignmentExpr):
+            pairs = [(node.target, node.value)]
+        for name, assigned in pairs:
+            for one in _alternatives(assigned) if assigned is not None else []:
+                found.setdefault(one, []).append(name)
+    return found
+
+
+_targets = OfScope(_targets_by_value)
+
+
+def is_given_back(value: Expression, api: Checker) -> bool:
+    """Return whether the current function returns a name that is bound once, to this expression."""
+    return value in _given_back.of(enclosing_function(api))
+
+
+def _values_given_back(scope: Node | None) -> set[Expression]:
+    given: set[Node | None] = set()
+    listed: set[Node | None] = set()  # a list typed with one exact size would reject other numbers
+    for node in inside(scope):
+        if isinstance(node, ReturnStmt):
+            given |= {name.node for name in _names(node.expr)}
+        elif isinstance(node, ListExpr | SetExpr | DictExpr):
+            listed |= {name.node for name in _names(parts_of(node))}
+    values = [bound[0] for name, bound in _bindings(scope).items() if name in given - listed and len(bound) == 1]
+    return {one for value in values if value is not None for one in _alternatives(value)}
+
+
+def _alternatives(value: Expression) -> list[Expression]:
+    if isinstance(value, ConditionalExpr):
+        return [*_alternatives(value.if_expr), *_alternatives(value.else_expr)]
+    return [value]
+
+
+_given_back = OfScope(_values_given_back)
+
+
+def captured(pattern: Any) -> list[Expression]:
+    """Return the names that a pattern of `match` binds."""
+    found = [
+        getattr(node, _BINDERS[type(node).__name__]) for node in inside(pattern) if type(node).__name__ in _BINDERS
+    ]
+    return [name for name in found if name is not None]
+
+
+def _bindings(scope: Node | None) -> Bindings:
+    """Return the names that a function or module binds, with their values; None where a statement computes one."""
+    found: Bindings = {}
+    for node in inside(scope):
+        for name, value in _bound_by(node):
+            found.setdefault(name, []).append(value)
+    return found
+
+
+_bound = OfScope(_bindings)
+
+
+def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
+    if isinstance(node, AssignmentStmt):
+        yield from ((name.node, value) for name, value in _assigned(node))
+    elif isinstance(node, FuncItem):
+        yield from ((argument.variable, None) for argument in node.arguments)
+    elif type(node).__name__ in _BINDERS:
+        yield from ((name.node, None) for name in _names(getattr(node, _BINDERS[type(node).__name__])))
+
+
+def _assigned(statement: AssignmentStmt) -> Iterator[tuple[NameExpr, Expression | None]]:
+    """Yield each assigned name with its value; None where a value is unpacked."""
+    for target in statement.lvalues:
+        yield from _paired(target, statement.rvalue)
+
+
+def _paired(target: Expression, value: Expression) -> Iterator[tuple[NameExpr, Expression | None]]:
+    if isinstance(target, NameExpr):
+        yield target, value
+        return
+    ours = target.items if isinstance(target, TupleExpr | ListExpr) else []
+    theirs = value.items if isinstance(value, TupleExpr | ListExpr) else []
+    if len(ours) != len(theirs) or any(isinstance(one, StarExpr) for one in (*ours, *theirs)):
+        yield from ((name, None) for name in _names(target))
+        return
+    for one, other in zip(ours, theirs, strict=True):
+        yield from _paired(one, other)
+
+
+def _names(target: Any) -> list[NameExpr]:
+    return [one for one in targets_in(target) if isinstance(one, NameExpr)]

@@ -1,0 +1,343 @@
+"""Values of Python expressions at type-check time, read from the type or, if that is too general, the expression."""
+
+from __future__ import annotations
+
+import operator
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+from mypy.nodes import (
+    CallExpr,
+    ConditionalExpr,
+    Expression,
+    IndexExpr,
+    IntExpr,
+    ListExpr,
+    MemberExpr,
+    NameExpr,
+    OpExpr,
+    SliceExpr,
+    StarExpr,
+    TupleExpr,
+    UnaryExpr,
+    Var,
+)
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    NoneType,
+    TupleType,
+    Type,
+    TypeVarTupleType,
+    TypeVarType,
+    UnpackType,
+    get_proper_type,
+)
+from typing_extensions import override
+
+from tapegrad.errors import DTypeError, messages
+from tapegrad.mypy.conversion import ARRAY, Many, dtype_name, kind_of, literal, shape_items, size_of, tensor_parts
+from tapegrad.mypy.scopes.names import bound_last, bound_once
+from tapegrad.sizes import UNKNOWN, Size, UnknownDims, product, surely_same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tapegrad.mypy.mypy_api import Checker
+
+
+_ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": lambda n, m: UNKNOWN if surely_same(m, 0) else n // m,
+    "%": lambda n, m: n % m if isinstance(n, int) and isinstance(m, int) and m else UNKNOWN,
+}
+
+
+_WHOLE: Final = "builtins.int", "numpy.integer"
+
+
+class Indices(SimpleNamespace):
+    """A tensor or an array used as an index: a rule reads its shape and kind; its numbers are unknown."""
+
+    @override
+    def __repr__(self) -> str:
+        return "..."
+
+
+class StarredDims(UnknownDims):
+    """Sizes with any number of others among them, `(*Batch, 3)`; they are unknown to code that ignores `items`."""
+
+    items: list[Size | Many]
+
+
+class ValueUnknownError(Exception):
+    """A rule needs a value that is known only at run time."""
+
+
+def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
+    """Return the value of an argument that is not a tensor.
+
+    Raises:
+        ValueUnknownError: Nothing is known of it; an unknown size in a tuple is `UNKNOWN` instead.
+    """
+    if isinstance(expression, ListExpr):
+        return [value_of(_type_of(item, api), item, api) for item in expression.items]
+    p = literal(t)
+    if isinstance(p, NoneType):
+        return None
+    if isinstance(p, LiteralType) and isinstance(p.value, bool | int | str):
+        return p.value
+    if isinstance(p, TupleType):
+        return _tuple(p, expression, api)
+    if isinstance(p, TypeVarType) and kind_of(p) == "shape":
+        return _starred_dims([Many(p)])  # a shape variable, such as that of `Tensor[S]`
+    if isinstance(p, Instance) and any(map(p.type.has_base, ("builtins.float", "numpy.floating"))):
+        return 0.0  # rules check whether a value is a number, never which float it is
+    if isinstance(p, Instance) and p.type.fullname == "builtins.tuple":
+        return UnknownDims()
+    size = size_value(t, expression, api)
+    if size is UNKNOWN:
+        raise ValueUnknownError
+    return size
+
+
+def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
+    """Return the index in `x[...]`; for tensors used as indices, their shape and kind.
+
+    Raises:
+        ValueUnknownError: It may be one of several kinds of index.
+    """
+    if isinstance(expression, TupleExpr):
+        return tuple(index_of(_type_of(item, api), item, api) for item in expression.items)
+    if isinstance(expression, SliceExpr):
+        bounds = (expression.begin_index, expression.end_index, expression.stride)
+        return slice(*(None if bound is None else _bound_of(bound, api) for bound in bounds))
+    if isinstance(expression, CallExpr) and getattr(expression.callee, "fullname", "") == "builtins.slice":
+        return slice(*(_bound_of(bound, api) for bound in expression.args))
+    p = literal(t)
+    if isinstance(p, TupleType):
+        return tuple(index_of(item, None, api) for item in p.items)
+    if isinstance(p, NoneType):
+        return None
+    parts = tensor_parts(p)
+    if parts is not None or (isinstance(p, Instance) and p.type.fullname == ARRAY):
+        return _indices(p)
+    name = p.type.fullname if isinstance(p, Instance) else ""
+    if name in ("builtins.ellipsis", "types.EllipsisType"):
+        return ...
+    if name == "builtins.slice":
+        return slice(UNKNOWN, UNKNOWN, UNKNOWN)
+    if isinstance(p, LiteralType):
+        return value_of(p, expression, api)
+    if isinstance(p, TypeVarType) or is_whole(p):
+        return size_value(t, expression, api)
+    raise ValueUnknownError
+
+
+def _bound_of(expression: Expression, api: Checker) -> Any:
+    try:
+        return value_of(_type_of(expression, api), expression, api)
+    except ValueUnknownError:
+        return UNKNOWN
+
+
+def _indices(p: Type) -> Indices:
+    """Return the shape and kind of a tensor or an array used as an index.
+
+    Raises:
+        ValueUnknownError: It may or may not be a mask, or its rank is unknown.
+        DTypeError: Its dtype is neither integer nor bool.
+    """
+    parts = tensor_parts(p)
+    shape, dtype = (parts.shape, parts.dtype) if parts is not None else (p.args[0], p.args[1].args[0])  # type: ignore[attr-defined]  # an array
+    items, kind = shape_items(shape), get_proper_type(dtype)
+    if items is None or any(isinstance(item, Many) for item in items) or not isinstance(kind, Instance):
+        raise ValueUnknownError
+    letter = "b" if kind.type.has_base("numpy.bool") else "i" if kind.type.has_base("numpy.integer") else "?"
+    if letter == "?":
+        if kind.type.has_base("numpy.inexact"):
+            raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "index", dtype_name(kind), "integer or bool"))
+        raise ValueUnknownError
+    return Indices(shape=tuple(items), dtype=SimpleNamespace(kind=letter))
+
+
+def size_value(t: Type, expression: Expression | None, api: Checker) -> Size:
+    """Return a size, from its type or, if arithmetic has made that `int`, from the expression."""
+    size = size_of(t)
+    if size is not UNKNOWN or expression is None or isinstance(get_proper_type(t), AnyType):
+        return size
+    return _computed(expression, api)
+
+
+def _computed(expression: Expression, api: Checker) -> Size:
+    match expression:
+        case IntExpr(value=value):
+            return value
+        case UnaryExpr(op="-", expr=operand):
+            return _size(operand, api) * -1
+        case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
+            return _ARITHMETIC[sign](_size(left, api), _size(right, api))
+        case ConditionalExpr(if_expr=one, else_expr=other):
+            n, m = _size(one, api), _size(other, api)
+            return n if surely_same(n, m) else UNKNOWN
+        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
+            return _length(_type_of(operand, api))
+        case CallExpr(args=[operand]) if _converts(expression, api):
+            return _size(operand, api)
+        case MemberExpr(name="ndim" | "size" as name, expr=operand):
+            return _counted(_type_of(operand, api), name)
+        case NameExpr(node=Var(final_value=int(value))):
+            return value
+        case NameExpr(node=Var() as variable):
+            value = _settled(variable, api)
+            return _followed(expression, api) if value is None else _size(value, api)
+    return UNKNOWN
+
+
+def _followed(name: NameExpr, api: Checker) -> Size:
+    """Return the size of a name that is bound more than once, if all its possible values here are the same size."""
+    values = bound_last(name, api)
+    sizes = [_size(value, api) if _is_steady(value, api) else UNKNOWN for value in values]
+    return sizes[0] if sizes and all(surely_same(n, sizes[0]) for n in sizes) else UNKNOWN
+
+
+def _size(expression: Expression, api: Checker) -> Size:
+    return size_value(_type_of(expression, api), expression, api) if _is_plain(expression) else UNKNOWN
+
+
+def _is_plain(expression: Expression) -> bool:
+    """Return whether evaluating an expression again has no effect: no call but `len`."""
+    match expression:
+        case IntExpr() | NameExpr():
+            return True
+        case (
+            UnaryExpr(expr=operand)
+            | MemberExpr(expr=operand)
+            | CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand])
+        ):
+            return _is_plain(operand)
+        case OpExpr(left=left, right=right) | IndexExpr(base=left, index=right):
+            return _is_plain(left) and _is_plain(right)
+        case TupleExpr(items=items):
+            return all(map(_is_plain, items))
+        case ConditionalExpr(if_expr=one, else_expr=other):
+            return _is_plain(one) and _is_plain(other)
+    return False
+
+
+def _settled(variable: Var, api: Checker) -> Expression | None:
+    """Return the value that a name is bound to, if evaluating it now gives the same result."""
+    value, _ = bound_once(variable, api)
+    return value if value is not None and _is_steady(value, api) else None
+
+
+def _is_steady(value: Expression, api: Checker) -> bool:
+    """Return whether evaluating an expression now gives the same result as at its own position."""
+    return _is_plain(value) and all(_stays(name, api) for name in _names_in(value))
+
+
+def _stays(name: NameExpr, api: Checker) -> bool:
+    return not isinstance(name.node, Var) or name.node.is_final or bound_once(name.node, api)[1]
+
+
+def _names_in(expression: Any) -> Iterator[NameExpr]:
+    if isinstance(expression, NameExpr):
+        yield expression
+    for part in ("expr", "left", "right", "base", "index", "if_expr", "else_expr"):
+        inner = getattr(expression, part, None)
+        if isinstance(inner, Expression):
+            yield from _names_in(inner)
+    for inner in (*getattr(expression, "args", ()), *getattr(expression, "items", ())):
+        yield from _names_in(inner)
+
+
+def is_whole(t: Type) -> bool:
+    """Return whether a type is an integer of Python, of an enum or of NumPy; a bool is not."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname != "builtins.bool" and any(map(p.type.has_base, _WHOLE))
+
+
+def _converts(call: CallExpr, api: Checker) -> bool:
+    """Return whether a call converts an integer to another integer type, as `int(n)` and `np.int64(3)` do."""
+    made, given = (get_proper_type(_type_of(one, api)) for one in (call, *call.args))
+    name = getattr(call.callee, "fullname", "")
+    is_class = name == "builtins.int" or name.startswith("numpy.")
+    return is_class and is_whole(made) and (is_whole(given) or isinstance(given, TypeVarType))
+
+
+def _length(t: Type) -> Size:
+    """Return the `len` of a tensor or a tuple."""
+    p = get_proper_type(t)
+    parts = tensor_parts(p)
+    if parts is None:
+        return len(p.items) if isinstance(p, TupleType) and not any(map(_is_star, p.items)) else UNKNOWN
+    first = next(iter(shape_items(parts.shape) or ()), UNKNOWN)
+    return UNKNOWN if isinstance(first, Many) else first
+
+
+def _counted(t: Type, name: str) -> Size:
+    """Return the rank of a tensor, or the number of its elements."""
+    parts = tensor_parts(get_proper_type(t))
+    items = shape_items(parts.shape) if parts is not None else None
+    if items is None or any(isinstance(item, Many) for item in items):
+        return UNKNOWN
+    return len(items) if name == "ndim" else product(item for item in items if not isinstance(item, Many))
+
+
+def _tuple(p: TupleType, expression: Expression | None, api: Checker) -> Any:
+    if isinstance(expression, NameExpr) and isinstance(expression.node, Var):
+        expression = _settled(expression.node, api)
+    items = expression.items if isinstance(expression, TupleExpr) else []
+    written = [one for item in items for one in _standing_for(item, api)]
+    if len(written) != len(p.items):
+        written = [None] * len(p.items)
+    values: list[Any] = [
+        _star(item) if isinstance(item, UnpackType) else _item(item, part, api)
+        for item, part in zip(p.items, written, strict=True)
+    ]
+    if any(value is None for value in values):
+        return UnknownDims()
+    return _starred_dims(values) if any(isinstance(value, Many) for value in values) else tuple(values)
+
+
+def _starred_dims(items: list[Size | Many]) -> StarredDims:
+    dims = StarredDims()
+    dims.items = items
+    return dims
+
+
+def _item(item: Type, expression: Expression | None, api: Checker) -> Any:
+    return value_of(item, expression, api) if _is_nested(item) else size_value(item, expression, api)
+
+
+def _star(item: UnpackType) -> Many | None:
+    """Return the variable of `*Batch`; None for `*tuple[int, ...]`."""
+    inner = get_proper_type(item.type)
+    return Many(inner) if isinstance(inner, TypeVarTupleType) else None
+
+
+def _standing_for(item: Expression, api: Checker) -> list[Expression | None]:
+    """Return the expression of each item of a written tuple; None for the items that a star adds."""
+    if not isinstance(item, StarExpr):
+        return [item]
+    inner = get_proper_type(_type_of(item.expr, api))
+    return [None] * len(inner.items) if isinstance(inner, TupleType) else [None]
+
+
+def _is_star(item: Type) -> bool:
+    return isinstance(item, UnpackType)
+
+
+def _is_nested(item: Type) -> bool:
+    p = get_proper_type(item)
+    return isinstance(p, TupleType) or (
+        isinstance(p, Instance) and p.type.fullname in ("builtins.list", "builtins.float")
+    )
+
+
+def _type_of(expression: Expression, api: Checker) -> Type:
+    found: Type = api.get_expression_type(expression)
+    return found

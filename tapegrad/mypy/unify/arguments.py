@@ -1,0 +1,206 @@
+"""The arguments of a call: the type, the expression and the tensor parts of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mypy.maptype import map_instance_to_supertype
+from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, CallExpr, Expression, ListExpr, StarExpr, TupleExpr
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    ProperType,
+    TupleType,
+    Type,
+    TypeVarType,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
+
+from tapegrad.mypy.conversion import (
+    ARRAY,
+    Many,
+    TensorParts,
+    dtype_name,
+    is_size,
+    joined,
+    literal,
+    shape_items,
+    size_type,
+    tensor_parts,
+    unknown,
+)
+from tapegrad.mypy.mypy_api import make
+from tapegrad.mypy.scopes.rebinding import newest
+from tapegrad.mypy.scopes.values import ValueUnknownError, is_whole, size_value, value_of
+from tapegrad.mypy.unify.starred_shapes import is_star_of_sizes
+from tapegrad.sizes import Size, is_unknown
+
+if TYPE_CHECKING:
+    from mypy.plugin import FunctionContext, MethodContext
+
+    from tapegrad.autograd.op import Op
+
+_NUMBERS = ("builtins.int", "builtins.float", "numpy.generic")  # a bool is an int
+
+
+class Argument(NamedTuple):
+    """One argument: its type, its expression if there is one, and its parts if it is a tensor."""
+
+    type: Type
+    expression: Expression | None
+    tensor: TensorParts | None
+    starred: bool = False  # from a star: any number of arguments, of unknown types
+    keyword: str | None = None  # the name, for a keyword argument
+
+
+class Parts(NamedTuple):
+    """The tensors of a tuple or a list; if its length is unknown (`counted` is False), one type for all items."""
+
+    types: list[Type]
+    counted: bool
+
+
+def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[str, list[Argument]]:
+    """Return the arguments by parameter; an argument that comes from a star has an unknown type."""
+    return {
+        name: [_argument(*one, ctx.api) for one in zip(types, expressions, kinds, keywords, strict=True)]
+        for name, types, expressions, kinds, keywords in zip(
+            names, ctx.arg_types, ctx.args, ctx.arg_kinds, ctx.arg_names, strict=True
+        )
+        if types
+    }
+
+
+def _argument(t: Type, expression: Expression, kind: ArgKind, keyword: str | None, api: Any) -> Argument:
+    if kind in (ARG_STAR, ARG_STAR2):
+        return Argument(unknown(), None, None, starred=True)
+    parts = tensor_parts(joined(t))
+    if parts is None and isinstance(expression, CallExpr) and _is_array_of_any(t):
+        t = api.get_expression_type(expression)  # without the expected type: an expected array of Any yields Any
+    return Argument(t, expression, parts, keyword=keyword)
+
+
+def _is_array_of_any(t: Type) -> bool:
+    p = get_proper_type(t)
+    if not isinstance(p, Instance) or p.type.fullname != ARRAY:
+        return False
+    dtype = get_proper_type(p.args[1])
+    return not isinstance(dtype, Instance) or isinstance(get_proper_type(dtype.args[0]), AnyType)
+
+
+def together(ctx: MethodContext) -> Argument | None:
+    """Return separate size arguments as one tuple, as methods of NumPy take them; None if one is not a size."""
+    types: dict[tuple[Expression, int], Type] = {}  # mypy repeats a star for each item of the starred tuple
+    for t, expression, kind in zip(ctx.arg_types[0], ctx.args[0], ctx.arg_kinds[0], strict=True):
+        p = get_proper_type(t)
+        items = p.items if kind is ARG_STAR and isinstance(p, TupleType) else [unknown() if kind is ARG_STAR else t]
+        types |= {(expression, place): item for place, item in enumerate(items)}
+    if not all(is_star_of_sizes(one) or _is_count(one) for one in types.values()):
+        return None
+    kinds = dict(zip(ctx.args[0], ctx.arg_kinds[0], strict=True))
+    written = TupleExpr([StarExpr(one) if kind is ARG_STAR else one for one, kind in kinds.items()])
+    return Argument(TupleType([*types.values()], make(ctx.api)("builtins.tuple", [unknown()])), written, None)
+
+
+def _is_count(t: Type) -> bool:
+    p = literal(t)
+    return is_whole(p) or (is_size(p) and not (isinstance(p, LiteralType) and isinstance(p.value, bool)))
+
+
+def refined(argument: Argument, api: Any) -> Type:
+    """Return an argument's type, with the size known from its expression if the type has lost it."""
+    p = get_proper_type(argument.type)
+    if isinstance(p, Instance) and p.last_known_value is None and is_whole(p):
+        size = size_value(p, argument.expression, api)
+        return argument.type if is_unknown(size) else size_type(size, make(api))
+    return argument.type
+
+
+def known_value(actuals: list[Argument], api: Any) -> Any:
+    """Return the numbers or the string that an argument is.
+
+    Raises:
+        ValueUnknownError: The argument is left out, or part of it is unknown.
+    """
+    if not actuals:
+        raise ValueUnknownError
+    value = value_of(actuals[0].type, actuals[0].expression, api)
+    if not all(isinstance(part, int | str) for part in (value if isinstance(value, tuple) else (value,))):
+        raise ValueUnknownError
+    return value
+
+
+def listed(op: Op, name: str, actuals: list[Argument], api: Any) -> list[Parts]:
+    """Return the tensors in one sequence argument, or those given one by one for a starred parameter."""
+    if name != op.star:
+        return [_parts(argument, api) for argument in actuals]
+    return [Parts([argument.type for argument in actuals], counted=True)]
+
+
+def _parts(argument: Argument, api: Any) -> Parts:
+    p, expression = get_proper_type(argument.type), argument.expression
+    if isinstance(expression, ListExpr) and not any(isinstance(item, StarExpr) for item in expression.items):
+        return Parts(
+            [_newest_item(api.get_expression_type(item), item, api) for item in expression.items], counted=True
+        )
+    if isinstance(p, TupleType) and not any(isinstance(item, UnpackType) for item in p.items):
+        written = expression.items if isinstance(expression, TupleExpr) else []
+        written = written if len(written) == len(p.items) else [None] * len(p.items)
+        return Parts([_newest_item(t, item, api) for t, item in zip(p.items, written, strict=True)], counted=True)
+    items = _items(p)
+    if expression is not None and _tells_nothing(items):
+        items = _items(get_proper_type(api.get_expression_type(expression)))  # without the type the op expects
+    return Parts(items, counted=False)
+
+
+def _newest_item(t: Type, expression: Expression | None, api: Any) -> Type:
+    return joined(newest(t, expression, api))
+
+
+def _items(p: ProperType) -> list[Type]:
+    """Return the item type of a sequence, as a list of one."""
+    if isinstance(p, Instance):
+        for base in p.type.mro:
+            if base.fullname == "typing.Sequence":
+                return list(map(joined, map_instance_to_supertype(p, base).args))
+    return [unknown()]
+
+
+def _tells_nothing(items: list[Type]) -> bool:
+    parts = tensor_parts(items[0])
+    return parts is not None and all(isinstance(get_proper_type(part), AnyType) for part in parts)
+
+
+def operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | None:
+    """Return the sizes of an operand: a tensor, an array or a number, which has none; None if unknown."""
+    if parts is not None:
+        return shape_items(parts.shape)
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and p.type.fullname == ARRAY:
+        return shape_items(p.args[0]) if isinstance(get_proper_type(p.args[0]), TupleType) else None
+    return [] if numbers_in(p) else None
+
+
+def numbers_in(t: Type) -> list[Instance]:
+    """Return the classes of a number, several for a union; an empty list if the type may be something else.
+
+    The type may be a literal, a type variable or an enum member.
+    """
+    p = get_proper_type(t)
+    if isinstance(p, UnionType | TypeVarType):
+        items = p.items if isinstance(p, UnionType) else p.values or [p.upper_bound]
+        classes = list(map(numbers_in, items))
+        return [one for several in classes for one in several] if all(classes) else []
+    if isinstance(p, LiteralType):
+        p = p.fallback
+    return [p] if isinstance(p, Instance) and any(map(p.type.has_base, _NUMBERS)) else []
+
+
+def class_name(number: Instance) -> str:
+    """Return the name of a number's class at run time, where `NewType` makes no class."""
+    if number.type.has_base("numpy.generic"):
+        return dtype_name(number)
+    return next(base.name for base in number.type.mro if not base.is_newtype)

@@ -1,0 +1,37 @@
+"""The types of computed sizes: `Add[N, L[1]]` is the size N + 1 in an annotation."""
+
+from __future__ import annotations
+
+from typing import Any, Generic
+
+from typing_extensions import TypeAliasType, TypeVar
+
+N0 = TypeVar("N0", bound=int, default=Any)
+N1 = TypeVar("N1", bound=int, default=Any)
+
+
+# Other checkers see Any; the plugin reads the name before the alias expands and replaces it by an `Arithmetic`.
+Add = TypeAliasType("Add", Any, type_params=(N0, N1))
+"""`Add[N, M]` is the size N + M; each argument is a name, a literal, or another computed size."""
+Sub = TypeAliasType("Sub", Any, type_params=(N0, N1))
+"""`Sub[N, M]` is the size N - M; each argument is a name, a literal, or another computed size."""
+Mul = TypeAliasType("Mul", Any, type_params=(N0, N1))
+"""`Mul[N, M]` is the size N * M; each argument is a name, a literal, or another computed size."""
+FloorDiv = TypeAliasType("FloorDiv", Any, type_params=(N0, N1))
+"""`FloorDiv[N, M]` is the size N // M; each argument is a name, a literal, or another computed size."""
+
+
+class Arithmetic(int, Generic[N0, N1]):
+    """The type by which the plugin represents a computed size; it is never instantiated."""
+
+
+class Sum(Arithmetic[N0, N1]):
+    """The type to which the plugin expands `Add` and `Sub`."""
+
+
+class Product(Arithmetic[N0, N1]):
+    """The type to which the plugin expands `Mul`."""
+
+
+class Quotient(Arithmetic[N0, N1]):
+    """The type to which the plugin expands `FloorDiv`."""

@@ -1,0 +1,187 @@
+"""What shape rules are made of: checks of ranks and axes, broadcasting, windows, and how shapes are shown."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import combinations, zip_longest
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.sizes.algebra import (
+    UNKNOWN,
+    Dim,
+    Dims,
+    RankUnknownError,
+    Size,
+    UnknownDims,
+    surely_differ,
+    surely_less,
+    surely_same,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def show(dims: Iterable[Size]) -> str:
+    """Return sizes formatted like a Python tuple, with `?` for an unknown size."""
+    if isinstance(dims, UnknownDims):
+        return "(...)"
+    sizes = [str(size) for size in dims]
+    return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
+
+
+def at_least(rank: int, **operand: Dims) -> Dims:
+    """Return the operand's sizes after checking that its rank is at least `rank`."""
+    ((name, dims),) = operand.items()
+    if len(dims) < rank:
+        message = f"{name} {show(dims)} has rank {len(dims)} but needs at least {rank}"
+        raise ShapeError(message)
+    return dims
+
+
+def of_rank(rank: int, **operand: Dims) -> Dims:
+    """Return the operand's sizes after checking that its rank is `rank`."""
+    ((name, dims),) = operand.items()
+    if len(dims) != rank:
+        message = f"{name} {show(dims)} has rank {len(dims)}, not {rank}"
+        raise ShapeError(message)
+    return dims
+
+
+def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
+    """Return the shape to which all operands broadcast, by NumPy's rule: sizes align from the right, 1 matches any.
+
+    The `last` axes of each operand, such as those of a matrix, are left out.
+    """
+    leading = {name: sizes for name, dims in operands.items() if (sizes := dims[: max(len(dims) - last, 0)])}
+    if len(leading) < 2:
+        return next(iter(leading.values()), ())
+    for name, other in combinations(leading, 2):
+        pairs = zip(reversed(leading[name]), reversed(leading[other]), strict=False)
+        for back, (n, m) in enumerate(pairs, start=last + 1):
+            if n is not m and surely_differ(n, 1) and surely_differ(m, 1) and surely_differ(n, m):
+                message = (
+                    f"{name} {show(operands[name])} and {other} {show(operands[other])} do not broadcast: "
+                    f"axis -{back} is {n} in {name} but {m} in {other}"
+                )
+                raise ShapeError(message)
+    aligned = zip_longest(*(reversed(dims) for dims in leading.values()), fillvalue=1)
+    return tuple(reduce(_broadcast_size, sizes) for sizes in aligned)[::-1]
+
+
+def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1) -> Size:
+    """Return how many windows of `kernel` cells fit into `size` cells padded by `padding` on both sides.
+
+    The cells of a window are `dilation` apart.
+    """
+    padded, span = size + 2 * padding, dilation * (kernel - 1) + 1
+    if surely_less(padded, span):
+        around = f" with a padding of {padding}" if surely_less(0, padding) else ""
+        message = f"a window of {span} does not fit into {size} cells{around}"
+        raise ShapeError(message)
+    return (padded - span) // stride + 1
+
+
+def windows(
+    x: Dims, axis: int, kernels: Dims, strides: Dims, paddings: Dims | None = None, dilations: Dims | None = None
+) -> Dims:
+    """Return the number of windows along consecutive axes of `x` from `axis` on, each as in `window`."""
+    still, adjacent = (0,) * len(kernels), (1,) * len(kernels)
+    sizes = x[axis : axis + len(kernels)]
+    each = zip(sizes, kernels, strides, paddings or still, dilations or adjacent, strict=True)
+    counts: list[Size] = []
+    for size, kernel, stride, padding, dilation in each:
+        try:
+            counts.append(window(size, kernel, stride=stride, padding=padding, dilation=dilation))
+        except ShapeError as error:
+            message = f"{error} along axis {axis + len(counts)} of x {show(x)}"
+            raise ShapeError(message) from None
+    return tuple(counts)
+
+
+def covered(
+    count: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1, beyond: Size = 0
+) -> Size:
+    """Return how many cells `count` windows cover, plus `beyond`, minus `padding` on both sides.
+
+    It is the inverse of `window`: the least size with so many windows, and `window` of it is `count` as long as
+    `beyond` is below `stride`.
+    """
+    size = (count - 1) * stride + dilation * (kernel - 1) + 1 + beyond - 2 * padding
+    if surely_less(size, 1):
+        message = f"a padding of {padding} leaves {size} cells of {size + 2 * padding}"
+        raise ShapeError(message)
+    return size
+
+
+def product(dims: Iterable[Size]) -> Size:
+    """Return the number of elements of a shape; unknown if the rank is unknown."""
+    if isinstance(dims, UnknownDims):
+        return UNKNOWN
+    count: Size = 1
+    for size in dims:
+        count = count * size
+    return count
+
+
+def normal_axis(axis: SupportsIndex | Dim, dims: Dims, name: str = "x") -> int:
+    """Return `axis` counted from the front; raise RankUnknownError if it is symbolic."""
+    place = one_int(axis)
+    if isinstance(place, Dim):
+        raise RankUnknownError
+    if not -len(dims) <= place < len(dims):
+        message = f"axis {place} is out of range for {name} {show(dims)}"
+        raise ShapeError(message)
+    return place % len(dims)
+
+
+def normal_axes(axis: SupportsIndex | tuple[SupportsIndex, ...] | None, dims: Dims, name: str = "x") -> tuple[int, ...]:
+    """Return the axes of a NumPy `axis` argument, counted from the front; None means all."""
+    if axis is None:
+        return tuple(range(len(dims)))
+    axes = tuple(normal_axis(one, dims, name) for one in several_ints(axis))
+    if len(set(axes)) < len(axes):
+        message = f"axis {axis} names an axis of {name} {show(dims)} twice"
+        raise ShapeError(message)
+    return axes
+
+
+def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
+    """Return an axis or a count as a Python int or a `Dim`; a bool or an array is rejected.
+
+    Raises:
+        DTypeError: It is neither a Python nor a NumPy int.
+    """
+    if not is_int(number):
+        message = f"{name} is {number!r} but an int is expected"
+        raise DTypeError(message)
+    return number if isinstance(number, int | Dim) else int(number)
+
+
+def several_ints(numbers: Any, name: str = "axis") -> tuple[Any, ...]:
+    """Return the ints of an argument that is an int or a tuple of ints, such as axes or sizes, as a tuple.
+
+    Raises:
+        DTypeError: They are not ints.
+    """
+    several = numbers if isinstance(numbers, tuple) else (numbers,)
+    if not all(map(is_int, several)):
+        message = f"{name} is {numbers!r} but an int or a tuple of ints is expected"
+        raise DTypeError(message)
+    return tuple(map(one_int, several))
+
+
+def is_int(axis: object) -> bool:
+    """Return whether a value is an axis or a count: a Python or NumPy int, or a `Dim`, but not a bool."""
+    return type(axis) is int or isinstance(axis, Dim) or (isinstance(axis, Integral) and not isinstance(axis, bool))
+
+
+def _broadcast_size(n: Size, m: Size) -> Size:
+    if n is m or surely_same(n, m) or surely_same(m, 1):
+        return n
+    if surely_same(n, 1):
+        return m
+    # A size that is surely not 1 is the result: the other one is equal to it or 1. The value of a name may be 1.
+    return next((size for size in (n, m) if isinstance(size, int) or surely_less(1, size)), UNKNOWN)

@@ -1,0 +1,255 @@
+"""BufferPool for large results: one is used again when nobody can see into it, and never before."""
+
+from __future__ import annotations
+
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad import nn, optim
+from tapegrad.engines.numpy import buffers
+from tapegrad.engines.numpy.buffers import BUFFERS, BufferPool, accumulate
+
+LARGE = (512, 513)  # a million bytes of float32
+
+
+def place_of(x: Any) -> int:
+    return int(x.__array_interface__["data"][0])
+
+
+def test_a_room_that_nobody_sees_is_used_again() -> None:
+    pool = BufferPool()
+    first = pool.empty(LARGE, np.float32)
+    place = place_of(first)
+
+    del first
+    again = pool.empty((513, 512), np.int32)
+
+    assert (place_of(again), again.shape) == (place, (513, 512))
+    assert again.dtype == np.int32
+    assert again.flags.c_contiguous
+    assert again.flags.writeable
+
+
+LOOKS: dict[str, Any] = {
+    "itself": lambda x: x,
+    "rows": lambda x: x[5:],
+    "columns": lambda x: x.T[3:5],
+    "other numbers": lambda x: x[3, 4:5].view(np.int32),
+    "repeated": lambda x: np.broadcast_to(x[0], (2, 513)),
+    "windows": lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, axis=0),
+    "buffer": lambda x: np.frombuffer(x, np.uint8, 8),
+    "capsule": lambda x: x.__dlpack__(),
+    "taken over": np.from_dlpack,
+    "in a list": lambda x: [x],
+    "memory": memoryview,
+    "tensor": tg.node,
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=list(LOOKS))
+def test_a_room_that_somebody_sees_is_nobody_elses(look: Any) -> None:
+    pool = BufferPool()
+    first = pool.empty(LARGE, np.float32)
+    place = place_of(first)
+    seen = look(first)
+
+    del first
+    gc.collect()
+    others = [pool.empty(LARGE, np.float32) for _ in range(3)]
+
+    assert place not in map(place_of, others)
+    del seen
+    gc.collect()
+    assert place_of(pool.empty(LARGE, np.float32)) == place
+
+
+def test_small_arrays_come_from_the_allocator() -> None:
+    pool = BufferPool()
+
+    x = pool.empty((3, 4), np.float32)
+
+    assert x.flags.owndata
+    assert pool.nbytes == 0
+
+
+def test_no_more_stays_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffers, "_ALL", 5 << 20)
+    pool = BufferPool()
+
+    held = [pool.empty((1 << 20,), np.uint8) for _ in range(7)]
+
+    assert pool.nbytes == 5 << 20
+    assert [x.flags.owndata for x in held] == [False] * 5 + [True] * 2
+    assert len(set(map(place_of, held))) == 7
+    del held
+    other = pool.empty((3 << 20,), np.uint8)  # makes space: the buffers before it are in nobody's way any more
+    assert not other.flags.owndata
+    assert pool.nbytes == 5 << 20
+    assert pool.empty((6 << 20,), np.uint8).flags.owndata
+    pool.clear()
+    assert pool.nbytes == 0
+
+
+def test_a_like_array_has_the_axes_in_the_same_order_in_memory() -> None:
+    x = np.empty((4, 64, 63, 65), np.float32).transpose(0, 3, 1, 2)
+
+    y, counts, small = BUFFERS.empty_like(x), BUFFERS.empty_like(x, np.int64), BUFFERS.empty_like(x[:1, :2])
+
+    assert y.strides == x.strides
+    assert counts.strides == tuple(2 * step for step in x.strides)
+    assert small.strides == np.empty_like(x[:1, :2]).strides
+    assert BUFFERS.empty_like(x, shape=(3, 5, 2, 7)).strides == (280, 4, 140, 20)
+
+
+def test_threads_share_no_room() -> None:
+    pool = BufferPool()
+
+    def work(number: int) -> bool:
+        for _ in range(200):
+            x = pool.empty(LARGE, np.float32)
+            x[:] = number
+            if not (x == number).all():
+                return False
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(work, range(4)))
+
+
+def test_what_a_user_holds_stays_as_it_was_through_training() -> None:
+    images = tg.uniform((16, 3, 32, 30), rng=0)
+    model = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1, rng=1), nn.ReLU(), nn.MaxPool2d(2), nn.BatchNorm2d(16))
+    opt = optim.SGD(model, lr=0.1)
+    held, copies = [], []
+
+    for _ in range(4):
+        y = model(images.trace())
+        first = tg.relu(tg.conv2d(images, model[0].weight, padding=1))
+        kept = [first, y.detach(), tg.softmax(first, 1)[:, :2]]
+        grads = tg.square(y).mean().backward(wrt=[model, images])
+        kept.append(grads[images])
+        held += [x.numpy() for x in kept]
+        copies += [x.numpy(copy=True) for x in kept]
+        opt.step(grads, allow_unused=True)
+
+    assert BUFFERS.nbytes > 0
+    for now, then in zip(held, copies, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_steps_of_training_need_no_more_rooms_than_the_first_few() -> None:
+    BUFFERS.clear()
+    images, w = tg.uniform((16, 3, 32, 30), rng=0), tg.uniform((16, 3, 3, 3), rng=1)
+    counts = []
+
+    for _ in range(6):
+        y = tg.max_pool2d(tg.relu(tg.conv2d(images, w.trace())), 2)
+        y.sum().backward()
+        counts.append(BUFFERS.nbytes)
+
+    assert counts[1] == counts[-1] > 0
+
+
+def in_a_room(shape: tuple[int, ...]) -> Any:
+    array = BUFFERS.empty(shape, np.float32)
+    array.fill(1)
+    return array
+
+
+OWNED: dict[str, Any] = {
+    "memory of its own": lambda: np.ones(LARGE, np.float32),
+    "a buffer": lambda: in_a_room(LARGE),
+    "another shape of what nobody holds": lambda: np.ones((513, 512), np.float32).T,
+}
+
+
+@pytest.mark.parametrize("made", OWNED.values(), ids=OWNED)
+def test_a_sum_that_nobody_else_sees_grows_in_its_place(made: Any) -> None:
+    values = {"x": made()}
+    place = place_of(values["x"])
+
+    total = accumulate(values, "x", np.full(LARGE, 2, np.float32))
+
+    assert place_of(total) == place
+    assert (total == 3).all()
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize("made", [OWNED["memory of its own"], OWNED["a buffer"]], ids=["memory of its own", "a buffer"])
+def test_a_sum_that_somebody_sees_stays_as_it_was(made: Any, look: Any) -> None:
+    values = {"x": made()}
+    place, seen = place_of(values["x"]), look(values["x"])
+
+    total = accumulate(values, "x", np.full(LARGE, 2, np.float32))
+
+    assert place_of(total) != place
+    assert (total == 3).all()
+    assert (values["x"] == 1).all()
+    del seen
+
+
+def test_a_sum_in_memory_that_another_array_shares_stays_as_it_was() -> None:
+    memory = np.ones((513, 512), np.float32)
+    values = {"x": memory.T}
+
+    total = accumulate(values, "x", np.full(LARGE, 2, np.float32))
+
+    assert (total == 3).all()
+    assert (memory == 1).all()
+
+
+NOT_ALIKE: dict[str, Any] = {
+    "rows that broadcast": np.ones(LARGE[1], np.float32),
+    "float64": np.ones(LARGE),
+    "a number": np.float32(1),
+}
+
+
+@pytest.mark.parametrize("x", NOT_ALIKE.values(), ids=NOT_ALIKE)
+def test_a_sum_of_what_is_not_alike_is_numpys(x: Any) -> None:
+    values = {"x": np.ones(LARGE, np.float32)}
+    before = values["x"].copy()
+
+    total = accumulate(values, "x", x)
+
+    assert total.dtype == (before + x).dtype
+    np.testing.assert_array_equal(total, before + x)
+    np.testing.assert_array_equal(values["x"], before)
+
+
+def test_memory_that_cannot_be_written_to_is_left_alone() -> None:
+    values = {"x": np.broadcast_to(np.float32(1), LARGE)}
+
+    total = accumulate(values, "x", np.ones(LARGE, np.float32))
+
+    assert (total == 2).all()
+    assert (values["x"] == 1).all()
+
+
+def test_the_seed_and_the_gradients_of_two_operands_stay_apart() -> None:
+    seed = tg.ones(LARGE)
+    x = tg.ones(LARGE)
+    h, y = x.trace(), tg.ones(LARGE)
+
+    grads = (h + y + h + h).backward(wrt=(x, y), seed=seed)
+
+    assert (grads[x].numpy() == 3).all()
+    assert (grads[y].numpy() == 1).all()
+    assert (seed.numpy() == 1).all()
+
+
+def test_gradients_that_somebody_holds_stay_as_they_are_when_others_are_added() -> None:
+    x = tg.ones(LARGE)
+    total = (x.trace() * 2.0).sum().backward()
+    held, array = total[x], total[x].numpy()
+
+    (x.trace(grads=total) * 3.0).sum().backward()
+
+    assert (total[x].numpy() == 5).all()
+    assert (held.numpy() == 2).all()
+    assert (array == 2).all()

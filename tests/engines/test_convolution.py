@@ -1,0 +1,148 @@
+"""Convolution in NumPy: every way to compute one gives what the formula says, and leaves channels last in memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tapegrad.engines import ConvWindow
+from tapegrad.engines.numpy import convolution
+from tapegrad.engines.numpy.convolution import convolve
+from tapegrad.ops import avg_pool2d, conv2d, max_pool2d, relu, tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(params=["at once", "row by row"])
+def at_a_time(request: Any, monkeypatch: Any) -> Iterator[str]:
+    """Gather all rows at once, as in small convolutions, or one at a time, as far as it goes in large ones."""
+    if request.param == "row by row":
+        monkeypatch.setattr(convolution, "_BYTES", 1)
+        monkeypatch.setattr(convolution, "_PLACES", 1)
+    convolution._planned.cache_clear()
+    yield request.param
+    convolution._planned.cache_clear()
+
+
+def by_the_formula(x: Any, w: Any, slide: ConvWindow) -> Any:
+    """Add up x_j w_k wherever r j + b = s i + d k."""
+    y = np.zeros((len(x), x.shape[1], w.shape[1], *slide.sizes))
+    for i in np.ndindex(*slide.sizes):
+        for k in np.ndindex(*w.shape[3:]):
+            met = [divmod(s * m + d * e - b, r) for m, e, s, d, r, b in zip(i, k, *slide[1:], strict=True)]
+            j = [cell for cell, rest in met if rest == 0]
+            if len(j) == len(met) and all(0 <= cell < size for cell, size in zip(j, x.shape[3:], strict=True)):
+                y[..., *i] += np.einsum("ngc,goc->ngo", x[..., *j], w[..., *k])
+    return y
+
+
+def drawn(rng: Any, least: int = 1) -> tuple[Any, Any, ConvWindow]:
+    """Draw cells, kernels and a slide; some windows may lie outside."""
+    rank, groups = int(rng.integers(least, 4)), int(rng.integers(1, 3))
+
+    def numbers(low: int, high: int) -> tuple[int, ...]:
+        return tuple(map(int, rng.integers(low, high, rank)))
+
+    x = rng.normal(size=(2, groups, 3, *numbers(3, 8)))
+    w = rng.normal(size=(groups, 4, 3, *numbers(1, 4)))
+    return x, w, ConvWindow(numbers(1, 6), numbers(1, 4), numbers(1, 3), numbers(1, 4), numbers(-1, 3))
+
+
+@pytest.mark.usefixtures("at_a_time")
+@pytest.mark.parametrize("spread", [1, 2])
+def test_short_lines_under_short_kernels_are_met_at_every_stride(spread: int) -> None:
+    rng = np.random.default_rng(0)
+    for cells, kernel, places, stride, before in np.ndindex(7, 3, 4, 4, 2):
+        x, w = rng.normal(size=(2, 1, 3, cells + 1)), rng.normal(size=(1, 4, 3, kernel + 1))
+        slide = ConvWindow((places + 1,), (stride + 1,), (1,), (spread,), (before,))
+
+        np.testing.assert_allclose(convolve(x, w, slide), by_the_formula(x, w, slide), atol=1e-12)
+
+
+@pytest.mark.usefixtures("at_a_time")
+@pytest.mark.parametrize("seed", range(60))
+def test_values_are_those_of_the_formula(seed: int) -> None:
+    x, w, slide = drawn(np.random.default_rng(seed))
+
+    np.testing.assert_allclose(convolve(x, w, slide), by_the_formula(x, w, slide), atol=1e-12)
+
+
+@pytest.mark.usefixtures("at_a_time")
+@pytest.mark.parametrize("seed", range(40))
+def test_either_product_gives_the_values_of_the_other(seed: int) -> None:
+    x, w, slide = drawn(np.random.default_rng(seed), least=2)
+
+    expected = by_the_formula(x, w, slide)
+    np.testing.assert_allclose(convolution._by_places(x, w, slide), expected, atol=1e-12)
+    np.testing.assert_allclose(convolution._by_elements(x, w, slide), expected, atol=1e-12)
+    np.testing.assert_allclose(convolution._by_elements(x, w, slide, is_exact=True), expected, atol=1e-12)
+
+
+@pytest.mark.usefixtures("at_a_time")
+@pytest.mark.parametrize("place", [(0, 0), (0, 5), (3, 0), (6, 5)])
+def test_an_infinity_reaches_what_sees_it_only(place: Any) -> None:
+    # Windows at the end of a row are computed as if they reached into the next: 0 times infinity would be NaN.
+    x: Any = np.random.default_rng(0).normal(size=(2, 3, 7, 6)).astype(np.float32)
+    x[1, 2][place] = np.inf
+    w = np.ones((4, 3, 3, 2), np.float32)
+
+    y = conv2d(tensor(x), (kernels := tensor(w)).trace())
+    dw = y.backward(seed=tensor(np.ones(y.shape, np.float32)))[kernels]
+
+    rows, columns = place
+    sees = np.zeros((5, 5), np.bool_)
+    sees[max(0, rows - 2) : rows + 1, max(0, columns - 1) : columns + 1] = True
+    np.testing.assert_array_equal(np.isinf(y.numpy()[1]), np.broadcast_to(sees, (4, 5, 5)))
+    assert np.isfinite(y.numpy()[0]).all()
+    reached = np.zeros((3, 3, 2), np.bool_)
+    reached[2] = [[0 <= rows - k < 5 and 0 <= columns - j < 5 for j in range(2)] for k in range(3)]
+    np.testing.assert_array_equal(np.isinf(dw.numpy()), np.broadcast_to(reached, (4, 3, 3, 2)))
+    assert not np.isnan(dw.numpy()).any()
+
+
+def test_a_long_line_under_a_long_kernel_is_not_laid_out_window_by_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convolution, "_TOO_MANY", 1 << 20)
+    convolution._planned.cache_clear()
+    x, w = np.ones((1, 1, 16, 600)), np.ones((1, 64, 16, 101))  # 6 MiB of windows
+
+    tracemalloc.start()
+    y = convolve(x, w, ConvWindow((500,), (1,), (1,), (1,), (0,)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    convolution._planned.cache_clear()
+
+    np.testing.assert_allclose(y, 16 * 101)
+    assert peak < 2 << 20
+
+
+def channels_stand_last(x: Any) -> bool:
+    strides = x.data.strides
+    return bool(strides[1] == x.data.itemsize and strides[0] > strides[2] > strides[3] > strides[1])
+
+
+def test_a_stack_of_convolutions_keeps_channels_last_in_memory() -> None:
+    rng = np.random.default_rng(0)
+    x = tensor(rng.normal(size=(2, 3, 16, 15)))
+    first, bias = tensor(rng.normal(size=(4, 3, 3, 3))), tensor(rng.normal(size=(4, 1, 1)))
+    second = tensor(rng.normal(size=(6, 4, 3, 2)))
+
+    h = conv2d(x, first, padding=1) + bias
+    pooled = max_pool2d(relu(h), 2, padding=1)
+    y = avg_pool2d(conv2d(pooled, second), 2)
+
+    assert all(map(channels_stand_last, (h, relu(h), pooled, y)))
+
+
+def test_gradients_of_a_stack_keep_channels_last_in_memory() -> None:
+    rng = np.random.default_rng(0)
+    x, first = tensor(rng.normal(size=(2, 3, 16, 15))), tensor(rng.normal(size=(4, 3, 3, 3)))
+    h = conv2d(x, first, padding=1)
+
+    pooled = max_pool2d(relu(h.trace()), 3, stride=2, padding=1)
+    dh = pooled.backward(seed=tensor(rng.normal(size=pooled.shape)))[h]
+
+    assert channels_stand_last(dh)

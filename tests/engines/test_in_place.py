@@ -1,0 +1,109 @@
+"""Changes in place: of arrays that nobody else sees, by functions of which nobody sees a half."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapegrad.engines import engine
+from tapegrad.engines.numba import engine as fast
+from tapegrad.engines.numba.engine import use_fast
+from tapegrad.engines.numpy.buffers import BUFFERS, is_of_its_own, unseen
+from tapegrad.engines.numpy.threads import set_threads
+
+changes: Any = pytest.importorskip("tapegrad.engines.numba.in_place").changes  # which needs numba
+
+
+@pytest.fixture(autouse=True)
+def _with_kernels() -> Iterator[None]:
+    set_threads(2)
+    use_fast(is_on=True)
+    yield
+    use_fast(is_on=True)
+    set_threads(None)
+
+
+OWN: dict[str, Any] = {"own": lambda: np.ones(3), "room": lambda: BUFFERS.empty((512, 513), np.float32)}
+
+
+@pytest.mark.parametrize("made_of", OWN.values(), ids=OWN)
+def test_nobody_sees_what_its_holders_know_of(made_of: Any) -> None:
+    array = made_of()
+    assert is_of_its_own(array)
+
+    deque(unseen([array], [1]), 0)  # the name
+
+    for references in (0, 2):
+        with pytest.raises(KeyError):
+            deque(unseen([array], [references]), 0)
+
+
+def test_other_engines_change_nothing() -> None:
+    use_fast(is_on=False)
+
+    assert engine(np.ones(3)).changes(lambda x: x + 1, [[np.ones(1 << 20)]], [0]) is None
+
+
+def made(*calls: tuple[Any, ...]) -> None:
+    for function, *arguments in calls:
+        function(*arguments)
+
+
+def test_each_set_of_arrays_gives_place_to_its_own_results() -> None:
+    rows = [[np.full(shape, k, np.float32) for k in (1, 2, 3)] for shape in ((3, 5), (7,))]
+
+    calls = changes(lambda x, y, z: (x * y, z + 0.5), rows, [0, 2])
+    before = [[array.max() for array in row] for row in rows]
+    made(*calls)
+
+    assert before == [[1, 2, 3]] * 2
+    for row in rows:
+        assert [{*array.ravel().tolist()} for array in row] == [{2.0}, {2.0}, {3.5}]
+
+
+def test_what_stays_as_it_is_gives_place_to_nothing() -> None:
+    x, y = np.ones(5), np.full(5, 2.0)
+
+    made(*changes(lambda x, y: (x, x + y), [[x, y]], [0, 1]))
+
+    assert (x.tolist(), y.tolist()) == ([1.0] * 5, [3.0] * 5)
+
+
+def test_one_number_everywhere_need_not_lie_in_a_row() -> None:
+    x, number = np.arange(5.0), np.broadcast_to(np.float64(0.5), (5,))
+
+    made(*changes(lambda x, y: x + y, [[x, number]], [0]))
+
+    assert x.tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
+
+
+REJECTED: dict[str, tuple[Any, Any, list[int]]] = {
+    "columns before rows beside it": (lambda x, y: x + y, [np.ones((3, 5)), np.ones((5, 3)).T], [0]),
+    "columns before rows": (lambda x, y: x + y, [np.ones((5, 3)).T, np.ones((3, 5))], [0]),
+    "one result in two places": (lambda x, y: (x + y, x + y), [np.ones(5), np.ones(5)], [0, 1]),
+    "arrays that change places": (lambda x, y: (y, x), [np.ones(5), np.ones(5)], [0, 1]),
+    "what is not read": (lambda x, _: (x + 1, x + 2), [np.ones(5), np.ones(5)], [0, 1]),
+    "another dtype": (lambda x, y: x > y, [np.ones(5), np.ones(5)], [0]),
+    "what no kernel is written of": (lambda x, y: x + engine(y).map("floor", y), [np.ones(5), np.ones(5)], [0]),
+}
+
+
+@pytest.mark.parametrize(("function", "arrays", "where"), REJECTED.values(), ids=REJECTED)
+def test_what_cannot_be_changed_is_left_alone(function: Any, arrays: Any, where: list[int]) -> None:
+    assert changes(function, [arrays], where) is None
+
+
+def test_small_arrays_are_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.ones(10)
+    assert engine(x).changes(lambda x: x + 1, [[x]], [0]) is None
+    monkeypatch.setattr(fast, "_UPDATES", 1)
+
+    calls = engine(x).changes(lambda x: x + 1, [[x]], [0])
+
+    assert calls is not None
+    made(*calls)
+    assert x.tolist() == [2.0] * 10

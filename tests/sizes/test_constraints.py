@@ -1,0 +1,63 @@
+"""What the numbers of a layer must be to each other, by the class that asks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tapegrad.errors import ShapeError
+from tapegrad.sizes.constraints import CHECKS, check_groups, check_heads, check_same
+
+
+def test_heads_share_a_width_without_a_rest() -> None:
+    check_heads(12, 3)
+    check_heads(3, 3)
+
+    with pytest.raises(ShapeError, match=r"^MultiHeadAttention: 5 heads do not divide the width 12$"):
+        check_heads(12, 5)
+
+
+def test_groups_share_all_channels_without_a_rest() -> None:
+    check_groups("Conv2d", 1, 3, 5)
+    check_groups("Conv2d", 2, 4, 6)
+
+    for groups, channels, wrong in ((2, (4, 5), 5), (2, (3, 4), 3), (0, (4, 4), 4), (-2, (4, 4), 4)):
+        message = rf"^Conv2d: {groups} groups do not divide {wrong} channels$"
+        with pytest.raises(ShapeError, match=message):
+            check_groups("Conv2d", groups, *channels)
+
+
+def test_padding_keeps_the_sizes_only_beside_a_stride_of_1() -> None:
+    for padding, stride in (("same", 1), ("same", (1, 1)), ("valid", 2), (3, (2, 1))):
+        check_same("Conv2d", padding, stride)
+
+    with pytest.raises(ShapeError, match=r"^Conv2d: padding 'same' needs a stride of 1, not 2$"):
+        check_same("Conv2d", "same", 2)
+    with pytest.raises(ShapeError, match=r"^Conv2d: padding 'same' needs a stride of 1, not \(1, 2\)$"):
+        check_same("Conv2d", "same", (1, 2))
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKS if ".conv" in name])
+def test_a_convolution_asks_for_both_of_its_sides(name: str) -> None:
+    layer, check = name.rpartition(".")[2], CHECKS[name][0]
+    check(in_channels=4, out_channels=6, groups=2)
+
+    for sides, wrong in (((4, 5), 5), ((3, 4), 3)):
+        with pytest.raises(ShapeError, match=rf"^{layer}: 2 groups do not divide {wrong} channels$"):
+            check(*sides, groups=2)
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKS if name.startswith("tapegrad.nn.conv.")])
+def test_a_convolution_asks_for_a_stride_that_its_padding_allows(name: str) -> None:
+    layer, check = name.rpartition(".")[2], CHECKS[name][1]
+    check(padding="same", stride=1)
+
+    with pytest.raises(ShapeError, match=rf"^{layer}: padding 'same' needs a stride of 1, not 3$"):
+        check(padding="same", stride=3)
+
+
+def test_a_group_norm_asks_for_its_channels() -> None:
+    (check,) = CHECKS["tapegrad.nn.norm.GroupNorm"]
+    check(groups=2, channels=6)
+
+    with pytest.raises(ShapeError, match=r"^GroupNorm: 2 groups do not divide 5 channels$"):
+        check(groups=2, channels=5)
