@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad import ops
-from tapegrad.autograd.op import IMPLEMENTATIONS
+from tapegrad.autograd.registry import IMPLEMENTATIONS
 from tapegrad.autograd.tape import Checkpointing
 from tapegrad.checkpoint import NoCheckpointing
 from tapegrad.engines import Backend, engine, register

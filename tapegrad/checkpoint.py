@@ -24,7 +24,7 @@ from tapegrad.errors.messages import with_article
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.sizes import show
 from tapegrad.tensor import Tensor
-from tapegrad.tensor.nodes import Lazy
+from tapegrad.tensor.nodes import Lazy, set_lazy, set_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -189,7 +189,7 @@ def _run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return result
 
 
-class Emptied(Lazy[Any, Any]):
+class Recomputed(Lazy[Any, Any]):
     """A node without its value: the first read computes the value, which is kept until its backward step has run.
 
     An op's closure refers to the node before the tape knows whether to save the value. So the node stays the same
@@ -313,10 +313,7 @@ def _empty(
     forgetting = _again(out, recipe) if recipe.taped else _forgetting(out, backward)
     forgetting.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for the tape's repr
     entries[-1] = (time, out, inputs, forgetting)
-    node: Any = out
-    del node.data
-    node.__class__ = Emptied
-    node.node = recipe
+    set_lazy(out, Recomputed, recipe)
 
 
 def _forgetting(out: Any, backward: Pullback) -> Pullback:
@@ -369,12 +366,12 @@ def _held(value: Any, seen: set[int]) -> Iterator[Any]:
                 yield from _held(cell.cell_contents, seen)
 
 
-def _computed(node: Emptied) -> Any:
+def _computed(node: Recomputed) -> Any:
     """Compute a value and the missing values that it depends on, without recursion: a chain may be very long."""
     pending: list[Any] = [node]
     while pending:
         x = pending[-1]
-        missing = [y for y in x.node.operands if isinstance(y, Emptied) and y.is_missing()]
+        missing = [y for y in x.node.operands if isinstance(y, Recomputed) and y.is_missing()]
         if missing:
             pending += missing
         else:
@@ -410,10 +407,8 @@ def _is_of_a_module(value: Any) -> bool:
 def _fill(y: Any) -> None:
     """Restore the value of a segment's output for good."""
     out = y.node if y.owns_tape else y
-    if isinstance(out, Emptied):
-        del out.node
-        out.__class__ = Tensor  # type: ignore[assignment]  # a plain tensor again
-        out.data = y.data
+    if isinstance(out, Recomputed):
+        set_plain(out, y.data)
 
 
 def _tensors(value: Any) -> Iterator[Any]:

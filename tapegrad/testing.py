@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tapegrad.autodiff import Autodiff
-from tapegrad.autograd.op import IMPLEMENTATIONS, OPS
+from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS
 from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.errors.tracebacks import public_api

@@ -23,7 +23,7 @@ from hypothesis import settings
 os.environ.setdefault("TAPEGRAD_CHECK_RULES", "1")
 
 from tapegrad import errors, ops, testing
-from tapegrad.autograd.op import IMPLEMENTATIONS, OPS, Op
+from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS, Op
 from tapegrad.project.reports import DROPPED
 from tapegrad.tensor import Tensor
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import tapegrad as tg
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.errors import TapegradError
 
 resource: Any = pytest.importorskip("resource", reason="limits memory as POSIX does")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tapegrad import ops
-from tapegrad.autograd.op import OPS, _calling
+from tapegrad.autograd.op import _with_explanation
+from tapegrad.autograd.registry import OPS
 from tapegrad.errors import DTypeError
 
 X = ops.normal((2, 3), rng=0)
@@ -65,7 +66,7 @@ SENTENCE = re.compile(r"\w+: ax[ei]s is .* but (an int|an int or a tuple of ints
 
 def called(name: str, place: str, axis: object) -> Any:
     args, options = CALLED.get(name, ((X,), {}))
-    call = _calling(OPS[name].function, OPS[name])  # without the rule in front, which is there in tests only
+    call = _with_explanation(OPS[name].function, OPS[name])  # without the rule in front, which is there in tests only
     return call(*args, **{**options, place: axis})
 
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.errors import DTypeError, ShapeError
 from tests.mypy.test_differential import Drawn
 from tests.test_programs import FEW, HALF, NAMES, Program, flat, plain, programs

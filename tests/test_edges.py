@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.errors import DTypeError, ShapeError, SingularError
 
 NAMES = sorted(name for name, entry in OPS.items() if entry.function.__module__.startswith("tapegrad.ops."))

@@ -13,7 +13,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import OwnedTape, Tensor, fused, nn, tapem
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.engines import engine
 from tapegrad.engines.numba.engine import use_fast
 from tapegrad.engines.trace import Trace

@@ -21,7 +21,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import nn, optim, tapem
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.engines import bfloat16 as half  # the ops enter themselves in their table
 from tapegrad.engines.interface import Backend, Elementwise, Pairwise
 from tapegrad.engines.numpy.half import Half, Halves

@@ -16,7 +16,7 @@ import pytest
 
 import tapegrad
 from tapegrad import ops
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.tensor import node
 
 PROGRAMS = Path(__file__).parent.parent / "typecheck"

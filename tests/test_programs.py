@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, assume, event, given, settings
 from hypothesis import strategies as st
 
 import tapegrad as tg
-from tapegrad.autograd.op import OPS, Op
+from tapegrad.autograd.registry import OPS, Op
 from tapegrad.checkpoint import BalancedCheckpointing
 from tapegrad.errors import SingularError
 from tapegrad.tensor import Tensor, node

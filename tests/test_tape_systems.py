@@ -14,7 +14,7 @@ import pytest
 
 from tapegrad import ops, tapem
 from tapegrad.autodiff import Autodiff
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.autograd.tape import GradientTape
 from tapegrad.slot_tape import SlotTape
 from tapegrad.tensor import node

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tapegrad import ops
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 
 UFUNCS = sorted({value.__name__: value for value in vars(np).values() if isinstance(value, np.ufunc)})
 OTHER_NAMES = {

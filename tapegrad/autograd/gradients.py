@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
 
 from typing_extensions import TypeVar, deprecated, override
 
-from tapegrad.autograd import tape_repr
+from tapegrad.autograd import gradient_norms, tape_repr
+from tapegrad.autograd.gradient_norms import array_of
 from tapegrad.engines import engine
 from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.errors import DTypeError, ShapeError, TapeError, TapegradError, messages
@@ -207,7 +207,7 @@ class Gradients:
 
     def norm(self) -> float:
         r"""Return the 2-norm of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
-        return math.hypot(*map(_length, self.values_by_node.values()))
+        return gradient_norms.norm(self.values_by_node.values())
 
     @public_api
     def norms(self, module: HasParameters) -> dict[str, float]:
@@ -220,11 +220,13 @@ class Gradients:
             module: The module with the parameters.
         """
         values = self.values_by_node
-        return {path: _length(values[node]) for path, node in module.parameters().items() if node in values}
+        return {
+            path: gradient_norms.length(values[node]) for path, node in module.parameters().items() if node in values
+        }
 
     def is_finite(self) -> bool:
         """Return whether all gradients are free of infinities and NaNs."""
-        return all(math.isfinite(float(array.min(initial=0)) + float(array.max(initial=0))) for array in self._arrays())
+        return all(map(gradient_norms.is_finite, self.values_by_node.values()))
 
     @public_api
     def clip_norm(self, limit: float) -> Gradients:
@@ -245,13 +247,7 @@ class Gradients:
             algorithm 1; PyTorch adds 1e-6 to the norm, so that its result stays slightly below the limit.
         """
         check_range("clip_norm", "limit", limit, "above 0", lambda limit: limit > 0)
-        if any(hasattr(_array(value), "like") for value in self.values_by_node.values()):
-            return self._shrunk(limit)
-        norm = self.norm()
-        if norm <= limit:
-            return self._mapped(lambda value: value)
-        factor = limit / norm if math.isfinite(norm) else math.nan
-        return self._mapped(lambda value: value * factor)
+        return self._mapped(gradient_norms.scaling(self.values_by_node.values(), limit))
 
     @public_api
     def clip_value(self, limit: float) -> Gradients:
@@ -265,26 +261,12 @@ class Gradients:
             DTypeError: `limit` is not a number.
         """
         check_range("clip_value", "limit", limit, "above 0", lambda limit: limit > 0)
-        return self._mapped(lambda value: _array(value).clip(-limit, limit))
-
-    def _shrunk(self, limit: float) -> Gradients:
-        """Clip the norm while `jit` traces, when values are not available."""
-        import numpy as np
-
-        arrays = [_array(value) for value in self.values_by_node.values()]
-        wide = [array.astype(np.float64) for array in arrays]
-        norm: Any = sum((array * array).sum() for array in wide) ** 0.5
-        finite: Any = np.where(np.isfinite(norm), limit / norm, math.nan)
-        factor: Any = np.where(norm <= limit, 1.0, finite)
-        return self._mapped(lambda value: value * factor.astype(_array(value).dtype))
+        return self._mapped(lambda value: array_of(value).clip(-limit, limit))
 
     def _mapped(self, change: Callable[[Any], Any]) -> Gradients:
         changed = Gradients()
         changed.values_by_node = {node: change(value) for node, value in self.values_by_node.items()}
         return changed
-
-    def _arrays(self) -> Iterator[Any]:
-        return map(_wide, self.values_by_node.values())
 
     def _want(
         self, targets: Iterable[Node], kept: Iterable[Node], entries: Iterable[Entry], *, has_opaque: bool
@@ -392,22 +374,3 @@ def _reject_shape(call: str, shape: tuple[Any, ...], given: tuple[Any, ...]) -> 
 
 def _unreached(x: Any) -> str:
     return f"no gradient has reached a tensor of shape {show(x.shape)}"
-
-
-def _array(value: Any) -> Any:
-    """Return the array of a gradient, which is itself a tensor if it is differentiated again."""
-    while hasattr(value, "tape"):
-        value = value.data
-    return value
-
-
-def _wide(value: Any) -> Any:
-    """Return a gradient in float64, in which the square of a float32 does not overflow."""
-    import numpy as np
-
-    return np.asarray(_array(value), np.float64)
-
-
-def _length(value: Any) -> float:
-    array = _wide(value)
-    return math.sqrt(float((array * array).sum()))

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.autograd.op import NoNumbersError, Op
+from tapegrad.autograd.explain import NoNumbersError
 from tapegrad.engines import Value
 from tapegrad.errors import TapeError, messages
 from tapegrad.jax.library import jax, jnp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from tapegrad.autograd.registry import Op
 
 
 class UntraceableError(TapeError, NoNumbersError):

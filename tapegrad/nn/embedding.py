@@ -8,7 +8,7 @@ from typing import Any, Generic
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
 
-from tapegrad.autograd.op import NoNumbersError
+from tapegrad.autograd.explain import NoNumbersError
 from tapegrad.generator import RNG
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module

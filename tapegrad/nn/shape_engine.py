@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.autograd.op import OPS, NoNumbersError, Op
+from tapegrad.autograd.explain import NoNumbersError
+from tapegrad.autograd.registry import OPS, Op
 from tapegrad.engines import Backend, ConvWindow, Elementwise, Int, Pairwise, Value, register
 from tapegrad.errors import ShapeError
 from tapegrad.sizes import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less, surely_same

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.autograd.op import NoNumbersError
+from tapegrad.autograd.explain import NoNumbersError
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn import Module, Param

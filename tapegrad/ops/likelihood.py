@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.autograd.op import Typed, op
+from tapegrad.autograd.op import op
+from tapegrad.autograd.registry import Typed
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._float32 import in_float32

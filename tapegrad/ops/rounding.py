@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tapegrad.autograd.op import Typed, op
+from tapegrad.autograd.op import op
+from tapegrad.autograd.registry import Typed
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_broadcast

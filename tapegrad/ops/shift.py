@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.autograd.op import Typed, op
+from tapegrad.autograd.op import op
+from tapegrad.autograd.registry import Typed
 from tapegrad.engines import Axis, Int, engine
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._lowering import numbers

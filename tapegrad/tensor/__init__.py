@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, NoReturn, Proto
 import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, deprecated, override
 
-from tapegrad.autograd.op import IMPLEMENTATIONS, install_operators
+from tapegrad.autograd.op import install_operators
+from tapegrad.autograd.registry import IMPLEMENTATIONS
 from tapegrad.autograd.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
 from tapegrad.engines.interface import HALF
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages

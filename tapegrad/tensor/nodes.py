@@ -1,4 +1,13 @@
-"""Lazy tensors, which compute their value when it is read."""
+"""The states of a node, and the changes from one to another.
+
+| class | `data` | how its value is found |
+| --- | --- | --- |
+| `Tensor` | the value | it is there |
+| `Weak` | empty | by a weak reference: no backward closure reads the value |
+| `checkpoint.Recomputed` | empty until read | the op runs again: a checkpointing tape does not save the value |
+| `jax.DeviceTensor` | empty | it is copied from the device |
+| `Derived` | the value | it is there, with the ops on parameters that no tape has recorded yet |
+"""
 
 from __future__ import annotations
 
@@ -83,7 +92,7 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
         return is_float
 
 
-class Loose(Lazy[Any, Any]):
+class Weak(Lazy[Any, Any]):
     """A node whose value no backward closure reads: it has a weak reference, valid while the taped tensor exists.
 
     If an op that is recorded later reads the value, `save_value` turns the node back into a plain tensor.
@@ -93,11 +102,7 @@ class Loose(Lazy[Any, Any]):
 
     @override
     def save_value(self) -> None:
-        node: Any = self
-        value = self.node.value()
-        del node.node
-        node.__class__ = Tensor
-        node.data = value
+        set_plain(self, self.node.value())
 
     @override
     def __reduce__(self) -> Any:
@@ -121,15 +126,26 @@ class _Held:
         """
         value = self.reference()
         if value is None:
-            message = f"the value of a tensor of shape {show(self.shape)} was let go of: `saved` did not name it"
+            message = f"the value of a tensor of shape {show(self.shape)} was released: `saved` did not name it"
             raise TapeError(message)
         return value
+
+
+def set_lazy(node: Any, kind: type[Lazy[Any, Any]], source: Source) -> None:
+    """Turn a plain node into a lazy one without a value."""
+    del node.data
+    node.__class__ = kind
+    node.node = source
+
+
+def set_plain(node: Any, value: Any) -> None:
+    """Turn a lazy node into a plain one with a value."""
+    del node.node
+    node.__class__ = Tensor
+    node.data = value
 
 
 def release_value(node: Any) -> None:
     """Replace the value of a plain node, an array, by a weak reference."""
     if node.__class__ is Tensor:
-        held: Any = _Held(node.data)
-        del node.data
-        node.__class__ = Loose
-        node.node = held
+        set_lazy(node, Weak, _Held(node.data))

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import tapegrad
-from tapegrad.autograd.op import IMPLEMENTATIONS, OPS, op
+from tapegrad.autograd.op import op
+from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import matmul, mul, ones, softmax, tensor
 from tapegrad.sizes import Dims

@@ -284,7 +284,7 @@ def test_reading_a_value_that_was_let_go_of_is_an_error_that_says_so() -> None:
 
     y = doubled(real(20, 30).trace()).sum()
 
-    reason = r"the value of a tensor of shape \(20, 30\) was let go of: `saved` did not name it"
+    reason = r"the value of a tensor of shape \(20, 30\) was released: `saved` did not name it"
     with pytest.raises(TapeError, match=rf"^backward of doubled: {reason}$"):
         y.backward()
 

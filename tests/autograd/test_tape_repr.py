@@ -14,7 +14,7 @@ import pytest
 from tapegrad import nn, ops
 from tapegrad.autograd import tape_repr
 from tapegrad.autograd.gradients import Gradients
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.autograd.tape import NONE, GradientTape
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.ops import exp, layer_norm, maximum, minimum, ones, sin, tanh, zeros

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tapegrad.autodiff import Autodiff
-from tapegrad.autograd.op import IMPLEMENTATIONS
+from tapegrad.autograd.registry import IMPLEMENTATIONS
 from tapegrad.engines import Elementwise, Pairwise, engine
 from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.nn.shape_engine import Outline, Outlines

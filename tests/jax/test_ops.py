@@ -17,7 +17,7 @@ pytest.importorskip("jax", reason="the extra `jax` brings it")
 import tapegrad as tg
 from tapegrad import ops
 from tapegrad.autodiff import Autodiff
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.errors import TapeError
 from tapegrad.tensor import Tensor, node
 from tapegrad.tensor.operands import unwrap

@@ -25,7 +25,7 @@ import numpy as np
 
 import tapegrad as tg
 import tapegrad.ops
-from tapegrad.autograd.op import OPS, Op
+from tapegrad.autograd.registry import OPS, Op
 from tapegrad.project.reports import run_mypy
 
 if TYPE_CHECKING:

@@ -245,7 +245,7 @@ def test_loading_the_plugin_loads_no_ops_and_no_numpy(project: Project) -> None:
         "print(sorted(name for name in sys.modules if name.partition('.')[0] in ('numpy', 'tapegrad')))",
     )
 
-    assert run.stdout == "['tapegrad', 'tapegrad.mypy']\n"
+    assert run.stdout == "['tapegrad', 'tapegrad._moved', 'tapegrad.mypy']\n"
 
 
 KINDS = """import numpy as np

@@ -12,7 +12,8 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import ops
-from tapegrad.autograd.op import OPS, NoNumbersError
+from tapegrad.autograd.explain import NoNumbersError
+from tapegrad.autograd.registry import OPS
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn.shape_engine import NamedSize, Outline, answering

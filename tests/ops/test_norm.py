@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn import Param
 from tapegrad.ops import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tapegrad import ops
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import concat, gru, gru_cell, lstm, lstm_cell, normal, rnn, rnn_cell, tensor, zeros
 from tapegrad.ops.recurrent import (

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tests.oracle.test_torch import TORCH, torch
 from tests.test_programs import NAMES as DRAWN
 from tests.test_programs import Program, composed, direction, flat, gradients, is_fixed

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tapegrad import ops
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.tensor import Tensor, node
 
 torch: Any = pytest.importorskip("torch", reason="make oracle installs it")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tapegrad import ops, tapem
-from tapegrad.autograd.op import OPS
+from tapegrad.autograd.registry import OPS
 from tapegrad.nn import Param
 from tapegrad.tapem import Err, Node, Ok, Tape, TapeM
 from tapegrad.tapem.lift import Lifted

@@ -14,7 +14,7 @@ from typing import Literal as L
 import numpy as np
 import pytest
 
-from tapegrad.autograd.op import IMPLEMENTATIONS
+from tapegrad.autograd.registry import IMPLEMENTATIONS
 from tapegrad.autograd.tape import NoneTape, OwnedTape
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import normal, ones, tensor, zeros

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from mypy.nodes import TypeInfo
     from mypy.plugin import FunctionContext, MethodContext
 
-    from tapegrad.autograd.op import Op
+    from tapegrad.autograd.registry import Op
 
 
 class CheckedCall(NamedTuple):

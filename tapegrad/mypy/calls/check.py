@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from mypy.nodes import Context
     from mypy.plugin import AttributeContext, FunctionContext, MethodContext
 
-    from tapegrad.autograd.op import Op
+    from tapegrad.autograd.registry import Op
 
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:

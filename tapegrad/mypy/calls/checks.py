@@ -40,7 +40,7 @@ from tapegrad.sizes.constraints import CHECKS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.autograd.op import Op
+    from tapegrad.autograd.registry import Op
     from tapegrad.mypy.signatures import (
         Signature,
     )

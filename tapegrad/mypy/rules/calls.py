@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mypy.types import Type
 
-    from tapegrad.autograd.op import Op
+    from tapegrad.autograd.registry import Op
     from tapegrad.mypy.signatures import Signature
 
 # Substitutes for unknown values, by the annotation in the rule. No rule asks for the value of a Scalar.
@@ -82,7 +82,7 @@ def _takes(formal: Type, actual: Type) -> bool:
 
 def reject_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:
     """Apply the dtype rule of an op, unless an argument of the rule is unknown."""
-    from tapegrad.autograd.op import Typed
+    from tapegrad.autograd.registry import Typed
 
     given: dict[str, Any] = {}
     for name in parameters_of(rule).parameters:

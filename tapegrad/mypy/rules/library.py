@@ -20,7 +20,7 @@ from typing_extensions import override
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tapegrad.autograd.op import Op
+    from tapegrad.autograd.registry import Op
 
 OPS: Final = "tapegrad.ops"
 _EXPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
@@ -79,7 +79,7 @@ def _calls() -> dict[str, tuple[str, bool]]:
 
 @cache
 def _table() -> dict[str, Op]:
-    from tapegrad.autograd.op import OPS
+    from tapegrad.autograd.registry import OPS
 
     return OPS
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from mypy.options import Options
 
-    from tapegrad.autograd.op import Op
+    from tapegrad.autograd.registry import Op
 
 SECTION = "tapegrad-mypy"
 KEYS = ("rules",)
@@ -92,7 +92,7 @@ def _ops_of(module: str) -> dict[str, Op]:
     if error is not None and module not in _told:
         _told.add(module)
         raise RulesError(f"the rules of {module} cannot be imported: {error}")
-    from tapegrad.autograd.op import OPS
+    from tapegrad.autograd.registry import OPS
 
     return OPS if error is None else {}
 

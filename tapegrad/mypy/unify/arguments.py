@@ -41,7 +41,7 @@ from tapegrad.sizes import Size, is_unknown
 if TYPE_CHECKING:
     from mypy.plugin import FunctionContext, MethodContext
 
-    from tapegrad.autograd.op import Op
+    from tapegrad.autograd.registry import Op
 
 _NUMBERS = ("builtins.int", "builtins.float", "numpy.generic")  # a bool is an int
 
